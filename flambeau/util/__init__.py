@@ -1,0 +1,1 @@
+"""Floor 0: exceptions, source positions and small data structures that know nothing about programs."""

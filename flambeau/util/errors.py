@@ -1,0 +1,178 @@
+"""Every exception Flambeau raises on purpose, and the one layout of their texts.
+
+What refuses a program before it runs is a `CompileError`: message, place in the user's file, underlined source, and the
+functions through which the compiler came there. What goes wrong while a program runs is a `ScriptError` (written by the
+program's author) or an `ExecutionError` (an operator failed).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from flambeau.util.source import SourceRange
+
+Frame = tuple[str, SourceRange | None]
+"""A function's name and the place in it that was being executed."""
+
+
+class CompileError(RuntimeError):
+    """The compiler refuses a program.
+
+    >>> from flambeau.util.source import Source
+    >>> where = Source("def f(x):\\n    return x.foo\\n", "m.py").range(21, 26)
+    >>> print(CompileError("no attribute foo", where), end="")
+    no attribute foo:
+      File "m.py", line 2
+    def f(x):
+        return x.foo
+               ~~~~~ <--- HERE
+    """
+
+    def __init__(
+        self, message: str, range: SourceRange | None = None, call_chain: Iterable[tuple[str, SourceRange]] = ()
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        """What is wrong, without the place."""
+        self.range = range
+        """The offending expression; None when the program has no text."""
+        self.call_chain: list[tuple[str, SourceRange]] = list(call_chain)
+        """How the compiler came here, innermost first: a sentence and the place of the call."""
+
+    def with_caller(self, callee: str, caller: str, range: SourceRange) -> CompileError:
+        """Note that `callee` is compiled because `caller` calls it at `range`; the same note is kept once."""
+        entry = (f"'{callee}' is being compiled since it was called from '{caller}'", range)
+        if entry not in self.call_chain:
+            self.call_chain.append(entry)
+        return self
+
+    def __str__(self) -> str:
+        text = located(self.message, self.range)
+        for sentence, range in self.call_chain:
+            text = (text if text.endswith("\n") else text + "\n") + f"{sentence}\n{range.highlight()}"
+        return text
+
+
+class FrontendError(CompileError):
+    """The text of a program cannot be turned into trees."""
+
+
+class NotSupportedError(FrontendError):
+    """A form of Python that the language does not have."""
+
+
+class UnsupportedNodeError(NotSupportedError):
+    """A kind of statement or expression that the language does not have at all.
+
+    >>> UnsupportedNodeError.of("try blocks").message
+    "try blocks aren't supported"
+    """
+
+    @classmethod
+    def of(cls, construct: str, range: SourceRange | None = None, instead: str = "") -> UnsupportedNodeError:
+        """The refusal of `construct` (a plural noun, or the name of the syntax node); `instead` says what to write."""
+        return cls(f"{construct} aren't supported" + (f"; {instead}" if instead else ""), range)
+
+
+class SchemaError(RuntimeError):
+    """An operator or function schema is wrong or does not fit a call."""
+
+
+class ParseError(RuntimeError):
+    """Text of a graph, schema or type cannot be read.
+
+    >>> ParseError("expected ]").range is None
+    True
+    """
+
+    def __init__(self, message: str, range: SourceRange | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.range = range
+
+    def __str__(self) -> str:
+        return located(self.message, self.range)
+
+
+class VerifyError(RuntimeError):
+    """A graph breaks the rules of the IR. The text holds every violation, each beside its node."""
+
+
+class ScriptError(Exception):
+    """A `raise` or failed `assert` of the scripted program itself. Deliberately no RuntimeError.
+
+    >>> str(ScriptError("builtins.ValueError: too small"))
+    'builtins.ValueError: too small'
+    """
+
+    def __init__(self, message: str, frames: Iterable[Frame] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        """Qualified class name and what the program said."""
+        self.frames = tuple(frames)
+        """Functions being executed, outermost first."""
+
+    def __str__(self) -> str:
+        return traceback_text(self.message, self.frames)
+
+
+class ExecutionError(RuntimeError):
+    """An operator failed inside a scripted program."""
+
+    def __init__(self, message: str, frames: Iterable[Frame] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        """What the operator said."""
+        self.frames = tuple(frames)
+        """Functions being executed, outermost first."""
+
+    def __str__(self) -> str:
+        return traceback_text(f"RuntimeError: {self.message}" if self.frames else self.message, self.frames)
+
+
+class InternalError(RuntimeError):
+    """Flambeau itself is wrong; the stage that failed is named, so that it can be found or switched off.
+
+    >>> str(InternalError("pass 'dce'", "use count is negative"))
+    "internal error in pass 'dce': use count is negative"
+    """
+
+    def __init__(self, stage: str, message: str) -> None:
+        super().__init__(stage, message)
+        self.stage = stage
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"internal error in {self.stage}: {self.message}"
+
+
+class TracerWarning(UserWarning):
+    """A trace will not generalise: something was recorded as a constant or left out."""
+
+
+class TracingCheckError(Exception):
+    """Running a traced function again gave another program or other results."""
+
+
+class GuardError(RuntimeError):
+    """A specialised plan met values it was not made for and there is no slower path to take."""
+
+
+def located(message: str, range: SourceRange | None) -> str:
+    """`message`, and where it applies if that is known."""
+    return message if range is None else f"{message}:\n{range.highlight()}"
+
+
+def traceback_text(last_line: str, frames: Iterable[Frame]) -> str:
+    """The text of a failure at run time: frames outermost first, then `last_line`; only that line without frames."""
+    shown = [
+        f'  File "<unknown>", line 0, in {name}\n' if range is None else range.highlight(function=name)
+        for name, range in frames
+    ]
+    if not shown:
+        return last_line
+    head = (
+        "The following operation failed in the TorchScript interpreter.\n"
+        "Traceback of TorchScript (most recent call last):\n"
+    )
+    return head + "".join(shown) + last_line

@@ -1,0 +1,158 @@
+"""Where a piece of a program was written: source texts and character ranges in them.
+
+A `Source` is a run of whole lines of one file. A `SourceRange` is a half-open range of character offsets into it. Both are
+plain values: they compare by content, can be shared between threads and are kept by every tree, node and error.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+CONTEXT_LINES = 2
+"""Lines shown above and below the underlined ones."""
+
+HERE = " <--- HERE"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Consecutive lines of a file, or a file of which only the name is known (`text` is None).
+
+    >>> source = Source("def f(x):\\n    return x\\n", "model.py", first_line=10)
+    >>> source.range(14, 22).text
+    'return x'
+    """
+
+    text: str | None
+    """The lines, with "\\n" ends. None when only positions by name are known, as after reading printed IR."""
+    filename: str
+    """Path of the user's file, or a name in angle brackets such as "<string>"."""
+    first_line: int = 1
+    """1-based number, in the user's file, of the first line of `text`."""
+    leading_whitespace: int = 0
+    """Characters of indentation that were taken off every line of `text`."""
+
+    @cached_property
+    def line_starts(self) -> tuple[int, ...]:
+        """Offset of the first character of each line. Only "\\n" ends a line, as in Python's own tokenizer."""
+        starts = [0]
+        text = self.text or ""
+        position = text.find("\n")
+        while position >= 0:
+            starts.append(position + 1)
+            position = text.find("\n", position + 1)
+        return tuple(starts)
+
+    def line_index(self, offset: int) -> int:
+        """0-based index of the line that holds `offset`."""
+        return bisect_right(self.line_starts, offset) - 1
+
+    def line(self, index: int) -> str:
+        """Text of the line with this 0-based index, without its end."""
+        starts = self.line_starts
+        end = starts[index + 1] - 1 if index + 1 < len(starts) else len(self.text or "")
+        return (self.text or "")[starts[index] : end]
+
+    def offset(self, line_index: int, utf8_column: int) -> int:
+        """Character offset of a 0-based line and a column counted in UTF-8 bytes, which is how `ast` counts."""
+        line_index = min(max(line_index, 0), len(self.line_starts) - 1)
+        line = self.line(line_index)
+        if not line.isascii():
+            utf8_column = len(line.encode("utf-8", "surrogatepass")[:utf8_column].decode("utf-8", "ignore"))
+        return self.line_starts[line_index] + min(utf8_column, len(line))
+
+    def range(self, start: int, end: int) -> SourceRange:
+        """The range of offsets start to end (exclusive) of this source."""
+        return SourceRange(self, start, end)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRange:
+    """Characters `start` to `end` (exclusive) of a source.
+
+    >>> where = Source("x = 1\\ny = x.foo\\n", "<string>").range(10, 15)
+    >>> str(where)
+    '<string>:2:4'
+    >>> print(where.highlight(), end="")
+      File "<string>", line 2
+    x = 1
+    y = x.foo
+        ~~~~~ <--- HERE
+    """
+
+    source: Source
+    start: int
+    end: int
+
+    @staticmethod
+    def at(filename: str, line: int, column: int) -> SourceRange:
+        """A place known by name only: 1-based `line`, 0-based `column`, no text to show."""
+        return SourceRange(Source(None, filename, line, column), 0, 0)
+
+    @property
+    def text(self) -> str:
+        """The characters in the range; empty when the text is not known."""
+        return (self.source.text or "")[self.start : self.end]
+
+    def file_line_col(self) -> tuple[str, int, int]:
+        """File name, 1-based line and 0-based column (in characters), all in the user's own file."""
+        source = self.source
+        if source.text is None:
+            return source.filename, source.first_line, source.leading_whitespace
+        index = source.line_index(self.start)
+        column = self.start - source.line_starts[index]
+        return source.filename, source.first_line + index, column + source.leading_whitespace
+
+    def __str__(self) -> str:
+        filename, line, column = self.file_line_col()
+        return f"{filename}:{line}:{column}"
+
+    def union(self, other: SourceRange) -> SourceRange:
+        """The smallest range that covers both; `self` when they lie in different sources."""
+        if other.source is not self.source and other.source != self.source:
+            return self
+        return SourceRange(self.source, min(self.start, other.start), max(self.end, other.end))
+
+    def highlight(self, *, context_lines: int = CONTEXT_LINES, function: str | None = None) -> str:
+        """File and line, then the lines around the range with the range underlined. Ends with a newline.
+
+        `function` is named after the line number, as a traceback does. Every covered line is underlined and the last
+        underline is marked; an empty range gets one mark. Without a text only the first line is given.
+        """
+        filename, line, _ = self.file_line_col()
+        header = f'  File "{filename}", line {line}' + (f", in {function}" if function else "")
+        lines = [header, *self._underlined(context_lines)]
+        return "\n".join(lines) + "\n"
+
+    def _underlined(self, context_lines: int) -> list[str]:
+        source = self.source
+        if source.text is None:
+            return []
+        end = max(self.end, self.start + 1)
+        first = source.line_index(self.start)
+        last = max(first, source.line_index(end - 1))
+        line_count = len(source.line_starts) - (1 if source.text.endswith("\n") else 0)
+        lines = [source.line(index) for index in range(max(0, first - context_lines), first)]
+        for index in range(first, last + 1):
+            line, line_start = source.line(index), source.line_starts[index]
+            indentation = len(line) - len(line.lstrip())
+            begin = self.start - line_start if index == first else indentation
+            stop = min(len(line), end - line_start)
+            mark = _underline(line, begin, max(stop, begin + 1) if index == last else stop)
+            lines.append(line)
+            if index == last:
+                lines.append(mark + HERE)
+            elif mark:
+                lines.append(mark)
+        lines += [source.line(index) for index in range(last + 1, min(line_count, last + 1 + context_lines))]
+        return lines
+
+
+def _underline(line: str, begin: int, stop: int) -> str:
+    """Tildes below line[begin:stop]. Tabs before them stay tabs, so that they line up at any tab width."""
+    if stop <= begin:
+        return ""
+    pad = "".join("\t" if character == "\t" else " " for character in line[:begin])
+    return pad + " " * (begin - len(pad)) + "~" * (stop - begin)
