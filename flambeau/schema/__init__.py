@@ -1,0 +1,1 @@
+"""What can be said about programs, without behaviour: dtypes, types, schemas, operator declarations and their registry."""

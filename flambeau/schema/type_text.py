@@ -1,0 +1,341 @@
+"""Types as text, both ways: the printer of graph text and of source annotations, and the parser of graph and schema text.
+
+>>> str(parse_type("Dict(str, Float(2, *, requires_grad=1)[])?"))
+'Dict(str, Float(2, *, requires_grad=1)[])?'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from flambeau.schema import dtype as dtypes
+from flambeau.schema.device import Device
+from flambeau.schema.lexer import Tokens, escape, unescape
+from flambeau.schema.types import (
+    BOOL,
+    INT,
+    NONE,
+    AnyType,
+    AwaitType,
+    ClassType,
+    DictType,
+    EnumType,
+    FutureType,
+    ListType,
+    NamedType,
+    NumberType,
+    OptionalType,
+    RRefType,
+    SimpleType,
+    TensorType,
+    TupleType,
+    Type,
+    UnionType,
+    VarType,
+)
+
+NameLookup = Callable[[str], Type | None]
+"""Finds the class, interface or named tuple of a qualified name (`__torch__.mod.Name`)."""
+
+SIMPLE: Mapping[str, Type] = {c.text: c() for c in SimpleType.__subclasses__()} | {
+    "number": NumberType(), "AnyType": AnyType(), "None": NONE, "SymBool": BOOL,
+}  # fmt: skip
+AS_INT = ("SymInt", "ScalarType", "Layout", "MemoryFormat", "DeviceIndex")
+"""Names in schemas for what programs hold as an int."""
+_BRACKETED: Mapping[str, type[FutureType | AwaitType | RRefType | OptionalType | ListType]] = {
+    "Future": FutureType, "Await": AwaitType, "RRef": RRefType, "Optional": OptionalType, "List": ListType,
+}  # fmt: skip
+
+
+def print_type(type_: Type, annotation: bool) -> str:
+    """The text of a type: graph spelling, or source spelling when `annotation`."""
+    match type_:
+        case SimpleType():
+            return type_.spelling if annotation else type_.text
+        case TensorType():
+            return "Tensor" if annotation else _tensor_text(type_)
+        case OptionalType(element):
+            inner = print_type(element, annotation)
+            return f"Optional[{inner}]" if annotation else f"{inner}?"
+        case ListType(element):
+            inner = print_type(element, annotation)
+            return f"List[{inner}]" if annotation else f"{inner}[]"
+        case DictType(key, value):
+            both = f"{print_type(key, annotation)}, {print_type(value, annotation)}"
+            return f"Dict[{both}]" if annotation else f"Dict({both})"
+        case UnionType(members):
+            return _union_text(members, annotation)
+        case TupleType():
+            return _tuple_text(type_, annotation)
+        case FutureType(element) | AwaitType(element) | RRefType(element):
+            inner, name = print_type(element, annotation), type_.kind.removesuffix("Type")
+            return f"{name}[{inner}]" if annotation else f"{name}({inner})"
+        case EnumType(name):
+            return name if annotation else f"Enum<{name}>"
+        case NamedType(name) | VarType(name):
+            return name
+    raise TypeError(f"no text for {type(type_).__name__}")
+
+
+def _tensor_text(t: TensorType) -> str:
+    name = t.dtype.display if t.dtype is not None else "Tensor"
+    parts: list[str] = []
+    if t.sizes is None:
+        name = name if t.dtype is None else f"{name}Tensor"
+    else:
+        parts += ["*" if s is None else str(s) if s >= 0 else f"SS({s})" for s in t.sizes]
+        if t.sizes and t.strides is not None and len(t.strides) == len(t.sizes) and None not in t.strides:
+            parts.append(f"strides=[{', '.join(map(str, t.strides))}]")
+    if t.requires_grad is not None:
+        parts.append(f"requires_grad={int(t.requires_grad)}")
+    if t.device is not None:
+        parts.append(f"device={t.device}")
+    text = name if not parts and t.sizes is None else f"{name}({', '.join(parts)})"
+    return text + ("[Undefined]" if t.undefined else "")
+
+
+def _union_text(members: tuple[Type, ...], annotation: bool) -> str:
+    inner = ", ".join(sorted(print_type(m, annotation) for m in members))
+    return f"Union[{inner}]" if annotation else f"Union({inner})"
+
+
+def _tuple_text(t: TupleType, annotation: bool) -> str:
+    if t.name is not None and annotation:
+        return t.name
+    if t.name is not None:
+        known = dict(t.defaults)
+        shown = [
+            f"{n} : {print_type(e, False)}" + (f" = {default_text(known[n])}" if n in known else "")
+            for n, e in zip(t.fields, t.elements, strict=True)
+        ]
+        return f"NamedTuple({', '.join(shown)})"
+    inner = ", ".join(print_type(e, annotation) for e in t.elements)
+    return f"Tuple[{inner or '()'}]" if annotation else f"({inner})"
+
+
+def default_text(value: Any) -> str:
+    """A default value as schemas and named tuples show it."""
+    if isinstance(value, str):
+        return escape(value)
+    if isinstance(value, float):
+        return float_text(value)
+    if isinstance(value, list | tuple):
+        inner = ", ".join(default_text(v) for v in value)
+        return f"[{inner}]" if isinstance(value, list) else f"({inner})"
+    return str(value)
+
+
+def float_text(value: float) -> str:
+    """A float as TorchScript writes it: 17 significant digits, a trailing point where it is integral (`1.`, `1e+20`).
+
+    >>> float_text(1.0), float_text(0.1), float_text(float("-inf"))
+    ('1.', '0.10000000000000001', '-inf')
+    """
+    text = f"{value:.17g}"
+    return text if any(c in text for c in ".en") else text + "."
+
+
+Type._print = staticmethod(print_type)
+
+
+def parse_type(text: str, lookup: NameLookup | None = None) -> Type:
+    """The type that `text` spells in graph or schema text. Raises ParseError."""
+    tokens = Tokens(text)
+    found = TypeParser(tokens, lookup).type()
+    if tokens.current.kind != "end":
+        tokens.fail(f"expected the end of the type but found {tokens.shown()}")
+    return found
+
+
+class TypeParser:
+    """Reads types from a token stream; shared by the parsers of schemas and of IR text."""
+
+    def __init__(self, tokens: Tokens, lookup: NameLookup | None = None) -> None:
+        self._tokens = tokens
+        self._lookup = lookup
+
+    def type(self) -> Type:
+        """A type with its suffixes `?` and `[]`."""
+        found = self.base()
+        while True:
+            if self._tokens.accept("?"):
+                found = OptionalType.of(found)
+            elif self._tokens.current.text == "[" and self._tokens.peek().text == "]":
+                self._tokens.next()
+                self._tokens.next()
+                found = ListType(found)
+            else:
+                return found
+
+    def base(self) -> Type:
+        """A type without suffixes. Raises ParseError for a name that means nothing."""
+        tokens = self._tokens
+        if tokens.accept("("):
+            return TupleType(tuple(self._list(")")))
+        name = tokens.expect_kind("ident", "a type").text
+        if name in _BRACKETED and tokens.current.text in "([":
+            return self._bracketed(name)
+        if name == "Dict":
+            key, value = self._group()
+            return DictType(key, value)
+        if name in ("Tuple", "Union"):
+            inner = tuple(self._group())
+            return TupleType(inner) if name == "Tuple" else _union(inner)
+        if name == "NamedTuple":
+            return self._named_tuple()
+        if name == "Enum" and tokens.accept("<"):
+            return self._enum()
+        if (tensor := self._tensor(name)) is not None:
+            return tensor
+        if name in AS_INT:
+            return INT
+        return self._named(name)
+
+    def _named(self, name: str) -> Type:
+        if name in SIMPLE:
+            return SIMPLE[name]
+        if self._lookup is not None and (found := self._lookup(name)) is not None:
+            return found
+        if is_variable(name):
+            return VarType(name)
+        if name.startswith("__torch__."):
+            return ClassType(name, None)
+        return self._tokens.fail(f"unknown type '{name}'")
+
+    def _bracketed(self, name: str) -> Type:
+        (inner,) = self._group()
+        return OptionalType.of(inner) if name == "Optional" else _BRACKETED[name](inner)
+
+    def _group(self) -> list[Type]:
+        opening = self._tokens.next().text
+        if opening not in ("(", "["):
+            self._tokens.fail("expected the contained types in parentheses")
+        return self._list(")" if opening == "(" else "]")
+
+    def _list(self, closing: str) -> list[Type]:
+        found: list[Type] = []
+        while not self._tokens.accept(closing):
+            found.append(self.type())
+            if self._tokens.current.text != closing:
+                self._tokens.expect(",")
+        return found
+
+    def _enum(self) -> Type:
+        name = self._tokens.expect_kind("ident", "the enum's name").text
+        self._tokens.expect(">")
+        found = self._lookup(name) if self._lookup is not None else None
+        return found if found is not None else EnumType(name, INT, ())
+
+    def _named_tuple(self) -> Type:
+        tokens = self._tokens
+        tokens.expect("(")
+        fields: list[str] = []
+        elements: list[Type] = []
+        defaults: list[tuple[str, Any]] = []
+        while not tokens.accept(")"):
+            fields.append(tokens.expect_kind("ident", "a field name").text)
+            tokens.expect(":")
+            elements.append(self.type())
+            if tokens.accept("="):
+                defaults.append((fields[-1], parse_default(tokens)))
+            if tokens.current.text != ")":
+                tokens.expect(",")
+        return TupleType(tuple(elements), "NamedTuple", tuple(fields), tuple(defaults))
+
+    def _tensor(self, name: str) -> Type | None:
+        element = dtypes.by_display(name.removesuffix("Tensor"))
+        if name != "Tensor" and element is None:
+            return None
+        known: dict[str, Any] = {"dtype": element}
+        is_refined = self._tokens.current.text == "(" and (element is not None or self._looks_refined())
+        if is_refined:
+            self._tokens.next()
+            sizes = self._tensor_parts(known)
+            known["sizes"] = None if name.endswith("Tensor") and not sizes else tuple(sizes)
+        if self._tokens.current.text == "[" and self._tokens.peek().text == "Undefined":
+            for _ in range(3):
+                self._tokens.next()
+            known["undefined"] = True
+        return TensorType(**known)
+
+    def _looks_refined(self) -> bool:
+        following = self._tokens.peek()
+        return following.kind == "number" or following.text in ("*", "requires_grad", "device", "strides", "SS")
+
+    def _tensor_parts(self, known: dict[str, Any]) -> list[int | None]:
+        tokens = self._tokens
+        sizes: list[int | None] = []
+        while not tokens.accept(")"):
+            token = tokens.next()
+            if token.text == "*":
+                sizes.append(None)
+            elif token.kind == "number":
+                sizes.append(int(token.text))
+            elif token.text == "SS":
+                tokens.expect("(")
+                tokens.expect("-")
+                sizes.append(-int(tokens.next().text))
+                tokens.expect(")")
+            elif token.text == "strides":
+                tokens.expect("=")
+                known["strides"] = tuple(parse_default(tokens))
+            elif token.text == "requires_grad":
+                tokens.expect("=")
+                known["requires_grad"] = tokens.next().text == "1"
+            elif token.text == "device":
+                tokens.expect("=")
+                known["device"] = self._device()
+            else:
+                tokens.fail(f"unexpected {token.text!r} in a tensor type")
+            if tokens.current.text != ")":
+                tokens.expect(",")
+        return sizes
+
+    def _device(self) -> Device:
+        kind = self._tokens.next().text
+        if self._tokens.accept(":"):
+            return Device(kind, int(self._tokens.next().text))
+        return Device(kind)
+
+
+def is_variable(name: str) -> bool:
+    """Whether a name in a schema stands for any type: `t`, `t1`, `tVal`."""
+    return len(name.rstrip("0123456789")) == 1 and name[0].islower() or name in ("tVal", "tKey")
+
+
+def _union(members: tuple[Type, ...]) -> Type:
+    return UnionType(tuple(sorted(members, key=str)))
+
+
+def parse_default(tokens: Tokens) -> Any:
+    """A literal in schema text: number, string, bool, None, list, tuple, or a word such as `contiguous_format`."""
+    token = tokens.current
+    if token.kind == "string":
+        return unescape(tokens.next().text)
+    if token.text in ("[", "("):
+        closing = "]" if tokens.next().text == "[" else ")"
+        items = []
+        while not tokens.accept(closing):
+            items.append(parse_default(tokens))
+            if tokens.current.text != closing:
+                tokens.expect(",")
+        return items if closing == "]" else tuple(items)
+    negative = tokens.accept("-")
+    token = tokens.next()
+    if token.text in ("inf", "nan"):
+        return -float(token.text) if negative else float(token.text)
+    if token.kind == "number":
+        value: complex = parse_number(token.text)
+        return -value if negative else value
+    return WORDS.get(token.text, token.text)
+
+
+WORDS: Mapping[str, Any] = {"True": True, "False": False, "None": None}
+
+
+def parse_number(text: str) -> Any:
+    """An int, float or complex literal."""
+    if text.endswith("j"):
+        return complex(text)
+    return float(text) if any(c in text for c in ".eE") and not text.startswith("0x") else int(text, 0)
