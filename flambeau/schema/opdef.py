@@ -1,0 +1,116 @@
+"""The declaration of one operator: everything the rest of the system derives its behaviour from.
+
+A declaration is keyword-only and reads as a table. Rules (`dtype`, `shape`) are called with the arguments in schema order, where
+each tensor is a `TensorType` that says what is known of it, and each other value is itself or `UNKNOWN`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final
+
+from flambeau.schema.dtype import DType
+from flambeau.schema.function import FunctionSchema
+
+
+class _Unknown:
+    """A value that is not known when a rule runs."""
+
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+
+UNKNOWN: Final = _Unknown()
+
+Sizes = tuple[int | None, ...]
+DtypeRule = Callable[..., "DType | tuple[DType | None, ...] | None"]
+"""Arguments to the dtype of each tensor result; None where it cannot be told."""
+ShapeRule = Callable[..., "Sizes | tuple[Sizes | None, ...] | None"]
+"""Arguments to the sizes of each tensor result; a None inside is a size that cannot be told."""
+
+
+class Effect(Enum):
+    """What a call does besides computing its results and writing what its schema says it writes."""
+
+    NONE = "none"
+    """Nothing: equal arguments give equal results. It may raise."""
+    RANDOM = "random"
+    """Draws from a generator."""
+    WORLD = "world"
+    """Seen from outside: prints, warns, raises on purpose, waits."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sample:
+    """One call that must work: arguments as a Python caller writes them."""
+
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ErrorSample:
+    """One call that must fail, with the type and a fragment of the message."""
+
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    error: type[Exception]
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class OpDef:
+    """One overload of one operator."""
+
+    schema: FunctionSchema
+    """Name, overload, arguments with alias annotations, returns."""
+    family: str
+    """Which constructor built it: unary, binary, reduce, view, composite, opaque, language, ..."""
+    kernel: Callable[..., Any]
+    """Runs it: all arguments in schema order, tensors as `Tensor`; returns what the schema returns."""
+    doc: str = ""
+    """One or two sentences for `help()`; empty for overloads that another one explains."""
+    dtype: DtypeRule | None = None
+    """The dtypes of the tensor results; None if only running it tells."""
+    shape: ShapeRule | None = None
+    """The sizes of the tensor results; None if only running it tells."""
+    scalar: Callable[..., Any] | None = None
+    """Meaning per element of a pointwise operator: `scalar(s, *arguments)` over a `schema.scalar.Scalar` `s`."""
+    accumulator: str = ""
+    """What a reduction folds with: sum, prod, max, min, mean, var, any, all, argmax, argmin, ...; empty for others."""
+    gradient: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    """One formula per argument that a gradient flows to."""
+    samples: Callable[[], Iterable[Sample]] | None = None
+    """Calls for the derived tests."""
+    errors: Callable[[], Iterable[ErrorSample]] | None = None
+    """Calls that must be refused."""
+    reference: Callable[..., Any] | None = None
+    """An independent way to get the result, over NumPy arrays in place of tensors."""
+    effect: Effect = Effect.NONE
+    """What it does to the world."""
+    ulp: Mapping[DType, float] = field(default_factory=dict)
+    """Largest distance between two ways to run it, in units in the last place; 0 where missing."""
+    is_method: bool = True
+    """Whether `Tensor` has a method of this name."""
+    is_function: bool = True
+    """Whether the package has a function of this name."""
+
+    @property
+    def name(self) -> str:
+        """Qualified name without overload: `aten::add`."""
+        return self.schema.name
+
+    @property
+    def full_name(self) -> str:
+        """Qualified name with overload: `aten::add.Tensor`."""
+        return self.schema.full_name
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the kernel on all arguments in schema order."""
+        return self.kernel(*arguments)
+
+    def __repr__(self) -> str:
+        return f"<operator {self.schema}>"

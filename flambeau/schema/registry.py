@@ -1,0 +1,67 @@
+"""Every operator by name. The registry imports none of its registrants: `ops` registers, everybody looks up.
+
+>>> from flambeau.schema import registry
+>>> registry.overloads("aten::no_such_operator")
+()
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator
+
+from flambeau.schema.opdef import OpDef
+
+_by_name: dict[str, dict[str, OpDef]] = {}
+_version = 0
+
+
+def register(definition: OpDef) -> OpDef:
+    """Add an overload. Raises ValueError if that name and overload exist already."""
+    global _version
+    overloads_ = _by_name.setdefault(definition.name, {})
+    if definition.schema.overload in overloads_:
+        raise ValueError(f"operator {definition.full_name} is declared twice")
+    overloads_[definition.schema.overload] = definition
+    _version += 1
+    return definition
+
+
+def version() -> int:
+    """A number that grows with each registration, for caches of lookups."""
+    return _version
+
+
+def overloads(name: str) -> tuple[OpDef, ...]:
+    """All overloads of `aten::add`, in order of declaration; empty when there is none."""
+    return tuple(_by_name.get(name, {}).values())
+
+
+def find(full_name: str) -> OpDef | None:
+    """The overload `aten::add.Tensor`, or None."""
+    name, _, overload = full_name.partition(".")
+    return _by_name.get(name, {}).get(overload)
+
+
+def get(full_name: str) -> OpDef:
+    """The overload `aten::add.Tensor`. Raises KeyError with similar names."""
+    found = find(full_name)
+    if found is None:
+        raise KeyError(f"no operator {full_name}; similar: {', '.join(similar(full_name.partition('.')[0])) or 'none'}")
+    return found
+
+
+def all_definitions() -> Iterator[OpDef]:
+    """Every overload of every operator, in order of declaration."""
+    for same_name in _by_name.values():
+        yield from same_name.values()
+
+
+def names() -> tuple[str, ...]:
+    """Every operator name."""
+    return tuple(_by_name)
+
+
+def similar(name: str, accept: Callable[[str], bool] = lambda _: True) -> list[str]:
+    """Registered names that look like `name`, best first."""
+    return difflib.get_close_matches(name, [n for n in _by_name if accept(n)], n=5, cutoff=0.7)

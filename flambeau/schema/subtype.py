@@ -1,0 +1,188 @@
+"""When a value of one type may stand where another is expected, and what type holds two values.
+
+>>> from flambeau.schema.types import INT, NONE, STRING, ListType, OptionalType
+>>> is_subtype(INT, OptionalType(INT)), is_subtype(ListType(INT), ListType(OptionalType(INT)))
+(True, False)
+>>> str(unify(INT, NONE)), unify(INT, STRING)
+('int?', None)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from flambeau.schema.types import (
+    ANY,
+    NONE,
+    NUMBER,
+    AnyClassType,
+    AnyDictType,
+    AnyEnumType,
+    AnyListType,
+    AnyTupleType,
+    AnyType,
+    AwaitType,
+    BoolType,
+    ClassType,
+    ComplexType,
+    DictType,
+    EnumType,
+    FloatType,
+    FutureType,
+    InterfaceType,
+    IntType,
+    ListType,
+    NamedType,
+    NoneType,
+    NumberType,
+    OptionalType,
+    RRefType,
+    TensorType,
+    TupleType,
+    Type,
+    UnionType,
+    without_refinement,
+)
+
+
+def is_subtype(a: Type, b: Type) -> bool:
+    """Whether every value of `a` is a value of `b`. Lists and dicts are invariant (up to tensor refinement)."""
+    if a == b or isinstance(b, AnyType):
+        return True
+    if isinstance(a, UnionType):
+        return all(is_subtype(m, b) for m in a.members)
+    if isinstance(a, OptionalType):
+        return is_subtype(a.element, b) and is_subtype(NONE, b)
+    match b:
+        case OptionalType(element):
+            return isinstance(a, NoneType) or is_subtype(a, element)
+        case UnionType(members):
+            return any(is_subtype(a, m) for m in members)
+        case NumberType():
+            return isinstance(a, IntType | FloatType | BoolType | ComplexType)
+        case TensorType():
+            return isinstance(a, TensorType) and _refines(a, b)
+        case TupleType():
+            return isinstance(a, TupleType) and _is_tuple_subtype(a, b)
+        case ListType() | DictType() | RRefType():
+            return type(a) is type(b) and without_refinement(a) == without_refinement(b)
+        case FutureType(inner) | AwaitType(inner):
+            return isinstance(a, type(b)) and is_subtype(a.contained[0], inner)
+        case AnyListType():
+            return isinstance(a, ListType)
+        case AnyTupleType():
+            return isinstance(a, TupleType)
+        case AnyDictType():
+            return isinstance(a, DictType)
+        case AnyEnumType():
+            return isinstance(a, EnumType)
+        case AnyClassType():
+            return isinstance(a, ClassType)
+        case InterfaceType():
+            return isinstance(a, NamedType) and b.definition is not None and b.definition.is_satisfied_by(a)
+    return False
+
+
+def _refines(a: TensorType, b: TensorType) -> bool:
+    """Whether all that `b` knows, `a` knows too."""
+
+    def known(mine: object, theirs: object) -> bool:
+        return theirs is None or mine == theirs
+
+    def dims(mine: tuple[int | None, ...] | None, theirs: tuple[int | None, ...] | None) -> bool:
+        return theirs is None or (
+            mine is not None and len(mine) == len(theirs) and all(map(known, mine, theirs))
+        )
+
+    return (
+        known(a.dtype, b.dtype)
+        and known(a.device, b.device)
+        and known(a.requires_grad, b.requires_grad)
+        and dims(a.sizes, b.sizes)
+        and dims(a.strides, b.strides)
+    )
+
+
+def _is_tuple_subtype(a: TupleType, b: TupleType) -> bool:
+    if len(a.elements) != len(b.elements) or not all(map(is_subtype, a.elements, b.elements)):
+        return False
+    return b.name is None or (a.name == b.name and a.fields == b.fields)
+
+
+def unify(a: Type, b: Type, *, default_to_union: bool = False) -> Type | None:
+    """The type of a variable that is an `a` on one path and a `b` on another; None when there is none.
+
+    `default_to_union` makes that a Union instead, as for the elements of a list literal.
+    """
+    if is_subtype(a, b):
+        return b
+    if is_subtype(b, a):
+        return a
+    if isinstance(a, TensorType) and isinstance(b, TensorType):
+        return a.merge(b)
+    if isinstance(a, NoneType) or isinstance(b, NoneType):
+        return OptionalType.of(b if isinstance(a, NoneType) else a)
+    if isinstance(a, OptionalType) or isinstance(b, OptionalType):
+        inner = unify(_strip(a), _strip(b))
+        if inner is not None:
+            return OptionalType.of(inner)
+    if isinstance(a, TupleType) and isinstance(b, TupleType) and len(a.elements) == len(b.elements):
+        elements = [unify(x, y) for x, y in zip(a.elements, b.elements, strict=True)]
+        known = [e for e in elements if e is not None]
+        if len(known) == len(elements):
+            return TupleType(tuple(known))
+    plain_a, plain_b = without_refinement(a), without_refinement(b)
+    if plain_a == plain_b:
+        return plain_a
+    return union_of((a, b)) if default_to_union else None
+
+
+def _strip(t: Type) -> Type:
+    return t.element if isinstance(t, OptionalType) else t
+
+
+def unify_all(types: Sequence[Type], *, default_to_union: bool = False) -> Type | None:
+    """`unify` over a sequence; None for an empty one too."""
+    if not types:
+        return None
+    result: Type | None = types[0]
+    for t in types[1:]:
+        if result is None:
+            return None
+        result = unify(result, t, default_to_union=default_to_union)
+    return result
+
+
+def union_of(members: Iterable[Type]) -> Type:
+    """The union, flattened, without members that another one covers, sorted; the member itself if only one is left."""
+    flat: list[Type] = []
+    for member in members:
+        inner = member.members if isinstance(member, UnionType) else (member,)
+        for m in inner:
+            flat.extend((m.element, NONE) if isinstance(m, OptionalType) else (m,))
+    kept: list[Type] = []
+    for m in flat:
+        if isinstance(m, AnyType):
+            return ANY
+        if any(is_subtype(m, k) for k in kept):
+            continue
+        kept = [k for k in kept if not is_subtype(k, m)] + [m]
+    if {type(k) for k in kept} == {IntType, FloatType, ComplexType}:
+        return NUMBER
+    if len(kept) == 1:
+        return kept[0]
+    if len(kept) == 2 and NONE in kept:
+        return OptionalType(next(k for k in kept if k != NONE))
+    return UnionType(tuple(sorted(kept, key=str)))
+
+
+def subtract(type_: Type, removed: Type) -> Type | None:
+    """What is left of a union or optional when `removed` is ruled out; None when nothing is."""
+    if isinstance(type_, OptionalType):
+        members: tuple[Type, ...] = (type_.element, NONE)
+    elif isinstance(type_, UnionType):
+        members = type_.members
+    else:
+        members = (type_,)
+    left = [m for m in members if not is_subtype(m, removed)]
+    return union_of(left) if left else None
