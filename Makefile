@@ -1,0 +1,38 @@
+# Everything a newcomer or a contributor runs. `make help` lists it.
+PYTHON ?= python3
+VENV ?= .venv
+PY := $(VENV)/bin/python
+READY := $(VENV)/.ready
+
+.PHONY: help demo test lint types bench docs clean
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Flambeau needs Python 3.11 or newer; this is %s. Say make PYTHON=/path/to/python3.12" % sys.version.split()[0] or 0)'
+	@echo "setting up $(VENV) (once; about a minute)" >&2
+	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --disable-pip-version-check -q --progress-bar on -e '.[test,viz]'
+	@touch $(READY)
+
+demo: $(READY) ## script the examples, show every stage, write build/demo.html
+	$(PY) -m examples.demo
+
+test: $(READY) ## run all tests
+	$(PY) -m pytest -n 2 -q --durations=10 $(PYTEST)
+
+lint: $(READY) ## ruff: style and formatting
+	$(PY) -m ruff check .
+
+types: $(READY) ## mypy, strict
+	$(PY) -m mypy
+
+bench: $(READY) ## benchmarks against the peers that are installed; `make bench PEERS=1` installs them first
+	@test -z "$(PEERS)" || $(PY) -m pip install --disable-pip-version-check -q '.[peers]'
+	$(PY) -m benchmarks $(BENCH)
+
+docs: $(READY) ## regenerate the tables in docs/ from the registry and the tests
+	$(PY) -m flambeau.tools.docs
+
+clean: ## remove what the other targets made
+	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis
