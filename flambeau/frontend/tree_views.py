@@ -1,7 +1,7 @@
 """Trees of a program: what was written, in the language's own kinds, each with its place.
 
-The front end turns Python's `ast` into these trees, and the emitter turns them into IR. They are immutable and compare by
-identity. `str(tree)` is the s-expression of TorchScript's tree views:
+The front end turns Python's `ast` into these trees, and the emitter turns them into IR. They are immutable and compare
+by identity. `str(tree)` is the s-expression of TorchScript's tree views:
 
     y = x + 1   →   (assign
                       (list (variable (ident y)))
@@ -35,7 +35,7 @@ def _tree(cls: type[_Class]) -> type[_Class]:
 
 @_tree
 class Tree:
-    """Anything written in a program. `range` is its place; `children` are the trees directly in it, in printed order."""
+    """Anything written in a program; `range` is its place."""
 
     HEAD: ClassVar[str] = "tree"
     """First word of the s-expression."""

@@ -1,0 +1,86 @@
+"""Conversion of function definitions: parameters, types from annotations or `# type:` comments, body.
+
+    def f(x, y: int):       (def (ident f) (decl (list (param (ident x) …) (param (ident y) …))
+        # type: …      →      (option R)) (list …))
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Generator
+from dataclasses import replace
+from typing import Any
+
+from flambeau.frontend.convert_rules import Context, Statements, Step, Wanted, all_of, optional
+from flambeau.frontend.tree_views import Decl, Def, Expr, Ident, Param, Var
+from flambeau.frontend.type_comments import TypeComments, find_type_comments
+from flambeau.util.errors import NotSupportedError
+from flambeau.util.source import SourceRange
+
+VARIABLE_ARGUMENTS = (
+    "Compiled functions can't take variable number of arguments or use keyword-only arguments with defaults"
+)
+POSITIONAL_ONLY = "positional-only parameters aren't supported. Leave the '/' out"
+TYPE_PARAMETERS = "type parameters aren't supported. Write a function for each type"
+
+
+def define(context: Context, node: ast.FunctionDef) -> Step:
+    """The `Def` of a function. Raises `NotSupportedError` for parameters that the language does not have."""
+    inner = replace(context, function=node.name)
+    _check_parameters(context, node)
+    ident = context.ident_after(context.text.start(node) + len("def"), node.name)
+    comments = find_type_comments(context.text, node, context.self_name is not None and not context.function)
+    params = yield from _parameters(inner, node.args, comments)
+    returns: Expr | None = yield from optional(comments.returns if comments.returns is not None else node.returns)
+    body: Statements = yield from all_of((inner, statement) for statement in node.body)
+    start = context.text.start(node)
+    end = max(part.range.end for part in (ident, *params, *body))
+    return Def(context.text.source.range(start, end), ident, _decl(ident, params, returns), body)
+
+
+def _decl(ident: Ident, params: tuple[Param, ...], returns: Expr | None) -> Decl:
+    parts = params if returns is None else (*params, returns)
+    where = ident.range
+    for part in parts:
+        where = where.union(part.range)
+    return Decl(where, params, returns)
+
+
+def _check_parameters(context: Context, node: ast.FunctionDef) -> None:
+    args = node.args
+    type_parameters = getattr(node, "type_params", None)
+    if type_parameters:
+        raise NotSupportedError(TYPE_PARAMETERS, context.range(type_parameters[0]))
+    if args.posonlyargs:
+        raise NotSupportedError(POSITIONAL_ONLY, context.range(args.posonlyargs[0]))
+    for stars, variable in (("*", args.vararg), ("**", args.kwarg)):
+        if variable is not None:
+            raise NotSupportedError(VARIABLE_ARGUMENTS, _with_stars(context, variable, stars))
+    if not context.is_text:
+        for default in args.kw_defaults:
+            if default is not None:
+                raise NotSupportedError(VARIABLE_ARGUMENTS, context.range(default))
+
+
+def _with_stars(context: Context, variable: ast.arg, stars: str) -> SourceRange:
+    start = context.text.start(variable)
+    found = (context.text.source.text or "").rfind(stars, 0, start)
+    return context.text.source.range(start if found < 0 else found, start + len(variable.arg))
+
+
+def _parameters(
+    context: Context, args: ast.arguments, comments: TypeComments
+) -> Generator[Wanted, Any, tuple[Param, ...]]:
+    params: list[Param] = []
+    positional_defaults: list[ast.expr | None] = [None] * (len(args.args) - len(args.defaults))
+    defaults = [*positional_defaults, *args.defaults, *args.kw_defaults]
+    for index, (argument, default) in enumerate(zip((*args.args, *args.kwonlyargs), defaults, strict=True)):
+        ident = context.ident(argument, argument.arg)
+        annotation: Expr | None = yield from optional(comments.params.get(index, argument.annotation))
+        if annotation is None and index == 0 and context.self_name is not None:
+            annotation = Var(ident.range, Ident(ident.range, context.self_name))
+        # A Python function's defaults are values it already has; only a source text's are read from the text.
+        written: Expr | None = yield from optional(default if context.is_text else None)
+        where = context.text.range(argument)
+        params.append(Param(where, ident, annotation, written, index >= len(args.args)))
+    return tuple(params)

@@ -1,0 +1,285 @@
+"""Conversion of expressions, one rule a kind of node.
+
+    x[1:] + f(y, k=3)   →   (+ (subscript x (slice expr 1)) (apply f (y) (attribute k 3)))
+"""
+
+from __future__ import annotations
+
+import ast
+
+from flambeau.frontend.convert_rules import Context, Rule, Step, all_of, optional, union
+from flambeau.frontend.tree_views import (
+    And,
+    Apply,
+    Attribute,
+    BinOp,
+    Compare,
+    Const,
+    DictComp,
+    DictLiteral,
+    Dots,
+    Expr,
+    FalseLit,
+    Ident,
+    Invert,
+    ListComp,
+    ListLiteral,
+    NoneLit,
+    Not,
+    Or,
+    Select,
+    SliceExpr,
+    Starred,
+    StringLiteral,
+    Subscript,
+    TernaryIf,
+    TrueLit,
+    TupleLiteral,
+    UnaryMinus,
+    Var,
+)
+from flambeau.util.errors import NotSupportedError
+
+KEYWORD_EXPANSION = "keyword-arg expansion is not supported. Write the keyword arguments out"
+DICT_EXPANSION = "Dict expansion with ** is not supported. Copy the dict and call update"
+ONE_GENERATOR = "Only a single generator is currently supported. Use nested for loops that append to a list"
+NO_COMPREHENSION_IF = "Comprehension ifs are not supported yet. Use a for loop that appends to a list"
+NO_ASYNC = "async comprehensions aren't supported. Use a plain for"
+NO_CONVERSION = "Don't support conversion in JoinedStr. Call a function on the value instead of !r, !s or !a"
+NO_FORMAT = "Don't support formatting in JoinedStr. Use '%' formatting or round the value before"
+UNKNOWN_CONSTANT = "Unknown Constant expression type {kind}. Use a str or a list of ints"
+UNARY_PLUS = "unsupported unary operator: UAdd. Leave the plus sign out"
+
+BINARY_SIGNS: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.MatMult: "@",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+}
+
+COMPARISON_SIGNS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<",
+    ast.Gt: ">",
+    ast.LtE: "<=",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "in",
+}
+
+
+def _name(context: Context, node: ast.Name) -> Step:
+    yield from ()
+    ident = Ident(context.range(node), node.id)
+    return Var(ident.range, ident)
+
+
+def _constant(context: Context, node: ast.Constant) -> Step:
+    yield from ()
+    where, value = context.range(node), node.value
+    if value is True:
+        return TrueLit(where)
+    if value is False:
+        return FalseLit(where)
+    if value is None:
+        return NoneLit(where)
+    if value is ...:
+        return Dots(where)
+    if isinstance(value, str):
+        return StringLiteral(where.source.range(where.start, max(where.start + 1, where.end - 1)), value)
+    if isinstance(value, (int, float, complex)):
+        return Const(where, value)
+    raise NotSupportedError(UNKNOWN_CONSTANT.format(kind=type(value).__name__), where)
+
+
+def _attribute(context: Context, node: ast.Attribute) -> Step:
+    value: Expr = yield node.value
+    end = context.text.end(node)
+    source = context.text.source
+    ident = Ident(source.range(max(value.range.end, end - len(node.attr)), end), node.attr)
+    return Select(source.range(value.range.start, end), value, ident)
+
+
+def _call(context: Context, node: ast.Call) -> Step:
+    callee: Expr = yield node.func
+    args: tuple[Expr, ...] = yield from all_of(node.args)
+    keywords = []
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            raise NotSupportedError(KEYWORD_EXPANSION, context.range(keyword))
+        value: Expr = yield keyword.value
+        ident = context.ident_after(context.text.start(keyword), keyword.arg)
+        keywords.append(Attribute(union(ident, value), ident, value))
+    return Apply(union(callee, *args, *keywords), callee, args, tuple(keywords))
+
+
+def _subscript(context: Context, node: ast.Subscript) -> Step:
+    value: Expr = yield node.value
+    several = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
+    indices: tuple[Expr, ...] = yield from all_of(several or [node.slice])
+    end = min(max(index.range.end for index in indices) + 1, context.text.end(node))
+    return Subscript(context.text.source.range(value.range.start, end), value, indices)
+
+
+def _slice(context: Context, node: ast.Slice) -> Step:
+    lower = yield from optional(node.lower)
+    upper = yield from optional(node.upper)
+    step = yield from optional(node.step)
+    return SliceExpr(context.range(node), lower, upper, step)
+
+
+def _list(context: Context, node: ast.List) -> Step:
+    items: tuple[Expr, ...] = yield from all_of(node.elts)
+    return ListLiteral(context.span(node, items), items)
+
+
+def _tuple(context: Context, node: ast.Tuple) -> Step:
+    items: tuple[Expr, ...] = yield from all_of(node.elts)
+    return TupleLiteral(context.span(node, items), items)
+
+
+def _dict(context: Context, node: ast.Dict) -> Step:
+    keys, values = [], []
+    for key, value in zip(node.keys, node.values, strict=True):
+        if key is None:
+            raise NotSupportedError(DICT_EXPANSION, context.range(value))
+        keys.append((yield key))
+        values.append((yield value))
+    return DictLiteral(context.span(node, (*keys, *values)), tuple(keys), tuple(values))
+
+
+def _generator(context: Context, node: ast.ListComp | ast.GeneratorExp | ast.DictComp) -> ast.comprehension:
+    """The one generator of a comprehension. Raises `NotSupportedError` for several, and for conditions."""
+    if len(node.generators) != 1:
+        raise NotSupportedError(ONE_GENERATOR, context.range(node.generators[1].target))
+    generator = node.generators[0]
+    if generator.ifs:
+        raise NotSupportedError(NO_COMPREHENSION_IF, context.range(generator.ifs[0]))
+    if generator.is_async:
+        raise NotSupportedError(NO_ASYNC, context.range(generator.target))
+    return generator
+
+
+def _list_comprehension(context: Context, node: ast.ListComp | ast.GeneratorExp) -> Step:
+    generator = _generator(context, node)
+    element: Expr = yield node.elt
+    target: Expr = yield generator.target
+    iterable: Expr = yield generator.iter
+    return ListComp(context.span(node, (element, target, iterable)), element, target, iterable)
+
+
+def _dict_comprehension(context: Context, node: ast.DictComp) -> Step:
+    generator = _generator(context, node)
+    key: Expr = yield node.key
+    value: Expr = yield node.value
+    target: Expr = yield generator.target
+    iterable: Expr = yield generator.iter
+    return DictComp(context.span(node, (key, value, target, iterable)), key, value, target, iterable)
+
+
+def _starred(context: Context, node: ast.Starred) -> Step:
+    value: Expr = yield node.value
+    return Starred(context.span(node, (value,)), value)
+
+
+def _binary(context: Context, node: ast.BinOp) -> Step:
+    left: Expr = yield node.left
+    right: Expr = yield node.right
+    return BinOp(union(left, right), BINARY_SIGNS[type(node.op)], left, right)
+
+
+def _unary(context: Context, node: ast.UnaryOp) -> Step:
+    if isinstance(node.op, ast.UAdd):
+        raise NotSupportedError(UNARY_PLUS, context.text.first(node, "+"))
+    value: Expr = yield node.operand
+    where = context.span(node, (value,))
+    if isinstance(node.op, ast.USub):
+        return UnaryMinus(where, value)
+    return Invert(where, value) if isinstance(node.op, ast.Invert) else Not(where, value)
+
+
+def _boolean(context: Context, node: ast.BoolOp) -> Step:
+    kind = And if isinstance(node.op, ast.And) else Or
+    result: Expr = yield node.values[0]
+    for operand in node.values[1:]:
+        right: Expr = yield operand
+        result = kind(union(result, right), result, right)
+    return result
+
+
+def _compare(context: Context, node: ast.Compare) -> Step:
+    result: Expr | None = None
+    left: Expr = yield node.left
+    for operator, operand in zip(node.ops, node.comparators, strict=True):
+        right: Expr = yield operand
+        link: Expr = Compare(union(left, right), COMPARISON_SIGNS[type(operator)], left, right)
+        if isinstance(operator, ast.NotIn):
+            link = Not(link.range, link)
+        result = link if result is None else And(union(result, link), result, link)
+        left = right
+    assert result is not None
+    return result
+
+
+def _ternary(context: Context, node: ast.IfExp) -> Step:
+    condition: Expr = yield node.test
+    body: Expr = yield node.body
+    orelse: Expr = yield node.orelse
+    return TernaryIf(union(condition, body, orelse), condition, body, orelse)
+
+
+def _f_string(context: Context, node: ast.JoinedStr) -> Step:
+    """`f"{a} b"` is `"{} b".format(a)`. Text that holds "{}" itself becomes an argument, so that it is not filled."""
+    template = ""
+    args: list[Expr] = []
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            if part.conversion != -1:
+                raise NotSupportedError(NO_CONVERSION, context.range(node))
+            if part.format_spec is not None:
+                raise NotSupportedError(NO_FORMAT, context.range(node))
+            template += "{}"
+            args.append((yield part.value))
+        elif isinstance(part, ast.Constant) and isinstance(part.value, str):
+            holds_braces = "{}" in part.value
+            template += "{}" if holds_braces else part.value
+            args += [StringLiteral(context.range(node), part.value)] if holds_braces else []
+    where = context.range(node)
+    literal = StringLiteral(where, template)
+    return Apply(where, Select(where, literal, Ident(where, "format")), tuple(args), ())
+
+
+EXPRESSIONS: dict[type[ast.AST], Rule] = {
+    ast.Attribute: _attribute,
+    ast.BinOp: _binary,
+    ast.BoolOp: _boolean,
+    ast.Call: _call,
+    ast.Compare: _compare,
+    ast.Constant: _constant,
+    ast.Dict: _dict,
+    ast.DictComp: _dict_comprehension,
+    ast.GeneratorExp: _list_comprehension,
+    ast.IfExp: _ternary,
+    ast.JoinedStr: _f_string,
+    ast.List: _list,
+    ast.ListComp: _list_comprehension,
+    ast.Name: _name,
+    ast.Slice: _slice,
+    ast.Starred: _starred,
+    ast.Subscript: _subscript,
+    ast.Tuple: _tuple,
+    ast.UnaryOp: _unary,
+}
+"""Every kind of expression that the language has."""

@@ -1,0 +1,41 @@
+"""Python's syntax errors in the words that users of string sources look for."""
+
+from __future__ import annotations
+
+_CLOSERS = {"(": ")", "[": "]", "{": "}"}
+
+_BY_FRAGMENT = (
+    ("unterminated", "expected a valid token here"),
+    ("invalid character", "expected a valid token here"),
+    ("invalid non-printable", "expected a valid token here"),
+    ("literal", "expected a valid token here"),
+    ("illegal expression for augmented assignment", "augmented assignment can only have one LHS expression"),
+    ("cannot assign to", "unexpected expression on the left of an assignment"),
+)
+
+
+def syntax_message(error: SyntaxError, before: str) -> str:
+    """The message for a syntax error; `before` is the source up to the place of the error.
+
+    >>> syntax_message(SyntaxError("invalid syntax. Perhaps you forgot a comma?"), "return [")
+    'Syntax error: expected ] or a comma (invalid syntax. Perhaps you forgot a comma?)'
+    """
+    told = error.msg
+    for fragment, message in _BY_FRAGMENT:
+        if fragment in told and not (fragment == "literal" and "assign" in told):
+            return f"Syntax error: {message} ({told})"
+    closer = _innermost_closer(before)
+    if closer and told.startswith("invalid syntax"):
+        return f"Syntax error: expected {closer} or a comma ({told})"
+    return f"Syntax error: {told}"
+
+
+def _innermost_closer(before: str) -> str:
+    """What closes the innermost bracket left open; brackets inside strings on the last line may mislead it."""
+    opened: list[str] = []
+    for character in before:
+        if character in _CLOSERS:
+            opened.append(_CLOSERS[character])
+        elif opened and character == opened[-1]:
+            opened.pop()
+    return opened[-1] if opened else ""
