@@ -1,0 +1,76 @@
+"""Moves what does not change inside a loop out of it: ``for i { for j { w = exp load w[i] } }`` computes ``w`` once an i."""
+
+from __future__ import annotations
+
+from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.kernel.nest import (
+    Accumulate,
+    Buffer,
+    Const,
+    Extent,
+    Kernel,
+    Let,
+    Load,
+    Loop,
+    Position,
+    Statement,
+    Store,
+)
+from flambeau.codegen.kernel.opset import TRAPPING
+
+
+def hoist(kernel: Kernel) -> Kernel:
+    """``kernel`` with one axis a loop, and each definition as far out as its operands allow."""
+    buffers = {b.name: b for b in kernel.buffers}
+    body = _out_of(tuple(_single(s) for s in kernel.body), buffers)
+    return Kernel(kernel.name, kernel.axes, kernel.buffers, body)
+
+
+def _single(statement: Statement) -> Statement:
+    """Loops over one axis each; carried states stay with the outermost."""
+    if not isinstance(statement, Loop):
+        return statement
+    body = tuple(_single(s) for s in statement.body)
+    for axis in reversed(statement.axes[1:]):
+        body = (Loop((axis,), (), body),)
+    return Loop(statement.axes[:1], statement.carries, body)
+
+
+def _out_of(body: tuple[Statement, ...], buffers: dict[str, Buffer]) -> tuple[Statement, ...]:
+    result: list[Statement] = []
+    for statement in body:
+        if not isinstance(statement, Loop):
+            result.append(statement)
+            continue
+        inner = _out_of(statement.body, buffers)
+        fixed = {c.name for c in statement.carries}
+        kept: list[Statement] = []
+        for s in inner:
+            if statement.axes and _is_free(s, statement.axes, fixed, buffers):
+                result.append(s)
+            else:
+                kept.append(s)
+                fixed |= _defines(s)
+        result.append(Loop(statement.axes, statement.carries, tuple(kept)))
+    return tuple(result)
+
+
+def _defines(s: Statement) -> set[str]:
+    if isinstance(s, Loop):
+        return {c.name for c in s.carries}
+    return set() if isinstance(s, Store | Accumulate) else {s.name}
+
+
+def _is_free(s: Statement, axes: tuple[str, ...], fixed: set[str], buffers: dict[str, Buffer]) -> bool:
+    if isinstance(s, Const | Extent):
+        return True
+    if isinstance(s, Position):
+        return not set(s.axes) & set(axes)
+    if isinstance(s, Load):
+        buffer = buffers[s.buffer]
+        return buffer.role == "in" and not set(buffer.axes) & set(axes)
+    if isinstance(s, Let):
+        # An integer division may report an error, which a loop without turns must not.
+        traps = s.op in TRAPPING and element_type(s.dtype).is_integer
+        return not traps and not set(s.args) & fixed
+    return False

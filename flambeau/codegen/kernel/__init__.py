@@ -1,0 +1,42 @@
+"""The loop-nest language of kernels: values, text, verifier, builder."""
+
+from flambeau.codegen.kernel.build import KernelBuilder
+from flambeau.codegen.kernel.dtypes import KernelError, element_type
+from flambeau.codegen.kernel.nest import (
+    ONE,
+    Accumulate,
+    Buffer,
+    Carry,
+    Const,
+    Extent,
+    Kernel,
+    Let,
+    Load,
+    Loop,
+    Position,
+    Store,
+)
+from flambeau.codegen.kernel.parser import parse_kernel
+from flambeau.codegen.kernel.printer import print_kernel
+from flambeau.codegen.kernel.verify import verify
+
+__all__ = [
+    "ONE",
+    "Accumulate",
+    "Buffer",
+    "Carry",
+    "Const",
+    "Extent",
+    "Kernel",
+    "KernelBuilder",
+    "KernelError",
+    "Let",
+    "Load",
+    "Loop",
+    "Position",
+    "Store",
+    "element_type",
+    "parse_kernel",
+    "print_kernel",
+    "verify",
+]

@@ -1,0 +1,142 @@
+"""Builds kernels statement by statement; equal pure expressions in one scope become one.
+
+Example::
+
+    b = KernelBuilder("scale", ("i",))
+    b.input("x", "float32", ("i",))
+    b.output("y", "float32", ("i",))
+    with b.loop("i"):
+        b.store("y", b.apply("mul", b.load("x"), b.const(2.0, "float32")))
+    kernel = b.kernel()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from flambeau.codegen.kernel.dtypes import KernelError
+from flambeau.codegen.kernel.nest import (
+    Accumulate,
+    Buffer,
+    Carry,
+    Const,
+    Definition,
+    Extent,
+    Kernel,
+    Let,
+    Load,
+    Loop,
+    Number,
+    Position,
+    Statement,
+    Store,
+)
+from flambeau.codegen.kernel.opset import reduced_dtype, result_dtype
+from flambeau.codegen.kernel.printer import print_number
+from flambeau.codegen.kernel.verify import verify
+
+
+class KernelBuilder:
+    """Collects buffers and statements; values are their names."""
+
+    def __init__(self, name: str, axes: tuple[str, ...]) -> None:
+        self.name = name
+        self.axes = axes
+        self.dtypes: dict[str, str] = {}
+        """Element type of every value so far."""
+        self._buffers: dict[str, Buffer] = {}
+        self._bodies: list[list[Statement]] = [[]]
+        self._known: list[dict[tuple[object, ...], str]] = [{}]
+        self._counter = 0
+
+    def input(self, name: str, dtype: str, axes: tuple[str, ...]) -> str:
+        """Declare an input buffer; returns its name."""
+        return self._declare(Buffer(name, dtype, "in", axes))
+
+    def output(self, name: str, dtype: str, axes: tuple[str, ...]) -> str:
+        """Declare an output buffer; returns its name."""
+        return self._declare(Buffer(name, dtype, "out", axes))
+
+    def scratch(self, name: str, dtype: str, axes: tuple[str, ...]) -> str:
+        """Declare a scratch buffer; returns its name."""
+        return self._declare(Buffer(name, dtype, "scratch", axes))
+
+    def const(self, value: Number, dtype: str) -> str:
+        """A literal."""
+        name = self._name()
+        return self._define(Const(name, dtype, value), ("const", dtype, print_number(value)), dtype)
+
+    def load(self, buffer: str) -> str:
+        """The element of ``buffer`` at the current turn."""
+        dtype = self._buffers[buffer].dtype
+        if self._buffers[buffer].role == "in":
+            return self._define(Load(self._name(), dtype, buffer), ("load", buffer), dtype)
+        return self._define(Load(self._name(), dtype, buffer), None, dtype)
+
+    def position(self, *axes: str) -> str:
+        """Row-major index over ``axes``, int64."""
+        return self._define(Position(self._name(), axes), ("position", axes), "int64")
+
+    def extent(self, *axes: str) -> str:
+        """Product of the sizes of ``axes``, int64."""
+        return self._define(Extent(self._name(), axes), ("extent", axes), "int64")
+
+    def apply(self, op: str, *args: str) -> str:
+        """One operation; raises ``KernelError`` where it does not apply to the operands' types."""
+        dtype = result_dtype(op, tuple(self.dtypes[a] for a in args))
+        return self._define(Let(self._name(), dtype, op, args), (op, args), dtype)
+
+    def cast(self, value: str, dtype: str) -> str:
+        """``value`` in another element type."""
+        if self.dtypes[value] == dtype:
+            return value
+        return self._define(Let(self._name(), dtype, "cast", (value,)), ("cast", value, dtype), dtype)
+
+    def store(self, buffer: str, value: str) -> None:
+        """Write ``value`` at the current turn."""
+        self._bodies[-1].append(Store(buffer, value))
+
+    def accumulate(self, carry: str, value: str, position: str | None = None) -> None:
+        """Fold ``value`` into ``carry``."""
+        self._bodies[-1].append(Accumulate(carry, value, position))
+
+    @contextmanager
+    def loop(self, *axes: str, carries: tuple[Carry, ...] = ()) -> Iterator[None]:
+        """Statements added inside run for every turn over ``axes``; ``carries`` can be read afterwards."""
+        self._bodies.append([])
+        self._known.append({})
+        yield
+        self._known.pop()
+        body = self._bodies.pop()
+        self._bodies[-1].append(Loop(axes, carries, tuple(body)))
+        for carry in carries:
+            self.dtypes[carry.name] = reduced_dtype(carry.reducer, carry.dtype)
+
+    def kernel(self) -> Kernel:
+        """The finished kernel, verified."""
+        ordered = [b for role in ("in", "out", "scratch") for b in self._buffers.values() if b.role == role]
+        kernel = Kernel(self.name, self.axes, tuple(ordered), tuple(self._bodies[0]))
+        verify(kernel)
+        return kernel
+
+    def _declare(self, buffer: Buffer) -> str:
+        if buffer.name in self._buffers:
+            raise KernelError(f"buffer {buffer.name} is declared twice")
+        self._buffers[buffer.name] = buffer
+        return buffer.name
+
+    def _name(self) -> str:
+        return f"%{self._counter}"
+
+    def _define(self, statement: Definition, key: tuple[object, ...] | None, dtype: str) -> str:
+        if key is not None:
+            for known in self._known:
+                if key in known:
+                    return known[key]
+        self._counter += 1
+        self._bodies[-1].append(statement)
+        self.dtypes[statement.name] = dtype
+        if key is not None:
+            self._known[-1][key] = statement.name
+        return statement.name

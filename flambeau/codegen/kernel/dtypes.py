@@ -1,0 +1,70 @@
+"""Element types a kernel computes in, by name, with what each backend needs to know of them.
+
+Names are those of ``flambeau.schema.dtype``; a kernel keeps the name only, so that its text stands alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class ElementType:
+    """One element type."""
+
+    name: str
+    bits: int
+    """Width in memory; a bool takes one byte there."""
+    kind: str
+    """``float``, ``int`` (signed), ``uint`` or ``bool``."""
+    llvm: str
+    """Type of a value in a register; ``i1`` for bool."""
+    memory: str
+    """Type of a value in memory."""
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        return np.dtype(self.name)
+
+    @property
+    def itemsize(self) -> int:
+        return self.bits // 8
+
+    @property
+    def is_float(self) -> bool:
+        return self.kind == "float"
+
+    @property
+    def is_integer(self) -> bool:
+        return self.kind in ("int", "uint")
+
+
+ELEMENT_TYPES: dict[str, ElementType] = {
+    t.name: t
+    for t in (
+        ElementType("float32", 32, "float", "float", "float"),
+        ElementType("float64", 64, "float", "double", "double"),
+        ElementType("int8", 8, "int", "i8", "i8"),
+        ElementType("int16", 16, "int", "i16", "i16"),
+        ElementType("int32", 32, "int", "i32", "i32"),
+        ElementType("int64", 64, "int", "i64", "i64"),
+        ElementType("uint8", 8, "uint", "i8", "i8"),
+        ElementType("bool", 8, "bool", "i1", "i8"),
+    )
+}
+
+
+def element_type(name: str) -> ElementType:
+    """The element type called ``name``; raises ``KernelError`` for one that kernels do not compute in."""
+    try:
+        return ELEMENT_TYPES[name]
+    except KeyError:
+        known = ", ".join(ELEMENT_TYPES)
+        raise KernelError(f"kernels do not compute in dtype '{name}'; they know {known}") from None
+
+
+class KernelError(ValueError):
+    """A kernel that is not well formed, or arrays that do not fit it."""

@@ -1,0 +1,187 @@
+"""Loop nests: what a kernel means, with no word on how fast.
+
+A kernel has axes (their sizes are known at run time), buffers indexed by axes, and statements::
+
+    kernel softmax {
+      axes r, c
+      in x: float32[r, c]
+      out y: float32[r, c]
+      scratch s: float32[c]
+      for r {
+        for c reduce m: float32 = maxnum {
+          %0: float32 = load x[r, c]
+          m <- %0
+        }
+        for c reduce t: float32 = sum {
+          %1: float32 = load x[r, c]
+          %2: float32 = sub %1, m
+          %3: float32 = exp %2
+          store s[c], %3
+          t <- %3
+        }
+        for c {
+          %4: float32 = load s[c]
+          %5: float32 = div %4, t
+          store y[r, c], %5
+        }
+      }
+    }
+
+The address of ``x[r, c]`` is ``base + r * stride(x, r) + c * stride(x, c)`` with strides given at run time; a buffer
+that lacks an axis does not move along it. A carried state is updated by ``<-`` and may be read after its loop only. The
+order in which it meets its values is not part of the meaning. A scratch buffer lives for one turn of the loops outside
+its own axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Number: TypeAlias = "int | float | bool"
+
+ONE = "1"
+"""Stands in a buffer's axes for a dimension of size one (a kept dimension of a reduction)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """Memory the kernel reads or writes."""
+
+    name: str
+    dtype: str
+    role: str
+    """``in``, ``out`` or ``scratch``."""
+    axes: tuple[str, ...]
+
+    @property
+    def moving_axes(self) -> tuple[str, ...]:
+        """The axes without the places of size one."""
+        return tuple(a for a in self.axes if a != ONE)
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """``name: dtype = const value``."""
+
+    name: str
+    dtype: str
+    value: Number
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """``name: int64 = position a, b``: row-major index of the current turn over these axes."""
+
+    name: str
+    axes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """``name: int64 = extent a, b``: product of these axes' sizes."""
+
+    name: str
+    axes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """``name: dtype = load buffer[axes]``."""
+
+    name: str
+    dtype: str
+    buffer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    """``name: dtype = op a, b``; ``cast`` takes its type from ``dtype``."""
+
+    name: str
+    dtype: str
+    op: str
+    args: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """``store buffer[axes], value``."""
+
+    buffer: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulate:
+    """``carry <- value``, with ``at position`` for argmax and argmin."""
+
+    carry: str
+    value: str
+    position: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Carry:
+    """State that a loop carries from turn to turn and leaves behind under its name."""
+
+    name: str
+    dtype: str
+    reducer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """``for a, b reduce s: float32 = sum { ... }``: row-major over the axes."""
+
+    axes: tuple[str, ...]
+    carries: tuple[Carry, ...]
+    body: tuple[Statement, ...]
+
+
+Definition: TypeAlias = Const | Position | Extent | Load | Let
+Statement: TypeAlias = Definition | Store | Accumulate | Loop
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A loop nest with its interface: input buffers first, then outputs, in the order of the call."""
+
+    name: str
+    axes: tuple[str, ...]
+    buffers: tuple[Buffer, ...]
+    body: tuple[Statement, ...]
+
+    @property
+    def inputs(self) -> tuple[Buffer, ...]:
+        return tuple(b for b in self.buffers if b.role == "in")
+
+    @property
+    def outputs(self) -> tuple[Buffer, ...]:
+        return tuple(b for b in self.buffers if b.role == "out")
+
+    @property
+    def scratch(self) -> tuple[Buffer, ...]:
+        return tuple(b for b in self.buffers if b.role == "scratch")
+
+    def buffer(self, name: str) -> Buffer:
+        """The buffer called ``name``."""
+        return next(b for b in self.buffers if b.name == name)
+
+
+def walk(body: tuple[Statement, ...]) -> Iterator[Statement]:
+    """Every statement, a loop before what it holds."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, Loop):
+            yield from walk(statement.body)
+
+
+def axis_groups(kernel: Kernel) -> tuple[tuple[str, ...], ...]:
+    """The distinct tuples of axes that loops run over, outermost first."""
+    seen: dict[tuple[str, ...], None] = {}
+    for statement in walk(kernel.body):
+        if isinstance(statement, Loop):
+            seen.setdefault(statement.axes)
+    return tuple(seen)

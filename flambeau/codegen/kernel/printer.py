@@ -1,0 +1,74 @@
+"""Kernel to text; ``parser`` reads it back to an equal kernel."""
+
+from __future__ import annotations
+
+import math
+
+from flambeau.codegen.kernel.nest import (
+    Accumulate,
+    Buffer,
+    Const,
+    Extent,
+    Kernel,
+    Let,
+    Load,
+    Loop,
+    Number,
+    Position,
+    Statement,
+    Store,
+)
+
+
+def print_kernel(kernel: Kernel) -> str:
+    """The text of ``kernel``, ending in a newline."""
+    buffers = {b.name: b for b in kernel.buffers}
+    lines = [f"kernel {kernel.name} {{"]
+    lines.append(f"  axes {', '.join(kernel.axes)}".rstrip())
+    lines += [f"  {b.role} {b.name}: {b.dtype}[{', '.join(b.axes)}]" for b in kernel.buffers]
+    _print_body(kernel.body, buffers, "  ", lines)
+    lines.append("}")
+    return "\n".join(lines) + "\n"
+
+
+def print_number(value: Number) -> str:
+    """A literal that reads back to the same value."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and math.isnan(value):
+        return "nan"
+    return repr(value)
+
+
+def _print_body(body: tuple[Statement, ...], buffers: dict[str, Buffer], indent: str, lines: list[str]) -> None:
+    for statement in body:
+        if isinstance(statement, Loop):
+            carries = ", ".join(f"{c.name}: {c.dtype} = {c.reducer}" for c in statement.carries)
+            head = f"for {', '.join(statement.axes)}".rstrip()
+            lines.append(f"{indent}{head}{' reduce ' + carries if carries else ''} {{")
+            _print_body(statement.body, buffers, indent + "  ", lines)
+            lines.append(indent + "}")
+        else:
+            lines.append(indent + _print_simple(statement, buffers))
+
+
+def _access(buffer: Buffer) -> str:
+    return f"{buffer.name}[{', '.join(buffer.axes)}]"
+
+
+def _print_simple(statement: Statement, buffers: dict[str, Buffer]) -> str:
+    if isinstance(statement, Const):
+        return f"{statement.name}: {statement.dtype} = const {print_number(statement.value)}"
+    if isinstance(statement, Position):
+        return f"{statement.name}: int64 = position {', '.join(statement.axes)}".rstrip()
+    if isinstance(statement, Extent):
+        return f"{statement.name}: int64 = extent {', '.join(statement.axes)}".rstrip()
+    if isinstance(statement, Load):
+        return f"{statement.name}: {statement.dtype} = load {_access(buffers[statement.buffer])}"
+    if isinstance(statement, Let):
+        return f"{statement.name}: {statement.dtype} = {statement.op} {', '.join(statement.args)}"
+    if isinstance(statement, Store):
+        return f"store {_access(buffers[statement.buffer])}, {statement.value}"
+    assert isinstance(statement, Accumulate)
+    at = f" at {statement.position}" if statement.position is not None else ""
+    return f"{statement.carry} <- {statement.value}{at}"

@@ -1,0 +1,41 @@
+"""The block of 64-bit words through which a native kernel gets its arrays.
+
+``[error flag address, data addresses of inputs and outputs, sizes of axes, strides in bytes of (buffer, axis) pairs]``.
+A kernel function is ``void (ptr block, i64 low, i64 high)``; low and high bound its outermost axis.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flambeau.codegen.kernel.nest import Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class BlockLayout:
+    """Where each word of a kernel's block stands."""
+
+    data: dict[str, int]
+    sizes: dict[str, int]
+    strides: dict[tuple[str, str], int]
+    words: int
+
+
+def block_layout(kernel: Kernel) -> BlockLayout:
+    """The layout for ``kernel``; scratch buffers have no place in it."""
+    at = 1
+    data: dict[str, int] = {}
+    sizes: dict[str, int] = {}
+    strides: dict[tuple[str, str], int] = {}
+    outside = kernel.inputs + kernel.outputs
+    for buffer in outside:
+        data[buffer.name] = at
+        at += 1
+    for axis in kernel.axes:
+        sizes[axis] = at
+        at += 1
+    for buffer in outside:
+        for axis in buffer.moving_axes:
+            strides[buffer.name, axis] = at
+            at += 1
+    return BlockLayout(data, sizes, strides, at)

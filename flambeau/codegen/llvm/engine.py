@@ -1,0 +1,139 @@
+"""The one place that talks to LLVM: text to object code to an address, in a shared ORC JIT.
+
+Kernels with explicit vectors go straight to instruction selection: the mid-level pipeline costs half the compile time and
+makes them slower. Code lives as long as the ``NativeCode`` that owns it. Compiling is serialised by a lock.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import itertools
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from flambeau.codegen.llvm.emitter import Target
+from flambeau.codegen.llvm.lanes import PREFIX
+from flambeau.codegen.llvm.memory import ALLOCATE, FREE
+
+
+@dataclass(slots=True)
+class NativeCode:
+    """Linked code: addresses by symbol, and the tracker that frees the code when this object goes."""
+
+    addresses: dict[str, int]
+    text: str
+    object_bytes: int
+    milliseconds: float
+    tracker: Any = field(repr=False)
+
+
+def available() -> bool:
+    """Whether LLVM can be loaded here."""
+    try:
+        import llvmlite.binding  # noqa: F401
+    except (ImportError, OSError):
+        return False
+    return True
+
+
+class Engine:
+    """An ORC JIT for the host processor."""
+
+    def __init__(self) -> None:
+        import llvmlite.binding as llvm
+
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        self._llvm = llvm
+        self._lock = threading.Lock()
+        self._numbers = itertools.count()
+        self.triple = llvm.get_process_triple()
+        self.cpu = llvm.get_host_cpu_name()
+        features = llvm.get_host_cpu_features()
+        self.features = features.flatten()
+        self._machine = self._new_machine()
+        self._layout = str(self._machine.target_data)
+        self._jit = llvm.create_lljit_compiler(self._new_machine())
+        wide = features.get("avx512f", False) and features.get("avx512dq", False)
+        bits = 512 if wide else 256 if features.get("avx2", False) else 128
+        has_many = wide or self.triple.startswith(("aarch64", "arm64"))
+        self.target = Target(vector_bits=bits, has_scalef=wide, vector_registers=32 if has_many else 16)
+
+    def _new_machine(self) -> Any:
+        llvm = self._llvm
+        return llvm.Target.from_triple(self.triple).create_target_machine(
+            cpu=self.cpu, features=self.features, opt=2, reloc="pic", codemodel="default", jit=True
+        )
+
+    def symbol(self, stem: str) -> str:
+        """A symbol that no other code of this process has."""
+        return f"flambeau_{stem}_{next(self._numbers)}"
+
+    def link(self, text: str, exports: tuple[str, ...], imports: dict[str, int]) -> NativeCode:
+        """Compile and link ``text``; ``imports`` gives the address of every external symbol."""
+        llvm = self._llvm
+        with self._lock:
+            start = time.perf_counter()
+            image = self._machine.emit_object(self._parse(text))
+            builder = llvm.JITLibraryBuilder().add_object_img(image)
+            for name, address in imports.items():
+                builder = builder.import_symbol(name, address)
+            for name in exports:
+                builder = builder.export_symbol(name)
+            tracker = builder.link(self._jit, f"flambeau_library_{next(self._numbers)}")
+            addresses = {name: tracker[name] for name in exports}
+            spent = (time.perf_counter() - start) * 1e3
+        return NativeCode(addresses, text, len(image), spent, tracker)
+
+    def assembly(self, text: str) -> str:
+        """The machine instructions of ``text``."""
+        with self._lock:
+            return str(self._machine.emit_assembly(self._parse(text)))
+
+    def _parse(self, text: str) -> Any:
+        module = self._llvm.parse_assembly(text)
+        module.verify()
+        module.triple = self.triple
+        module.data_layout = self._layout
+        return module
+
+
+_engine_lock = threading.Lock()
+_engines: list[Engine] = []
+
+
+def engine() -> Engine:
+    """The process's engine, made at first use."""
+    with _engine_lock:
+        if not _engines:
+            _engines.append(Engine())
+        return _engines[0]
+
+
+@cache
+def _c_library() -> ctypes.CDLL:
+    name = "ucrtbase" if sys.platform == "win32" else ctypes.util.find_library("m")
+    return ctypes.CDLL(name)
+
+
+def c_imports(names: tuple[str, ...]) -> dict[str, int]:
+    """Addresses of C math functions under the symbols that kernels call."""
+    library = _c_library()
+    found: dict[str, int] = {}
+    for name in names:
+        address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
+        assert address is not None, name
+        found[PREFIX + name] = address
+    return found
+
+
+def memory_imports() -> dict[str, int]:
+    """Python's raw allocator, which may be called without the GIL."""
+    api = ctypes.pythonapi
+    pairs = ((ALLOCATE, api.PyMem_RawMalloc), (FREE, api.PyMem_RawFree))
+    return {name: ctypes.cast(function, ctypes.c_void_p).value or 0 for name, function in pairs}

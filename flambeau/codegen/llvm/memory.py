@@ -1,0 +1,128 @@
+"""Loads and stores of kernels: unit-stride vectors, masked ends, gathers, scalars, scratch rows."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.kernel.nest import Buffer, Kernel
+from flambeau.codegen.llvm.emitter import INT_OF, Emitter, Value, int_constant, vector_type
+from flambeau.codegen.schedule import Schedule
+
+ALLOCATE, FREE = "flambeau_allocate", "flambeau_free"
+"""Symbols of the memory functions that a kernel with scratch buffers calls."""
+
+
+class Place(Protocol):
+    """The part of a scope that memory access looks at."""
+
+    pointers: dict[str, Value]
+    in_vector: bool
+    mask: Value | None
+    offsets: dict[str, Value]
+
+
+def iota(lanes: int) -> Value:
+    """0, 1, 2, ... as int64."""
+    if lanes == 1:
+        return int_constant(0, "i64", 1)
+    return Value("<" + ", ".join(f"i64 {k}" for k in range(lanes)) + ">", "i64", lanes)
+
+
+def _suffix(element: str, lanes: int) -> str:
+    name = {"float": "f32", "double": "f64"}.get(element, element)
+    return f"v{lanes}{name}" if lanes > 1 else name
+
+
+def _mode(schedule: Schedule, place: Place, buffer: Buffer) -> str:
+    """How a buffer is reached here: ``scalar``, ``unit``, ``gather`` or ``lanes`` (scratch with a vector per element)."""
+    if not place.in_vector:
+        return "scalar"
+    if schedule.vector_axis in buffer.axes:
+        return "unit" if buffer.name in schedule.unit else "gather"
+    return "lanes" if buffer.role == "scratch" else "scalar"
+
+
+def load(e: Emitter, schedule: Schedule, place: Place, buffer: Buffer) -> Value:
+    """The element of ``buffer`` here, in its register type."""
+    t = element_type(buffer.dtype)
+    mode, base = _mode(schedule, place, buffer), place.pointers[buffer.name]
+    lanes = 1 if mode == "scalar" else schedule.lanes
+    vt = vector_type(t.memory, lanes)
+    if mode == "gather" or (place.mask is not None and mode == "unit"):
+        mask = place.mask if place.mask is not None else int_constant(1, "i1", lanes)
+        suffix = _suffix(t.memory, lanes)
+        if mode == "unit":
+            e.declare(f"declare {vt} @llvm.masked.load.{suffix}.p0(ptr, i32, <{lanes} x i1>, {vt})")
+            head = f"call {vt} @llvm.masked.load.{suffix}.p0(ptr {base}, i32 {t.itemsize}"
+        else:
+            pointers = _lane_pointers(e, place, buffer, lanes)
+            e.declare(f"declare {vt} @llvm.masked.gather.{suffix}.v{lanes}p0(<{lanes} x ptr>, i32, <{lanes} x i1>, {vt})")
+            head = f"call {vt} @llvm.masked.gather.{suffix}.v{lanes}p0(<{lanes} x ptr> {pointers}, i32 {t.itemsize}"
+        raw = e.define(f"{head}, {mask.full_type} {mask}, {vt} zeroinitializer)", t.memory, lanes)
+    else:
+        raw = e.define(f"load {vt}, ptr {base}, align {t.itemsize}", t.memory, lanes)
+    return e.icmp("ne", raw, e.like(raw, 0)) if t.kind == "bool" else raw
+
+
+def _lane_pointers(e: Emitter, place: Place, buffer: Buffer, lanes: int) -> Value:
+    offsets, base = place.offsets[buffer.name], place.pointers[buffer.name]
+    return e.define(f"getelementptr i8, ptr {base}, {offsets.full_type} {offsets}", "ptr", lanes)
+
+
+def store(e: Emitter, schedule: Schedule, place: Place, buffer: Buffer, value: Value) -> None:
+    """Write ``value`` to the element of ``buffer`` here."""
+    t = element_type(buffer.dtype)
+    mode, base = _mode(schedule, place, buffer), place.pointers[buffer.name]
+    lanes = 1 if mode == "scalar" else schedule.lanes
+    value = e.splat(value, lanes)
+    if t.kind == "bool":
+        value = e.convert("zext", value, "i8")
+    vt = value.full_type
+    if mode == "gather" or (place.mask is not None and mode == "unit"):
+        mask = place.mask if place.mask is not None else int_constant(1, "i1", lanes)
+        suffix = _suffix(t.memory, lanes)
+        if mode == "unit":
+            e.declare(f"declare void @llvm.masked.store.{suffix}.p0({vt}, ptr, i32, <{lanes} x i1>)")
+            head = f"call void @llvm.masked.store.{suffix}.p0({vt} {value}, ptr {base}"
+        else:
+            pointers = _lane_pointers(e, place, buffer, lanes)
+            e.declare(f"declare void @llvm.masked.scatter.{suffix}.v{lanes}p0({vt}, <{lanes} x ptr>, i32, <{lanes} x i1>)")
+            head = f"call void @llvm.masked.scatter.{suffix}.v{lanes}p0({vt} {value}, <{lanes} x ptr> {pointers}"
+        e.raw(f"{head}, i32 {t.itemsize}, {mask.full_type} {mask})")
+    elif schedule.nontemporal and mode == "unit" and buffer.role == "out":
+        e.raw(f"store {vt} {value}, ptr {base}, align {min(64, lanes * t.itemsize)}, !nontemporal !0")
+    else:
+        e.raw(f"store {vt} {value}, ptr {base}, align {t.itemsize}")
+
+
+def allocate_scratch(
+    e: Emitter, kernel: Kernel, schedule: Schedule, sizes: dict[str, Value], strides: dict[tuple[str, str], Value],
+    pointers: dict[str, Value],
+) -> None:  # fmt: skip
+    """Memory for the scratch buffers, row-major; a vector per element where the vector axis is not among the axes."""
+    for buffer in kernel.scratch:
+        e.declare(f"declare ptr @{ALLOCATE}(i64)")
+        e.declare(f"declare void @{FREE}(ptr)")
+        wide = schedule.vector_axis is not None and schedule.vector_axis not in buffer.axes
+        itemsize = element_type(buffer.dtype).itemsize * (schedule.lanes if wide else 1)
+        stride = int_constant(itemsize, "i64", 1)
+        for axis in reversed(buffer.moving_axes):
+            strides[buffer.name, axis] = stride
+            stride = e.binary("mul", stride, sizes[axis])
+        padded = e.binary("add", stride, int_constant(64, "i64", 1))
+        raw = e.define(f"call ptr @{ALLOCATE}(i64 {padded})", "ptr", 1)
+        pointers["@raw " + buffer.name] = raw
+        address = e.define(f"ptrtoint ptr {raw} to i64", "i64", 1)
+        pad = e.binary("and", e.binary("sub", int_constant(0, "i64", 1), address), int_constant(63, "i64", 1))
+        pointers[buffer.name] = e.define(f"getelementptr i8, ptr {raw}, i64 {pad}", "ptr", 1)
+
+
+def free_scratch(e: Emitter, kernel: Kernel, pointers: dict[str, Value]) -> None:
+    """Give the memory back."""
+    for buffer in kernel.scratch:
+        raw = pointers["@raw " + buffer.name]
+        e.raw(f"call void @{FREE}(ptr {raw})")
+
+
+__all__ = ["INT_OF", "allocate_scratch", "free_scratch", "iota", "load", "store"]

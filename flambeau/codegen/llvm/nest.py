@@ -1,0 +1,311 @@
+"""A specialised loop nest to one LLVM function.
+
+The vector axis becomes a loop over ``lanes`` turns at a time and a masked turn for the rest; the other axes become plain
+loops. A carried state that the vector axis runs inside of is a vector folded across lanes when its loop ends; one carried
+by loops inside the vector axis has a lane per turn. Values that do not vary along the vector axis stay scalars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from flambeau.codegen.kernel.dtypes import KernelError, element_type
+from flambeau.codegen.kernel.nest import (
+    Accumulate,
+    Buffer,
+    Carry,
+    Const,
+    Extent,
+    Kernel,
+    Let,
+    Load,
+    Loop,
+    Position,
+    Statement,
+    Store,
+    walk,
+)
+from flambeau.codegen.kernel.opset import reduced_dtype
+from flambeau.codegen.llvm import memory, reduce
+from flambeau.codegen.llvm.abi import block_layout
+from flambeau.codegen.llvm.casts import cast
+from flambeau.codegen.llvm.emitter import Emitter, Target, Value, float_constant, int_constant, vector_type
+from flambeau.codegen.llvm.ops import lower
+from flambeau.codegen.schedule import Schedule
+
+
+@dataclass(slots=True)
+class Scope:
+    """What is known at one place of the nest."""
+
+    values: dict[str, Value]
+    pointers: dict[str, Value]
+    index: dict[str, Value]
+    carries: dict[str, reduce.State]
+    """Current states of the loops open here."""
+    in_vector: bool = False
+    mask: Value | None = None
+    offsets: dict[str, Value] = field(default_factory=dict)
+    """Byte offsets of the lanes of buffers that are gathered."""
+
+    def child(self) -> Scope:
+        return replace(
+            self, values=dict(self.values), pointers=dict(self.pointers), index=dict(self.index),
+            carries=dict(self.carries), offsets=dict(self.offsets),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class NativeText:
+    """The LLVM text of one kernel function and what it needs to be linked."""
+
+    symbol: str
+    text: str
+    libm: tuple[str, ...]
+    needs_memory: bool
+    splits: bool
+    """Whether the outermost axis may be cut into [low, high) pieces that run independently."""
+
+
+def emit_kernel(kernel: Kernel, schedule: Schedule, target: Target, symbol: str) -> NativeText:
+    """LLVM text for ``kernel`` (hoisted, one axis a loop) under ``schedule``."""
+    return _NestEmitter(kernel, schedule, target).run(symbol)
+
+
+class _NestEmitter:
+    def __init__(self, kernel: Kernel, schedule: Schedule, target: Target) -> None:
+        self.kernel = kernel
+        self.schedule = schedule
+        self.e = Emitter(target, user_flags="contract" if schedule.contract else "")
+        self.buffers = {b.name: b for b in kernel.buffers}
+        self.dtypes: dict[str, str] = {}
+        self.carry: dict[str, Carry] = {}
+        self.sizes: dict[str, Value] = {}
+        self.strides: dict[tuple[str, str], Value] = {}
+        loops = [s for s in kernel.body if isinstance(s, Loop)]
+        others = [s for s in kernel.body if isinstance(s, Store | Accumulate)]
+        self.splits = len(loops) == 1 and not others and not loops[0].carries and bool(loops[0].axes)
+        self.traps = False
+
+    def run(self, symbol: str) -> NativeText:
+        e = self.e
+        scope = Scope({}, {}, {}, {})
+        self.prologue(scope)
+        memory.allocate_scratch(e, self.kernel, self.schedule, self.sizes, self.strides, scope.pointers)
+        self.body(self.kernel.body, scope)
+        memory.free_scratch(e, self.kernel, scope.pointers)
+        e.raw("ret void")
+        head = "\n".join(e.declarations)
+        text = "\n".join(
+            [head, f"define void @{symbol}(ptr %block, i64 %low, i64 %high) #0 {{", "entry:", *e.entry, *e.lines, "}"]
+        )
+        text += '\nattributes #0 = { nounwind "prefer-vector-width"="512" }\n!0 = !{i32 1}\n'
+        return NativeText(symbol, text, tuple(e.libm), bool(self.kernel.scratch), self.splits)
+
+    def prologue(self, scope: Scope) -> None:
+        e, layout = self.e, block_layout(self.kernel)
+
+        def word(place: int, element: str) -> Value:
+            address = e.define(f"getelementptr inbounds i64, ptr %block, i64 {place}", "ptr", 1)
+            return e.define(f"load {element}, ptr {address}, align 8", element, 1)
+
+        self.error = word(0, "ptr")
+        for name, place in layout.data.items():
+            scope.pointers[name] = word(place, "ptr")
+        for axis, place in layout.sizes.items():
+            self.sizes[axis] = word(place, "i64")
+        for pair, place in layout.strides.items():
+            self.strides[pair] = word(place, "i64")
+
+    # --- statements
+
+    def body(self, body: tuple[Statement, ...], scope: Scope) -> None:
+        for statement in body:
+            if isinstance(statement, Loop):
+                self.loop(statement, scope)
+            elif isinstance(statement, Store):
+                memory.store(self.e, self.schedule, scope, self.buffers[statement.buffer], scope.values[statement.value])
+            elif isinstance(statement, Accumulate):
+                self.accumulate(statement, scope)
+            else:
+                self.dtypes[statement.name] = getattr(statement, "dtype", "int64")
+                scope.values[statement.name] = self.define(statement, scope)
+
+    def define(self, s: Statement, scope: Scope) -> Value:
+        e = self.e
+        if isinstance(s, Const):
+            t = element_type(s.dtype)
+            make = float_constant if t.is_float else int_constant
+            return make(s.value, t.llvm, 1)  # type: ignore[operator]
+        if isinstance(s, Position):
+            return self.position(s.axes, scope)
+        if isinstance(s, Extent):
+            size = int_constant(1, "i64", 1)
+            for axis in s.axes:
+                size = e.binary("mul", size, self.sizes[axis])
+            return size
+        if isinstance(s, Load):
+            return memory.load(e, self.schedule, scope, self.buffers[s.buffer])
+        assert isinstance(s, Let)
+        args = self.same_lanes([scope.values[a] for a in s.args])
+        operand = element_type(self.dtypes[s.args[-1]])
+        if s.op == "cast":
+            return cast(e, args[0], operand, element_type(s.dtype))
+        return lower(e, s.op, args, operand, lambda zero: self.trap(zero, scope))
+
+    def same_lanes(self, args: list[Value]) -> list[Value]:
+        lanes = max(a.lanes for a in args)
+        return [self.e.splat(a, lanes) for a in args]
+
+    def position(self, axes: tuple[str, ...], scope: Scope) -> Value:
+        e = self.e
+        place = int_constant(0, "i64", 1)
+        for axis in axes:
+            index = scope.index[axis]
+            if axis == self.schedule.vector_axis:
+                index = e.binary("add", e.splat(index, self.schedule.lanes), memory.iota(self.schedule.lanes))
+            place, size, index = self.same_lanes([place, self.sizes[axis], index])
+            place = e.binary("add", e.binary("mul", place, size), index)
+        return place
+
+    def trap(self, zero: Value, scope: Scope) -> None:
+        """Write 1 to the error flag if a divisor is zero in a lane that counts; elsewhere write to a dummy."""
+        e = self.e
+        if scope.mask is not None:
+            mask = scope.mask
+            zero = e.binary("and", e.splat(zero, mask.lanes), mask)
+        dummy = e.slot("i32", 4)
+        place = e.define(f"select i1 {e.any_lane(zero)}, ptr {self.error}, ptr {dummy}", "ptr", 1)
+        e.raw(f"store i32 1, ptr {place}, align 4")
+
+    # --- carried states
+
+    def accumulate(self, s: Accumulate, scope: Scope) -> None:
+        e, carry = self.e, self.carry[s.carry]
+        t, old = element_type(carry.dtype), scope.carries[s.carry]
+        lanes = old[0].lanes
+        if lanes > 1 and not scope.in_vector:
+            raise KernelError(f"{s.carry} <- {s.value} stands outside the vector axis of its loop")
+        value = [e.splat(scope.values[s.value], lanes)]
+        if s.position is not None:
+            value.append(e.splat(scope.values[s.position], lanes))
+            new = reduce.fold_positional(e, carry.reducer, t, old, value)
+        else:
+            new = reduce.combine(e, carry.reducer, t, old, value)
+        if scope.mask is not None:
+            new = [e.select(scope.mask, n, o) for n, o in zip(new, old, strict=True)]
+        scope.carries[s.carry] = new
+
+    def loop(self, loop: Loop, scope: Scope) -> None:
+        vector = self.schedule.vector_axis
+        inner_axes = {a for s in walk((loop,)) if isinstance(s, Loop) for a in s.axes}
+        across = not scope.in_vector and vector in inner_axes
+        lanes = self.schedule.lanes if scope.in_vector or across else 1
+        inside = replace(scope, carries=dict(scope.carries))
+        for carry in loop.carries:
+            self.carry[carry.name] = carry
+            inside.carries[carry.name] = reduce.identity(carry.reducer, element_type(carry.dtype), lanes)
+        if not loop.axes:
+            self.body(loop.body, inside)
+        elif loop.axes[0] == vector:
+            self.vector_loop(loop, inside)
+        else:
+            low, high = self.bounds(loop)
+            self.counted(loop, low, high, 1, inside, lambda child: self.body(loop.body, child))
+        for carry in loop.carries:
+            state = inside.carries.pop(carry.name)
+            if across:
+                state = reduce.across_lanes(self.e, carry.reducer, element_type(carry.dtype), state)
+            scope.values[carry.name] = state[-1]
+            self.dtypes[carry.name] = reduced_dtype(carry.reducer, carry.dtype)
+        scope.carries = inside.carries
+
+    # --- loops
+
+    def bounds(self, loop: Loop) -> tuple[Value, Value]:
+        if self.splits and any(loop is s for s in self.kernel.body):
+            return Value("%low", "i64", 1), Value("%high", "i64", 1)
+        return int_constant(0, "i64", 1), self.sizes[loop.axes[0]]
+
+    def counted(
+        self, loop: Loop, low: Value, high: Value, step: int, scope: Scope, inner: Callable[[Scope], None]
+    ) -> None:
+        """``for axis = low; axis < high; axis += step``; leaves the carried states in ``scope``."""
+        e = self.e
+        head, turn, after, before = e.label("for"), e.label("turn"), e.label("end"), e.block
+        index = Value(e.name("i"), "i64", 1)
+        phis = {n: [Value(e.name("c"), v.type, v.lanes) for v in state] for n, state in scope.carries.items()}
+        e.branch(head)
+        e.start(head)
+        at = len(e.lines)
+        e.branch_if(e.icmp("slt", index, high), turn, after)
+        e.start(turn)
+        child = scope.child()
+        child.carries = dict(phis)
+        self.enter(loop, index, child)
+        inner(child)
+        following = e.binary("add nsw", index, int_constant(step, "i64", 1))
+        latch = e.block
+        e.branch(head)
+        lines = [f"  {index} = phi i64 [{low}, %{before}], [{following}, %{latch}]"]
+        for name, state in phis.items():
+            for phi, start, end in zip(state, scope.carries[name], child.carries[name], strict=True):
+                lines.append(f"  {phi} = phi {phi.full_type} [{start}, %{before}], [{end}, %{latch}]")
+        e.lines[at:at] = lines
+        e.start(after)
+        scope.carries.update(phis)
+
+    def vector_loop(self, loop: Loop, scope: Scope) -> None:
+        e, lanes = self.e, self.schedule.lanes
+        low, high = self.bounds(loop)
+        whole = e.binary("and", e.binary("sub", high, low), int_constant(-lanes, "i64", 1))
+        middle = e.binary("add", low, whole)
+
+        def body(child: Scope) -> None:
+            child.in_vector = True
+            self.body(loop.body, child)
+
+        self.counted(loop, low, middle, lanes, scope, body)
+        rest, after, before = e.label("rest"), e.label("after"), e.block
+        e.branch_if(e.icmp("slt", middle, high), rest, after)
+        e.start(rest)
+        child = scope.child()
+        left = e.splat(e.binary("sub", high, middle), lanes)
+        child.mask = e.icmp("slt", memory.iota(lanes), left)
+        self.enter(loop, middle, child)
+        body(child)
+        end = e.block
+        e.branch(after)
+        e.start(after)
+        for name, state in scope.carries.items():
+            merged = []
+            for full, masked in zip(state, child.carries[name], strict=True):
+                phi = e.name("c")
+                e.phi(phi, full, [(full, before), (masked, end)])
+                merged.append(Value(phi, full.type, full.lanes))
+            scope.carries[name] = merged
+
+    def enter(self, loop: Loop, index: Value, scope: Scope) -> None:
+        """Move the pointers of the buffers used inside to this turn."""
+        e, axis = self.e, loop.axes[0]
+        scope.index[axis] = index
+        used = {s.buffer for s in walk(loop.body) if isinstance(s, Load | Store)}
+        for name in self.buffers:
+            buffer = self.buffers[name]
+            if name not in used or axis not in buffer.axes:
+                continue
+            base = scope.pointers[name]
+            if axis == self.schedule.vector_axis and name in self.schedule.unit:
+                element = element_type(buffer.dtype).memory
+                scope.pointers[name] = e.define(f"getelementptr inbounds {element}, ptr {base}, i64 {index}", "ptr", 1)
+                continue
+            stride = self.strides[name, axis]
+            offset = e.binary("mul nsw", index, stride)
+            scope.pointers[name] = e.define(f"getelementptr inbounds i8, ptr {base}, i64 {offset}", "ptr", 1)
+            if axis == self.schedule.vector_axis:
+                steps = e.splat(stride, self.schedule.lanes)
+                scope.offsets[name] = e.binary("mul", memory.iota(self.schedule.lanes), steps)
+
+
+__all__ = ["Buffer", "NativeText", "Scope", "emit_kernel", "vector_type"]

@@ -1,0 +1,57 @@
+"""One place that says how each scalar operation becomes instructions, and which do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flambeau.codegen.kernel.dtypes import ELEMENT_TYPES, ElementType
+from flambeau.codegen.kernel.opset import OPS
+from flambeau.codegen.llvm import vecmath_exp_log as explog
+from flambeau.codegen.llvm.arith_float import lower_float
+from flambeau.codegen.llvm.arith_int import Trap, lower_bool, lower_int
+from flambeau.codegen.llvm.emitter import Emitter, Value
+from flambeau.codegen.llvm.lanes import call_lanes
+
+VECTOR_MATH: dict[str, Callable[[Emitter, Value], Value]] = {
+    "exp": explog.exp,
+    "exp2": explog.exp2,
+    "expm1": explog.expm1,
+    "log": explog.log,
+    "log2": explog.log2,
+    "log10": explog.log10,
+    "log1p": explog.log1p,
+    "sigmoid": explog.sigmoid,
+    "tanh": explog.tanh,
+}
+"""Functions with vector code of our own."""
+
+BY_LANE = frozenset(
+    "sin cos tan asin acos atan sinh cosh asinh acosh atanh erf erfc atan2 hypot pow".split()
+)
+"""Functions called in the C library lane by lane where there is no vector code."""
+
+
+def supports(op: str, dtype: str) -> bool:
+    """Whether ``op`` on operands of ``dtype`` has native code; ``select``, ``cast`` and ``const`` have for every type."""
+    if dtype not in ELEMENT_TYPES:
+        return False
+    if op in ("select", "cast", "const"):
+        return True
+    return op in OPS and ELEMENT_TYPES[dtype].kind in OPS[op].kinds
+
+
+def lower(e: Emitter, op: str, args: list[Value], operand: ElementType, trap: Trap) -> Value:
+    """Instructions for ``op`` on operands of one element type."""
+    if op == "select":
+        return e.select(args[0], args[1], args[2])
+    if operand.kind == "bool":
+        return lower_bool(e, op, args)
+    if operand.is_integer:
+        return lower_int(e, op, args, operand.kind == "int", trap)
+    plain = lower_float(e, op, args)
+    if plain is not None:
+        return plain
+    if op in VECTOR_MATH:
+        return VECTOR_MATH[op](e, args[0])
+    assert op in BY_LANE, op
+    return call_lanes(e, op, tuple(args))

@@ -1,0 +1,103 @@
+"""Chooses a schedule for a specialised kernel: which axis to vectorise, how wide, and how to write."""
+
+from __future__ import annotations
+
+import functools
+import os
+from pathlib import Path
+
+from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.kernel.nest import Accumulate, Kernel, Let, Loop, walk
+from flambeau.codegen.llvm.emitter import Target
+from flambeau.codegen.schedule import Schedule
+from flambeau.codegen.specialize import Specialized, parallel_group, widest_bits
+
+MOVING_OPS = frozenset({"cast", "select"})
+
+
+@functools.cache
+def last_level_cache() -> int:
+    """Bytes of the last-level cache; 32 MB where the system does not say."""
+    path = Path("/sys/devices/system/cpu/cpu0/cache/index3/size")
+    try:
+        text = path.read_text().strip()
+    except OSError:
+        return 32 << 20
+    scale = {"K": 1 << 10, "M": 1 << 20}.get(text[-1:], 1)
+    return int(text.rstrip("KM")) * scale
+
+
+def choose(special: Specialized, target: Target, aligned_outputs: bool) -> Schedule:
+    """A schedule for ``special``; ``aligned_outputs``: every output row starts on a 64-byte boundary."""
+    kernel = special.kernel
+    axis = _vector_axis(special)
+    if axis is None:
+        return Schedule()
+    unit = frozenset(
+        b.name
+        for b in kernel.buffers
+        if axis in b.axes
+        and (
+            b.axes[-1] == axis
+            if b.role == "scratch"
+            else special.strides[b.name, axis] == element_type(b.dtype).itemsize
+        )
+    )
+    return Schedule(
+        vector_axis=axis,
+        lanes=_lanes(kernel, axis, unit, target),
+        unit=unit,
+        nontemporal=aligned_outputs and _is_large(special),
+    )
+
+
+def _vector_axis(special: Specialized) -> str | None:
+    """The axis along which most inputs lie element by element; the innermost where none does."""
+    kernel = special.kernel
+    if not kernel.axes:
+        return None
+    inner = [s.axes[-1] for s in walk(kernel.body) if isinstance(s, Loop) and s.axes]
+    candidates = list(dict.fromkeys(reversed(inner)))
+    parallel = parallel_group(kernel)
+
+    def weight(axis: str) -> tuple[int, int]:
+        units = 0
+        for b in kernel.inputs + kernel.outputs:
+            if special.strides.get((b.name, axis)) == element_type(b.dtype).itemsize:
+                size = 1
+                for a in b.axes:
+                    size *= special.sizes[a]
+                units += size
+        return units, special.sizes[axis]
+
+    best = max(candidates, key=weight)
+    # Inside the parallel group only its last axis may be vectorised when loops run within it.
+    return best if best not in parallel or best == parallel[-1] else parallel[-1]
+
+
+def _lanes(kernel: Kernel, axis: str, unit: frozenset[str], target: Target) -> int:
+    per_vector = target.vector_bits // widest_bits(kernel)
+    reads_all_unit = all(b.name in unit for b in kernel.inputs if axis in b.axes)
+    if not reads_all_unit:
+        return per_vector
+    lets = [s for s in walk(kernel.body) if isinstance(s, Let)]
+    folds = any(isinstance(s, Accumulate) for s in walk(kernel.body))
+    if folds and len(lets) <= 2:
+        return per_vector * (16 if axis in parallel_group(kernel) else 8)
+    return per_vector * (4 if target.vector_registers >= 32 else 2)
+
+
+def _is_large(special: Specialized) -> bool:
+    """Whether a call moves more than most of the last-level cache."""
+    total = 0
+    for b in special.kernel.inputs + special.kernel.outputs:
+        size = element_type(b.dtype).itemsize
+        for a in b.axes:
+            size *= special.sizes[a]
+        total += size
+    return total >= last_level_cache() * 3 // 4
+
+
+def worker_count() -> int:
+    """Processors that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,127 @@
+"""Runs a kernel in plain Python, one turn at a time: slow, obvious, and the meaning that native code is held to."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from flambeau.codegen import reference_scalar as scalar
+from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.kernel.nest import (
+    ONE,
+    Accumulate,
+    Carry,
+    Const,
+    Extent,
+    Kernel,
+    Let,
+    Load,
+    Loop,
+    Position,
+    Statement,
+    Store,
+)
+from flambeau.codegen.shapes import broadcast_sizes, expand_to
+
+Array = npt.NDArray[Any]
+
+
+def run(kernel: Kernel, *inputs: Any) -> tuple[Array, ...]:
+    """The outputs of ``kernel``; inputs broadcast to their buffers' axes. Raises as a compiled kernel would."""
+    return _Machine(kernel, inputs).run()
+
+
+class _Machine:
+    def __init__(self, kernel: Kernel, inputs: tuple[Any, ...]) -> None:
+        self.kernel = kernel
+        arrays = [np.asarray(x, dtype=b.dtype) for x, b in zip(inputs, kernel.inputs, strict=True)]
+        self.sizes = broadcast_sizes(kernel, [a.shape for a in arrays])
+        self.memory: dict[str, Array] = {}
+        for buffer, array in zip(kernel.inputs, arrays, strict=True):
+            self.memory[buffer.name] = np.broadcast_to(expand_to(array, len(buffer.axes)), self.shape(buffer.axes))
+        for buffer in kernel.outputs + kernel.scratch:
+            self.memory[buffer.name] = np.zeros(self.shape(buffer.axes), dtype=buffer.dtype)
+        self.axes = {b.name: b.axes for b in kernel.buffers}
+        self.at: dict[str, int] = {ONE: 0}
+        self.values: dict[str, Any] = {}
+        self.carried: dict[str, list[tuple[Any, Any]]] = {}
+
+    def shape(self, axes: tuple[str, ...]) -> tuple[int, ...]:
+        return tuple(1 if a == ONE else self.sizes[a] for a in axes)
+
+    def run(self) -> tuple[Array, ...]:
+        self.body(self.kernel.body)
+        return tuple(self.memory[b.name] for b in self.kernel.outputs)
+
+    def body(self, body: tuple[Statement, ...]) -> None:
+        for statement in body:
+            if isinstance(statement, Loop):
+                self.loop(statement)
+            else:
+                self.simple(statement)
+
+    def loop(self, loop: Loop) -> None:
+        for carry in loop.carries:
+            self.carried[carry.name] = []
+        for turn in itertools.product(*(range(self.sizes[a]) for a in loop.axes)):
+            self.at.update(zip(loop.axes, turn, strict=True))
+            self.body(loop.body)
+        for carry in loop.carries:
+            self.values[carry.name] = reduce_values(carry, self.carried[carry.name])
+
+    def index(self, buffer: str) -> tuple[int, ...]:
+        return tuple(self.at[a] for a in self.axes[buffer])
+
+    def simple(self, s: Statement) -> None:
+        if isinstance(s, Const):
+            self.values[s.name] = scalar.make(s.value, s.dtype)
+        elif isinstance(s, Position):
+            place = 0
+            for axis in s.axes:
+                place = place * self.sizes[axis] + self.at[axis]
+            self.values[s.name] = np.int64(place)
+        elif isinstance(s, Extent):
+            self.values[s.name] = np.int64(math.prod(self.sizes[a] for a in s.axes))
+        elif isinstance(s, Load):
+            self.values[s.name] = self.memory[s.buffer][self.index(s.buffer)]
+        elif isinstance(s, Let):
+            args = tuple(self.values[a] for a in s.args)
+            if s.op == "cast":
+                self.values[s.name] = scalar.cast(args[0], s.dtype)
+            else:
+                self.values[s.name] = scalar.evaluate(s.op, args, args[-1].dtype.name)
+        elif isinstance(s, Store):
+            self.memory[s.buffer][self.index(s.buffer)] = self.values[s.value]
+        elif isinstance(s, Accumulate):
+            position = self.values[s.position] if s.position is not None else None
+            self.carried[s.carry].append((self.values[s.value], position))
+
+
+def reduce_values(carry: Carry, met: list[tuple[Any, Any]]) -> Any:
+    """What a carried state is after it has met these (value, position) pairs."""
+    t = element_type(carry.dtype)
+    values = [v for v, _ in met]
+    if carry.reducer == "sum":
+        exact = math.fsum(values) if t.is_float and all(map(np.isfinite, values)) else sum(map(t.numpy.type, values))
+        return scalar.make(exact if t.is_float else sum(int(v) for v in values), carry.dtype)
+    if carry.reducer == "prod":
+        with np.errstate(all="ignore"):
+            return scalar.make(math.prod(float(v) if t.is_float else int(v) for v in values), carry.dtype)
+    if carry.reducer in ("any", "all"):
+        return np.bool_({"any": any, "all": all}[carry.reducer](values))
+    largest = carry.reducer in ("max", "argmax", "maxnum")
+    if carry.reducer == "maxnum":
+        return max([v for v in values if v == v], default=t.numpy.type(-math.inf))
+    if not values:
+        raise ValueError(f"{carry.reducer}: no values to choose from and the reduction has no identity")
+    best = 0
+    for k, value in enumerate(values):
+        if values[best] != values[best]:
+            break
+        if value != value or (value > values[best] if largest else value < values[best]):
+            best = k
+    return met[best][1] if carry.reducer.startswith("arg") else values[best]

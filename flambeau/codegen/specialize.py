@@ -1,0 +1,158 @@
+"""From a kernel and the shapes and strides of one call to a smaller kernel that runs fast for all calls like it.
+
+Axes of size one disappear, broadcast inputs lose the axes they do not move along, the independent outer axes are ordered by
+stride, neighbouring axes that every buffer walks as one become one. What remains is renamed, so that equal loop nests have
+equal text whatever they came from::
+
+    y[i, j, k] = exp x[i, j, k], x contiguous        ->  y[a] = exp x[a]
+    y[i, j] = x[i, j] + w[j]                         ->  y[a, b] = x[a, b] + w[b]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.kernel.nest import (
+    ONE,
+    Buffer,
+    Extent,
+    Kernel,
+    Loop,
+    Position,
+    Statement,
+    Store,
+    axis_groups,
+    walk,
+)
+
+Strides = dict[tuple[str, str], int]
+"""Bytes from one turn of an axis to the next, by (buffer, axis)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Specialized:
+    """A kernel for one pattern of strides, with the sizes and strides of the call at hand."""
+
+    kernel: Kernel
+    sizes: dict[str, int]
+    strides: Strides
+
+
+def parallel_group(kernel: Kernel) -> tuple[str, ...]:
+    """The axes of the outermost loop if its turns are independent."""
+    loops = [s for s in kernel.body if isinstance(s, Loop)]
+    return loops[0].axes if len(loops) == 1 and not loops[0].carries else ()
+
+
+def stride_order(kernel: Kernel, sizes: dict[str, int], strides: Strides) -> tuple[str, ...]:
+    """The parallel axes, largest stride first, judged by the inputs in turn; ties keep their order."""
+    axes = list(parallel_group(kernel))
+    ranked: list[str] = []
+    for axis in axes:
+        at = len(ranked)
+        while at > 0 and _goes_before(axis, ranked[at - 1], kernel, sizes, strides):
+            at -= 1
+        ranked.insert(at, axis)
+    return tuple(ranked)
+
+
+def _goes_before(a: str, b: str, kernel: Kernel, sizes: dict[str, int], strides: Strides) -> bool:
+    """Whether axis ``a``, which comes after ``b``, belongs outside it."""
+    for buffer in kernel.inputs:
+        mine, theirs = abs(strides.get((buffer.name, a), 0)), abs(strides.get((buffer.name, b), 0))
+        if mine and theirs and sizes[a] > 1 and sizes[b] > 1 and mine != theirs:
+            return mine > theirs
+    return False
+
+
+def specialize(kernel: Kernel, sizes: dict[str, int], strides: Strides, order: tuple[str, ...]) -> Specialized:
+    """The smaller kernel; ``order`` is the order in which the parallel axes run."""
+    gone = {a for a in kernel.axes if sizes[a] == 1}
+    still = {p for p, step in strides.items() if step == 0}
+    buffers = []
+    for b in kernel.buffers:
+        axes = tuple(a for a in b.axes if a != ONE and a not in gone)
+        if b.role == "in":
+            axes = tuple(a for a in axes if (b.name, a) not in still)
+        buffers.append(Buffer(b.name, b.dtype, b.role, axes))
+    parallel = parallel_group(kernel)
+    groups = {g: tuple(a for a in (order if g == parallel else g) if a not in gone) for g in axis_groups(kernel)}
+    merged = _merge(tuple(buffers), groups, sizes, strides, _needs_order(kernel, gone))
+    names: dict[str, str] = {}
+    for group in groups.values():
+        for axis in group:
+            if merged.get(axis, axis) == axis:
+                names[axis] = f"a{len(names)}"
+    final = {a: names[merged.get(a, a)] for group in groups.values() for a in group}
+    return _rename(kernel, tuple(buffers), groups, merged, names, final, sizes, strides)
+
+
+def _needs_order(kernel: Kernel, gone: set[str]) -> set[tuple[str, ...]]:
+    """Tuples of axes whose row-major position is read, so that only their own neighbours may merge."""
+    return {tuple(a for a in s.axes if a not in gone) for s in walk(kernel.body) if isinstance(s, Position)}
+
+
+def _merge(
+    buffers: tuple[Buffer, ...], groups: dict[tuple[str, ...], tuple[str, ...]], sizes: dict[str, int],
+    strides: Strides, positions: set[tuple[str, ...]],
+) -> dict[str, str]:  # fmt: skip
+    """Outer axis -> the inner axis it is folded into, for neighbours that every buffer walks as one."""
+    into: dict[str, str] = {}
+    for group in groups.values():
+        for outer, inner in zip(reversed(group[:-1]), reversed(group[1:]), strict=True):
+            walk_as_one = all(_walks_as_one(b, outer, inner, sizes[inner], strides) for b in buffers)
+            if walk_as_one and all(_positions_allow(p, outer, inner) for p in positions):
+                into[outer] = into.get(inner, inner)
+    return into
+
+
+def _walks_as_one(b: Buffer, outer: str, inner: str, span: int, strides: Strides) -> bool:
+    has_outer, has_inner = outer in b.axes, inner in b.axes
+    if has_outer != has_inner:
+        return False
+    if not has_outer or b.role == "scratch":
+        return not has_outer or b.axes.index(inner) == b.axes.index(outer) + 1
+    return strides[b.name, outer] == strides[b.name, inner] * span
+
+
+def _positions_allow(p: tuple[str, ...], outer: str, inner: str) -> bool:
+    if outer not in p and inner not in p:
+        return True
+    return outer in p and inner in p and p.index(inner) == p.index(outer) + 1
+
+
+def _rename(
+    kernel: Kernel, buffers: tuple[Buffer, ...], groups: dict[tuple[str, ...], tuple[str, ...]],
+    merged: dict[str, str], names: dict[str, str], final: dict[str, str], sizes: dict[str, int], strides: Strides,
+) -> Specialized:  # fmt: skip
+    def shorter(axes: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(names[a] for a in axes if a in names)
+
+    def rebuild(s: Statement) -> Statement:
+        if isinstance(s, Loop):
+            return Loop(shorter(groups[s.axes]), s.carries, tuple(rebuild(x) for x in s.body))
+        if isinstance(s, Position | Extent):
+            return type(s)(s.name, shorter(s.axes))
+        return s
+
+    new_sizes = {new: 1 for new in names.values()}
+    for axis, new in final.items():
+        new_sizes[new] *= sizes[axis]
+    new_buffers = tuple(Buffer(b.name, b.dtype, b.role, shorter(b.axes)) for b in buffers)
+    new_strides = {
+        (b.name, names[a]): strides[b.name, a] for b in buffers if b.role != "scratch" for a in b.axes if a in names
+    }
+    body = tuple(rebuild(s) for s in kernel.body)
+    return Specialized(Kernel("k", tuple(names.values()), new_buffers, body), new_sizes, new_strides)
+
+
+def written_buffers(kernel: Kernel) -> set[str]:
+    """Names of the buffers that the kernel stores to."""
+    return {s.buffer for s in walk(kernel.body) if isinstance(s, Store)}
+
+
+def widest_bits(kernel: Kernel) -> int:
+    """Width of the widest element type that a value of the kernel has."""
+    dtypes = {b.dtype for b in kernel.buffers} | {getattr(s, "dtype", "bool") for s in walk(kernel.body)}
+    return max((element_type(d).bits for d in dtypes), default=32)
