@@ -4,8 +4,8 @@
         return x + 1   →     (list (return (+ (variable (ident x)) (const 1)))))
 
 Two tables, `EXPRESSIONS` and `STATEMENTS`, say how each kind of `ast` node is converted. A rule is a generator: it
-yields the nodes it needs and is sent their trees, so that a program of any depth converts without recursion. A kind that
-is in no table is refused by name.
+yields the nodes it needs and is sent their trees, so that a program of any depth converts without recursion. A kind
+that is in no table is refused by name.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def get_tree(fn: object, name: str | None = None, self_name: str | None = None) 
     `name` replaces the function's own name. `self_name` makes it a method: its first parameter, if not annotated, gets
     this type name. Raises `FrontendError` or one of its kinds, with the place in the user's file.
 
-    >>> print(get_tree("def f(x):\\n    return x\\n").body[0])
+    >>> print(get_tree("def f(x):\\n    return x\\n").body[0], end="")
     (return (variable (ident x)))
     """
     if isinstance(fn, str):
@@ -70,7 +70,7 @@ def parse_annotation(text: str, where: Expr) -> Expr:
     """The tree of a type written as a string, as in `x: "List[int]"`. Its parts all stand at `where`.
 
     >>> quoted = get_tree("def f(x: 'List[int]'): pass").decl.params[0].annotation
-    >>> print(parse_annotation("List[int]", quoted))
+    >>> print(parse_annotation("List[int]", quoted), end="")
     (subscript
       (variable (ident List))
       (list (variable (ident int))))

@@ -26,7 +26,7 @@ TYPE_PARAMETERS = "type parameters aren't supported. Write a function for each t
 
 def define(context: Context, node: ast.FunctionDef) -> Step:
     """The `Def` of a function. Raises `NotSupportedError` for parameters that the language does not have."""
-    inner = replace(context, function=node.name)
+    inner = replace(context, function=node.name, in_loop=False)
     _check_parameters(context, node)
     ident = context.ident_after(context.text.start(node) + len("def"), node.name)
     comments = find_type_comments(context.text, node, context.self_name is not None and not context.function)
@@ -77,7 +77,7 @@ def _parameters(
     for index, (argument, default) in enumerate(zip((*args.args, *args.kwonlyargs), defaults, strict=True)):
         ident = context.ident(argument, argument.arg)
         annotation: Expr | None = yield from optional(comments.params.get(index, argument.annotation))
-        if annotation is None and index == 0 and context.self_name is not None:
+        if annotation is None and index == 0 and context.self_name is not None and argument.arg != "cls":
             annotation = Var(ident.range, Ident(ident.range, context.self_name))
         # A Python function's defaults are values it already has; only a source text's are read from the text.
         written: Expr | None = yield from optional(default if context.is_text else None)

@@ -32,6 +32,8 @@ class Context:
     """Type name of the first parameter, in methods."""
     is_text: bool = False
     """Whether this is a source text, which may nest functions and has its defaults in its trees."""
+    in_loop: bool = False
+    """Whether `break` and `continue` have a loop to leave."""
 
     def range(self, node: ast.expr | ast.stmt | ast.arg | ast.keyword) -> SourceRange:
         """All of a node."""
@@ -99,7 +101,7 @@ _CONSTRUCTS: dict[str, tuple[str, str, str]] = {
 
 
 def refused(context: Context, node: ast.AST) -> UnsupportedNodeError:
-    """The refusal of a kind of node that has no rule. A statement's first word or the whole expression is underlined."""
+    """The refusal of a node that has no rule. A statement's first word or the whole expression is underlined."""
     kind = type(node).__name__
     construct, token, instead = _CONSTRUCTS.get(kind, (kind, "", ""))
     if not isinstance(node, (ast.expr, ast.stmt)):

@@ -7,10 +7,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Generator
+from dataclasses import replace
+from typing import Any
 
 from flambeau.frontend.convert_def import define
 from flambeau.frontend.convert_expr import BINARY_SIGNS
-from flambeau.frontend.convert_rules import Context, Rule, Statements, Step, all_of, optional, refused
+from flambeau.frontend.convert_rules import Context, Rule, Statements, Step, Wanted, all_of, optional, refused
 from flambeau.frontend.tree_views import (
     Assert,
     Assign,
@@ -36,7 +39,7 @@ from flambeau.frontend.tree_views import (
     With,
     WithItem,
 )
-from flambeau.util.errors import NotSupportedError, UnsupportedNodeError
+from flambeau.util.errors import FrontendError, NotSupportedError, UnsupportedNodeError
 
 FOR_ELSE = "else branches of for loops"
 WHILE_ELSE = "else branches of while loops"
@@ -51,10 +54,8 @@ DELETE_SLICE = (
     "Assign the items that stay instead"
 )
 DELETE_OTHER = "del statements are only supported for deleting list and dict items and variables"
-INSTANCE_ANNOTATION = (
-    "Type annotations on instance attributes must be declared in __init__, not in '{function}'. "
-    "annotations on instance attributes must be declared in __init__"
-)
+INSTANCE_ANNOTATION = "Type annotations on instance attributes must be declared in __init__, but this one is in '{function}'"
+OUTSIDE_LOOP = "Syntax error: '{word}' outside loop"
 
 
 class InstanceAnnotationError(NotSupportedError, ValueError):
@@ -105,7 +106,7 @@ def _for(context: Context, node: ast.For) -> Step:
         raise UnsupportedNodeError.of(FOR_ELSE, context.text.first(node, "for"), ELSE_INSTEAD)
     target: Expr = yield node.target
     iterable: Expr = yield node.iter
-    body: Statements = yield from all_of(node.body)
+    body = yield from _loop_body(context, node.body)
     return For(context.span(node, body, "for"), (target,), (iterable,), body)
 
 
@@ -113,8 +114,13 @@ def _while(context: Context, node: ast.While) -> Step:
     if node.orelse:
         raise UnsupportedNodeError.of(WHILE_ELSE, context.text.first(node, "while"), ELSE_INSTEAD)
     condition: Expr = yield node.test
-    body: Statements = yield from all_of(node.body)
+    body = yield from _loop_body(context, node.body)
     return While(context.span(node, body, "while"), condition, body)
+
+
+def _loop_body(context: Context, nodes: list[ast.stmt]) -> Generator[Wanted, Any, Statements]:
+    inner = replace(context, in_loop=True)
+    return (yield from all_of((inner, node) for node in nodes))
 
 
 def _return(context: Context, node: ast.Return) -> Step:
@@ -146,11 +152,15 @@ def _pass(context: Context, node: ast.Pass) -> Step:
 
 def _break(context: Context, node: ast.Break) -> Step:
     yield from ()
+    if not context.in_loop:
+        raise FrontendError(OUTSIDE_LOOP.format(word="break"), context.range(node))
     return Break(context.range(node))
 
 
 def _continue(context: Context, node: ast.Continue) -> Step:
     yield from ()
+    if not context.in_loop:
+        raise FrontendError(OUTSIDE_LOOP.format(word="continue"), context.range(node))
     return Continue(context.range(node))
 
 

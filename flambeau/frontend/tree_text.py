@@ -38,7 +38,7 @@ class _Item:
 
 
 def layout(tree: Shaped) -> str:
-    """The s-expression of a tree."""
+    """The s-expression of a tree, with a newline at its end."""
     out: list[str] = []
     pending: list[tuple[_Item | str, int, bool]] = [(_measured(tree), 0, False)]
     while pending:
@@ -53,7 +53,7 @@ def layout(tree: Shaped) -> str:
         for part in reversed(item.parts):
             pending.append((part, indent + INDENT, flat))
             pending.append((separator, 0, True))
-    return "".join(out)
+    return "".join(out) + "\n"
 
 
 def _measured(tree: Shaped) -> _Item:

@@ -1,7 +1,7 @@
 """Where a piece of a program was written: source texts and character ranges in them.
 
-A `Source` is a run of whole lines of one file. A `SourceRange` is a half-open range of character offsets into it. Both are
-plain values: they compare by content, can be shared between threads and are kept by every tree, node and error.
+A `Source` is a run of whole lines of one file. A `SourceRange` is a half-open range of character offsets into it. Both
+are plain values: they compare by content, can be shared between threads and are kept by every tree, node and error.
 """
 
 from __future__ import annotations
