@@ -1,0 +1,59 @@
+"""Scopes: what each name of a program means at a place, and why it means nothing there.
+
+A variable lives in the graph as stores and loads of its name (`prim::Store`, `prim::Load`), which `to_ssa` turns into values.
+A frame knows the type of each variable. Names that stand for no value (modules, functions) are held as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from flambeau.schema.types import Type
+from flambeau.util.source import SourceRange
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A name that the graph stores. Its type is what the last store promised."""
+
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A name that cannot be used here, and the reason."""
+
+    message: str
+    where: SourceRange | None
+
+
+@dataclass(slots=True)
+class Frame(Generic[S]):
+    """One scope. A branch or a loop body has its own, whose names go away with it unless they are merged back."""
+
+    parent: Frame[S] | None = None
+    names: dict[str, Variable | Absent | S] = field(default_factory=dict)
+
+    def find(self, name: str) -> Variable | Absent | S | None:
+        """What a name means here; None when no scope of the program has it."""
+        frame: Frame[S] | None = self
+        while frame is not None:
+            found = frame.names.get(name)
+            if found is not None:
+                return found
+            frame = frame.parent
+        return None
+
+    def find_outside(self, name: str) -> Variable | Absent | S | None:
+        """What a name means around this scope."""
+        return None if self.parent is None else self.parent.find(name)
+
+    def variables(self) -> Iterator[tuple[str, Variable]]:
+        """The variables that were stored in this scope itself."""
+        for name, meaning in self.names.items():
+            if isinstance(meaning, Variable):
+                yield name, meaning

@@ -1,0 +1,84 @@
+"""How the front end asks for Python values: names that a program does not define itself, and functions it calls.
+
+The front end knows no user objects. Whoever compiles a program gives it a `Resolver`; `Names` is the plain one, for texts.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
+
+from flambeau.program.function import Function
+from flambeau.schema.types import Type
+from flambeau.util.errors import CompileError
+from flambeau.util.source import SourceRange
+
+
+class _Missing:
+    """The answer for a name that means nothing."""
+
+    def __repr__(self) -> str:
+        return "<missing>"
+
+
+MISSING: Final = _Missing()
+
+
+class Resolver(Protocol):
+    """What a compilation needs to know of the Python world around it."""
+
+    def resolve(self, name: str) -> Any:
+        """The Python value of a name where the program was defined (closure, globals, builtins), or `MISSING`."""
+
+    def compile_function(self, fn: Any, where: SourceRange) -> Function | None:
+        """The compiled form of a Python callable that the program calls at `where`.
+
+        None if it is nothing that can be compiled. Raises CompileError when it can, but is wrong or calls itself.
+        """
+
+    def operator_name(self, value: Any) -> str | None:
+        """`aten::add` for the package's own `add`; None for what is no operator."""
+
+    def class_type(self, cls: type, where: SourceRange | None) -> Type | None:
+        """The type that instances of a user's class have in programs; None if the class cannot be used."""
+
+    def sugared(self, value: Any, where: SourceRange) -> Any:
+        """A `Sugared` for a value that only the caller understands (modules, classes), or None."""
+
+
+def recursion_error(name: str, where: SourceRange) -> CompileError:
+    """The refusal of a function that is reached again while it is being compiled."""
+    return CompileError(f"function '{name}' is called recursively. Recursive calls are not supported", where)
+
+
+class Names:
+    """A resolver over a dict: names to Python values, and names to functions that are compiled already.
+
+    >>> Names({"k": 3}).resolve("k")
+    3
+    """
+
+    def __init__(self, values: Mapping[str, Any] | None = None) -> None:
+        self.values = dict(values or {})
+
+    def resolve(self, name: str) -> Any:
+        """The value of that name, or the builtin."""
+        return self.values.get(name, getattr(builtins, name, MISSING))
+
+    def compile_function(self, fn: Any, where: SourceRange) -> Function | None:
+        """Only what is compiled already."""
+        return fn if isinstance(fn, Function) else None
+
+    def operator_name(self, value: Any) -> str | None:
+        """What the value says of itself in `operator_name`."""
+        name = getattr(value, "operator_name", None)
+        return name if isinstance(name, str) else None
+
+    def class_type(self, cls: type, where: SourceRange | None) -> Type | None:
+        """No class is known."""
+        return None
+
+    def sugared(self, value: Any, where: SourceRange) -> Any:
+        """No value is known."""
+        return None

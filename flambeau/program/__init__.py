@@ -1,0 +1,1 @@
+"""Floor 3: what a compiled unit is: functions, classes and the units that hold them."""
