@@ -79,6 +79,8 @@ class OpDef:
     """The sizes of the tensor results; None if only running it tells."""
     scalar: Callable[..., Any] | None = None
     """Meaning per element of a pointwise operator: `scalar(s, *arguments)` over a `schema.scalar.Scalar` `s`."""
+    compute: DtypeRule | None = None
+    """The dtype in which a pointwise operator computes: its operands are cast to it, `scalar` runs, the result is cast."""
     accumulator: str = ""
     """What a reduction folds with: sum, prod, max, min, mean, var, any, all, argmax, argmin, ...; empty for others."""
     gradient: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
