@@ -50,19 +50,19 @@ def cast(value: Scalar, dtype: str) -> Scalar:
     return make(int(value), dtype)
 
 
-def _float_floor_division(a: float, b: float) -> tuple[float, float]:
+def _float_division(op: str, a: Scalar, b: Scalar) -> Scalar:
+    """Quotient rounded down and remainder of the divisor's sign, in the operands' own arithmetic."""
+    mod = np.fmod(a, b)
+    adjust = mod != 0 and (b < 0) != (mod < 0)
+    if op == "remainder":
+        return mod + b if adjust else mod
     if b == 0:
-        quotient = math.nan if a == 0 or math.isnan(a) else math.copysign(math.inf, a) * math.copysign(1.0, b)
-        return quotient, math.nan
-    if math.isnan(a) or math.isnan(b) or math.isinf(a):
-        return math.nan, math.nan
-    mod = math.fmod(a, b)
-    div = (a - mod) / b if not math.isinf(b) else -0.0 if (a < 0) != (b < 0) else 0.0
-    if mod != 0 and (b < 0) != (mod < 0):
-        mod += b
-        div -= 1.0
-    floored = 0.0 if div == 0 else float(math.floor(div)) + (1.0 if div - math.floor(div) > 0.5 else 0.0)
-    return (math.copysign(0.0, a / b) if floored == 0 else floored), mod
+        return a / b
+    div = (a - mod) / b - (1 if adjust else 0)
+    if div == 0:
+        return np.copysign(type(a)(0), a / b)
+    floored = np.floor(div)
+    return floored + 1 if div - floored > 0.5 else floored
 
 
 def _integer_division(op: str, a: int, b: int) -> int:
@@ -84,14 +84,23 @@ def _division(op: str, a: Scalar, b: Scalar, dtype: str) -> Scalar:
             return np.trunc(a / b)
         if op == "fmod":
             return np.fmod(a, b)
-        quotient, mod = _float_floor_division(float(a), float(b))
-        return make(quotient if op == "floordiv" else mod, dtype)
+        return make(_float_division(op, a, b), dtype)
+
+
+def _float_power(a: float, b: float) -> float:
+    try:
+        return math.pow(a, b)
+    except OverflowError:
+        return -math.inf if a < 0 and b % 2 == 1 else math.inf
+    except ValueError:
+        if a == 0:  # a pole: 0 to a negative power
+            return math.copysign(math.inf, a) if b % 2 == 1 else math.inf
+        return math.nan
 
 
 def _power(a: Scalar, b: Scalar, dtype: str) -> Scalar:
     if not element_type(dtype).is_integer:
-        with np.errstate(all="ignore"):
-            return make(np.power(np.float64(a), np.float64(b)), dtype)
+        return make(_float_power(float(a), float(b)), dtype)
     base, exponent = int(a), int(b)
     if exponent >= 0:
         return make(pow(base, exponent, 1 << 64), dtype)

@@ -70,6 +70,7 @@ def _fmod(e: Emitter, a: Value, b: Value) -> Value:
     rest = e.select(crossed, e.fadd(rest, e.intrinsic("copysign", b, a)), rest)
     rest = e.intrinsic("copysign", rest, a)
     large = e.fcmp("uge", e.fabs(ratio), e.like(a, 4194304.0))
+    large = e.binary("or", large, e.fcmp("ueq", e.fabs(b), e.like(b, math.inf)))
     return call_lanes(e, "fmod", (a, b), large, rest)
 
 
