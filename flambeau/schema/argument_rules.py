@@ -1,0 +1,305 @@
+"""What a parameter accepts from Python, and how each accepted kind of value becomes what programs hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from flambeau.schema import dtype as dtypes
+from flambeau.schema.device import Device
+from flambeau.schema.dtype import DType
+from flambeau.schema.function import Argument
+from flambeau.schema.types import (
+    AnyType,
+    BoolType,
+    ComplexType,
+    DeviceType,
+    FloatType,
+    GeneratorType,
+    IntType,
+    ListType,
+    NumberType,
+    OptionalType,
+    StringType,
+    TensorType,
+    Type,
+    VarType,
+)
+
+Converter = Callable[[Any], Any]
+PYTHON_DTYPES: dict[Any, DType] = {
+    float: dtypes.float64, int: dtypes.int64, bool: dtypes.bool_, complex: dtypes.complex128,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """That a value is accepted: how much has to be done to it, and how."""
+
+    cost: int
+    convert: Converter | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeTypes:
+    """The classes of the run-time, which schemas cannot know, and how to make and read them."""
+
+    tensor: type
+    generator: type
+    from_number: Callable[[Any], Any]
+    """A number to a 0-d tensor that stands for it."""
+    from_array: Callable[[Any], Any]
+    """A NumPy array to a tensor on the same memory."""
+    to_number: Callable[[Any], Any]
+    """A one-element tensor to a number."""
+
+
+EXACT = Fit(0)
+NONE_FITS = Fit(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What one parameter accepts."""
+
+    argument: Argument
+    text: str
+    """The kind of value it wants, as error messages say it."""
+    fit_one: Callable[[Any], Fit | None]
+    is_optional: bool
+    takes_varargs: bool
+
+    def fit(self, value: Any) -> Fit | None:
+        """How `value` is accepted, or None if it is not."""
+        if value is None and self.is_optional:
+            return NONE_FITS
+        return self.fit_one(value)
+
+
+def rule_of(argument: Argument, runtime: RuntimeTypes, number_as_tensor: bool = False) -> Rule:
+    """The rule of a parameter."""
+    type_ = argument.type
+    optional = isinstance(type_, OptionalType)
+    base = type_.element if isinstance(type_, OptionalType) else type_
+    declared = argument.declared.partition("(")[0].rstrip("?")
+    fitter = _fitter(base, declared, runtime, number_as_tensor)
+    if isinstance(base, ListType) and argument.broadcast is not None:
+        fitter = _broadcasting(fitter, _fitter(base.element, "", runtime, False), argument.broadcast)
+    takes_varargs = isinstance(base, ListType) and isinstance(base.element, IntType)
+    return Rule(argument, describe(base, declared), fitter, optional, takes_varargs)
+
+
+def describe(base: Type, declared: str) -> str:
+    """The kind of value a parameter of this type wants, in the words of error messages."""
+    if declared.startswith("ScalarType"):
+        return "torch.dtype"
+    match base:
+        case TensorType():
+            return "Tensor"
+        case NumberType():
+            return "Number"
+        case DeviceType():
+            return "torch.device"
+        case ListType(IntType()):
+            return "tuple of ints"
+        case ListType(FloatType()):
+            return "tuple of floats"
+        case ListType(element):
+            return f"tuple of {describe(element.contained[0] if isinstance(element, OptionalType) else element, '')}s"
+    return str(base)
+
+
+def _fitter(
+    base: Type, declared: str, runtime: RuntimeTypes, number_as_tensor: bool
+) -> Callable[[Any], Fit | None]:
+    if declared.startswith("ScalarType"):
+        return _fit_dtype
+    match base:
+        case TensorType():
+            return _tensor_fitter(runtime, number_as_tensor)
+        case ListType(element):
+            inner_optional = isinstance(element, OptionalType)
+            inner = element.element if isinstance(element, OptionalType) else element
+            return _list_fitter(_fitter(inner, "", runtime, False), inner_optional)
+        case DeviceType():
+            return _fit_device
+        case GeneratorType():
+            return lambda value: EXACT if isinstance(value, runtime.generator) else None
+        case AnyType() | VarType():
+            return lambda value: Fit(20)
+        case StringType():
+            return lambda value: EXACT if isinstance(value, str) else None
+        case BoolType():
+            return _fit_bool
+    return _number_fitter(base, runtime)
+
+
+def _tensor_fitter(runtime: RuntimeTypes, number_as_tensor: bool) -> Callable[[Any], Fit | None]:
+    tensor = runtime.tensor
+    array, number = Fit(1, runtime.from_array), Fit(8, runtime.from_number)
+
+    def fit(value: Any) -> Fit | None:
+        if isinstance(value, tensor):
+            return EXACT
+        if isinstance(value, np.ndarray):
+            return array
+        if number_as_tensor and isinstance(value, int | float | complex | np.generic):
+            return number
+        return None
+
+    return fit
+
+
+def _number_fitter(base: Type, runtime: RuntimeTypes) -> Callable[[Any], Fit | None]:
+    """Numbers by their Python class, NumPy scalars by their kind; a tensor only if nothing else takes it."""
+    read = runtime.to_number
+    match base:
+        case IntType():
+            exact, near, tensor_read = (int,), (), _reader(read, (bool, int), int)
+        case FloatType():
+            exact, near, tensor_read = (float,), (int,), _reader(read, (bool, int, float), float)
+        case ComplexType():
+            exact, near, tensor_read = (complex,), (float, int), _reader(read, (bool, int, float, complex), complex)
+        case NumberType():
+            exact, near, tensor_read = (int, float, complex, bool), (), read
+        case _:
+            return lambda value: Fit(20)
+    to = {IntType: int, FloatType: float, ComplexType: complex}.get(type(base))
+    wants_bool = bool in exact or float in exact or complex in exact
+
+    def fit(value: Any) -> Fit | None:
+        if isinstance(value, bool) and not wants_bool:
+            return None
+        if type(value) in exact:
+            return EXACT
+        if isinstance(value, np.generic):
+            plain = value.item()
+            inner = fit(plain) if isinstance(plain, int | float | complex) else None
+            return None if inner is None else Fit(inner.cost + 1, to or np.generic.item)
+        if isinstance(value, exact):
+            return Fit(1, to or _plain)
+        if near and isinstance(value, near):
+            return Fit(2, to)
+        if isinstance(value, runtime.tensor):
+            return Fit(12, tensor_read)
+        if to is int and hasattr(value, "__index__") and not isinstance(value, np.ndarray):
+            return Fit(3, int)
+        return None
+
+    return fit
+
+
+def _plain(value: Any) -> Any:
+    """A number of a subclass as one of Python's own classes."""
+    return next(kind(value) for kind in (bool, int, float, complex) if isinstance(value, kind))
+
+
+def _reader(read: Converter, allowed: tuple[type, ...], to: type) -> Converter:
+    def convert(tensor: Any) -> Any:
+        number = read(tensor)
+        if type(number) not in allowed:
+            raise TypeError(f"expected a tensor holding {to.__name__}, got one of dtype {tensor.dtype}")
+        return to(number)
+
+    return convert
+
+
+def _list_fitter(element: Callable[[Any], Fit | None], optional: bool) -> Callable[[Any], Fit | None]:
+    def fit(value: Any) -> Fit | None:
+        if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "iufb":
+            return Fit(3, np.ndarray.tolist) if all(element(v) is not None for v in value.tolist()) else None
+        if not isinstance(value, list | tuple):
+            return None
+        fits = [NONE_FITS if optional and v is None else element(v) for v in value]
+        cost = 0
+        converts = False
+        for one in fits:
+            if one is None:
+                return None
+            cost += one.cost
+            converts = converts or one.convert is not None
+        if converts:
+            return Fit(cost, _each(element, optional))
+        return Fit(cost) if type(value) is list else Fit(cost, list)
+
+    return fit
+
+
+def _each(element: Callable[[Any], Fit | None], optional: bool) -> Converter:
+    def convert_one(value: Any) -> Any:
+        if optional and value is None:
+            return None
+        fit = element(value)
+        return value if fit is None or fit.convert is None else fit.convert(value)
+
+    return lambda values: [convert_one(v) for v in values]
+
+
+def _broadcasting(
+    many: Callable[[Any], Fit | None], one: Callable[[Any], Fit | None], times: int
+) -> Callable[[Any], Fit | None]:
+    """A list, or one element that is repeated `times` times."""
+
+    def fit(value: Any) -> Fit | None:
+        whole = many(value)
+        if whole is not None:
+            return whole
+        single = one(value)
+        if single is None:
+            return None
+        convert = single.convert
+        if convert is None:
+            return Fit(single.cost + 1, lambda v: [v] * times)
+        return Fit(single.cost + 1, lambda v: [convert(v)] * times)
+
+    return fit
+
+
+def _fit_bool(value: Any) -> Fit | None:
+    if isinstance(value, bool):
+        return EXACT
+    return Fit(1, bool) if isinstance(value, np.bool_) else None
+
+
+def _fit_dtype(value: Any) -> Fit | None:
+    if isinstance(value, DType):
+        return Fit(0, _code_of)
+    if type(value) is int:
+        return EXACT
+    if isinstance(value, type | np.dtype | str):
+        try:
+            to_dtype(value)
+        except TypeError:
+            return None
+        return Fit(1, lambda v: to_dtype(v).code)
+    return None
+
+
+def _code_of(dtype: DType) -> int:
+    return dtype.code
+
+
+def to_dtype(value: Any) -> DType:
+    """A dtype from a dtype, its number, a Python number class, a NumPy dtype, or a name. Raises TypeError."""
+    if isinstance(value, DType):
+        return value
+    if isinstance(value, Enum) or not isinstance(value, int | str | type | np.dtype):
+        raise TypeError(f"expected a dtype, got {type(value).__name__}")
+    try:
+        if isinstance(value, int):
+            return dtypes.by_code(value)
+        if isinstance(value, str):
+            return dtypes.by_name(value.rpartition(".")[2])
+        return PYTHON_DTYPES[value] if value in PYTHON_DTYPES else dtypes.from_numpy_dtype(np.dtype(value))
+    except KeyError:
+        raise TypeError(f"no dtype is called {value!r}") from None
+
+
+def _fit_device(value: Any) -> Fit | None:
+    if isinstance(value, Device):
+        return EXACT
+    return Fit(1, Device) if isinstance(value, str) else None

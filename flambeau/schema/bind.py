@@ -1,0 +1,253 @@
+"""Which overload a Python call means, and its arguments in schema order.
+
+`Binder.bind(name, overloads, args, kwargs)` tries every overload; the one that needs the least conversion wins. What was decided
+for one combination of argument types is kept as a `Plan`, so that the next such call only looks it up.
+
+Conversions are PyTorch's: int to float, numbers and one-element tensors to Scalar, a single int for `int[N]`, ints given one by
+one for the only `int[]`, dtypes given as Python or NumPy types, `input` for `self`, and NumPy's spellings `axis`, `keepdims`,
+`x1`, `x2`. NumPy arrays are taken for tensors and share their memory.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from flambeau.schema.argument_rules import Converter, Rule, RuntimeTypes, rule_of
+from flambeau.schema.bind_errors import refusal
+from flambeau.schema.function import FunctionSchema
+from flambeau.schema.opdef import OpDef
+from flambeau.schema.types import TensorType
+
+ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
+    "self": ("input", "x", "a", "x1"),
+    "input": ("self", "x", "a", "x1"),
+    "dim": ("axis",),
+    "keepdim": ("keepdims",),
+    "other": ("x2",),
+}
+"""Other names by which Python callers may pass a parameter."""
+NUMBERS_AS_TENSORS: Final = frozenset(
+    "aten::" + n
+    for n in ("add", "sub", "mul", "div", "divide", "multiply", "subtract", "true_divide", "floor_divide", "copy")
+)
+"""Operators that take a Python number for any of their tensors."""
+_OPTIONS: Final = ("dtype", "layout", "device", "pin_memory")
+
+Key = tuple[Any, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Plan:
+    """How to run a call whose arguments have certain types."""
+
+    definition: OpDef
+    kernel: Callable[..., Any]
+    tail: tuple[Any, ...]
+    """Defaults that follow the positional arguments."""
+    order: tuple[int, ...] | None
+    """Per parameter, which given value it takes, or -1 for its default; None when arguments are in order already."""
+    defaults: tuple[Any, ...]
+    converters: tuple[tuple[int, Converter], ...]
+    varargs_at: int
+    """Where ints given one by one are gathered into a list; -1 if nowhere."""
+    result_type: Callable[..., Any] | None
+    """The named tuple of the results, if they have names."""
+    requires_grad_at: int
+    """Which given value is `requires_grad=` of a constructor; -1 if none."""
+
+    def arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
+        """The full argument list in schema order."""
+        full: list[Any]
+        if self.varargs_at >= 0:
+            args = (*args[: self.varargs_at], list(args[self.varargs_at :]))
+        if self.order is None:
+            if not self.converters:
+                return (*args, *self.tail)
+            full = [*args, *self.tail]
+        else:
+            given = (*args, *_values(kwargs))
+            full = [given[i] if i >= 0 else d for i, d in zip(self.order, self.defaults, strict=True)]
+        for index, convert in self.converters:
+            full[index] = convert(full[index])
+        return full
+
+
+def _values(kwargs: Mapping[str, Any]) -> list[Any]:
+    """The keyword values; several `out=` tensors count one by one."""
+    values: list[Any] = []
+    for name, value in kwargs.items():
+        if name == "out" and isinstance(value, tuple | list):
+            values.extend(value)
+        else:
+            values.append(value)
+    return values
+
+
+class Binder:
+    """Binds calls, given what the run-time's tensors are."""
+
+    def __init__(self, runtime: RuntimeTypes) -> None:
+        self.runtime = runtime
+        self._rules: dict[int, tuple[FunctionSchema, tuple[Rule, ...]]] = {}
+
+    def rules(self, schema: FunctionSchema) -> tuple[Rule, ...]:
+        """One rule per parameter."""
+        found = self._rules.get(id(schema))
+        if found is None:
+            number_ok = schema.name.removesuffix("_") in NUMBERS_AS_TENSORS and not schema.overload.startswith("Scalar")
+            found = (schema, tuple(rule_of(a, self.runtime, number_ok) for a in schema.arguments))
+            self._rules[id(schema)] = found
+        return found[1]
+
+    def key(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Key:
+        """What decides the binding: the types of all arguments, looking into lists."""
+        return (tuple(map(_kind, args)), tuple(kwargs), tuple(map(_kind, kwargs.values())))
+
+    def plan(self, name: str, candidates: Sequence[OpDef], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Plan:
+        """The cheapest way to make this call. Raises TypeError as PyTorch does when there is none."""
+        best: Plan | None = None
+        best_cost = 1 << 30
+        for definition in candidates:
+            found = self._try(definition, args, kwargs)
+            if found is not None and found[0] < best_cost:
+                best_cost, best = found
+        if best is None:
+            raise refusal(name, [d.schema for d in candidates], args, kwargs, self.runtime, self.rules, ALIASES)
+        return best
+
+    def _try(self, definition: OpDef, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[int, Plan] | None:
+        schema = definition.schema
+        rules = self.rules(schema)
+        varargs_at = _varargs_position(schema, rules, args)
+        if varargs_at >= 0:
+            args = (*args[:varargs_at], list(args[varargs_at:]))
+        elif len(args) > len(schema.positional):
+            return None
+        named = _resolve_names(schema, len(args), kwargs)
+        if named is None:
+            return None
+        positions, requires_grad_at = named
+        order, full, cost = self._place(schema, args, kwargs, positions)
+        if full is None:
+            return None
+        converters: list[tuple[int, Converter]] = []
+        for index, source in enumerate(order):
+            if source < 0:
+                continue
+            fit = rules[index].fit(full[index])
+            if fit is None:
+                return None
+            cost += fit.cost
+            if fit.convert is not None:
+                converters.append((index, fit.convert))
+        in_order = not kwargs
+        plan = Plan(
+            definition=definition,
+            kernel=definition.kernel,
+            tail=tuple(full[len(args) :]) if in_order else (),
+            order=None if in_order else tuple(order),
+            defaults=() if in_order else tuple(a.default if a.has_default else None for a in schema.arguments),
+            converters=tuple(converters),
+            varargs_at=varargs_at,
+            result_type=result_type(schema),
+            requires_grad_at=requires_grad_at,
+        )
+        return cost, plan
+
+    @staticmethod
+    def _place(
+        schema: FunctionSchema, args: Sequence[Any], kwargs: Mapping[str, Any], positions: Mapping[str, int]
+    ) -> tuple[list[int], list[Any] | None, int]:
+        """Per parameter: which value it takes, the values, and how many defaults were filled in between."""
+        given = (*args, *_values(kwargs))
+        order: list[int] = []
+        full: list[Any] = []
+        for index, argument in enumerate(schema.arguments):
+            source = index if index < len(args) else positions.get(argument.name, -1)
+            if source >= 0:
+                full.append(given[source])
+            elif argument.has_default:
+                full.append(argument.default)
+            else:
+                return [], None, 0
+            order.append(source)
+        return order, full, 0
+
+
+def _kind(value: Any) -> Any:
+    """The type of a value, and for lists what is inside."""
+    kind = type(value)
+    if isinstance(value, tuple | list):
+        return (kind, frozenset(map(_kind, value)), len(value) if len(value) < 3 else 3)
+    return kind
+
+
+def _varargs_position(schema: FunctionSchema, rules: tuple[Rule, ...], args: Sequence[Any]) -> int:
+    """Where `x.view(2, 3)` has its sizes: the only positional parameter besides `self` is an int list."""
+    positional = schema.positional
+    start = 1 if positional and positional[0].name == "self" and isinstance(positional[0].type, TensorType) else 0
+    if len(positional) != start + 1 or len(args) <= start or not rules[start].takes_varargs:
+        return -1
+    if isinstance(args[start], list | tuple) or rules[start].fit(list(args[start:])) is None:
+        return -1
+    return start
+
+
+def _resolve_names(
+    schema: FunctionSchema, positional: int, kwargs: Mapping[str, Any]
+) -> tuple[dict[str, int], int] | None:
+    """Which keyword value each parameter takes; None if a keyword is unknown or given twice."""
+    positions: dict[str, int] = {}
+    requires_grad_at = -1
+    at = positional
+    for key, value in kwargs.items():
+        if key == "out" and key not in schema.index:
+            outs = [a.name for a in schema.arguments if a.is_out]
+            values = value if isinstance(value, tuple | list) else (value,)
+            if not outs or len(outs) != len(values):
+                return None
+            for name in outs:
+                positions[name] = at
+                at += 1
+            continue
+        name_ = parameter_name(schema, key)
+        if name_ is None:
+            if key != "requires_grad" or not all(o in schema.index for o in _OPTIONS):
+                return None
+            requires_grad_at = at
+        elif name_ in positions or schema.index[name_] < positional:
+            return None
+        else:
+            positions[name_] = at
+        at += 1
+    return positions, requires_grad_at
+
+
+def parameter_name(schema: FunctionSchema, key: str) -> str | None:
+    """The parameter that a keyword means, or None."""
+    if key in schema.index:
+        return key
+    for name, others in ALIASES.items():
+        if key in others and name in schema.index:
+            return name
+    return None
+
+
+_result_types: dict[tuple[str, tuple[str, ...]], Callable[..., Any]] = {}
+
+
+def result_type(schema: FunctionSchema) -> Callable[..., Any] | None:
+    """A named tuple class for several results with names, or None."""
+    names = tuple(r.name for r in schema.returns)
+    if len(names) < 2 or not all(names) or any(r.alias is not None and not r.name for r in schema.returns):
+        return None
+    short = schema.name.rpartition("::")[2]
+    if any(a.is_out for a in schema.arguments):
+        return None
+    found = _result_types.get((short, names))
+    if found is None:
+        found = _result_types[short, names] = namedtuple(short, names)  # noqa: PYI024
+    return found

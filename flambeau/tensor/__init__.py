@@ -1,0 +1,1 @@
+"""Strided data: storages, layouts, tensors, indexing, printing, bridges to NumPy and DLPack, and operator dispatch."""

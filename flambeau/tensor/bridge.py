@@ -1,0 +1,42 @@
+"""To and from other libraries without copying: NumPy arrays and DLPack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flambeau.schema.dtype import from_numpy_dtype
+from flambeau.tensor.tensor import Tensor, wrap
+
+
+def from_numpy(array: Any) -> Tensor:
+    """A tensor on the array's memory, with its sizes and strides (0 included).
+
+    A read-only array gives a tensor that can be read; writing to it is refused. Raises TypeError for anything but an array and for
+    dtypes that no tensor has, ValueError for negative strides.
+
+    >>> from_numpy(np.zeros((2, 3), np.float32)).stride()
+    (3, 1)
+    """
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    from_numpy_dtype(array.dtype)
+    if any(s < 0 for s in array.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
+            "supported. (You can probably work around this by making a copy of your array  with array.copy().) "
+        )
+    if any(s % array.itemsize for s in array.strides):
+        raise ValueError(
+            f"given numpy array has byte strides {array.strides} that are not a multiple of the element byte size "
+            f"{array.itemsize}. Copy the array first, with array.copy()."
+        )
+    return wrap(np.asarray(array))
+
+
+def from_numpy_or_copy(array: np.ndarray[Any, Any]) -> Tensor:
+    """`from_numpy`, but an array whose strides no tensor can have is copied."""
+    if any(s < 0 or s % array.itemsize for s in array.strides):
+        array = array.copy()
+    return from_numpy(array)

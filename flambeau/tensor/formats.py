@@ -1,0 +1,38 @@
+"""Layouts and memory formats: ints in programs (`layout=0`), with names for Python.
+
+>>> MemoryFormat.channels_last, int(MemoryFormat.channels_last)
+(flambeau.channels_last, 2)
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class _Named(IntEnum):
+    def __repr__(self) -> str:
+        return f"flambeau.{self.name}"
+
+    __str__ = __repr__
+
+
+class Layout(_Named):
+    """How a tensor stores its elements. Every tensor here is strided; programs may name the others."""
+
+    strided = 0
+    sparse_coo = 1
+    sparse_csr = 2
+    sparse_csc = 3
+    sparse_bsr = 4
+    sparse_bsc = 5
+    _mkldnn = 6
+    jagged = 7
+
+
+class MemoryFormat(_Named):
+    """In which order a new tensor lays out its dimensions."""
+
+    contiguous_format = 0
+    preserve_format = 1
+    channels_last = 2
+    channels_last_3d = 3

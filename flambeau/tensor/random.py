@@ -1,0 +1,99 @@
+"""Random numbers: generators with PyTorch's interface over NumPy's bit generators. The stream is our own.
+
+>>> g = Generator().manual_seed(3)
+>>> g.initial_seed()
+3
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from typing import Any
+
+import numpy as np
+
+from flambeau.schema.device import CPU, Device
+
+_LOW_64 = (1 << 64) - 1
+
+
+class Generator:
+    """A source of random numbers that several threads may share: draw while holding `lock`."""
+
+    __slots__ = ("_rng", "_seed", "device", "lock")
+
+    def __init__(self, device: Device | str = CPU) -> None:
+        self.device = Device(device) if isinstance(device, str) else device
+        self.lock = threading.RLock()
+        self.manual_seed(67280421310721)
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Begin the stream of this seed (any signed or unsigned 64-bit number) and return the generator."""
+        if not -(1 << 63) <= seed <= _LOW_64:
+            raise RuntimeError(f"Overflow when unpacking long long: a seed has 64 bits, got {seed}")
+        with self.lock:
+            self._seed = seed & _LOW_64
+            self._rng = np.random.Generator(np.random.Philox(self._seed))
+        return self
+
+    def seed(self) -> int:
+        """Begin the stream of a seed nobody chose, and return that seed."""
+        seed = secrets.randbits(63)
+        self.manual_seed(seed)
+        return seed
+
+    def initial_seed(self) -> int:
+        """The seed of the current stream."""
+        return self._seed
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """NumPy's generator; hold `lock` while drawing."""
+        return self._rng
+
+    def get_state(self) -> Any:
+        """Where in the stream the generator is, for `set_state`."""
+        with self.lock:
+            return (self._seed, self._rng.bit_generator.state)
+
+    def set_state(self, state: Any) -> Generator:
+        """Go back to a state from `get_state`."""
+        with self.lock:
+            self.manual_seed(state[0])
+            self._rng.bit_generator.state = state[1]
+        return self
+
+    def clone_state(self) -> Generator:
+        """A generator that will draw the same numbers."""
+        return Generator(self.device).set_state(self.get_state())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_restore, (str(self.device), self.get_state()))
+
+
+def _restore(device: str, state: Any) -> Generator:
+    return Generator(device).set_state(state)
+
+
+default_generator = Generator()
+
+
+def manual_seed(seed: int) -> Generator:
+    """Begin the default generator's stream of this seed."""
+    return default_generator.manual_seed(int(seed))
+
+
+def initial_seed() -> int:
+    """The seed of the default generator."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Any:
+    """The state of the default generator."""
+    return default_generator.get_state()
+
+
+def set_rng_state(state: Any) -> None:
+    """Put the default generator back into a state from `get_rng_state`."""
+    default_generator.set_state(state)

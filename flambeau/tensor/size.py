@@ -1,0 +1,37 @@
+"""The sizes of a tensor.
+
+>>> Size((2, 3)), Size((2, 3)).numel()
+(flambeau.Size([2, 3]), 6)
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+
+class Size(tuple[int, ...]):
+    """A tuple of sizes, one per dimension."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The number of elements of a tensor of these sizes."""
+        return prod(self)
+
+    def __repr__(self) -> str:
+        return f"flambeau.Size([{', '.join(map(str, self))}])"
+
+    def __add__(self, other: tuple[int, ...]) -> Size:  # type: ignore[override]
+        return Size(tuple.__add__(self, tuple(other)))
+
+    def __mul__(self, times: int) -> Size:  # type: ignore[override]
+        return Size(tuple.__mul__(self, times))
+
+    __rmul__ = __mul__  # type: ignore[assignment]
+
+    def __getitem__(self, key: int | slice) -> int | Size:  # type: ignore[override]
+        found = tuple.__getitem__(self, key)
+        return Size(found) if isinstance(found, tuple) else found
+
+    def __reduce__(self) -> tuple[type[Size], tuple[tuple[int, ...]]]:
+        return (Size, (tuple(self),))

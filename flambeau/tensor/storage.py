@@ -1,0 +1,87 @@
+"""The memory behind tensors.
+
+A `Storage` is the extent of memory that one or more tensors look at. It is found from the first array that was wrapped; views
+address it in bytes from its beginning. Its `version` counts writes, so that whoever saved a tensor can tell that it changed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flambeau.schema.device import CPU, Device
+
+
+class _Memory:
+    """An array interface over an extent, which keeps the owner of the memory alive."""
+
+    __slots__ = ("__array_interface__", "owner")
+
+    def __init__(self, owner: np.ndarray[Any, Any], address: int, nbytes: int) -> None:
+        self.owner = owner
+        self.__array_interface__ = {
+            "data": (address, not owner.flags.writeable),
+            "shape": (nbytes,),
+            "typestr": "|u1",
+            "version": 3,
+        }
+
+
+class Storage:
+    """One extent of memory, kept alive by `base`."""
+
+    __slots__ = ("__weakref__", "_bytes", "base", "version")
+
+    base: np.ndarray[Any, Any]
+    """The array this storage was made from: it owns the memory or refers to its owner."""
+    version: int
+    """How many times the memory was written through a tensor."""
+
+    def __init__(self, base: np.ndarray[Any, Any]) -> None:
+        self.base = base
+        self.version = 0
+        self._bytes: np.ndarray[Any, Any] | None = None
+
+    @property
+    def device(self) -> Device:
+        """Where the memory is."""
+        return CPU
+
+    @property
+    def address(self) -> int:
+        """The address of the first byte."""
+        return int(self.base.ctypes.data)
+
+    @property
+    def nbytes(self) -> int:
+        """The length of the extent in bytes: up to the last element that `base` reaches."""
+        base = self.base
+        if base.size == 0:
+            return 0
+        return sum((n - 1) * s for n, s in zip(base.shape, base.strides, strict=True)) + base.itemsize
+
+    @property
+    def is_writeable(self) -> bool:
+        """Whether the owner of the memory allows writes."""
+        return self.base.flags.writeable
+
+    @property
+    def bytes(self) -> np.ndarray[Any, Any]:
+        """The whole extent as one row of bytes."""
+        if self._bytes is None:
+            if self.base.size == 0:
+                self._bytes = np.empty(0, np.uint8)
+            else:
+                self._bytes = np.asarray(_Memory(self.base, self.address, self.nbytes))
+        return self._bytes
+
+    def data_ptr(self) -> int:
+        """The address of the first byte."""
+        return self.address
+
+    def __len__(self) -> int:
+        return self.nbytes
+
+    def __repr__(self) -> str:
+        return f"<storage of {self.nbytes} bytes on {self.device}>"
