@@ -1,0 +1,12 @@
+"""Operators: importing this package declares them all.
+
+Each module declares one group in the form of tables; `families` holds the constructors that derive everything else.
+"""
+
+from __future__ import annotations
+
+from flambeau.ops import arithmetic as _arithmetic
+from flambeau.ops import compare as _compare
+from flambeau.ops import unary as _unary
+
+__all__: list[str] = []

@@ -1,0 +1,98 @@
+"""What kernels over arrays share: dimensions, dtypes, widening of small floats, and the layout of results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import ml_dtypes
+import numpy as np
+
+from flambeau.schema.dtype import Category, DType, by_code, from_numpy_dtype
+
+Array = np.ndarray[Any, Any]
+
+BFLOAT16: Final = np.dtype(ml_dtypes.bfloat16)
+_HALVES: Final = (np.dtype(np.float16), BFLOAT16)
+
+
+def dtype_of(array: Array) -> DType:
+    """The element type."""
+    return from_numpy_dtype(array.dtype)
+
+
+def as_dtype(value: DType | int | None) -> DType | None:
+    """A `ScalarType?` argument: a `DType`, or the number that programs write for it."""
+    return by_code(value) if isinstance(value, int) else value
+
+
+def is_float(array: Array) -> bool:
+    """Whether elements are real floats (float16 and bfloat16 included)."""
+    return dtype_of(array).category == Category.FLOAT
+
+
+def is_inexact(array: Array) -> bool:
+    """Whether elements are real or complex floats."""
+    return dtype_of(array).category >= Category.FLOAT
+
+
+def is_complex(array: Array) -> bool:
+    """Whether elements are complex."""
+    return array.dtype.kind == "c"
+
+
+def one_dim(dim: int, ndim: int) -> int:
+    """`dim` counted from the front; 0-dim arrays have one dimension here. Raises IndexError."""
+    bound = max(ndim, 1)
+    if not -bound <= dim < bound:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {dim})")
+    return dim % bound
+
+
+def some_dims(dims: int | Sequence[int] | None, ndim: int, *, empty_is_all: bool = True) -> tuple[int, ...]:
+    """The dimensions a reduction removes, from the front; none given means all.
+
+    Raises IndexError for a dimension out of range, RuntimeError for one that is named twice.
+    """
+    if dims is None or (empty_is_all and not isinstance(dims, int) and not dims):
+        return tuple(range(ndim))
+    found: list[int] = []
+    for dim in [dims] if isinstance(dims, int) else dims:
+        place = one_dim(dim, ndim)
+        if place in found:
+            raise RuntimeError(f"dim {place} appears multiple times in the list of dims")
+        found.append(place)
+    return tuple(found) if ndim else ()
+
+
+def at_least_1d(array: Array) -> Array:
+    """A 0-dim array as one of size 1, others as they are."""
+    return array.reshape(1) if array.ndim == 0 else array
+
+
+def widened(array: Array) -> Array:
+    """float16 and bfloat16 as float32, in which they are computed; others as they are."""
+    return array.astype(np.float32) if array.dtype in _HALVES else array
+
+
+def rounded(array: Array, dtype: np.dtype[Any]) -> Array:
+    """`array` as `dtype` without a copy when it is that already."""
+    return np.asarray(array).astype(dtype, copy=False)
+
+
+def contiguous(array: Array) -> Array:
+    """`array` in row-major order with the strides a fresh array of its shape has; a copy only if needed."""
+    array = np.asarray(array)
+    if not array.flags.c_contiguous:
+        return array.copy(order="C")
+    return array.ravel().reshape(array.shape) if 1 in array.shape else array
+
+
+def not_implemented(kernel: str, dtype: DType) -> NotImplementedError:
+    """The refusal of a dtype by a kernel."""
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{dtype.display}'")
+
+
+def shape_text(array: Array) -> str:
+    """`2x3`, as messages about matrices write shapes."""
+    return "x".join(map(str, array.shape))

@@ -1,0 +1,83 @@
+"""Conversion of NumPy arrays between element types, with the results of x86 hardware.
+
+Floats truncate towards zero; what does not fit, nan included, becomes the smallest integer of the conversion's width (32 bits for
+signed targets up to 32 bits, else 64) and then wraps into the target. Complex numbers lose their imaginary part.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import ml_dtypes
+import numpy as np
+
+from flambeau.schema.dtype import Category, DType, bfloat16, complex32, float16, from_numpy_dtype
+
+Array = Any
+"""A NumPy array, or the NumPy scalar that an operation on 0-dim arrays gives."""
+
+_BFLOAT16: Final = np.dtype(ml_dtypes.bfloat16)
+_WIDE: Final = {"i1": np.int32, "i2": np.int32, "i4": np.int32, "u1": np.int64, "i8": np.int64}
+
+
+def cast(array: Array, dtype: DType) -> Array:
+    """`array` with elements of `dtype`; the same object if it has them already."""
+    if array.dtype == dtype.numpy:
+        return array
+    if dtype is complex32:
+        return _to_complex32(array)
+    if array.dtype == complex32.numpy:
+        array = _from_complex32(array)
+    with np.errstate(all="ignore"):
+        return _convert(array, dtype)
+
+
+def _convert(array: Array, dtype: DType) -> Array:
+    kind = "f" if array.dtype == _BFLOAT16 else array.dtype.kind
+    if dtype.category == Category.BOOL:
+        return array != 0
+    if kind == "c" and not dtype.is_complex:
+        array, kind = array.real, "f"
+    if dtype is float16 or dtype is bfloat16:
+        return array.astype(np.float32, copy=False).astype(dtype.numpy)
+    if kind == "f" and dtype.is_integral:
+        if array.dtype.itemsize < 4:
+            array = array.astype(np.float32)
+        return array.astype(_WIDE[dtype.numpy.str[1:]]).astype(dtype.numpy, copy=False)
+    return array.astype(dtype.numpy)
+
+
+def _to_complex32(array: Array) -> Array:
+    result = np.empty(array.shape, complex32.numpy)
+    result["real"] = array.real.astype(np.float32).astype(np.float16)
+    result["imag"] = array.imag.astype(np.float32).astype(np.float16) if array.dtype.kind == "c" else 0
+    return result
+
+
+def _from_complex32(array: Array) -> Array:
+    result = np.empty(array.shape, np.complex64)
+    result.real, result.imag = array["real"], array["imag"]
+    return result
+
+
+def constant(value: Any, dtype: DType) -> Array:
+    """A 0-dim value of `dtype` from a Python number, wrapped (integers) or rounded (floats) to it."""
+    if dtype.is_integral and isinstance(value, int):
+        bits = 8 * dtype.itemsize
+        low = int(value) & ((1 << bits) - 1)
+        return dtype.numpy.type(low - (1 << bits) if dtype.is_signed and low >> (bits - 1) else low)
+    if dtype.category == Category.FLOAT and isinstance(value, complex):
+        value = value.real
+    with np.errstate(all="ignore"):
+        try:
+            wide = np.asarray(value, dtype=np.complex128 if isinstance(value, complex) else None)
+        except OverflowError:
+            wide = np.asarray(float(value))
+        if wide.dtype == object:
+            wide = np.asarray(float(value))
+        return cast(wide, dtype)[()]
+
+
+def dtype_of(array: Array) -> DType:
+    """The element type of an array."""
+    return from_numpy_dtype(array.dtype)

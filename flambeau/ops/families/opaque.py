@@ -1,0 +1,190 @@
+"""Operators whose kernel is a function over NumPy arrays: the family every larger computation belongs to.
+
+`declare` turns one kernel into all overloads of an operator. The kernel names the schema arguments it wants; each overload
+passes those it has, and the kernel's own defaults stand for the rest. So `sum(Tensor self)` and `sum.dim_IntList(Tensor self,
+int[1]? dim, ...)` share one function, and the `.out` forms follow from the functional ones.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import namedtuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.ops.families.writing import write_result
+from flambeau.schema.alias import AliasInfo
+from flambeau.schema.dtype import DType
+from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema, parse_schema
+from flambeau.schema.opdef import DtypeRule, Effect, ErrorSample, OpDef, Sample, ShapeRule
+from flambeau.schema.registry import register
+from flambeau.schema.types import TensorType
+from flambeau.tensor.tensor import Tensor, wrap
+
+ArrayKernel = Callable[..., Any]
+"""Arrays, lists of arrays and Python values in; an array, a tuple or a list of arrays out."""
+
+_LETTERS: Final = "abcdefgh"
+
+
+class KernelOnArrays:
+    """Runs a function over arrays on tensors: unwraps the arguments, wraps the results.
+
+    Arrays that the function returns become the results' memory, so it must return fresh ones.
+    """
+
+    __slots__ = ("arrays", "name", "results")
+
+    def __init__(self, name: str, arrays: ArrayKernel, results: Callable[[Sequence[Any]], Any]) -> None:
+        self.name = name
+        self.arrays = arrays
+        """The function itself, taking all arguments in schema order; what runs without tensors around the data calls this."""
+        self.results = results
+
+    def __call__(self, *arguments: Any) -> Any:
+        produced = self.arrays(*[unwrapped(a) for a in arguments])
+        if isinstance(produced, tuple):
+            return self.results([wrapped(p) for p in produced])
+        if isinstance(produced, list):
+            return [wrapped(p) for p in produced]
+        return wrapped(produced)
+
+    def __repr__(self) -> str:
+        return f"<kernel of {self.name}>"
+
+
+def unwrapped(value: Any) -> Any:
+    """The array of a tensor, element by element for lists; anything else as it is."""
+    if isinstance(value, Tensor):
+        return value._array
+    if isinstance(value, (list, tuple)):
+        return [unwrapped(v) for v in value]
+    return value
+
+
+def wrapped(value: Any) -> Any:
+    """A tensor around an array or NumPy scalar; Python values and None as they are."""
+    if isinstance(value, np.ndarray):
+        return wrap(value)
+    if isinstance(value, np.generic):
+        return wrap(np.asarray(value))
+    return value
+
+
+def by_name(schema: FunctionSchema, function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` taking all arguments of `schema` in order, though it names only some of them, in any order."""
+    wanted = inspect.signature(function).parameters
+    names = [a.name for a in schema.arguments]
+    if list(wanted)[: len(names)] == names:
+        return function
+    unknown = [n for n, p in wanted.items() if p.default is p.empty and n not in names]
+    if unknown:
+        raise ValueError(f"{schema.full_name}: the kernel needs {', '.join(unknown)}, which the schema does not have")
+    chosen = [(i, n) for i, n in enumerate(names) if n in wanted]
+
+    def call(*arguments: Any) -> Any:
+        return function(**{name: arguments[i] for i, name in chosen})
+
+    return call
+
+
+def result_maker(schema: FunctionSchema) -> Callable[[Sequence[Any]], Any]:
+    """How several results are packed: a named tuple when the schema names them, else a tuple."""
+    names = [r.name for r in schema.returns]
+    if len(names) < 2 or not all(names):
+        return tuple
+    kind = namedtuple(schema.name.rpartition("::")[2], names)  # type: ignore[misc]  # names come from the schema
+    return lambda values: kind(*values)
+
+
+def out_schema(schema: FunctionSchema, spec: str) -> FunctionSchema:
+    """The schema that writes into given tensors; `spec` is `overload` or `overload(argument, argument)`.
+
+    >>> f = parse_schema("aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)")
+    >>> print(str(out_schema(f, "dim_max(max, max_values)"))[28:])
+    self, int dim, bool keepdim=False, *, Tensor(a!) max, Tensor(b!) max_values) -> (Tensor(a!) values, Tensor(b!) indices)
+    """
+    overload, _, listed = spec.rstrip(")").partition("(")
+    named = [n.strip() for n in listed.split(",")] if listed else []
+    count = len(schema.returns)
+    if not named:
+        returned = [r.name for r in schema.returns]
+        named = returned if all(returned) else ["out"] if count == 1 else [f"out{i}" for i in range(count)]
+    outs, returns = [], []
+    for name, letter, given in zip(named, _LETTERS, schema.returns, strict=False):
+        alias = AliasInfo((letter,), None, True)
+        outs.append(Argument(name, TensorType(), f"Tensor({letter}!)", NO_DEFAULT, "", True, alias))
+        returns.append(replace(given, declared=f"Tensor({letter}!)", alias=alias))
+    return replace(schema, overload=overload, arguments=(*schema.arguments, *outs), returns=tuple(returns))
+
+
+def out_kernel(schema: FunctionSchema, kernel: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """Runs the functional kernel and copies its results into the last `count` arguments."""
+    pack = result_maker(schema)
+
+    def call(*arguments: Any) -> Any:
+        inputs, targets = arguments[:-count], arguments[-count:]
+        produced = kernel(*inputs)
+        for target, result in zip(targets, produced if count > 1 else [produced], strict=True):
+            write_result(target, result)
+        return targets[0] if count == 1 else pack(targets)
+
+    return call
+
+
+def declare(
+    *schemas: str,
+    kernel: ArrayKernel,
+    family: str = "opaque",
+    outs: Sequence[str] = (),
+    doc: str = "",
+    dtype: DtypeRule | None = None,
+    shape: ShapeRule | None = None,
+    accumulator: str = "",
+    samples: Callable[[], Iterable[Sample]] | None = None,
+    errors: Callable[[], Iterable[ErrorSample]] | None = None,
+    reference: Callable[..., Any] | None = None,
+    effect: Effect = Effect.NONE,
+    ulp: Mapping[DType, float] | None = None,
+    is_method: bool = True,
+    is_function: bool = True,
+    on_tensors: bool = False,
+) -> tuple[OpDef, ...]:
+    """Register all overloads in `schemas`, and for each entry of `outs` the out form of the schema at that place.
+
+    `on_tensors` passes tensors to the kernel as they are, for kernels that return views or call other operators. Samples, errors
+    and the doc belong to the first overload. Raises ValueError when the kernel needs an argument that a schema lacks.
+    """
+    made = []
+    for i, text in enumerate(schemas):
+        schema = parse_schema(text)
+        ordered = by_name(schema, kernel)
+        runner = ordered if on_tensors else KernelOnArrays(schema.full_name, ordered, result_maker(schema))
+        common: dict[str, Any] = {
+            "family": family,
+            "dtype": None if dtype is None else by_name(schema, dtype),
+            "shape": None if shape is None else by_name(schema, shape),
+            "accumulator": accumulator,
+            "reference": None if reference is None else by_name(schema, reference),
+            "effect": effect,
+            "ulp": ulp or {},
+            "is_function": is_function,
+        }
+        first: dict[str, Any] = {"doc": doc, "samples": samples, "errors": errors} if i == 0 else {}
+        made.append(register(OpDef(schema=schema, kernel=runner, is_method=is_method, **common, **first)))
+        if i < len(outs) and outs[i]:
+            made.append(declare_out(schema, outs[i], runner, common))
+    return tuple(made)
+
+
+def declare_out(schema: FunctionSchema, spec: str, runner: Callable[..., Any], common: Mapping[str, Any]) -> OpDef:
+    """Register the out form of an overload."""
+    target = out_schema(schema, spec)
+    facets = {**common, "accumulator": "", "reference": None, "family": "out"}
+    for rule in ("dtype", "shape"):
+        facets[rule] = None
+    kernel = out_kernel(target, runner, len(schema.returns))
+    return register(OpDef(schema=target, kernel=kernel, is_method=False, **facets))

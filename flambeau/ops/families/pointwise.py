@@ -1,0 +1,318 @@
+"""Pointwise operators: one declaration yields every overload, its in-place and `out` forms, its rules and its NumPy kernel.
+
+The meaning, `scalar(s, *arguments)`, gets the arguments in schema order: tensors and numbers as values of the computation dtype,
+everything else (strings, bools, None) as it is, so that it may choose by it. It must not branch on values.
+
+    unary(
+        "aten::softsign(Tensor self) -> Tensor",
+        scalar=lambda s, x: s.div(x, s.add(s.const(1, s.dtype_of(x)), s.abs(x))),
+        result=to_float,
+        doc="x / (1 + |x|).",
+    )
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.ops.families import variants
+from flambeau.ops.families.layout import arranged, broadcast_known
+from flambeau.ops.families.numpy_cast import Array, cast, constant
+from flambeau.ops.families.numpy_scalar import NUMPY
+from flambeau.ops.families.promotion import (
+    DIMENSIONED,
+    NUMBER,
+    ZERO_DIM,
+    Operand,
+    common_dtype,
+    compute_dtype,
+    number_dtype,
+    result_type,
+    to_float,
+)
+from flambeau.schema import registry
+from flambeau.schema.dtype import Category, DType, bool_, float32
+from flambeau.schema.function import FunctionSchema, parse_schema
+from flambeau.schema.opdef import ErrorSample, OpDef, Sample
+from flambeau.schema.types import FloatType, NumberType, OptionalType, TensorType, Type
+from flambeau.tensor import layout
+from flambeau.tensor.tensor import Tensor, wrap
+
+DtypeMap = Callable[[DType], DType]
+
+AUTO: Final = "auto"
+"""Name the `out` overload as most schemas do: `out`, `Scalar_out`."""
+CATEGORIES: Final = frozenset(Category)
+REAL: Final = frozenset({Category.BOOL, Category.INTEGER, Category.FLOAT})
+NUMERIC: Final = frozenset({Category.INTEGER, Category.FLOAT})
+FRACTIONAL: Final = frozenset({Category.FLOAT, Category.COMPLEX})
+FLOATS: Final = frozenset({Category.FLOAT})
+BITS: Final = frozenset({Category.BOOL, Category.INTEGER})
+
+
+def same(dtype: DType) -> DType:
+    """The result has the dtype in which the operands meet."""
+    return dtype
+
+
+def to_bool(dtype: DType) -> DType:
+    """The result is bool."""
+    return bool_
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pointwise:
+    """What the kernel and the rules of one overload share."""
+
+    schema: FunctionSchema
+    operands: tuple[int, ...]
+    """Positions of the arguments that take part in promotion."""
+    raw: tuple[int, ...]
+    """Positions of tensors that keep their dtype (the condition of `where`)."""
+    values: tuple[int, ...]
+    """Positions of the arguments that `scalar` gets as values."""
+    scalar: Callable[..., Any]
+    result: DtypeMap
+    compute: DtypeMap
+    accepts: frozenset[Category]
+    refusal: str
+    check: Callable[..., None] | None
+
+    def common(self, args: Sequence[Any]) -> DType:
+        """The dtype in which the operands of a call meet."""
+        return result_type(*[o for i in self.operands if (o := _operand(args[i])) is not None])
+
+    def admit(self, common: DType, args: Sequence[Any]) -> None:
+        """Refuse a call whose dtypes or arguments make no sense."""
+        if self.check is not None:
+            self.check(common, *args)
+        if common.category not in self.accepts:
+            raise NotImplementedError(self.refusal.format(common.display))
+
+    def shape(self, args: Sequence[Any]) -> tuple[int, ...]:
+        """The broadcast sizes of a call."""
+        shapes = [a._array.shape for a in args if isinstance(a, Tensor)]
+        first = shapes[0] if shapes else ()
+        return first if all(s == first for s in shapes) else layout.broadcast(*shapes)
+
+    def evaluate(self, common: DType, args: Sequence[Any]) -> Array:
+        """The result before it is cast or laid out."""
+        dtype = self.compute(common)
+        converted = list(args)
+        with np.errstate(all="ignore"):
+            for i in self.values:
+                converted[i] = _value(args[i], dtype, is_raw=i in self.raw)
+            return self.scalar(NUMPY, *converted)
+
+    def run(self, *args: Any) -> Tensor:
+        """The functional kernel."""
+        common = self.common(args)
+        self.admit(common, args)
+        shape = self.shape(args)
+        result = cast(self.evaluate(common, args), self.result(common))
+        arrays = [a._array for a in args if isinstance(a, Tensor)]
+        return wrap(arranged(result, shape, arrays))
+
+    def run_in_place(self, *args: Any) -> Tensor:
+        """The kernel of `op_`."""
+        target: Tensor = args[0]
+        variants.check_overlap(target, args[1:])
+        variants.check_in_place_shape(target, self.shape(args))
+        return self._write(target, args)
+
+    def run_out(self, *args: Any) -> Tensor:
+        """The kernel of `op.out`, whose last argument is the target."""
+        *inputs, target = args
+        variants.check_overlap(target, inputs)
+        shape = self.shape(inputs)
+        variants.fit_out(target, shape)
+        return self._write(target, inputs)
+
+    def _write(self, target: Tensor, args: Sequence[Any]) -> Tensor:
+        common = self.common(args)
+        self.admit(common, args)
+        result = self.result(common)
+        if self.result is not to_bool:
+            variants.check_cast(result, target.dtype)
+        return variants.write(target, cast(self.evaluate(common, args), result))
+
+    def predict_dtype(self, *args: Any) -> DType | None:
+        """The dtype rule."""
+        common = common_dtype(args[i] for i in self.operands)
+        return None if common is None else self.result(common)
+
+    def predict_compute(self, *args: Any) -> DType | None:
+        """The rule for the dtype to compute in."""
+        common = common_dtype(args[i] for i in self.operands)
+        return None if common is None else self.compute(common)
+
+    def predict_shape(self, *args: Any) -> tuple[int | None, ...] | None:
+        """The shape rule."""
+        return broadcast_known([a.sizes for a in args if isinstance(a, TensorType)])
+
+
+def _operand(argument: Any) -> Operand | None:
+    if isinstance(argument, Tensor):
+        if argument.is_wrapped_number:
+            wrapped = number_dtype(argument._array[()].item())
+            return None if wrapped is None else (NUMBER, wrapped)
+        return (DIMENSIONED if argument._array.ndim else ZERO_DIM, argument.dtype)
+    dtype = number_dtype(argument)
+    return None if dtype is None else (NUMBER, dtype)
+
+
+def _value(argument: Any, dtype: DType, *, is_raw: bool) -> Any:
+    if isinstance(argument, Tensor):
+        return argument._array if is_raw else cast(argument._array, dtype)
+    return None if argument is None else constant(argument, dtype)
+
+
+def _is_value(type_: Type) -> bool:
+    inner = type_.element if isinstance(type_, OptionalType) else type_
+    return isinstance(inner, TensorType | NumberType | FloatType)
+
+
+def pointwise(
+    *schemas: str,
+    scalar: Callable[..., Any],
+    doc: str,
+    operands: Sequence[str],
+    raw: Sequence[str] = (),
+    result: DtypeMap = same,
+    compute: DtypeMap | None = None,
+    accepts: frozenset[Category] = CATEGORIES,
+    refusal: str = "",
+    check: Callable[..., None] | None = None,
+    out: Sequence[str | None] | None = (),
+    in_place: bool = True,
+    aliases: Sequence[str] = (),
+    gradient: Mapping[str, Callable[..., Any]] | None = None,
+    ulp: float = 0,
+    samples: Callable[[], Iterable[Sample]] | None = None,
+    errors: Callable[[], Iterable[ErrorSample]] | None = None,
+    reference: Callable[..., Any] | None = None,
+    is_method: bool = True,
+    is_function: bool = True,
+) -> None:
+    """Register a pointwise operator: every overload in `schemas`, in this order, and all that follows from them.
+
+    `operands` are the arguments that promote together; `raw` tensors keep their dtype. `result` maps the dtype in which they meet
+    to that of the result, `compute` to the one computed in (the result's for `to_float`, else the common one; halves in single).
+    `accepts` are the kinds of number there is a meaning for; others raise NotImplementedError with `refusal`, where `{}` is the
+    dtype. `check(common, *arguments)` may raise first. `out` names the overloads that take `out`, one per schema (None: there is
+    none; left away: as usual; `out=None`: nowhere). `aliases` are further names.
+    """
+    for number, text in enumerate(schemas):
+        schema = parse_schema(text)
+        base = _plan(schema, scalar, operands, raw, result, compute, accepts, refusal, check)
+        definition = OpDef(
+            schema=schema,
+            family="pointwise",
+            kernel=base.run,
+            doc=doc if number == 0 else "",
+            dtype=base.predict_dtype,
+            shape=base.predict_shape,
+            scalar=scalar,
+            compute=base.predict_compute,
+            gradient=gradient or {},
+            samples=samples if number == 0 else None,
+            errors=errors if number == 0 else None,
+            reference=reference,
+            ulp={} if ulp == 0 else {float32: ulp},
+            is_method=is_method,
+            is_function=is_function,
+        )
+        _register_all(definition, base, _out_overload(schema, number, out), in_place, aliases)
+
+
+def _out_overload(schema: FunctionSchema, number: int, out: Sequence[str | None] | None) -> str | None:
+    if out is None:
+        return None
+    if len(out) > number and out[number] != AUTO:
+        return out[number]
+    return f"{schema.overload}_out" if schema.overload else "out"
+
+
+def _plan(
+    schema: FunctionSchema,
+    scalar: Callable[..., Any],
+    operands: Sequence[str],
+    raw: Sequence[str],
+    result: DtypeMap,
+    compute: DtypeMap | None,
+    accepts: frozenset[Category],
+    refusal: str,
+    check: Callable[..., None] | None,
+) -> Pointwise:
+    index = schema.index
+    wanted = compute or (to_float if result is to_float else same)
+    short = schema.name.partition("::")[2]
+    return Pointwise(
+        schema=schema,
+        operands=tuple(index[n] for n in operands),
+        raw=tuple(index[n] for n in raw),
+        values=tuple(i for i, a in enumerate(schema.arguments) if _is_value(a.type)),
+        scalar=scalar,
+        result=result,
+        compute=lambda common: compute_dtype(wanted(common)),
+        accepts=accepts,
+        refusal=refusal or f"\"{short}_cpu\" not implemented for '{{}}'",
+        check=check,
+    )
+
+
+def _register_all(
+    definition: OpDef, base: Pointwise, out: str | None, in_place: bool, aliases: Sequence[str]
+) -> None:
+    for name in (definition.name, *(f"aten::{a}" for a in aliases)):
+        schema = definition.schema.renamed(name, definition.schema.overload)
+        registry.register(replace(definition, schema=schema, samples=definition.samples, errors=definition.errors))
+        if in_place and isinstance(schema.arguments[0].type, TensorType):
+            registry.register(
+                replace(
+                    definition, schema=variants.in_place_schema(schema), family="in_place", kernel=base.run_in_place,
+                    scalar=None, compute=None, dtype=_first_dtype, shape=_first_shape, samples=None, errors=None,
+                    is_function=True, doc="",
+                )
+            )  # fmt: skip
+        if out is not None:
+            registry.register(
+                replace(
+                    definition, schema=variants.out_schema(schema, out), family="out", kernel=base.run_out, scalar=None,
+                    compute=None, dtype=_last_dtype, shape=lambda *args: base.predict_shape(*args[:-1]), samples=None,
+                    errors=None, doc="",
+                )
+            )  # fmt: skip
+
+
+def _first_dtype(*args: Any) -> DType | None:
+    return args[0].dtype if isinstance(args[0], TensorType) else None
+
+
+def _first_shape(*args: Any) -> tuple[int | None, ...] | None:
+    return args[0].sizes if isinstance(args[0], TensorType) else None
+
+
+def _last_dtype(*args: Any) -> DType | None:
+    return args[-1].dtype if isinstance(args[-1], TensorType) else None
+
+
+def unary(*schemas: str, **facts: Any) -> None:
+    """A pointwise operator whose first argument alone decides the dtype; further numbers are parameters."""
+    first = parse_schema(schemas[0]).arguments[0].name
+    pointwise(*schemas, operands=(first,), **facts)
+
+
+def binary(*schemas: str, **facts: Any) -> None:
+    """A pointwise operator whose first two arguments promote together; further numbers are parameters."""
+    a, b = (argument.name for argument in parse_schema(schemas[0]).arguments[:2])
+    pointwise(*schemas, operands=(a, b), **facts)
+
+
+def compare(*schemas: str, **facts: Any) -> None:
+    """A binary operator that gives bools."""
+    binary(*schemas, result=to_bool, **facts)

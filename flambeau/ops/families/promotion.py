@@ -1,0 +1,134 @@
+"""The dtype of a result: three priorities of operand, four kinds of number.
+
+Dimensioned tensors decide before 0-dim tensors, and these before Python numbers. An operand of lower priority counts only if its
+kind of number (bool < integer < float < complex) is higher; then a 0-dim tensor brings its own dtype and a Python number the
+default one.
+
+>>> from flambeau.schema.dtype import float64, int64
+>>> result_type((DIMENSIONED, int64), (ZERO_DIM, float64))
+flambeau.float64
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Any, Final
+
+from flambeau.schema.dtype import (
+    Category,
+    DType,
+    bfloat16,
+    bool_,
+    complex32,
+    complex64,
+    float16,
+    float32,
+    int64,
+    promote,
+)
+from flambeau.schema.types import BoolType, ComplexType, FloatType, IntType, TensorType
+
+DIMENSIONED: Final = 0
+ZERO_DIM: Final = 1
+NUMBER: Final = 2
+
+Operand = tuple[int, DType]
+"""Priority and dtype."""
+
+_NUMBER_DTYPES: Final = (
+    (bool, BoolType, bool_), (int, IntType, int64), (float, FloatType, float32), (complex, ComplexType, complex64)
+)  # fmt: skip
+
+
+@cache
+def result_type(*operands: Operand) -> DType:
+    """The dtype in which operands meet. Raises ValueError without operands."""
+    levels: list[DType | None] = [None, None, None]
+    for priority, dtype in operands:
+        known = levels[priority]
+        levels[priority] = dtype if known is None else promote(known, dtype)
+    result = _combine(levels[DIMENSIONED], _combine(levels[ZERO_DIM], levels[NUMBER]))
+    if result is None:
+        raise ValueError("result_type needs at least one operand")
+    return result
+
+
+def _combine(higher: DType | None, lower: DType | None) -> DType | None:
+    if higher is None or lower is None:
+        return lower if higher is None else higher
+    if higher.category == Category.FLOAT and lower.is_complex:
+        return higher.to_complex()
+    return promote(higher, lower) if lower.category > higher.category else higher
+
+
+def number_dtype(value: Any) -> DType | None:
+    """The dtype a Python number brings to promotion; None for what is no number."""
+    for python, _, dtype in _NUMBER_DTYPES:
+        if isinstance(value, python):
+            return dtype
+    return None
+
+
+def operand_of(argument: Any) -> Operand | None:
+    """Priority and dtype of an argument of a dtype rule; None where they are not known.
+
+    `argument` is a `TensorType`, a number, or the type of a number whose value is not known.
+    """
+    if isinstance(argument, TensorType):
+        if argument.dtype is None or argument.sizes is None:
+            return None
+        return (DIMENSIONED if argument.sizes else ZERO_DIM, argument.dtype)
+    for python, type_, dtype in _NUMBER_DTYPES:
+        if isinstance(argument, python | type_):
+            return (NUMBER, dtype)
+    return None
+
+
+def common_dtype(arguments: Iterable[Any]) -> DType | None:
+    """Where the arguments of a dtype rule meet; None if not enough is known of them. None arguments do not count."""
+    found: list[Operand] = []
+    unranked: list[DType] = []
+    for argument in arguments:
+        if argument is None:
+            continue
+        operand = operand_of(argument)
+        if operand is not None:
+            found.append(operand)
+        elif isinstance(argument, TensorType) and argument.dtype is not None:
+            unranked.append(argument.dtype)
+        else:
+            return None
+    return _agree(found, unranked)
+
+
+def _agree(found: list[Operand], unranked: list[DType]) -> DType | None:
+    """Tensors of unknown rank may be dimensioned or not: the answer stands if no choice changes it."""
+    answers = {
+        result_type(*found, *((DIMENSIONED if bits >> i & 1 else ZERO_DIM, d) for i, d in enumerate(unranked)))
+        for bits in range(1 << len(unranked))
+        if found or unranked
+    }
+    return answers.pop() if len(answers) == 1 else None
+
+
+def to_float(dtype: DType) -> DType:
+    """The dtype itself if it has fractions, else the default one: what `sqrt` of integers gives."""
+    return dtype if dtype.category >= Category.FLOAT else float32
+
+
+_COMPUTE: Final = {float16: float32, bfloat16: float32, complex32: complex64}
+
+
+def compute_dtype(dtype: DType) -> DType:
+    """Where half precision is computed: in single, rounded once at the end. Other dtypes stay."""
+    return _COMPUTE.get(dtype, dtype)
+
+
+def can_cast(source: DType, target: DType) -> bool:
+    """Whether a result may be written into a tensor of another dtype: never into a lower kind of number.
+
+    >>> can_cast(float32, float16), can_cast(float32, int64), can_cast(int64, bool_)
+    (True, False, False)
+    """
+    return source.category <= target.category

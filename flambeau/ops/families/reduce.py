@@ -1,0 +1,99 @@
+"""Reductions: fold some dimensions of one tensor away.
+
+Kernels here fold over arrays with NumPy's pairwise order, small floats in float32 and long strided float32 columns in float64, so
+that results are stable and do not depend on how memory is laid out by more than the stated ULP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.ops.families.arrays import Array, at_least_1d, contiguous, one_dim, some_dims, widened
+from flambeau.ops.families.opaque import ArrayKernel, declare
+from flambeau.ops.families.rules import reduced_shape
+from flambeau.schema.dtype import DType, bfloat16, complex64, complex128, float16, float32, float64
+from flambeau.schema.opdef import DtypeRule, ErrorSample, OpDef, Sample, ShapeRule
+
+LONG: Final = 1024
+"""From this many elements on, float32 sums that NumPy would add one after the other are kept in float64."""
+
+ULP: Final = {float16: 2.0, bfloat16: 2.0, float32: 16.0, float64: 16.0, complex64: 16.0, complex128: 16.0}
+"""How far two orders of adding up may differ, for inputs whose sum does not cancel."""
+
+
+def reduction(
+    *schemas: str,
+    kernel: ArrayKernel,
+    accumulator: str,
+    dtype: DtypeRule,
+    shape: ShapeRule = reduced_shape,
+    outs: Sequence[str] = (),
+    doc: str = "",
+    samples: Callable[[], Iterable[Sample]] | None = None,
+    errors: Callable[[], Iterable[ErrorSample]] | None = None,
+    reference: Callable[..., Any] | None = None,
+    ulp: Mapping[DType, float] | None = None,
+    is_method: bool = True,
+    is_function: bool = True,
+) -> tuple[OpDef, ...]:
+    """Register the overloads of a reduction; `accumulator` is what generated loops fold with (empty: only the kernel can)."""
+    return declare(
+        *schemas, kernel=kernel, family="reduce", accumulator=accumulator, dtype=dtype, shape=shape, outs=outs, doc=doc,
+        samples=samples, errors=errors, reference=reference, ulp=ulp, is_method=is_method, is_function=is_function,
+    )  # fmt: skip
+
+
+def total(array: Array, dims: tuple[int, ...], keepdim: bool, dtype: np.dtype[Any]) -> Array:
+    """The sum over `dims` as `dtype`."""
+    wide = widened(array) if array.dtype == dtype else widened(array.astype(dtype))
+    if wide.dtype == np.float32 and not _adds_pairwise(wide, dims):
+        added = np.add.reduce(wide, axis=dims, dtype=np.float64, keepdims=keepdim)
+    else:
+        added = np.add.reduce(wide, axis=dims, keepdims=keepdim)
+    with np.errstate(over="ignore"):
+        return contiguous(np.asarray(added).astype(dtype, copy=False))
+
+
+def _adds_pairwise(array: Array, dims: tuple[int, ...]) -> bool:
+    """Whether NumPy's own order is good enough: short, or along the dimension that is contiguous in memory."""
+    count = prod(array.shape[d] for d in dims)
+    return count < LONG or (array.flags.c_contiguous and set(dims) >= {array.ndim - 1} and array.shape[-1] >= count // LONG)
+
+
+def require_elements(name: str, array: Array, dims: Sequence[int] | int | None) -> None:
+    """Refuse to reduce nothing with a fold that has no identity.
+
+    Raises RuntimeError when all of an empty array is reduced, IndexError naming the empty dimension otherwise.
+    """
+    if array.size:
+        return
+    if dims is None or (not isinstance(dims, int) and not dims):
+        raise RuntimeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
+            "Specify the reduction dim with the 'dim' argument."
+        )
+    for dim in some_dims(dims, array.ndim):
+        if array.shape[dim] == 0:
+            raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+
+
+def take_along(array: Array, indices: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    """Values at `indices` (which keep the dimension `dim`) and the indices, without that dimension unless `keepdim`."""
+    values = np.take_along_axis(array, indices, axis=dim)
+    if not keepdim:
+        values, indices = values.squeeze(dim), indices.squeeze(dim)
+    return contiguous(values), contiguous(indices.astype(np.int64, copy=False))
+
+
+def along_one_dim(
+    array: Array, dim: int, keepdim: bool, pick: Callable[[Array, int], Array]
+) -> tuple[Array, Array]:
+    """Values and indices of what `pick(array, dim)` chooses; it returns indices that keep the dimension. 0-dim works as size 1."""
+    place = one_dim(dim, array.ndim)
+    lined = at_least_1d(array)
+    values, indices = take_along(lined, pick(lined, place), place, keepdim)
+    return (values.reshape(()), indices.reshape(())) if array.ndim == 0 else (values, indices)

@@ -1,0 +1,114 @@
+"""int(), float(), bool(), complex() and str() of numbers, strings and one-element tensors."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from flambeau.ops.language import int64
+from flambeau.ops.language.declare import cast_to, declare, to_bool, to_float, to_int
+from flambeau.ops.language.text import value_text
+from flambeau.schema.dtype import Category
+from flambeau.tensor.tensor import Tensor
+
+_INTEGER = re.compile(r"\s*[+-]?\d+")
+_FLOAT = re.compile(r"\s*[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|inf(inity)?|nan)", re.IGNORECASE)
+
+
+def int_of_text(text: str) -> int:
+    """A decimal integer. Raises RuntimeError for other texts and for what 64 bits cannot hold."""
+    if not _INTEGER.fullmatch(text):
+        raise RuntimeError(f"invalid literal for int() with base 10: '{text}'")
+    value = int(text)
+    if not int64.MIN <= value <= int64.MAX:
+        raise RuntimeError(f"invalid literal for int() with base 10: '{text}' does not fit in 64 bits")
+    return value
+
+
+def float_of_text(text: str) -> float:
+    """A float, `inf` or `nan`. Raises RuntimeError for other texts."""
+    if not _FLOAT.fullmatch(text):
+        raise RuntimeError(f"could not convert string to float: '{text}'")
+    return float(text)
+
+
+def item(tensor: Tensor) -> Any:
+    """The only element of a tensor as a Python number. Raises RuntimeError for any other number of elements."""
+    array = tensor._array
+    if array.size != 1:
+        raise RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
+    value = array.reshape(()).item() if tensor.dtype.name != "bfloat16" else float(array.reshape(()))
+    return value
+
+
+def truth(tensor: Tensor) -> bool:
+    """Whether the only element is nonzero. Raises RuntimeError for any other number of elements."""
+    size = tensor._array.size
+    if size != 1:
+        raise RuntimeError(f"Boolean value of Tensor with {'no' if size == 0 else 'more than one'} value"
+                           f"{'s' if size == 0 else ''} is ambiguous")
+    return bool(item(tensor))
+
+
+def _int_of_number(value: Any) -> int:
+    if isinstance(value, complex):
+        value = _real_only(value, "int64_t")
+    return int64.from_float(value) if isinstance(value, float) else int(value)
+
+
+def _float_of_number(value: Any) -> float:
+    return _real_only(value, "double") if isinstance(value, complex) else float(value)
+
+
+def _real_only(value: complex, target: str) -> float:
+    if value.imag != 0:
+        raise RuntimeError(f"value cannot be converted to type {target} without overflow")
+    return value.real
+
+
+def _implicit(tensor: Tensor, accepts: tuple[Category, ...], wanted: str) -> Any:
+    """The number in a 0-d tensor passed where a number is expected. Raises RuntimeError for anything else."""
+    if tensor.requires_grad:
+        raise RuntimeError(f"Cannot input a tensor that requires grad as a scalar argument; pass {wanted}(x.detach())")
+    if tensor._array.ndim != 0:
+        raise RuntimeError("Cannot input a tensor of dimension other than 0 as a scalar argument")
+    if tensor.dtype.category not in accepts:
+        raise RuntimeError(
+            f"Cannot input a tensor of type {tensor.dtype.display} as an {wanted} argument; convert it with {wanted}(x)"
+        )
+    return item(tensor)
+
+
+declare("aten::Int.int(int a) -> int", int) if False else None
+declare("aten::Int.float(float a) -> int", int64.from_float, scalar=to_int)
+declare("aten::Int.bool(bool a) -> int", int, scalar=to_int)
+declare("aten::Int.Scalar(Scalar a) -> int", _int_of_number)
+declare("aten::Int.str(str a) -> int", int_of_text)
+declare("aten::Int.Tensor(Tensor a) -> int", lambda t: _int_of_number(item(t)))
+declare("aten::Float.int(int a) -> float", float, scalar=to_float)
+declare("aten::Float.bool(bool a) -> float", float, scalar=to_float)
+declare("aten::Float.Scalar(Scalar a) -> float", _float_of_number)
+declare("aten::Float.str(str a) -> float", float_of_text)
+declare("aten::Float.Tensor(Tensor a) -> float", lambda t: _float_of_number(item(t)))
+declare("aten::Bool.int(int a) -> bool", bool, scalar=to_bool)
+declare("aten::Bool.float(float a) -> bool", bool, scalar=to_bool)
+declare("aten::Bool.Tensor(Tensor a) -> bool", truth)
+declare("aten::Complex.Scalar(Scalar a) -> complex", complex)
+for _a in ("int", "float", "bool"):
+    for _b in ("int", "float", "bool"):
+        declare(f"aten::Complex.{_a}_{_b}({_a} x, {_b} y) -> complex", complex)
+
+
+def _part(value: Any) -> Any:
+    return item(value) if isinstance(value, Tensor) else value
+
+
+def _complex_of_parts(a: Any, b: Any) -> complex:
+    return complex(_part(a), _part(b))
+
+
+declare("aten::Complex.Tensor_Tensor(Tensor a, Tensor b) -> complex", _complex_of_parts)
+for _a in ("int", "float", "bool"):
+    declare(f"aten::Complex.{_a}_Tensor({_a} x, Tensor y) -> complex", _complex_of_parts)
+    declare(f"aten::Complex.Tensor_{_a}(Tensor x, {_a} y) -> complex", _complex_of_parts)
+declare("aten::str(t elem) -> str", value_text)

@@ -1,0 +1,265 @@
+"""Sums, products, means and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import prod as product
+from typing import Any
+
+import numpy as np
+
+from flambeau.ops.families.arrays import (
+    Array,
+    as_dtype,
+    contiguous,
+    dtype_of,
+    is_complex,
+    is_inexact,
+    some_dims,
+    widened,
+)
+from flambeau.ops.families.reduce import ULP, reduction, total
+from flambeau.ops.families.rules import accumulate_dtype, flag_dtype, given_dtype, reduced_shape, summed_dtype, to_int64
+from flambeau.schema.dtype import Category, DType
+from flambeau.schema.opdef import ErrorSample, Sample, Sizes
+from flambeau.schema.types import TensorType
+from flambeau.tensor.tensor import wrap
+
+Dims = int | Sequence[int] | None
+
+
+def sum_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DType | int | None = None) -> Array:
+    """Integers add up in int64, small floats in float32."""
+    target = as_dtype(dtype) or accumulate_dtype(dtype_of(self))
+    return total(self, some_dims(dim, self.ndim), keepdim, target.numpy)
+
+
+def prod_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DType | int | None = None) -> Array:
+    """Integers multiply in int64, small floats in float32."""
+    target = as_dtype(dtype) or accumulate_dtype(dtype_of(self))
+    wide = widened(self.astype(target.numpy, copy=False))
+    dims = some_dims(dim, self.ndim)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return contiguous(np.asarray(np.multiply.reduce(wide, axis=dims, keepdims=keepdim)).astype(target.numpy, copy=False))
+
+
+def mean_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DType | int | None = None) -> Array:
+    """nan where nothing is averaged. Raises RuntimeError for integers."""
+    target = mean_dtype(dtype_of(self), as_dtype(dtype))
+    dims = some_dims(dim, self.ndim)
+    return averaged(total(widened(self.astype(target.numpy, copy=False)), dims, keepdim, sum_type(target)), self, dims, target)
+
+
+def sum_type(target: DType) -> np.dtype[Any]:
+    """The NumPy dtype in which a mean's sum is kept until it is divided."""
+    return widened(np.empty(0, target.numpy)).dtype
+
+
+def averaged(added: Array, source: Array, dims: tuple[int, ...], target: DType) -> Array:
+    """A sum divided by how many elements went into each entry."""
+    count = product(source.shape[d] for d in dims)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return np.asarray(np.true_divide(added, added.dtype.type(count))).astype(target.numpy, copy=False)
+
+
+def mean_dtype(source: DType, asked: DType | None) -> DType:
+    """The dtype of a mean. Raises RuntimeError for integers and bools."""
+    target = asked or source
+    if target.category < Category.FLOAT:
+        which = "Optional" if asked else "Input"
+        raise RuntimeError(
+            f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
+            f"Got: {target.display}"
+        )
+    return target
+
+
+def nansum_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DType | int | None = None) -> Array:
+    """The sum with nan counted as zero. Raises RuntimeError for complex numbers."""
+    if is_complex(self):
+        raise RuntimeError("nansum on CPU does not support complex inputs")
+    return sum_kernel(without_nan(self), dim, keepdim, dtype)
+
+
+def without_nan(array: Array) -> Array:
+    """The array with nan replaced by zero."""
+    return np.where(np.isnan(array), array.dtype.type(0), array) if is_inexact(array) else array
+
+
+def nanmean_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DType | int | None = None) -> Array:
+    """The mean of what is not nan. Raises RuntimeError for integers and bools."""
+    if not is_inexact(self):
+        raise RuntimeError(
+            f"nanmean(): expected input to have floating point or complex dtype but got {dtype_of(self).display}"
+        )
+    target = as_dtype(dtype) or dtype_of(self)
+    dims = some_dims(dim, self.ndim)
+    added = total(widened(without_nan(self).astype(target.numpy, copy=False)), dims, keepdim, sum_type(target))
+    count = np.add.reduce(~np.isnan(self), axis=dims, keepdims=keepdim, dtype=np.int64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return contiguous(np.asarray(np.true_divide(added, np.asarray(count).astype(added.dtype))).astype(target.numpy, copy=False))
+
+
+def any_kernel(self: Array, dim: Dims = None, keepdim: bool = False) -> Array:
+    """Whether an element is not zero; nan is not zero."""
+    return _flags(np.logical_or, self, dim, keepdim)
+
+
+def all_kernel(self: Array, dim: Dims = None, keepdim: bool = False) -> Array:
+    """Whether no element is zero."""
+    return _flags(np.logical_and, self, dim, keepdim)
+
+
+def _flags(fold: np.ufunc, array: Array, dim: Dims, keepdim: bool) -> Array:
+    """An empty list of dimensions removes none here, unlike in sums."""
+    dims = some_dims(dim, array.ndim, empty_is_all=False)
+    folded = np.asarray(fold.reduce(array != 0, axis=dims, keepdims=keepdim))
+    return contiguous(folded.astype(np.uint8 if array.dtype == np.uint8 else np.bool_, copy=False))
+
+
+def count_nonzero_kernel(self: Array, dim: Dims = None) -> Array:
+    """How many elements are not zero."""
+    dims = some_dims(dim, self.ndim)
+    return contiguous(np.add.reduce(self != 0, axis=dims, dtype=np.int64))
+
+
+def mean_dtype_rule(self: TensorType, dtype: Any = None) -> DType | None:
+    """`dtype` or the input's."""
+    return given_dtype(self, dtype)
+
+
+def flags_shape(self: TensorType, dim: Any = None, keepdim: Any = False) -> Sizes | None:
+    """As for sums, but an empty list of dimensions removes none."""
+    return self.sizes if dim == [] else reduced_shape(self, dim, keepdim)
+
+
+def samples() -> Iterable[Sample]:
+    """Whole, one dimension, several, kept, and nothing to reduce."""
+    grid = wrap(np.arange(12, dtype=np.float32).reshape(3, 4) / 7 - 0.5)
+    yield Sample(args=(grid,))
+    yield Sample(args=(grid, 1))
+    yield Sample(args=(grid, -2, True), note="dimension from the end, kept")
+    yield Sample(args=(wrap(np.float32(3).reshape(())),), note="0-dim")
+    yield Sample(args=(wrap(np.zeros((0, 3), np.float32)), 0), note="zero-size")
+
+
+def errors() -> Iterable[ErrorSample]:
+    """A dimension that is not there."""
+    yield ErrorSample(
+        args=(wrap(np.ones((2, 3), np.float32)), 2),
+        error=IndexError,
+        message="Dimension out of range (expected to be in range of [-2, 1], but got 2)",
+    )
+
+
+def _axis(dim: Dims) -> Any:
+    """A `dim` argument as NumPy's `axis`."""
+    return None if dim is None or dim == [] else dim if isinstance(dim, int) else tuple(dim)
+
+
+reduction(
+    "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    outs=("out", "IntList_out"),
+    kernel=sum_kernel,
+    accumulator="sum",
+    doc="The sum over the dimensions `dim`, or over all. Sums of integers and bools are int64.",
+    dtype=summed_dtype,
+    samples=samples,
+    errors=errors,
+    reference=lambda self, dim=None, keepdim=False: np.sum(self, axis=_axis(dim), keepdims=keepdim, dtype=np.float64),
+    ulp=ULP,
+)
+
+reduction(
+    "aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    outs=("out", "int_out"),
+    kernel=prod_kernel,
+    accumulator="prod",
+    doc="The product over dimension `dim`, or over all. Products of integers and bools are int64.",
+    dtype=summed_dtype,
+    samples=samples,
+    errors=errors,
+    reference=lambda self, dim=None, keepdim=False: np.prod(self, axis=_axis(dim), keepdims=keepdim, dtype=np.float64),
+    ulp=ULP,
+)
+
+reduction(
+    "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    outs=("dtype_out", "out"),
+    kernel=mean_kernel,
+    accumulator="mean",
+    doc="The average over the dimensions `dim`, or over all. Floats and complex numbers only.",
+    dtype=mean_dtype_rule,
+    samples=samples,
+    errors=errors,
+    ulp=ULP,
+)
+
+reduction(
+    "aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    outs=("out",),
+    kernel=nansum_kernel,
+    accumulator="",
+    doc="The sum over the dimensions `dim` with nan counted as zero.",
+    dtype=summed_dtype,
+    samples=samples,
+    errors=errors,
+    reference=lambda self, dim=None, keepdim=False: np.nansum(self, axis=_axis(dim), keepdims=keepdim),
+    ulp=ULP,
+)
+
+reduction(
+    "aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    outs=("out",),
+    kernel=nanmean_kernel,
+    accumulator="",
+    doc="The average over the dimensions `dim` of what is not nan.",
+    dtype=given_dtype,
+    samples=samples,
+    errors=errors,
+    ulp=ULP,
+)
+
+reduction(
+    "aten::any(Tensor self) -> Tensor",
+    "aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
+    "aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+    outs=("all_out", "out", "dims_out"),
+    kernel=any_kernel,
+    accumulator="any",
+    doc="Whether any element is not zero: bool, or uint8 for uint8.",
+    dtype=flag_dtype,
+    shape=flags_shape,
+    samples=samples,
+    errors=errors,
+    reference=lambda self, dim=None, keepdim=False: np.any(self, axis=_axis(dim), keepdims=keepdim),
+)
+
+reduction(
+    "aten::all(Tensor self) -> Tensor",
+    "aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
+    "aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+    outs=("all_out", "out", "dims_out"),
+    kernel=all_kernel,
+    accumulator="all",
+    doc="Whether no element is zero: bool, or uint8 for uint8.",
+    dtype=flag_dtype,
+    shape=flags_shape,
+    samples=samples,
+    errors=errors,
+    reference=lambda self, dim=None, keepdim=False: np.all(self, axis=_axis(dim), keepdims=keepdim),
+)
+
+reduction(
+    "aten::count_nonzero(Tensor self, int? dim=None) -> Tensor",
+    "aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
+    outs=("out", "dim_IntList_out"),
+    kernel=count_nonzero_kernel,
+    accumulator="",
+    doc="How many elements are not zero, as int64.",
+    dtype=to_int64,
+    errors=errors,
+)
