@@ -54,7 +54,9 @@ DELETE_SLICE = (
     "Assign the items that stay instead"
 )
 DELETE_OTHER = "del statements are only supported for deleting list and dict items and variables"
-INSTANCE_ANNOTATION = "Type annotations on instance attributes must be declared in __init__, but this one is in '{function}'"
+INSTANCE_ANNOTATION = (
+    "Type annotations on instance attributes must be declared in __init__, but this one is in '{function}'"
+)
 OUTSIDE_LOOP = "Syntax error: '{word}' outside loop"
 
 

@@ -76,9 +76,7 @@ def parse_text(source: Source) -> ParsedText:
     try:
         body = ast.parse((_WRAPPER if wrapped else "") + text, filename=source.filename).body
     except SyntaxError as error:
-        line = source.line((error.lineno or 1) - 1 - wrapped)
-        start = source.line_starts[(error.lineno or 1) - 1 - wrapped] + min(max((error.offset or 1) - 1, 0), len(line))
-        raise FrontendError(syntax_message(error, text[:start]), source.range(start, start + 1)) from None
+        raise _syntax_error(source, error, int(wrapped)) from None
     except (RecursionError, MemoryError):
         raise NotSupportedError(TOO_DEEP, source.range(0, 1)) from None
     except ValueError as error:
@@ -88,6 +86,14 @@ def parse_text(source: Source) -> ParsedText:
         assert isinstance(outer, ast.If)
         body = outer.body + body[1:]
     return ParsedText(source, tuple(body), wrapped)
+
+
+def _syntax_error(source: Source, error: SyntaxError, lines_above: int) -> FrontendError:
+    # At the end of the text the parser points below the last line.
+    index = min(max((error.lineno or 1) - 1 - lines_above, 0), len(source.line_starts) - 1)
+    start = source.line_starts[index] + min(max((error.offset or 1) - 1, 0), len(source.line(index)))
+    message = syntax_message(error, (source.text or "")[:start], source.first_line - 1 - lines_above)
+    return FrontendError(message, source.range(start, start + 1))
 
 
 def _is_indented(text: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 
 _BY_FRAGMENT = (
@@ -14,13 +16,15 @@ _BY_FRAGMENT = (
 )
 
 
-def syntax_message(error: SyntaxError, before: str) -> str:
+def syntax_message(error: SyntaxError, before: str, line_shift: int = 0) -> str:
     """The message for a syntax error; `before` is the source up to the place of the error.
+
+    `line_shift` is added to line numbers in Python's own words, to make them lines of the user's file.
 
     >>> syntax_message(SyntaxError("invalid syntax. Perhaps you forgot a comma?"), "return [")
     'Syntax error: expected ] or a comma (invalid syntax. Perhaps you forgot a comma?)'
     """
-    told = error.msg
+    told = re.sub(r"(?<=\bline )\d+", lambda number: str(int(number[0]) + line_shift), error.msg)
     for fragment, message in _BY_FRAGMENT:
         if fragment in told and not (fragment == "literal" and "assign" in told):
             return f"Syntax error: {message} ({told})"

@@ -24,6 +24,7 @@ from flambeau.util.source import SourceRange
 
 _OPTION = {"option": True}
 _HIDDEN = {"hidden": True}
+_OPERATOR_WORDS = {"//": "floordiv", "**": "pow operator"}
 
 _Class = TypeVar("_Class")
 
@@ -290,7 +291,7 @@ class BinOp(Expr):
     @property
     def head(self) -> str:
         """The sign, or a word for the two that have one."""
-        return {"//": "floordiv", "**": "pow operator"}.get(self.op, self.op)
+        return _OPERATOR_WORDS.get(self.op, self.op)
 
 
 @_tree
@@ -394,7 +395,7 @@ class AugAssign(Stmt):
 
     def shape(self) -> Shape:
         """The sign stands between its operands."""
-        return self.HEAD, (self.target, (self.op, ()), self.value)
+        return self.HEAD, (self.target, (_OPERATOR_WORDS.get(self.op, self.op), ()), self.value)
 
 
 @_tree

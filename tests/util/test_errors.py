@@ -1,0 +1,94 @@
+"""Texts and kinds of the exceptions."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from flambeau.util import errors
+from flambeau.util.source import Source
+
+SOURCE = Source("def f(x):\n    return g(x)\n", "m.py")
+WHERE = SOURCE.range(21, 25)
+CALL = '  File "m.py", line 2\ndef f(x):\n    return g(x)\n           ~~~~ <--- HERE\n'
+
+
+@pytest.mark.parametrize(
+    ("kind", "base"),
+    [
+        (errors.CompileError, RuntimeError),
+        (errors.FrontendError, errors.CompileError),
+        (errors.NotSupportedError, errors.FrontendError),
+        (errors.UnsupportedNodeError, errors.NotSupportedError),
+        (errors.SchemaError, RuntimeError),
+        (errors.ParseError, RuntimeError),
+        (errors.VerifyError, RuntimeError),
+        (errors.ExecutionError, RuntimeError),
+        (errors.InternalError, RuntimeError),
+        (errors.GuardError, RuntimeError),
+        (errors.ScriptError, Exception),
+        (errors.TracingCheckError, Exception),
+        (errors.TracerWarning, UserWarning),
+    ],
+)
+def test_kinds(kind: type[Exception], base: type[Exception]) -> None:
+    assert issubclass(kind, base)
+
+
+def test_what_a_program_raises_is_no_runtime_error() -> None:
+    assert not issubclass(errors.ScriptError, RuntimeError)
+    assert not issubclass(errors.TracingCheckError, RuntimeError)
+
+
+def test_compile_error_shows_message_and_place() -> None:
+    assert str(errors.CompileError("wrong", WHERE)) == "wrong:\n" + CALL
+    assert str(errors.CompileError("wrong")) == "wrong"
+
+
+def test_call_chain_follows_and_each_entry_appears_once() -> None:
+    error = errors.CompileError("wrong", WHERE)
+    assert error.with_caller("g", "f", WHERE) is error
+    error.with_caller("g", "f", WHERE).with_caller("f", "M.forward", WHERE)
+    assert str(error) == (
+        f"wrong:\n{CALL}'g' is being compiled since it was called from 'f'\n{CALL}"
+        f"'f' is being compiled since it was called from 'M.forward'\n{CALL}"
+    )
+
+
+def test_call_chain_without_a_place_starts_on_its_own_line() -> None:
+    error = errors.CompileError("wrong").with_caller("g", "f", WHERE)
+    assert str(error).startswith("wrong\n'g' is being compiled")
+
+
+def test_compile_error_survives_pickling() -> None:
+    error = errors.NotSupportedError("wrong", WHERE).with_caller("g", "f", WHERE)
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is errors.NotSupportedError
+    assert str(again) == str(error)
+
+
+def test_refusal_of_a_construct() -> None:
+    error = errors.UnsupportedNodeError.of("Lambda", WHERE, "use def")
+    assert error.message == "Lambda aren't supported; use def"
+    assert errors.UnsupportedNodeError.of("Lambda").message == "Lambda aren't supported"
+
+
+def test_parse_error_shows_its_place() -> None:
+    assert str(errors.ParseError("expected ]", WHERE)) == "expected ]:\n" + CALL
+    assert str(errors.ParseError("expected ]")) == "expected ]"
+
+
+def test_failures_at_run_time_show_the_scripts_own_traceback() -> None:
+    frame = '  File "m.py", line 2, in f\ndef f(x):\n    return g(x)\n           ~~~~ <--- HERE\n'
+    head = "The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript (most recent call last):\n"
+    assert str(errors.ExecutionError("bad shapes", [("f", WHERE)])) == f"{head}{frame}RuntimeError: bad shapes"
+    assert str(errors.ScriptError("builtins.ValueError: no", [("f", WHERE)])) == f"{head}{frame}builtins.ValueError: no"
+    assert str(errors.ExecutionError("bad shapes")) == "bad shapes"
+    assert 'File "<unknown>", line 0, in f\n' in str(errors.ScriptError("E", [("f", None)]))
+
+
+def test_internal_error_names_the_stage_and_survives_pickling() -> None:
+    error = pickle.loads(pickle.dumps(errors.InternalError("pass 'dce'", "oops")))
+    assert str(error) == "internal error in pass 'dce': oops"
+    assert (error.stage, error.message) == ("pass 'dce'", "oops")
