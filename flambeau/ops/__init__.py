@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from flambeau.ops import arithmetic as _arithmetic
 from flambeau.ops import compare as _compare
+from flambeau.ops import extremes as _extremes
+from flambeau.ops import products as _products
+from flambeau.ops import reductions as _reductions
+from flambeau.ops import softmax as _softmax
 from flambeau.ops import unary as _unary
 
 __all__: list[str] = []

@@ -11,7 +11,7 @@ from flambeau.ops.families.arrays import Array, dtype_of, not_implemented, shape
 from flambeau.ops.families.layout import broadcast_known
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype, same_dtype
-from flambeau.schema.dtype import DType, bfloat16, complex64, complex128, float16, float32, float64
+from flambeau.schema.dtype import bfloat16, complex64, complex128, float16, float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
 from flambeau.tensor.layout import broadcast
@@ -143,12 +143,10 @@ def matmul_kernel(self: Array, other: Array) -> Array:
 def check_stacks(left: Array, right: Array) -> None:
     """Raise unless stacks of matrices fit, each with the words of the product it comes down to."""
     if left.ndim <= 2 or right.ndim <= 2:
-        rows = left if left.ndim <= 2 else left[..., 0, :].reshape(-1, left.shape[-1]).repeat(left.shape[-2], axis=0)[:, :0]
         if left.shape[-1] != right.shape[-2]:
             count = int(np.prod(left.shape[:-1])) if left.ndim > 2 else left.shape[0]
             shown = f"{count}x{left.shape[-1]} and {right.shape[-2]}x{right.shape[-1]}"
             raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({shown})")
-        del rows
         if left.dtype != right.dtype:
             raise RuntimeError(
                 f"expected m1 and m2 to have the same dtype, but got: {dtype_of(left).short} != {dtype_of(right).short}"
@@ -371,8 +369,3 @@ declare(
     ulp=ULP,
     is_method=False,
 )
-
-
-def short_type(dtype: DType) -> str:
-    """The name of a dtype in messages about products."""
-    return dtype.short

@@ -99,15 +99,20 @@ def errors(name: str) -> Any:
     return made
 
 
+def log_softmax_reference(self: Array, dim: int) -> Array:
+    """By the definition, in float64."""
+    shifted = self.astype(np.float64) - self.max(axis=dim, keepdims=True, initial=-np.inf)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=dim, keepdims=True)))
+
+
 def softmax_reference(self: Array, dim: int) -> Array:
     """By the definition, in float64."""
-    powers = np.exp(self.astype(np.float64) - self.max(axis=dim, keepdims=True, initial=-np.inf))
-    return powers / powers.sum(axis=dim, keepdims=True)
+    return np.asarray(np.exp(log_softmax_reference(self, dim)))
 
 
 for _name, _kernel, _reference, _doc in (
     ("softmax", softmax_kernel, softmax_reference, "exp(x) / sum(exp(x)) along `dim`."),
-    ("log_softmax", log_softmax_kernel, lambda self, dim: np.log(softmax_reference(self, dim)), "log(softmax(x)) along `dim`."),
+    ("log_softmax", log_softmax_kernel, log_softmax_reference, "log(softmax(x)) along `dim`."),
 ):
     declare(
         f"aten::{_name}.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from flambeau.ops.families.writing import write_result
+from flambeau.ops.families import variants
 from flambeau.schema.alias import AliasInfo
 from flambeau.schema.dtype import DType
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema, parse_schema
@@ -128,8 +128,13 @@ def out_kernel(schema: FunctionSchema, kernel: Callable[..., Any], count: int) -
     def call(*arguments: Any) -> Any:
         inputs, targets = arguments[:-count], arguments[-count:]
         produced = kernel(*inputs)
-        for target, result in zip(targets, produced if count > 1 else [produced], strict=True):
-            write_result(target, result)
+        results = produced if count > 1 else [produced]
+        for target, result in zip(targets, results, strict=True):
+            variants.check_cast(result.dtype, target.dtype)
+            variants.check_overlap(target, inputs)
+        for target, result in zip(targets, results, strict=True):
+            variants.fit_out(target, result._array.shape)
+            variants.write(target, result._array)
         return targets[0] if count == 1 else pack(targets)
 
     return call
@@ -168,7 +173,7 @@ def declare(
             "dtype": None if dtype is None else by_name(schema, dtype),
             "shape": None if shape is None else by_name(schema, shape),
             "accumulator": accumulator,
-            "reference": None if reference is None else by_name(schema, reference),
+            "reference": reference,
             "effect": effect,
             "ulp": ulp or {},
             "is_function": is_function,
