@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from flambeau.nn.parameter import Parameter
 from flambeau.schema.dtype import DType
-from flambeau.tensor import dispatch
+from flambeau.tensor import dispatch, observer
 from flambeau.tensor.tensor import Tensor
 
 NOT_INITIALISED = (
@@ -120,10 +120,10 @@ class Module:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not hasattr(self, "forward"):
             raise TypeError(f"{type(self).__name__} has no method 'forward'; define it to make the module callable")
-        enter = dispatch.module_observer()
-        if enter is None:
+        watching = observer.current()
+        if watching is None:
             return self.forward(*args, **kwargs)
-        with enter(self):
+        with watching.module(self):
             return self.forward(*args, **kwargs)
 
     def train(self, mode: bool = True) -> Self:

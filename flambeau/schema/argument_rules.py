@@ -13,6 +13,7 @@ from flambeau.schema import dtype as dtypes
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.schema.function import Argument
+from flambeau.schema.symbolic import SymbolicInt
 from flambeau.schema.types import (
     AnyType,
     BoolType,
@@ -172,6 +173,8 @@ def _number_fitter(base: Type, runtime: RuntimeTypes) -> Callable[[Any], Fit | N
     wants_bool = bool in exact or float in exact or complex in exact
 
     def fit(value: Any) -> Fit | None:
+        if isinstance(value, SymbolicInt):
+            return EXACT if int in exact else None
         if isinstance(value, bool) and not wants_bool:
             return None
         if type(value) in exact:

@@ -15,7 +15,7 @@ from flambeau.util.source import Source, SourceRange
 
 
 class Token(NamedTuple):
-    """A piece of text with its place. `kind` is ident, value, number, string, comment, newline, punct or end."""
+    """A piece of text with its place. `kind` is ident, value, number, string, comment, newline, punct, other or end."""
 
     kind: str
     text: str
@@ -64,7 +64,8 @@ def _octal(char: str) -> str:
 class Tokens:
     """A cursor over the tokens of a text; every error it raises shows the place.
 
-    With `lines`, newlines and comments are tokens too (IR text); otherwise they are space.
+    With `lines` (IR text), newlines and comments are tokens too, and so is any character that starts no other token (scopes and
+    Python arguments hold such); otherwise the former are space and the latter an error.
     """
 
     def __init__(self, text: str, filename: str = "<string>", *, lines: bool = False) -> None:
@@ -77,6 +78,10 @@ class Tokens:
         at = 0
         while at < len(self._text):
             match = _PATTERN.match(self._text, at)
+            if match is None and lines:
+                yield Token("other", self._text[at], at, at + 1)
+                at += 1
+                continue
             if match is None:
                 raise ParseError(
                     f"expected a valid token, got {self._text[at]!r}", SourceRange(self.source, at, at + 1)
@@ -137,6 +142,11 @@ class Tokens:
     def reset(self, mark: int) -> None:
         """Go back to a position."""
         self._at = mark
+
+    def skip_to(self, offset: int) -> None:
+        """Go on to the first token that starts at or after this offset of the text."""
+        while self.current.kind != "end" and self.current.start < offset:
+            self._at += 1
 
     def range_from(self, start: Token) -> SourceRange:
         """The text from `start` to the last token taken."""

@@ -96,7 +96,7 @@ def _tensor_text(t: TensorType) -> str:
 
 
 def _union_text(members: tuple[Type, ...], annotation: bool) -> str:
-    inner = ", ".join(sorted(print_type(m, annotation) for m in members))
+    inner = ", ".join(print_type(m, annotation) for m in sorted(members, key=lambda m: print_type(m, True)))
     return f"Union[{inner}]" if annotation else f"Union({inner})"
 
 

@@ -1,0 +1,1 @@
+"""What users type: `script`, `trace`, and the objects they give back."""

@@ -1,0 +1,92 @@
+"""Matching the arguments of a Python call to a schema, with errors that name the argument, its position and the declaration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flambeau.jit.convert import Converter, Mismatch, converter, type_name
+from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
+from flambeau.schema.types import TensorType
+
+
+class ArgumentError(RuntimeError, TypeError):
+    """A call that the declaration does not admit. Nothing has run."""
+
+
+class Signature:
+    """A schema made ready for calls; `bind` gives the full tuple of converted arguments."""
+
+    def __init__(self, schema: FunctionSchema, *, first: int = 0) -> None:
+        """`first` leaves out the leading arguments that the callee supplies itself (`self`)."""
+        self.schema = schema
+        self._arguments = schema.arguments[first:]
+        self._converters: tuple[Converter, ...] = tuple(converter(a.type) for a in self._arguments)
+        self._positional = sum(not a.kwarg_only for a in self._arguments)
+
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+        """All arguments in schema order, converted. Raises ArgumentError."""
+        if kwargs or len(args) != len(self._converters) or self._positional != len(args):
+            args = self._complete(args, kwargs)
+        try:
+            return tuple([convert(value) for convert, value in zip(self._converters, args, strict=True)])
+        except Mismatch:
+            raise self._mismatch(args) from None
+
+    def _complete(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+        name = self.schema.name.rpartition("::")[2]
+        if len(args) > self._positional:
+            raise ArgumentError(
+                f"{name}() expected at most {self._positional} argument(s) but received {len(args) + len(kwargs)} "
+                f"argument(s). Declaration: {self.schema}"
+            )
+        left = dict(kwargs)
+        found = list(args)
+        for position, argument in enumerate(self._arguments):
+            if position < len(args):
+                if argument.name in left:
+                    raise ArgumentError(
+                        f"{name}() got multiple values for argument '{argument.name}': by position {position} and by name. "
+                        f"Declaration: {self.schema}"
+                    )
+            elif argument.name in left:
+                found.append(left.pop(argument.name))
+            elif argument.default is not NO_DEFAULT:
+                found.append(argument.default)
+            else:
+                raise ArgumentError(
+                    f"{name}() is missing value for argument '{argument.name}'. Declaration: {self.schema}"
+                )
+        if left:
+            known = ", ".join(a.name for a in self._arguments)
+            raise ArgumentError(
+                f"Unknown keyword argument '{next(iter(left))}' for operator '{name}'. It takes: {known}. "
+                f"Declaration: {self.schema}"
+            )
+        return tuple(found)
+
+    def _mismatch(self, args: tuple[Any, ...]) -> ArgumentError:
+        for position, (argument, convert, value) in enumerate(
+            zip(self._arguments, self._converters, args, strict=True)
+        ):
+            try:
+                convert(value)
+            except Mismatch as reason:
+                return ArgumentError(_explain(self.schema, position, argument, value, str(reason)))
+        raise AssertionError("no argument mismatches")
+
+
+def _explain(schema: FunctionSchema, position: int, argument: Argument, value: Any, reason: str) -> str:
+    declared, hint = argument.type.annotation, ""
+    if isinstance(argument.type, TensorType) and argument.type.inferred:
+        declared = "Tensor (inferred)"
+        hint = (
+            f"Inferred '{argument.name}' to be of type 'Tensor' because it was not annotated with an explicit type.\n"
+        )
+    shown = repr(value)
+    name = schema.name.rpartition("::")[2]
+    return (
+        f"{name}() Expected a value of type '{declared}' for argument '{argument.name}' but instead found type "
+        f"'{type_name(value)}'.\n{hint}Position: {position}\nValue: {shown if len(shown) < 200 else shown[:197] + '...'}\n"
+        f"Declaration: {schema}\nCast error details: {reason}"
+    )

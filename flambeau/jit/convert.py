@@ -1,0 +1,257 @@
+"""Python values into a program, by the declared type of each parameter.
+
+Lists and dicts are copied (a program's changes to them stay inside), tensors are shared, NumPy arrays become tensors over the
+same memory, NumPy numbers become Python's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.program.object import ScriptObject
+from flambeau.schema import types as t
+from flambeau.schema.device import Device
+from flambeau.schema.dtype import DType
+from flambeau.tensor.bridge import from_numpy
+from flambeau.tensor.tensor import Tensor
+
+Converter = Callable[[Any], Any]
+INT_MIN, INT_MAX = -(1 << 63), (1 << 63) - 1
+
+
+class Mismatch(Exception):
+    """A value that its type does not admit; the text says which part and why."""
+
+
+def _tensor(value: Any) -> Tensor:
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, np.ndarray):
+        return from_numpy(value)
+    raise Mismatch(f"{_shown(value)} is no tensor; flambeau.tensor(...) makes one of numbers and lists")
+
+
+def _int(value: Any) -> int:
+    if type(value) is int or isinstance(value, int | np.integer | np.bool_):
+        number = int(value)
+        if not INT_MIN <= number <= INT_MAX:
+            raise Mismatch(f"{number} does not fit into 64 bits: Overflow when unpacking long")
+        return number
+    if isinstance(value, DType):
+        return value.code
+    if isinstance(value, Tensor) and value.ndim == 0 and not value.dtype.is_floating_point:
+        return int(value.item())
+    raise Mismatch(f"{_shown(value)} is no int")
+
+
+def _float(value: Any) -> float:
+    if isinstance(value, float | int | np.floating | np.integer) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, Tensor) and value.ndim == 0 and value.dtype.is_floating_point:
+        return float(value.item())
+    raise Mismatch(f"{_shown(value)} is no float")
+
+
+def _bool(value: Any) -> bool:
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, Tensor) and value.ndim == 0 and value.dtype.name == "bool":
+        return bool(value.item())
+    raise Mismatch(f"{_shown(value)} is no bool")
+
+
+def _complex(value: Any) -> complex:
+    if isinstance(value, complex | float | int | np.number) and not isinstance(value, bool):
+        return complex(value)
+    raise Mismatch(f"{_shown(value)} is no complex number")
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, int | np.integer):
+        return _int(value)
+    if isinstance(value, float | np.floating):
+        return float(value)
+    if isinstance(value, complex | np.complexfloating):
+        return complex(value)
+    raise Mismatch(f"{_shown(value)} is no number")
+
+
+def _str(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise Mismatch(f"{_shown(value)} is no str")
+
+
+def _none(value: Any) -> None:
+    if value is not None:
+        raise Mismatch(f"{_shown(value)} is not None")
+
+
+def _device(value: Any) -> Device:
+    if isinstance(value, Device):
+        return value
+    if isinstance(value, str):
+        return Device(value)
+    raise Mismatch(f"{_shown(value)} is no device")
+
+
+def _any(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return from_numpy(value)
+    return _number(value) if isinstance(value, np.generic) else value
+
+
+_SIMPLE: Final[Mapping[type[t.Type], Converter]] = {
+    t.TensorType: _tensor, t.IntType: _int, t.FloatType: _float, t.BoolType: _bool, t.ComplexType: _complex,
+    t.NumberType: _number, t.StringType: _str, t.NoneType: _none, t.DeviceType: _device, t.AnyType: _any,
+}  # fmt: skip
+
+
+@lru_cache(maxsize=1024)
+def converter(type_: t.Type) -> Converter:
+    """The function that takes Python values to values of `type_`, or raises `Mismatch`."""
+    simple = _SIMPLE.get(type(type_))
+    if simple is not None:
+        return simple
+    match type_:
+        case t.OptionalType(element):
+            return _optional(converter(element))
+        case t.ListType(element):
+            return _list(converter(element))
+        case t.DictType(key, value):
+            return _dict(converter(key), converter(value))
+        case t.TupleType():
+            return _tuple(type_)
+        case t.UnionType(members):
+            return _union(type_, [(m, converter(m)) for m in members])
+        case t.EnumType():
+            return _enum(type_)
+        case t.NamedType():
+            return _object(type_)
+    return _as_it_is
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _optional(element: Converter) -> Converter:
+    def convert(value: Any) -> Any:
+        return None if value is None else element(value)
+
+    return convert
+
+
+def _list(element: Converter) -> Converter:
+    def convert(value: Any) -> list[Any]:
+        if not isinstance(value, list | tuple):
+            raise Mismatch(f"{_shown(value)} is no list")
+        found = []
+        for i, item in enumerate(value):
+            try:
+                found.append(element(item))
+            except Mismatch as error:
+                raise Mismatch(f"element {i}: {error}") from None
+        return found
+
+    return convert
+
+
+def _dict(key: Converter, value: Converter) -> Converter:
+    def convert(given: Any) -> dict[Any, Any]:
+        if not isinstance(given, Mapping):
+            raise Mismatch(f"{_shown(given)} is no dict")
+        found = {}
+        for k, v in given.items():
+            try:
+                found[key(k)] = value(v)
+            except Mismatch as error:
+                raise Mismatch(f"entry {k!r}: {error}") from None
+        return found
+
+    return convert
+
+
+def _tuple(type_: t.TupleType) -> Converter:
+    elements = [converter(e) for e in type_.elements]
+
+    def convert(value: Any) -> Any:
+        if not isinstance(value, tuple):
+            raise Mismatch(f"{_shown(value)} is no tuple")
+        if len(value) != len(elements):
+            raise Mismatch(f"the tuple has {len(value)} elements, not {len(elements)}")
+        found = []
+        for i, (item, element) in enumerate(zip(value, elements, strict=True)):
+            try:
+                found.append(element(item))
+            except Mismatch as error:
+                raise Mismatch(f"element {i}: {error}") from None
+        make = getattr(type(value), "_make", tuple)
+        return make(found)
+
+    return convert
+
+
+def _union(type_: t.Type, members: list[tuple[t.Type, Converter]]) -> Converter:
+    exact = {t.IntType: int, t.FloatType: float, t.BoolType: bool, t.ComplexType: complex, t.StringType: str}
+
+    def convert(value: Any) -> Any:
+        for member, inner in members:
+            if exact.get(type(member)) is type(value):
+                return inner(value)
+        for member, inner in members:
+            if type(member) in exact and type(member) is not t.StringType and isinstance(value, bool | int | float | complex):
+                continue
+            try:
+                return inner(value)
+            except Mismatch:
+                continue
+        raise Mismatch(f"Expected a member of {type_.annotation} but instead found type {type_name(value)}")
+
+    return convert
+
+
+def _enum(type_: t.EnumType) -> Converter:
+    def convert(value: Any) -> Any:
+        if type_.python is not None and isinstance(value, type_.python):
+            return value
+        raise Mismatch(f"{_shown(value)} is no member of {type_.name}")
+
+    return convert
+
+
+def _object(type_: t.NamedType) -> Converter:
+    def convert(value: Any) -> Any:
+        held = getattr(value, "script_object", value)
+        if isinstance(held, ScriptObject):
+            return held
+        raise Mismatch(f"{_shown(value)} is no instance of {type_.name}")
+
+    return convert
+
+
+def type_name(value: Any) -> str:
+    """A Python value's type as messages name it, element types included: `List[int]`, `Dict[str, Tensor]`."""
+    if isinstance(value, Tensor):
+        return "Tensor"
+    if value is None:
+        return "NoneType"
+    if isinstance(value, list) and value:
+        return f"List[{type_name(value[0])}]"
+    if isinstance(value, tuple):
+        return f"Tuple[{', '.join(map(type_name, value))}]"
+    if isinstance(value, dict) and value:
+        key, item = next(iter(value.items()))
+        return f"Dict[{type_name(key)}, {type_name(item)}]"
+    return type(value).__name__
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return f"{text if len(text) <= 60 else text[:57] + '...'} ({type_name(value)})"

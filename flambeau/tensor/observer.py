@@ -1,0 +1,49 @@
+"""Who watches tensors become Python values: a tracer wants to know when a branch, an `int()` or a size leaves the graph.
+
+An observer belongs to a thread; without one, conversions cost one look at a thread-local.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from flambeau.tensor.tensor import Tensor
+
+
+class Observer(Protocol):
+    """What is told of conversions, and may answer with another value."""
+
+    def converted(self, kind: str, tensor: Tensor, value: Any) -> Any:
+        """`tensor` became the Python `value` through `kind`: bool, int, float, complex, item, tolist, numpy or iter."""
+
+    def sizes(self, tensor: Tensor, sizes: tuple[int, ...]) -> tuple[Any, ...]:
+        """Python asked for the sizes of `tensor`."""
+
+    def module(self, module: Any) -> AbstractContextManager[None]:
+        """A module is about to run its `forward`."""
+
+
+class _Local(threading.local):
+    observer: Observer | None = None
+
+
+_local = _Local()
+
+
+def current() -> Observer | None:
+    """This thread's observer."""
+    return _local.observer
+
+
+@contextmanager
+def observing(observer: Observer | None) -> Iterator[None]:
+    """Within the block, `observer` is this thread's; None for none."""
+    before, _local.observer = _local.observer, observer
+    try:
+        yield
+    finally:
+        _local.observer = before
