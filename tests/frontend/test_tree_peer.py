@@ -57,7 +57,7 @@ def operators(a, b):
 
 
 def literals():
-    return 1, 2.5, 1e300, 1e309, 1_000, 0xFF, 3j, "a" "b", True, False, None, [], [1], (), (1,), {}, {"a": 1}
+    return 1, 2.5, 1e300, 1e309, 1_000, 0xFF, 3j, "ab", True, False, None, [], [1], (), (1,), {}, {"a": 1}
 
 
 def access(x, obj):
@@ -99,7 +99,12 @@ def commented_by_argument(
 
 OWN = [control, operators, literals, access, keyword_only, unicode_names, commented, commented_by_argument]
 FOREIGN = [
-    *(fn for module in (colorsys, heapq, random, textwrap, inspect) for fn in vars(module).values() if inspect.isfunction(fn)),
+    *(
+        fn
+        for module in (colorsys, heapq, random, textwrap, inspect)
+        for fn in vars(module).values()
+        if inspect.isfunction(fn)
+    ),
     *(fn for fn in vars(torch.nn.functional).values() if inspect.isfunction(fn)),
 ]
 

@@ -81,7 +81,10 @@ def test_parse_error_shows_its_place() -> None:
 
 def test_failures_at_run_time_show_the_scripts_own_traceback() -> None:
     frame = '  File "m.py", line 2, in f\ndef f(x):\n    return g(x)\n           ~~~~ <--- HERE\n'
-    head = "The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript (most recent call last):\n"
+    head = (
+        "The following operation failed in the TorchScript interpreter.\n"
+        "Traceback of TorchScript (most recent call last):\n"
+    )
     assert str(errors.ExecutionError("bad shapes", [("f", WHERE)])) == f"{head}{frame}RuntimeError: bad shapes"
     assert str(errors.ScriptError("builtins.ValueError: no", [("f", WHERE)])) == f"{head}{frame}builtins.ValueError: no"
     assert str(errors.ExecutionError("bad shapes")) == "bad shapes"

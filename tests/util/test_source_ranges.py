@@ -102,7 +102,9 @@ def test_ranges_are_values() -> None:
         where.start = 3  # type: ignore[misc]
 
 
-@pytest.mark.parametrize(("first", "last"), [("d =", "baz)"), ("foo(1", "1,"), ("foo(1", "bar"), ("a =", "a ="), ("def", "def")])
+@pytest.mark.parametrize(
+    ("first", "last"), [("d =", "baz)"), ("foo(1", "1,"), ("foo(1", "bar"), ("a =", "a ="), ("def", "def")]
+)
 def test_layout_is_that_of_the_reference(first: str, last: str) -> None:
     pytest.importorskip("torch", reason="torch is a peer, not a dependency")
     from torch._C._jit_tree_views import SourceRangeFactory
