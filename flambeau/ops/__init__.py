@@ -8,6 +8,7 @@ from __future__ import annotations
 from flambeau.ops import arithmetic as _arithmetic
 from flambeau.ops import compare as _compare
 from flambeau.ops import extremes as _extremes
+from flambeau.ops import language as _language
 from flambeau.ops import products as _products
 from flambeau.ops import reductions as _reductions
 from flambeau.ops import softmax as _softmax

@@ -1,5 +1,18 @@
 """The operators of the language itself, on numbers, strings and containers: importing this package registers them."""
 
-from flambeau.ops.language import dicts, lists, scalars
+from flambeau.ops.language import (
+    conversions,
+    dicts,
+    format,
+    hashing,
+    lists,
+    mathematics,
+    scalars,
+    strings,
+    structural,
+    world,
+)
 
-__all__ = ["dicts", "lists", "scalars"]
+__all__ = [
+    "conversions", "dicts", "format", "hashing", "lists", "mathematics", "scalars", "strings", "structural", "world",
+]  # fmt: skip

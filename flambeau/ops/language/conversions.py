@@ -9,6 +9,7 @@ from flambeau.ops.language import int64
 from flambeau.ops.language.declare import cast_to, declare, to_bool, to_float, to_int
 from flambeau.ops.language.text import value_text
 from flambeau.schema.dtype import Category
+from flambeau.tensor.scalar import to_number
 from flambeau.tensor.tensor import Tensor
 
 _INTEGER = re.compile(r"\s*[+-]?\d+")
@@ -32,22 +33,12 @@ def float_of_text(text: str) -> float:
     return float(text)
 
 
-def item(tensor: Tensor) -> Any:
-    """The only element of a tensor as a Python number. Raises RuntimeError for any other number of elements."""
-    array = tensor._array
-    if array.size != 1:
-        raise RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
-    value = array.reshape(()).item() if tensor.dtype.name != "bfloat16" else float(array.reshape(()))
-    return value
-
-
 def truth(tensor: Tensor) -> bool:
     """Whether the only element is nonzero. Raises RuntimeError for any other number of elements."""
     size = tensor._array.size
     if size != 1:
-        raise RuntimeError(f"Boolean value of Tensor with {'no' if size == 0 else 'more than one'} value"
-                           f"{'s' if size == 0 else ''} is ambiguous")
-    return bool(item(tensor))
+        raise RuntimeError(f"Boolean value of Tensor with {'no values' if size == 0 else 'more than one value'} is ambiguous")
+    return bool(to_number(tensor))
 
 
 def _int_of_number(value: Any) -> int:
@@ -76,20 +67,19 @@ def _implicit(tensor: Tensor, accepts: tuple[Category, ...], wanted: str) -> Any
         raise RuntimeError(
             f"Cannot input a tensor of type {tensor.dtype.display} as an {wanted} argument; convert it with {wanted}(x)"
         )
-    return item(tensor)
+    return to_number(tensor)
 
 
-declare("aten::Int.int(int a) -> int", int) if False else None
 declare("aten::Int.float(float a) -> int", int64.from_float, scalar=to_int)
 declare("aten::Int.bool(bool a) -> int", int, scalar=to_int)
 declare("aten::Int.Scalar(Scalar a) -> int", _int_of_number)
 declare("aten::Int.str(str a) -> int", int_of_text)
-declare("aten::Int.Tensor(Tensor a) -> int", lambda t: _int_of_number(item(t)))
+declare("aten::Int.Tensor(Tensor a) -> int", lambda t: _int_of_number(to_number(t)))
 declare("aten::Float.int(int a) -> float", float, scalar=to_float)
 declare("aten::Float.bool(bool a) -> float", float, scalar=to_float)
 declare("aten::Float.Scalar(Scalar a) -> float", _float_of_number)
 declare("aten::Float.str(str a) -> float", float_of_text)
-declare("aten::Float.Tensor(Tensor a) -> float", lambda t: _float_of_number(item(t)))
+declare("aten::Float.Tensor(Tensor a) -> float", lambda t: _float_of_number(to_number(t)))
 declare("aten::Bool.int(int a) -> bool", bool, scalar=to_bool)
 declare("aten::Bool.float(float a) -> bool", bool, scalar=to_bool)
 declare("aten::Bool.Tensor(Tensor a) -> bool", truth)
@@ -100,7 +90,7 @@ for _a in ("int", "float", "bool"):
 
 
 def _part(value: Any) -> Any:
-    return item(value) if isinstance(value, Tensor) else value
+    return to_number(value) if isinstance(value, Tensor) else value
 
 
 def _complex_of_parts(a: Any, b: Any) -> complex:
@@ -112,3 +102,9 @@ for _a in ("int", "float", "bool"):
     declare(f"aten::Complex.{_a}_Tensor({_a} x, Tensor y) -> complex", _complex_of_parts)
     declare(f"aten::Complex.Tensor_{_a}(Tensor x, {_a} y) -> complex", _complex_of_parts)
 declare("aten::str(t elem) -> str", value_text)
+
+_NUMBERS = (Category.BOOL, Category.INTEGER, Category.FLOAT, Category.COMPLEX)
+declare("aten::IntImplicit(Tensor a) -> int", lambda t: _implicit(t, (Category.INTEGER,), "int"))
+declare("aten::FloatImplicit(Tensor a) -> float", lambda t: _implicit(t, (Category.FLOAT,), "float"))
+declare("aten::ComplexImplicit(Tensor a) -> complex", lambda t: _implicit(t, (Category.COMPLEX,), "complex"))
+declare("aten::ScalarImplicit(Tensor a) -> Scalar", lambda t: _implicit(t, _NUMBERS, "number"))

@@ -1,0 +1,38 @@
+"""What is seen from outside: printing, warnings, exceptions, time."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from typing import Any, NoReturn
+
+from flambeau.ops.language.declare import declare
+from flambeau.ops.language.text import value_text
+from flambeau.schema.opdef import Effect
+from flambeau.util.errors import ScriptError
+
+
+def print_values(*values: Any) -> None:
+    """One line on the current `sys.stdout`, values separated by blanks."""
+    sys.stdout.write(" ".join(map(value_text, values)) + "\n")
+
+
+def raise_exception(message: str, class_name: str | None = None) -> NoReturn:
+    """Raise ScriptError: qualified class name (RuntimeError where there is none) and what there is of a message."""
+    name = class_name or "RuntimeError"
+    raise ScriptError(f"{name}: {message}" if message else name)
+
+
+def warn(message: str, stacklevel: int) -> None:
+    """A UserWarning from Python's own machinery."""
+    warnings.warn(message, stacklevel=stacklevel)
+
+
+declare("prim::Print(...) -> ()", print_values, effect=Effect.WORLD)
+declare("prim::RaiseException(str msg, str? cls=None) -> ()", raise_exception, effect=Effect.WORLD)
+declare("aten::warn(str message, int stacklevel=2) -> ()", warn, effect=Effect.WORLD)
+declare("aten::_print(str s) -> ()", lambda text: sys.stdout.write(text) and None, effect=Effect.WORLD)
+declare("prim::TimePoint() -> int", time.perf_counter_ns, effect=Effect.WORLD)
+declare("aten::is_scripting() -> bool", lambda: True)
+declare("aten::_get_tracing_state() -> bool", lambda: False)
