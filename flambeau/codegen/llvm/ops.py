@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from flambeau.codegen.kernel.dtypes import ELEMENT_TYPES, ElementType
 from flambeau.codegen.kernel.opset import OPS
+from flambeau.codegen.llvm import vecmath_erf, vecmath_hyperbolic, vecmath_trig
 from flambeau.codegen.llvm import vecmath_exp_log as explog
 from flambeau.codegen.llvm.arith_float import lower_float
 from flambeau.codegen.llvm.arith_int import Trap, lower_bool, lower_int
@@ -22,12 +23,23 @@ VECTOR_MATH: dict[str, Callable[[Emitter, Value], Value]] = {
     "log1p": explog.log1p,
     "sigmoid": explog.sigmoid,
     "tanh": explog.tanh,
+    "sin": vecmath_trig.sin,
+    "cos": vecmath_trig.cos,
+    "tan": vecmath_trig.tan,
+    "asin": vecmath_trig.asin,
+    "acos": vecmath_trig.acos,
+    "atan": vecmath_trig.atan,
+    "sinh": vecmath_hyperbolic.sinh,
+    "cosh": vecmath_hyperbolic.cosh,
+    "asinh": vecmath_hyperbolic.asinh,
+    "acosh": vecmath_hyperbolic.acosh,
+    "atanh": vecmath_hyperbolic.atanh,
+    "erf": vecmath_erf.erf,
+    "erfc": vecmath_erf.erfc,
 }
 """Functions with vector code of our own."""
 
-BY_LANE = frozenset(
-    "sin cos tan asin acos atan sinh cosh asinh acosh atanh erf erfc atan2 hypot pow".split()
-)
+BY_LANE = frozenset({"atan2", "hypot", "pow"})
 """Functions called in the C library lane by lane where there is no vector code."""
 
 

@@ -187,16 +187,15 @@ def _log_base(e: Emitter, x: Value, per_e: tuple[float, float], per_two: tuple[f
 
 
 def log2(e: Emitter, x: Value) -> Value:
-    per_e = (1.44269502162933349609375, 1.925963033500e-8) if x.type == "float" else (
-        1.4426950408889634, 2.0355273740931033e-17)  # fmt: skip
-    return _log_base(e, x, per_e, (1.0, 0.0))
+    single, double = (1.4426950216293335, 1.925963033500011e-08), (1.4426950408889634, 2.0355273740931033e-17)
+    return _log_base(e, x, single if x.type == "float" else double, (1.0, 0.0))
 
 
 def log10(e: Emitter, x: Value) -> Value:
     if x.type == "float":
-        return _log_base(e, x, (0.4342944920063019, -1.0103050118726372e-8), (0.301025390625, 4.605038981195214e-6))
+        return _log_base(e, x, (0.4342944920063019, -1.0103049952192578e-08), (0.301025390625, 4.605039066518657e-06))
     return _log_base(
-        e, x, (0.4342944819032518, 1.098319650216765e-17), (0.30102999566406652, -8.5323443170571066e-14)
+        e, x, (0.4342944819032518, 1.098319650216765e-17), (0.3010299955494702, 1.1451100898021838e-10)
     )
 
 
