@@ -13,17 +13,38 @@ Runner = Callable[..., Any]
 
 
 class Function:
-    """A graph, its schema, and what runs it."""
+    """A graph, its schema, and what runs it.
+
+    >>> from flambeau.schema.function import parse_schema
+    >>> Function("__torch__.f", Graph(), parse_schema("f() -> ()")).short_name
+    'f'
+    """
 
     def __init__(self, name: str, graph: Graph, schema: FunctionSchema, *, doc: str = "") -> None:
         self.name = name
         """The qualified name."""
-        self.graph = graph
-        """As compiled: optimised copies belong to the executor."""
+        self._graph = graph
         self.schema = schema
         self.doc = doc
         self.runner: Runner | None = None
         """Given by the executor; None until then."""
+        self.bytecode: Any = None
+        """What the interpreter made of the graph, kept here by it; None before and after the graph is replaced."""
+
+    @property
+    def graph(self) -> Graph:
+        """As compiled: optimised copies belong to the executor."""
+        return self._graph
+
+    @graph.setter
+    def graph(self, graph: Graph) -> None:
+        self._graph = graph
+        self.bytecode = None
+
+    @property
+    def short_name(self) -> str:
+        """The name without its qualification, as tracebacks show it."""
+        return self.name.rpartition(".")[2]
 
     def __call__(self, *arguments: Any) -> Any:
         """Run it on all arguments in schema order. Raises RuntimeError when nothing was given to run it."""

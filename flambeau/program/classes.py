@@ -1,0 +1,182 @@
+"""What is inside scripted classes, modules and interfaces: attributes, methods, constants, signatures.
+
+`ClassType` and `InterfaceType` of the schema floor point here and know nothing more; two classes of one name are two definitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from flambeau.program.function import Function
+from flambeau.schema.function import FunctionSchema
+from flambeau.schema.subtype import is_subtype
+from flambeau.schema.types import ClassType, InterfaceType, NamedType, Type
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """One attribute of a class."""
+
+    name: str
+    type: Type
+    is_parameter: bool = False
+    """A tensor that training changes."""
+    is_buffer: bool = False
+    """A tensor that is state but no parameter."""
+
+
+class ClassDefinition:
+    """A scripted class, or a module if `is_module`.
+
+    >>> from flambeau.schema.types import INT
+    >>> counter = ClassDefinition("__torch__.Counter")
+    >>> counter.add_attribute("n", INT)
+    0
+    >>> counter.slot("n"), str(counter.type)
+    (0, '__torch__.Counter')
+    """
+
+    def __init__(self, name: str, *, is_module: bool = False, python: Any = None, doc: str = "") -> None:
+        self.name = name
+        """Qualified."""
+        self.is_module = is_module
+        self.python = python
+        """The Python class it was made from, where there is one."""
+        self.doc = doc
+        self.attributes: list[Attribute] = []
+        """In the order of their slots."""
+        self.slots: dict[str, int] = {}
+        """Slot of each attribute."""
+        self.methods: dict[str, Function] = {}
+        self.static_methods: dict[str, Function] = {}
+        self.properties: dict[str, tuple[Function, Function | None]] = {}
+        """Getter and setter, if any, by name."""
+        self.constants: dict[str, Any] = {}
+        """Values that programs see as constants."""
+
+    @cached_property
+    def type(self) -> ClassType:
+        """The type of its instances."""
+        return ClassType(self.name, self)
+
+    def add_attribute(self, name: str, type_: Type, *, is_parameter: bool = False, is_buffer: bool = False) -> int:
+        """A new last slot. Raises RuntimeError if the name is taken."""
+        if name in self.slots or name in self.constants:
+            raise RuntimeError(f"attempting to add attribute '{name}' to {self.name} but it is there already")
+        self.slots[name] = len(self.attributes)
+        self.attributes.append(Attribute(name, type_, is_parameter, is_buffer))
+        return self.slots[name]
+
+    def remove_attribute(self, name: str) -> None:
+        """Drop the last slot or any other; for definitions that have no instances and no compiled code yet."""
+        self.attributes.pop(self.slot(name))
+        self.slots = {a.name: i for i, a in enumerate(self.attributes)}
+
+    def set_attribute_type(self, name: str, type_: Type) -> None:
+        """Give an attribute another type."""
+        slot = self.slot(name)
+        self.attributes[slot] = replace(self.attributes[slot], type=type_)
+
+    def slot(self, name: str) -> int:
+        """Where an attribute is. Raises AttributeError naming the class and what it has."""
+        found = self.slots.get(name)
+        if found is None:
+            raise AttributeError(
+                f"{self.name} object has no attribute or method '{name}'; it has {', '.join(self.slots) or 'no attributes'}"
+            )
+        return found
+
+    def attribute(self, name: str) -> Attribute | None:
+        """An attribute, or None."""
+        slot = self.slots.get(name)
+        return None if slot is None else self.attributes[slot]
+
+    def add_constant(self, name: str, value: Any) -> None:
+        """A value that methods see as a constant. Raises RuntimeError if the name is taken by another value."""
+        if name in self.slots or (name in self.constants and self.constants[name] is not value):
+            raise RuntimeError(f"attempting to add constant '{name}' to {self.name} but that name is taken")
+        self.constants[name] = value
+
+    def add_method(self, name: str, function: Function) -> Function:
+        """A method; its first parameter is the instance. Raises RuntimeError if the name is taken."""
+        if name in self.methods:
+            raise RuntimeError(f"method '{self.name}.{name}' already defined")
+        self.methods[name] = function
+        return function
+
+    def method(self, name: str) -> Function:
+        """A method. Raises AttributeError naming the class."""
+        found = self.methods.get(name) or self.static_methods.get(name)
+        if found is None:
+            raise AttributeError(f"{self.name} object has no attribute or method '{name}'")
+        return found
+
+    def __repr__(self) -> str:
+        return f"<{'module' if self.is_module else 'class'} {self.name}>"
+
+
+class InterfaceDefinition:
+    """A set of method signatures that classes may have; a module interface admits only modules."""
+
+    def __init__(
+        self, name: str, methods: Mapping[str, FunctionSchema] | None = None, *, is_module: bool = False, python: Any = None
+    ) -> None:
+        self.name = name
+        self.methods: dict[str, FunctionSchema] = dict(methods or {})
+        """Signatures by name, the instance included as first parameter."""
+        self.is_module = is_module
+        self.python = python
+
+    @cached_property
+    def type(self) -> InterfaceType:
+        """The type of values known by this interface."""
+        return InterfaceType(self.name, self)
+
+    def is_satisfied_by(self, type_: NamedType) -> bool:
+        """Whether values of a class or of another interface may be used as this interface."""
+        return self.why_not(type_) is None
+
+    def why_not(self, type_: NamedType) -> str | None:
+        """What keeps values of `type_` from being used as this interface; None if nothing does."""
+        definition = type_.definition
+        if definition is self:
+            return None
+        theirs = getattr(definition, "is_module", False)
+        if self.is_module and not theirs:
+            return (
+                f"Class '{type_.name}' is not a module: only ScriptModule class can be subtype of module interface "
+                f"'{self.name}'"
+            )
+        for name, wanted in self.methods.items():
+            found = definition.methods.get(name) if definition is not None else None
+            if found is None:
+                return f"Class '{type_.name}' does not have method '{name}' but '{self.name}' requires it"
+            schema = found.schema if isinstance(found, Function) else found
+            reason = _incompatible(schema, wanted)
+            if reason is not None:
+                return f"Method '{name}' of '{type_.name}' is not compatible with interface '{self.name}': {reason}"
+        return None
+
+    def __repr__(self) -> str:
+        return f"<interface {self.name}>"
+
+
+def _incompatible(found: FunctionSchema, wanted: FunctionSchema) -> str | None:
+    """Why `found` cannot stand for `wanted`: parameters may be wider, results narrower, more parameters need defaults."""
+    mine, theirs = found.arguments[1:], wanted.arguments[1:]
+    if len(mine) < len(theirs) or any(not a.has_default for a in mine[len(theirs) :]):
+        return f"it takes {len(mine)} arguments but the interface declares {len(theirs)}"
+    for a, b in zip(mine, theirs, strict=False):
+        if a.name != b.name:
+            return f"argument '{a.name}' is called '{b.name}' in the interface"
+        if not is_subtype(b.type, a.type):
+            return f"argument '{a.name}' has type {a.type.annotation}, which does not accept {b.type.annotation}"
+    if len(found.returns) != len(wanted.returns):
+        return f"it returns {len(found.returns)} values but the interface declares {len(wanted.returns)}"
+    for a, b in zip(found.returns, wanted.returns, strict=True):
+        if not is_subtype(a.type, b.type):
+            return f"it returns {a.type.annotation}, which is no {b.type.annotation}"
+    return None

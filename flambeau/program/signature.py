@@ -1,0 +1,46 @@
+"""The schema that a graph has: its parameters by name and type, with defaults, and its returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flambeau.ir.graph import Graph
+from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
+
+
+def schema_of(
+    name: str, graph: Graph, defaults: Mapping[str, Any] | None = None, keyword_only: frozenset[str] = frozenset()
+) -> FunctionSchema:
+    """A schema for `graph`; `defaults` and `keyword_only` go by parameter name.
+
+    The numbering that a graph gives to parameters (`%x.1`) is not part of their names. Raises ValueError for a default of a
+    parameter that does not exist.
+
+    >>> from flambeau.schema.types import INT
+    >>> graph = Graph()
+    >>> _ = graph.add_input(INT, "n.1")
+    >>> str(schema_of("f", graph, {"n": 3}))
+    'f(int n=3) -> ()'
+    """
+    given = dict(defaults or {})
+    arguments = []
+    for index, value in enumerate(graph.inputs):
+        parameter = _plain(value.name) if value.has_name else f"argument_{index}"
+        arguments.append(
+            Argument(
+                parameter,
+                value.type,
+                default=given.pop(parameter, NO_DEFAULT),
+                kwarg_only=parameter in keyword_only,
+            )
+        )
+    if given:
+        raise ValueError(f"{name} has no parameter {', '.join(given)}; it has {', '.join(a.name for a in arguments)}")
+    returns = tuple(Argument("", value.type) for value in graph.outputs)
+    return FunctionSchema(name, "", tuple(arguments), returns)
+
+
+def _plain(name: str) -> str:
+    base, dot, digits = name.rpartition(".")
+    return base if dot and digits.isdigit() else name
