@@ -1,0 +1,60 @@
+"""`flambeau doctor`: what this installation can do, shown by doing it, and what slows it down."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import time
+from collections.abc import Iterator
+from typing import TextIO
+
+import numpy as np
+
+import flambeau
+from flambeau.codegen.llvm.engine import available
+
+OPTIONAL = {
+    "llvmlite": "native code", "numba": "calls between scripts and njit functions", "igraph": "pictures of graphs",
+    "torch": "comparisons in tests and benchmarks", "jax": "comparisons in benchmarks", "cupy": "CUDA",
+}  # fmt: skip
+SLOWING = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+CHECK = """
+def check(x, y):
+    return flambeau.tanh(x * y) + x.sum()
+"""
+
+
+def findings() -> Iterator[tuple[bool, str]]:
+    """(all is well, what was found), one by one."""
+    yield True, f"flambeau {flambeau.__version__} on Python {platform.python_version()}, {platform.machine()}"
+    yield True, f"NumPy {np.__version__}"
+    for name, purpose in OPTIONAL.items():
+        try:
+            yield True, f"{name} {importlib.metadata.version(name)}: {purpose}"
+        except importlib.metadata.PackageNotFoundError:
+            yield name != "llvmlite", f"{name} is not installed: {purpose}"
+    yield available(), "LLVM makes code for this machine" if available() else "no native code: programs are interpreted"
+    for name in SLOWING:
+        if name in os.environ:
+            yield False, f"{name}={os.environ[name]} is set: NumPy's matrix products may run at half speed; unset it"
+    yield from _self_test()
+
+
+def _self_test() -> Iterator[tuple[bool, str]]:
+    start = time.perf_counter()
+    unit = flambeau.CompilationUnit(CHECK)
+    x = np.linspace(-2.0, 2.0, 1000, dtype=np.float32)
+    got = unit.check(flambeau.from_numpy(x), flambeau.from_numpy(x)).numpy()
+    seconds = time.perf_counter() - start
+    wrong = float(np.abs(got - (np.tanh(x * x) + x.sum())).max())
+    yield wrong < 1e-5, f"a small program compiled and ran in {seconds * 1e3:.0f} ms, wrong by {wrong:.0e} at most"
+
+
+def report(out: TextIO) -> int:
+    """Print every finding; 0 when all is well, else 1."""
+    status = 0
+    for is_well, text in findings():
+        out.write(f"{'ok ' if is_well else '!! '} {text}\n")
+        status = status if is_well else 1
+    return status
