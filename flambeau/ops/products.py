@@ -59,7 +59,12 @@ def check_batches(a: Array, b: Array) -> None:
             f"but got: [{b.shape[0]}, {b.shape[1]}]."
         )
     if a.dtype != b.dtype:
-        raise RuntimeError(f"expected scalar type {dtype_of(a).display} but found {dtype_of(b).display}")
+        raise mixed_stacks(a, b)
+
+
+def mixed_stacks(a: Array, b: Array) -> RuntimeError:
+    """The refusal of stacks of two dtypes."""
+    return RuntimeError(f"expected scalar type {dtype_of(a).display} but found {dtype_of(b).display}")
 
 
 def mm_kernel(self: Array, mat2: Array) -> Array:
@@ -160,7 +165,7 @@ def check_stacks(left: Array, right: Array) -> None:
                 f"but got: [{count}, {right.shape[-2]}]."
             )
         if left.dtype != right.dtype:
-            raise RuntimeError(f"expected scalar type {dtype_of(left).display} but found {dtype_of(right).display}")
+            raise mixed_stacks(left, right)
     if left.dtype == np.bool_:
         raise not_implemented("addmm_impl_cpu_" if left.ndim <= 2 or right.ndim <= 2 else "bmm", dtype_of(left))
 

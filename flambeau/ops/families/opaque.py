@@ -8,7 +8,6 @@ int[1]? dim, ...)` share one function, and the `.out` forms follow from the func
 from __future__ import annotations
 
 import inspect
-from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -36,18 +35,17 @@ class KernelOnArrays:
     Arrays that the function returns become the results' memory, so it must return fresh ones.
     """
 
-    __slots__ = ("arrays", "name", "results")
+    __slots__ = ("arrays", "name")
 
-    def __init__(self, name: str, arrays: ArrayKernel, results: Callable[[Sequence[Any]], Any]) -> None:
+    def __init__(self, name: str, arrays: ArrayKernel) -> None:
         self.name = name
         self.arrays = arrays
         """The function itself, taking all arguments in schema order; what runs without tensors around the data calls this."""
-        self.results = results
 
     def __call__(self, *arguments: Any) -> Any:
         produced = self.arrays(*[unwrapped(a) for a in arguments])
         if isinstance(produced, tuple):
-            return self.results([wrapped(p) for p in produced])
+            return tuple([wrapped(p) for p in produced])
         if isinstance(produced, list):
             return [wrapped(p) for p in produced]
         return wrapped(produced)
@@ -91,15 +89,6 @@ def by_name(schema: FunctionSchema, function: Callable[..., Any]) -> Callable[..
     return call
 
 
-def result_maker(schema: FunctionSchema) -> Callable[[Sequence[Any]], Any]:
-    """How several results are packed: a named tuple when the schema names them, else a tuple."""
-    names = [r.name for r in schema.returns]
-    if len(names) < 2 or not all(names):
-        return tuple
-    kind = namedtuple(schema.name.rpartition("::")[2], names)  # type: ignore[misc]  # names come from the schema
-    return lambda values: kind(*values)
-
-
 def out_schema(schema: FunctionSchema, spec: str) -> FunctionSchema:
     """The schema that writes into given tensors; `spec` is `overload` or `overload(argument, argument)`.
 
@@ -123,8 +112,6 @@ def out_schema(schema: FunctionSchema, spec: str) -> FunctionSchema:
 
 def out_kernel(schema: FunctionSchema, kernel: Callable[..., Any], count: int) -> Callable[..., Any]:
     """Runs the functional kernel and copies its results into the last `count` arguments."""
-    pack = result_maker(schema)
-
     def call(*arguments: Any) -> Any:
         inputs, targets = arguments[:-count], arguments[-count:]
         produced = kernel(*inputs)
@@ -135,7 +122,7 @@ def out_kernel(schema: FunctionSchema, kernel: Callable[..., Any], count: int) -
         for target, result in zip(targets, results, strict=True):
             variants.fit_out(target, result._array.shape)
             variants.write(target, result._array)
-        return targets[0] if count == 1 else pack(targets)
+        return targets[0] if count == 1 else tuple(targets)
 
     return call
 
@@ -153,21 +140,23 @@ def declare(
     errors: Callable[[], Iterable[ErrorSample]] | None = None,
     reference: Callable[..., Any] | None = None,
     effect: Effect = Effect.NONE,
+    namespaces: Sequence[str] = (),
     ulp: Mapping[DType, float] | None = None,
     is_method: bool = True,
     is_function: bool = True,
     on_tensors: bool = False,
+    in_place: bool = False,
 ) -> tuple[OpDef, ...]:
     """Register all overloads in `schemas`, and for each entry of `outs` the out form of the schema at that place.
 
-    `on_tensors` passes tensors to the kernel as they are, for kernels that return views or call other operators. Samples, errors
+    `in_place` adds the form that writes into its first argument. `on_tensors` passes tensors to the kernel as they are, for kernels that return views or call other operators. Samples, errors
     and the doc belong to the first overload. Raises ValueError when the kernel needs an argument that a schema lacks.
     """
     made = []
     for i, text in enumerate(schemas):
         schema = parse_schema(text)
         ordered = by_name(schema, kernel)
-        runner = ordered if on_tensors else KernelOnArrays(schema.full_name, ordered, result_maker(schema))
+        runner = ordered if on_tensors else KernelOnArrays(schema.full_name, ordered)
         common: dict[str, Any] = {
             "family": family,
             "dtype": None if dtype is None else by_name(schema, dtype),
@@ -177,9 +166,12 @@ def declare(
             "effect": effect,
             "ulp": ulp or {},
             "is_function": is_function,
+            "namespaces": tuple(namespaces),
         }
         first: dict[str, Any] = {"doc": doc, "samples": samples, "errors": errors} if i == 0 else {}
         made.append(register(OpDef(schema=schema, kernel=runner, is_method=is_method, **common, **first)))
+        if in_place:
+            made.append(declare_in_place(schema, runner, common))
         if i < len(outs) and outs[i]:
             made.append(declare_out(schema, outs[i], runner, common))
     return tuple(made)
@@ -193,3 +185,17 @@ def declare_out(schema: FunctionSchema, spec: str, runner: Callable[..., Any], c
         facets[rule] = None
     kernel = out_kernel(target, runner, len(schema.returns))
     return register(OpDef(schema=target, kernel=kernel, is_method=False, **facets))
+
+
+def declare_in_place(schema: FunctionSchema, runner: Callable[..., Any], common: Mapping[str, Any]) -> OpDef:
+    """Register the form that computes and then writes into its first argument."""
+
+    def call(target: Tensor, *arguments: Any) -> Tensor:
+        result = runner(target, *arguments)
+        variants.check_cast(result.dtype, target.dtype)
+        variants.check_overlap(target, arguments)
+        variants.check_in_place_shape(target, result._array.shape)
+        return variants.write(target, result._array)
+
+    facets = {**common, "accumulator": "", "reference": None, "family": "in_place"}
+    return register(OpDef(schema=variants.in_place_schema(schema), kernel=call, is_method=True, **facets))

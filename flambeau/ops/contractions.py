@@ -1,0 +1,297 @@
+"""Outer and inner products, tensordot, einsum, and chains of matrix products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.ops.families.arrays import Array, one_dim, widened
+from flambeau.ops.families.opaque import declare
+from flambeau.ops.families.promotion import common_dtype
+from flambeau.ops.families.rules import same_dtype
+from flambeau.ops.joining import common
+from flambeau.ops.products import ULP, check_matrices, grid, mm_kernel
+from flambeau.schema.dtype import DType
+from flambeau.schema.opdef import ErrorSample, Sample, Sizes
+from flambeau.schema.types import TensorType
+from flambeau.tensor.layout import broadcast
+
+
+def outer_kernel(self: Array, vec2: Array) -> Array:
+    """Raises RuntimeError unless both are vectors. Dtypes are promoted."""
+    for name, array in (("self", self), ("vec2", vec2)):
+        if array.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {array.ndim}-D")
+    a, b = common([self, vec2])
+    return np.asarray(np.multiply.outer(widened(a), widened(b))).astype(a.dtype, copy=False)
+
+
+def inner_kernel(self: Array, other: Array) -> Array:
+    """Over the last dimensions; a 0-dim tensor multiplies. Raises RuntimeError where these differ."""
+    if self.ndim == 0 or other.ndim == 0:
+        return np.asarray(self * other)
+    if self.shape[-1] != other.shape[-1]:
+        raise RuntimeError(
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{list(self.shape)} and {list(other.shape)}"
+        )
+    return tensordot_kernel(self, other, [self.ndim - 1], [other.ndim - 1])
+
+
+def tensordot_kernel(self: Array, other: Array, dims_self: Sequence[int], dims_other: Sequence[int]) -> Array:
+    """Raises RuntimeError where the contracted sizes differ; a size of one is stretched by summing."""
+    if len(dims_self) != len(dims_other):
+        raise RuntimeError(
+            f"both dimension lists should have same length, got {list(dims_self)} and {list(dims_other)}"
+        )
+    if self.dtype != other.dtype:
+        raise RuntimeError("tensordot: both inputs should have same dtype")
+    mine = [one_dim(d, self.ndim) for d in dims_self]
+    theirs = [one_dim(d, other.ndim) for d in dims_other]
+    a, b = self, other
+    for i, j in zip(mine, theirs, strict=True):
+        if b.shape[j] == 1 and a.shape[i] != 1:
+            a = np.add.reduce(a, axis=i, keepdims=True, dtype=a.dtype)
+        elif a.shape[i] == 1 and b.shape[j] != 1:
+            b = np.add.reduce(b, axis=j, keepdims=True, dtype=b.dtype)
+        elif a.shape[i] != b.shape[j]:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has size "
+                f"{b.shape[j]} in dim {j}"
+            )
+    free_a = [i for i in range(a.ndim) if i not in mine]
+    free_b = [j for j in range(b.ndim) if j not in theirs]
+    inner = int(np.prod([a.shape[i] for i in mine]))
+    sizes = [a.shape[i] for i in free_a], [b.shape[j] for j in free_b]
+    left = a.transpose(free_a + mine).reshape(int(np.prod(sizes[0])), inner)
+    right = b.transpose(theirs + free_b).reshape(inner, int(np.prod(sizes[1])))
+    return mm_kernel(left, right).reshape(sizes[0] + sizes[1])
+
+
+def kron_kernel(self: Array, other: Array) -> Array:
+    """Every element of the first times the whole second."""
+    a, b = common([self, other])
+    return np.asarray(np.kron(widened(a), widened(b))).astype(a.dtype, copy=False)
+
+
+def chain_kernel(matrices: Sequence[Array]) -> Array:
+    """The product of all, from the left or from the right, whichever is cheaper."""
+    arrays = list(matrices)
+    if not arrays:
+        raise RuntimeError("chain_matmul(): Expected one or more matrices")
+    for a, b in zip(arrays, arrays[1:], strict=False):
+        check_matrices(a, b)
+    result = arrays[0] if len(arrays) > 1 else arrays[0].copy()
+    if len(arrays) > 2:
+        dtype = arrays[0].dtype
+        return np.asarray(np.linalg.multi_dot([widened(a) for a in arrays])).astype(dtype, copy=False)
+    for other in arrays[1:]:
+        result = mm_kernel(result, other)
+    return result
+
+
+def multi_dot_kernel(tensors: Sequence[Array]) -> Array:
+    """As a chain, whose first and last may be vectors. Raises RuntimeError for fewer than two tensors."""
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    for i, one in enumerate(tensors):
+        is_end = i in (0, len(tensors) - 1)
+        if one.ndim != 2 and not (is_end and one.ndim == 1):
+            kinds = "1D or 2D" if is_end else "2D"
+            place = "the first" if i == 0 else "the last" if is_end else str(i)
+            raise RuntimeError(f"multi_dot(): {place} tensor must be {kinds} but got {one.ndim}D")
+    first = tensors[0].reshape(1, -1) if tensors[0].ndim == 1 else tensors[0]
+    last = tensors[-1].reshape(-1, 1) if tensors[-1].ndim == 1 else tensors[-1]
+    result = chain_kernel([first, *tensors[1:-1], last])
+    result = result[0] if tensors[0].ndim == 1 else result
+    return result[..., 0] if tensors[-1].ndim == 1 else result
+
+
+def cross_kernel(self: Array, other: Array, dim: int = -1) -> Array:
+    """Raises RuntimeError unless both have three elements along `dim` and broadcast."""
+    if self.ndim != other.ndim:
+        raise RuntimeError(
+            f"linalg.cross: inputs must have the same number of dimensions."
+        )
+    place = one_dim(dim, self.ndim)
+    if self.shape[place] != 3 or other.shape[place] != 3:
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[place]} and {other.shape[place]}"
+        )
+    shape = broadcast(self.shape, other.shape)
+    arrays = [np.moveaxis(np.broadcast_to(widened(x), shape), place, 0) for x in common([self, other])]
+    (a0, a1, a2), (b0, b1, b2) = arrays
+    made = np.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=place)
+    return np.ascontiguousarray(made).astype(common([self, other])[0].dtype, copy=False)
+
+
+def old_cross_kernel(self: Array, other: Array, dim: int | None = None) -> Array:
+    """Without `dim`, the first dimension of size three is meant."""
+    if dim is None:
+        threes = [i for i, s in enumerate(self.shape) if s == 3]
+        if not threes:
+            raise RuntimeError("no dimension of size 3 in input")
+        dim = threes[0]
+    return cross_kernel(self, other, dim)
+
+
+def bilinear_kernel(input1: Array, input2: Array, weight: Array, bias: Array | None = None) -> Array:
+    """`input1 @ weight[o] @ input2` for every output o, over the last dimensions."""
+    if input1.ndim != input2.ndim:
+        raise RuntimeError(
+            f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}"
+        )
+    for d in range(input1.ndim - 1):
+        if input1.shape[d] != input2.shape[d]:
+            raise RuntimeError(
+                f"bilinear(): input batch dimensions do not match at dim {d}: got {input1.shape[d]} and {input2.shape[d]}"
+            )
+    for i, array in ((1, input1), (2, input2)):
+        if array.shape[-1] != weight.shape[i]:
+            raise RuntimeError(
+                f"bilinear(): input{i} size does not match weight size: got {array.shape[-1]} but expected "
+                f"{weight.shape[i]}"
+            )
+    a, b, w = widened(input1), widened(input2), widened(weight)
+    result = np.einsum("...i,oij,...j->...o", a, w, b, optimize=True)
+    if bias is not None:
+        result = result + bias
+    return np.ascontiguousarray(result).astype(input1.dtype, copy=False)
+
+
+def trace_kernel(self: Array) -> Array:
+    """Raises RuntimeError unless it is a matrix."""
+    if self.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
+    if self.dtype.kind in "bui":
+        return np.asarray(np.trace(self, dtype=np.int64))
+    return np.asarray(np.trace(widened(self))).astype(self.dtype, copy=False)
+
+
+def outer_shape(self: TensorType, vec2: TensorType) -> Sizes | None:
+    """A row per element of the first."""
+    return None if self.sizes is None or vec2.sizes is None else (*self.sizes, *vec2.sizes)
+
+
+def outer_dtype(self: TensorType, vec2: TensorType) -> DType | None:
+    """The promoted dtype."""
+    return common_dtype((self, vec2))
+
+
+def common_other(self: TensorType, other: TensorType) -> DType | None:
+    """The promoted dtype."""
+    return common_dtype((self, other))
+
+
+VECTORS: Final[Any] = lambda: [Sample(args=(grid(2), grid(3)))]  # noqa: E731
+
+for _name in ("outer", "ger"):
+    declare(
+        f"aten::{_name}(Tensor self, Tensor vec2) -> Tensor",
+        outs=("out",),
+        kernel=outer_kernel,
+        doc="Every product of an element of the first vector and one of the second." if _name == "outer" else "",
+        dtype=outer_dtype,
+        shape=outer_shape,
+        samples=VECTORS,
+        errors=lambda: [
+            ErrorSample(
+                args=(grid(2, 2), grid(2)),
+                error=RuntimeError,
+                message="outer: Expected 1-D argument self, but got 2-D",
+            )
+        ],
+        reference=np.outer,
+    )
+
+declare(
+    "aten::inner(Tensor self, Tensor other) -> Tensor",
+    outs=("out",),
+    kernel=inner_kernel,
+    doc="Products summed over the last dimension of both.",
+    dtype=same_dtype,
+    samples=lambda: [Sample(args=(grid(3), grid(3))), Sample(args=(grid(2, 3), grid(4, 3)))],
+    reference=np.inner,
+    ulp=ULP,
+)
+
+declare(
+    "aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
+    outs=("out",),
+    kernel=tensordot_kernel,
+    doc="Products summed over pairs of dimensions, the remaining ones in order.",
+    dtype=same_dtype,
+    samples=lambda: [Sample(args=(grid(2, 3, 4), grid(4, 3, 5), [1, 2], [1, 0]))],
+    reference=lambda self, other, a, b: np.tensordot(self, other, (a, b)),
+    ulp=ULP,
+    is_method=False,
+    is_function=False,
+)
+
+declare(
+    "aten::kron(Tensor self, Tensor other) -> Tensor",
+    outs=("out",),
+    kernel=kron_kernel,
+    doc="Every element of the first times the whole second, as blocks.",
+    dtype=common_other,
+    samples=lambda: [Sample(args=(grid(2, 2), grid(2, 3)))],
+    reference=np.kron,
+)
+
+declare(
+    "aten::chain_matmul(Tensor[] matrices) -> Tensor",
+    outs=("out",),
+    kernel=chain_kernel,
+    doc="The product of several matrices in the cheapest order.",
+    samples=lambda: [Sample(args=([grid(2, 3), grid(3, 4), grid(4, 2)],))],
+    ulp=ULP,
+    is_method=False,
+)
+
+declare(
+    "aten::linalg_multi_dot(Tensor[] tensors) -> Tensor",
+    outs=("out",),
+    kernel=multi_dot_kernel,
+    samples=lambda: [Sample(args=([grid(3), grid(3, 4), grid(4, 2)],))],
+    ulp=ULP,
+    is_method=False,
+)
+
+declare(
+    "aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
+    outs=("out",),
+    kernel=cross_kernel,
+    dtype=common_other,
+    samples=lambda: [Sample(args=(grid(2, 3), grid(2, 3)))],
+    reference=np.cross,
+    is_method=False,
+)
+
+declare(
+    "aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
+    outs=("out",),
+    kernel=old_cross_kernel,
+    doc="The cross product along a dimension of size three.",
+    dtype=common_other,
+    samples=lambda: [Sample(args=(grid(2, 3), grid(2, 3)))],
+)
+
+declare(
+    "aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
+    kernel=bilinear_kernel,
+    doc="`input1 @ weight[o] @ input2 + bias[o]` for every output o.",
+    samples=lambda: [Sample(args=(grid(2, 3), grid(2, 4), grid(5, 3, 4), grid(5)))],
+    ulp=ULP,
+    is_method=False,
+)
+
+declare(
+    "aten::trace(Tensor self) -> Tensor",
+    outs=("out",),
+    kernel=trace_kernel,
+    doc="The sum of the diagonal of a matrix.",
+    samples=lambda: [Sample(args=(grid(3, 3),))],
+    reference=np.trace,
+)

@@ -1,0 +1,344 @@
+"""Putting tensors together: cat and stack in all their spellings. Elements are promoted to a common dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations, combinations_with_replacement
+from typing import Any
+
+import numpy as np
+
+from flambeau.ops.families.arrays import Array, contiguous, dtype_of, one_dim
+from flambeau.ops.families.numpy_cast import cast
+from flambeau.ops.families.opaque import declare
+from flambeau.ops.families.promotion import DIMENSIONED, ZERO_DIM, result_type
+from flambeau.ops.families.rules import known
+from flambeau.schema.dtype import DType
+from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
+from flambeau.schema.types import TensorType
+from flambeau.tensor.layout import broadcast, expand
+from flambeau.tensor.tensor import Tensor, view_of, wrap
+
+Arrays = Sequence[Array]
+
+
+def common(tensors: Arrays) -> list[Array]:
+    """All arrays in the dtype to which they promote; 0-dim ones give way to others."""
+    if all(t.dtype == tensors[0].dtype for t in tensors):
+        return list(tensors)
+    operands = [(DIMENSIONED if t.ndim else ZERO_DIM, dtype_of(t)) for t in tensors]
+    target = result_type(*operands)
+    return [cast(t, target) for t in tensors]
+
+
+def cat_kernel(tensors: Arrays, dim: int = 0) -> Array:
+    """Raises ValueError for no tensors, IndexError for the dimension, RuntimeError for sizes that do not match."""
+    if not tensors:
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    for i, one in enumerate(tensors):
+        if one.ndim == 0:
+            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+    parts = [t for t in tensors if t.shape != (0,)] or [tensors[0]]
+    place = one_dim(dim, parts[0].ndim)
+    check_sizes(tensors, parts[0], place)
+    promoted = {id(t): p for t, p in zip(tensors, common(tensors), strict=True)}
+    joined = np.concatenate([promoted[id(p)] for p in parts], axis=place)
+    if joined.ndim == 4 and all(_is_channels_last(p) for p in parts):
+        return np.ascontiguousarray(joined.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
+    return contiguous(joined)
+
+
+def check_sizes(tensors: Arrays, first: Array, place: int) -> None:
+    """Raise RuntimeError for a tensor whose rank or sizes outside `place` differ from the first's."""
+    for i, one in enumerate(tensors):
+        if one.shape == (0,):
+            continue
+        if one.ndim != first.ndim:
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {one.ndim}")
+        for d, (mine, theirs) in enumerate(zip(first.shape, one.shape, strict=True)):
+            if d != place and mine != theirs:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {place}. Expected size {mine} but got size "
+                    f"{theirs} for tensor number {i} in the list."
+                )
+
+
+def _is_channels_last(array: Array) -> bool:
+    return not array.flags.c_contiguous and bool(array.transpose(0, 2, 3, 1).flags.c_contiguous)
+
+
+def stack_kernel(tensors: Arrays, dim: int = 0) -> Array:
+    """Raises RuntimeError for no tensors or sizes that differ, IndexError for the dimension."""
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    place = one_dim(dim, tensors[0].ndim + 1)
+    for i, one in enumerate(tensors):
+        if one.shape != tensors[0].shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
+                f"{list(one.shape)} at entry {i}"
+            )
+    return contiguous(np.stack(common(tensors), axis=place))
+
+
+def lined_up(name: str, shaped: Callable[[Array], Array], dim: int) -> Callable[[Arrays], Array]:
+    """The kernel that shapes each tensor and joins them along `dim`."""
+
+    def kernel(tensors: Arrays) -> Array:
+        if not tensors:
+            raise RuntimeError(f"{name} expects a non-empty TensorList")
+        shaped_ones = [shaped(t) for t in tensors]
+        return cat_kernel(shaped_ones, 0 if name == "hstack" and shaped_ones[0].ndim == 1 else dim)
+
+    return kernel
+
+
+def column(array: Array) -> Array:
+    """0-dim and 1-dim arrays as columns."""
+    return array.reshape(-1, 1) if array.ndim <= 1 else array
+
+
+def block_diag_kernel(tensors: Arrays) -> Array:
+    """Matrices along the diagonal, zeros elsewhere; vectors are rows."""
+    for i, one in enumerate(tensors):
+        if one.ndim > 2:
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {one.ndim} dimensions"
+            )
+    blocks = [np.atleast_2d(t) for t in common(tensors)]
+    result = np.zeros((sum(b.shape[0] for b in blocks), sum(b.shape[1] for b in blocks)), blocks[0].dtype)
+    row = col = 0
+    for block in blocks:
+        result[row : row + block.shape[0], col : col + block.shape[1]] = block
+        row, col = row + block.shape[0], col + block.shape[1]
+    return result
+
+
+def require_vector(array: Array) -> None:
+    """Raise RuntimeError unless it has one dimension."""
+    if array.ndim != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(array.shape)}")
+
+
+def cartesian_prod_kernel(tensors: Arrays) -> Array:
+    """Every choice of one element from each vector, a row each; of one vector, itself."""
+    for one in tensors:
+        require_vector(one)
+    if len(tensors) == 1:
+        return tensors[0].copy()
+    grids = np.meshgrid(*common(tensors), indexing="ij")
+    return np.stack([g.reshape(-1) for g in grids], axis=1)
+
+
+def combinations_kernel(self: Array, r: int = 2, with_replacement: bool = False) -> Array:
+    """Every choice of `r` elements in order, a row each."""
+    require_vector(self)
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    choose = combinations_with_replacement if with_replacement else combinations
+    chosen = list(choose(range(self.size), r))
+    if r == 0 or not chosen:
+        return np.empty((0,) if r == 0 else (0, r), self.dtype)
+    return self[np.array(chosen, np.int64)]
+
+
+def broadcast_tensors_kernel(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Views with the common shape. Raises RuntimeError when there is none."""
+    shape = broadcast(*(t._array.shape for t in tensors))
+    return [expanded(t, shape) for t in tensors]
+
+
+def expanded(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """A view of `tensor` with `shape`, to which it broadcasts."""
+    sizes, strides = expand(tuple(tensor.shape), tuple(tensor.stride()), shape)
+    return view_of(tensor, sizes, strides)
+
+
+def meshgrid_kernel(tensors: Sequence[Tensor], indexing: str = "ij") -> list[Tensor]:
+    """Views whose every element is a coordinate. Raises RuntimeError for matrices, mixed dtypes or an unknown indexing."""
+    if not tensors:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    for one in tensors:
+        if one.ndim > 1:
+            raise RuntimeError(
+                "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: "
+                + " ".join(f" {s}" for s in one._array.reshape(-1)[:2])
+            )
+        if one.dtype is not tensors[0].dtype:
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    order = list(range(len(tensors)))
+    if indexing == "xy" and len(tensors) > 1:
+        order[0], order[1] = 1, 0
+    shape = tuple(tensors[i]._array.size for i in order)
+    grids = []
+    for i, one in enumerate(tensors):
+        axis = order.index(i)
+        strides = [0] * len(shape)
+        strides[axis] = one.stride()[0] if one.ndim else 1
+        grids.append(view_of(one, shape, strides))
+    return grids
+
+
+def list_dtype(tensors: Any) -> DType | None:
+    """The common dtype, where all are known."""
+    if tensors is UNKNOWN or not known(*tensors):
+        return None
+    operands = []
+    for t in tensors:
+        if not isinstance(t, TensorType) or t.dtype is None or t.sizes is None:
+            return None
+        operands.append((DIMENSIONED if t.sizes else ZERO_DIM, t.dtype))
+    return result_type(*operands) if operands else None
+
+
+def cat_shape(tensors: Any, dim: Any = 0) -> Sizes | None:
+    """Sizes add up along `dim`."""
+    sizes = list_sizes(tensors)
+    if sizes is None or dim is UNKNOWN:
+        return None
+    sizes = [s for s in sizes if s != (0,)] or sizes[:1]
+    place = one_dim(dim, len(sizes[0]))
+    along = [s[place] for s in sizes]
+    added = None if any(a is None or a < 0 for a in along) else sum(a for a in along if a is not None)
+    return tuple(added if i == place else s for i, s in enumerate(sizes[0]))
+
+
+def stack_shape(tensors: Any, dim: Any = 0) -> Sizes | None:
+    """A new dimension of as many entries as tensors."""
+    sizes = list_sizes(tensors)
+    if sizes is None or dim is UNKNOWN:
+        return None
+    place = one_dim(dim, len(sizes[0]) + 1)
+    return (*sizes[0][:place], len(sizes), *sizes[0][place:])
+
+
+def list_sizes(tensors: Any) -> list[Sizes] | None:
+    """The sizes of every tensor of a list; None if some rank is not known."""
+    if tensors is UNKNOWN or not tensors or any(not isinstance(t, TensorType) or t.sizes is None for t in tensors):
+        return None
+    return [t.sizes for t in tensors]
+
+
+def _ramp(*sizes: int) -> Tensor:
+    return wrap(np.arange(np.prod(sizes), dtype=np.float32).reshape(sizes))
+
+
+def cat_samples() -> Iterable[Sample]:
+    """Each dimension, one tensor, mixed dtypes, and the empty vector that joins anything."""
+    yield Sample(args=([_ramp(2, 3), _ramp(1, 3)],))
+    yield Sample(args=([_ramp(2, 3), _ramp(2, 1)], -1))
+    yield Sample(args=([_ramp(2, 3), wrap(np.ones((2, 3), np.int64))], 0), note="mixed dtypes")
+    yield Sample(args=([_ramp(2, 3)],), note="one")
+    yield Sample(args=([_ramp(0), _ramp(2, 3)],), note="the empty vector is skipped")
+
+
+def cat_errors() -> Iterable[ErrorSample]:
+    """Sizes that do not match, and nothing to join."""
+    yield ErrorSample(
+        args=([_ramp(2, 3), _ramp(2, 4)],),
+        error=RuntimeError,
+        message="Sizes of tensors must match except in dimension 0. Expected size 3 but got size 4 for tensor number 1",
+    )
+    yield ErrorSample(args=([],), error=ValueError, message="expected a non-empty list of Tensors")
+
+
+def stack_errors() -> Iterable[ErrorSample]:
+    """Sizes that differ, and nothing to stack."""
+    yield ErrorSample(
+        args=([_ramp(2), _ramp(3)],),
+        error=RuntimeError,
+        message="stack expects each tensor to be equal size, but got [2] at entry 0 and [3] at entry 1",
+    )
+    yield ErrorSample(args=([],), error=RuntimeError, message="stack expects a non-empty TensorList")
+
+
+for _name in ("cat", "concat", "concatenate"):
+    declare(
+        f"aten::{_name}(Tensor[] tensors, int dim=0) -> Tensor",
+        outs=("out",),
+        kernel=cat_kernel,
+        doc="The tensors one after the other along `dim`." if _name == "cat" else "",
+        dtype=list_dtype,
+        shape=cat_shape,
+        samples=cat_samples,
+        errors=cat_errors,
+        is_method=False,
+    )
+
+declare(
+    "aten::stack(Tensor[] tensors, int dim=0) -> Tensor",
+    outs=("out",),
+    kernel=stack_kernel,
+    doc="Tensors of one shape, along a new dimension `dim`.",
+    dtype=list_dtype,
+    shape=stack_shape,
+    samples=lambda: [Sample(args=([_ramp(2, 3), _ramp(2, 3)], d)) for d in (0, 1, -1)],
+    errors=stack_errors,
+    reference=lambda tensors, dim=0: np.stack(tensors, dim),
+    is_method=False,
+)
+
+for _name, _shaped, _dim, _doc in (
+    ("hstack", np.atleast_1d, 1, "Side by side: along the second dimension, vectors along the first."),
+    ("vstack", np.atleast_2d, 0, "On top of each other: along the first dimension, vectors as rows."),
+    ("row_stack", np.atleast_2d, 0, ""),
+    ("dstack", np.atleast_3d, 2, "Behind each other: along the third dimension."),
+    ("column_stack", column, 1, "Side by side, vectors as columns."),
+):
+    declare(
+        f"aten::{_name}(Tensor[] tensors) -> Tensor",
+        outs=("out",),
+        kernel=lined_up("vstack" if _name == "row_stack" else _name, _shaped, _dim),
+        doc=_doc,
+        dtype=list_dtype,
+        samples=lambda: [Sample(args=([_ramp(2), _ramp(2)],)), Sample(args=([_ramp(2, 3), _ramp(2, 3)],))],
+        is_method=False,
+    )
+
+declare(
+    "aten::block_diag(Tensor[] tensors) -> Tensor",
+    outs=("out",),
+    kernel=block_diag_kernel,
+    doc="Matrices along the diagonal of a matrix of zeros.",
+    dtype=list_dtype,
+    samples=lambda: [Sample(args=([_ramp(2, 3), _ramp(2), _ramp()],))],
+    is_method=False,
+)
+
+declare(
+    "aten::cartesian_prod(Tensor[] tensors) -> Tensor",
+    kernel=cartesian_prod_kernel,
+    doc="Every choice of one element from each vector, a row each.",
+    samples=lambda: [Sample(args=([_ramp(2), _ramp(3)],))],
+    is_method=False,
+)
+
+declare(
+    "aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor",
+    kernel=combinations_kernel,
+    doc="Every choice of `r` elements of a vector, a row each.",
+    samples=lambda: [Sample(args=(_ramp(4),)), Sample(args=(_ramp(3), 2, True))],
+)
+
+declare(
+    "aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]",
+    kernel=broadcast_tensors_kernel,
+    family="view",
+    doc="Views of all tensors with their common shape.",
+    samples=lambda: [Sample(args=([_ramp(2, 1), _ramp(3)],))],
+    is_method=False,
+    on_tensors=True,
+)
+
+declare(
+    "aten::meshgrid(Tensor[] tensors) -> Tensor[]",
+    "aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]",
+    kernel=meshgrid_kernel,
+    family="view",
+    doc="Views that hold the coordinates of a grid; `indexing` is 'ij' or 'xy'.",
+    samples=lambda: [Sample(args=([_ramp(2), _ramp(3)],))],
+    is_method=False,
+    on_tensors=True,
+)
