@@ -29,5 +29,5 @@ def tuple_class(type_: TupleType) -> Any:
     key = (type_.name, type_.fields)
     found = _users.get(key) or _classes.get(key)
     if found is None:
-        found = _classes[key] = namedtuple(type_.name.rpartition(".")[2], type_.fields)  # type: ignore[misc]
+        found = _classes[key] = namedtuple(type_.name.rpartition(".")[2], type_.fields)
     return found

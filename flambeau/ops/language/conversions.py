@@ -9,7 +9,6 @@ from flambeau.ops.language import int64
 from flambeau.ops.language.declare import cast_to, declare, to_bool, to_float, to_int
 from flambeau.ops.language.text import value_text
 from flambeau.schema.dtype import Category
-from flambeau.tensor.scalar import to_number
 from flambeau.tensor.tensor import Tensor
 
 _INTEGER = re.compile(r"\s*[+-]?\d+")
@@ -38,7 +37,7 @@ def truth(tensor: Tensor) -> bool:
     size = tensor._array.size
     if size != 1:
         raise RuntimeError(f"Boolean value of Tensor with {'no values' if size == 0 else 'more than one value'} is ambiguous")
-    return bool(to_number(tensor))
+    return bool(tensor.item())
 
 
 def _int_of_number(value: Any) -> int:
@@ -67,19 +66,19 @@ def _implicit(tensor: Tensor, accepts: tuple[Category, ...], wanted: str) -> Any
         raise RuntimeError(
             f"Cannot input a tensor of type {tensor.dtype.display} as an {wanted} argument; convert it with {wanted}(x)"
         )
-    return to_number(tensor)
+    return tensor.item()
 
 
 declare("aten::Int.float(float a) -> int", int64.from_float, scalar=to_int)
 declare("aten::Int.bool(bool a) -> int", int, scalar=to_int)
 declare("aten::Int.Scalar(Scalar a) -> int", _int_of_number)
 declare("aten::Int.str(str a) -> int", int_of_text)
-declare("aten::Int.Tensor(Tensor a) -> int", lambda t: _int_of_number(to_number(t)))
+declare("aten::Int.Tensor(Tensor a) -> int", lambda t: _int_of_number(t.item()))
 declare("aten::Float.int(int a) -> float", float, scalar=to_float)
 declare("aten::Float.bool(bool a) -> float", float, scalar=to_float)
 declare("aten::Float.Scalar(Scalar a) -> float", _float_of_number)
 declare("aten::Float.str(str a) -> float", float_of_text)
-declare("aten::Float.Tensor(Tensor a) -> float", lambda t: _float_of_number(to_number(t)))
+declare("aten::Float.Tensor(Tensor a) -> float", lambda t: _float_of_number(t.item()))
 declare("aten::Bool.int(int a) -> bool", bool, scalar=to_bool)
 declare("aten::Bool.float(float a) -> bool", bool, scalar=to_bool)
 declare("aten::Bool.Tensor(Tensor a) -> bool", truth)
@@ -90,7 +89,7 @@ for _a in ("int", "float", "bool"):
 
 
 def _part(value: Any) -> Any:
-    return to_number(value) if isinstance(value, Tensor) else value
+    return value.item() if isinstance(value, Tensor) else value
 
 
 def _complex_of_parts(a: Any, b: Any) -> complex:
