@@ -1,11 +1,13 @@
-"""Sums, products, quotients and powers."""
+"""Sums, products, quotients, remainders and powers."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from flambeau.ops.families.pointwise import binary
-from flambeau.ops.families.promotion import to_float
+import numpy as np
+
+from flambeau.ops.families.pointwise import FRACTIONAL, NUMERIC, REAL, binary, literal, pointwise, same, to_float
 from flambeau.schema.dtype import Category, DType, bool_
 
 
@@ -19,8 +21,7 @@ def check_alpha(common: DType, x: Any, y: Any, alpha: Any) -> None:
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
 
 
-def check_sub(common: DType, x: Any, y: Any, alpha: Any) -> None:
-    """Refuse the difference of bools."""
+def _check_sub(common: DType, x: Any, y: Any, alpha: Any) -> None:
     if common is bool_:
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
@@ -35,16 +36,28 @@ binary(
     scalar=lambda s, x, y, alpha: s.add(x, s.mul(alpha, y)),
     check=check_alpha,
     out=("out",),
+    reference=lambda x, y, alpha=1: x + alpha * y,
     doc="x + alpha * y. Bools add as `or`; integers wrap.",
 )
 binary(
     "aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     "aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
     scalar=lambda s, x, y, alpha: s.sub(x, s.mul(alpha, y)),
-    check=check_sub,
+    check=_check_sub,
     out=("out",),
     aliases=("subtract",),
-    doc="x - alpha * y.",
+    reference=lambda x, y, alpha=1: x - alpha * y,
+    doc="x - alpha * y. Integers wrap.",
+)
+binary(
+    "aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    "aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+    scalar=lambda s, x, y, alpha: s.sub(y, s.mul(alpha, x)),
+    check=_check_sub,
+    in_place=False,
+    is_method=False,
+    reference=lambda x, y, alpha=1: y - alpha * x,
+    doc="y - alpha * x: a difference with its sides exchanged.",
 )
 binary(
     "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor",
@@ -52,6 +65,7 @@ binary(
     scalar=lambda s, x, y: s.mul(x, y),
     out=("out",),
     aliases=("multiply",),
+    reference=np.multiply,
     doc="x * y. Bools multiply as `and`; integers wrap.",
 )
 binary(
@@ -61,5 +75,248 @@ binary(
     result=to_float,
     out=("out",),
     aliases=("divide", "true_divide"),
-    doc="The true quotient: integers give floats.",
+    reference=np.true_divide,
+    doc="The true quotient: integers give floats, division by zero gives inf or nan.",
+)
+
+
+def _divided(s: Any, x: Any, y: Any, rounding_mode: str | None) -> Any:
+    name = {None: "div", "floor": "floordiv", "trunc": "truncdiv"}[rounding_mode]
+    return getattr(s, name)(x, y)
+
+
+def _quotient_dtype(common: DType, args: Sequence[Any]) -> DType:
+    return to_float(common) if args[2] is None else common
+
+
+def _check_mode(common: DType, x: Any, y: Any, rounding_mode: Any) -> None:
+    if rounding_mode not in (None, "trunc", "floor"):
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
+    if rounding_mode is not None and common.category not in NUMERIC:
+        raise NotImplementedError(f"\"div_{rounding_mode}_cpu\" not implemented for '{common.display}'")
+
+
+binary(
+    "aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
+    "aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
+    scalar=_divided,
+    result=_quotient_dtype,
+    compute=_quotient_dtype,
+    check=_check_mode,
+    out=("out_mode",),
+    aliases=("divide",),
+    doc="The quotient, rounded down (`floor`), towards zero (`trunc`) or not at all (None).",
+)
+binary(
+    "aten::floor_divide(Tensor self, Tensor other) -> Tensor",
+    "aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor",
+    scalar=lambda s, x, y: s.floordiv(x, y),
+    accepts=NUMERIC,
+    refusal="\"div_floor_cpu\" not implemented for '{}'",
+    reference=np.floor_divide,
+    doc='The quotient rounded down. Integer division by zero raises RuntimeError "ZeroDivisionError".',
+)
+
+
+def _remainder(name: str, meaning: str, doc: str, reference: Any, *, has_scalar_self: bool) -> None:
+    schemas = [
+        f"aten::{name}.Tensor(Tensor self, Tensor other) -> Tensor",
+        f"aten::{name}.Scalar(Tensor self, Scalar other) -> Tensor",
+    ]
+    if has_scalar_self:
+        schemas.append(f"aten::{name}.Scalar_Tensor(Scalar self, Tensor other) -> Tensor")
+    binary(
+        *schemas,
+        scalar=lambda s, x, y: getattr(s, meaning)(x, y),
+        accepts=NUMERIC,
+        reference=reference,
+        doc=doc,
+    )
+
+
+_remainder(
+    "remainder", "remainder", 'x - floor(x / y) * y, with the sign of y. An integer y of zero raises "ZeroDivisionError".',
+    np.remainder, has_scalar_self=True,
+)  # fmt: skip
+_remainder(
+    "fmod", "fmod", 'x - trunc(x / y) * y, with the sign of x. An integer y of zero raises "ZeroDivisionError".',
+    np.fmod, has_scalar_self=False,
+)  # fmt: skip
+
+
+def _check_pow(common: DType, x: Any, y: Any) -> None:
+    if isinstance(y, int) and y < 0 and common.is_integral:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+
+
+pointwise(
+    "aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+    "aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+    "aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
+    operands=("self", "exponent"),
+    scalar=lambda s, x, y: s.pow(x, y),
+    check=_check_pow,
+    ulp=4,
+    doc="x to the power of y. Integers wrap; a negative integer power is 0 but for 1 and -1, and as a number refused.",
+)
+
+
+def _check_addcdiv(common: DType, x: Any, a: Any, b: Any, value: Any) -> None:
+    if common.category < Category.FLOAT:
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
+            "division of tensor1 and tensor2. Use (input + value * div(tensor1, tensor2, rounding_mode='trunc')) for "
+            "integers and (input + value * tensor1 / tensor2) for floats."
+        )
+
+
+pointwise(
+    "aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    operands=("self", "tensor1", "tensor2"),
+    scalar=lambda s, x, a, b, value: s.add(x, s.mul(s.mul(value, a), b)),
+    ulp=2,
+    reference=lambda x, a, b, value=1: x + value * a * b,
+    doc="x + value * tensor1 * tensor2.",
+)
+pointwise(
+    "aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    operands=("self", "tensor1", "tensor2"),
+    scalar=lambda s, x, a, b, value: s.add(x, s.div(s.mul(value, a), b)),
+    check=_check_addcdiv,
+    ulp=2,
+    reference=lambda x, a, b, value=1: x + value * a / b,
+    doc="x + value * tensor1 / tensor2.",
+)
+
+
+def _lerp(s: Any, x: Any, end: Any, weight: Any) -> Any:
+    size = s.abs(weight)
+    distance = s.sub(end, x)
+    return s.select(
+        s.lt(size, literal(s, size, 0.5)),
+        s.add(x, s.mul(weight, distance)),
+        s.sub(end, s.mul(distance, s.sub(literal(s, x, 1), weight))),
+    )
+
+
+def _check_lerp(common: DType, x: Any, end: Any, weight: Any) -> None:
+    for name, other in (("end", end), ("weight", weight)):
+        dtype = getattr(other, "dtype", x.dtype)
+        if dtype is not x.dtype:
+            raise RuntimeError(f"expected dtype {_c_name(x.dtype)} for `{name}` but got dtype {_c_name(dtype)}")
+
+
+def _c_name(dtype: DType) -> str:
+    return dtype.short
+
+
+pointwise(
+    "aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
+    "aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
+    operands=("self", "end"),
+    scalar=_lerp,
+    check=_check_lerp,
+    accepts=FRACTIONAL,
+    refusal="\"lerp_kernel_scalar\" not implemented for '{}'",
+    ulp=2,
+    doc="x + weight * (end - x): from x (weight 0) to end (weight 1). All tensors have one dtype.",
+)
+
+
+def _xlogy(s: Any, x: Any, y: Any) -> Any:
+    zero = literal(s, x, 0)
+    product = s.select(s.eq(x, zero), zero, s.mul(x, s.log(y)))
+    return s.select(s.isnan(y), y, product)
+
+
+def _xlog1py(s: Any, x: Any, y: Any) -> Any:
+    zero = literal(s, x, 0)
+    product = s.select(s.eq(x, zero), zero, s.mul(x, s.log1p(y)))
+    return s.select(s.isnan(y), y, product)
+
+
+binary(
+    "aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor",
+    "aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor",
+    "aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor",
+    scalar=_xlogy,
+    result=to_float,
+    accepts=REAL,
+    out=("OutTensor", "OutScalar_Other", "OutScalar_Self"),
+    ulp=4,
+    doc="x * log(y), and 0 where x is 0 unless y is nan.",
+)
+binary(
+    "aten::special_xlog1py(Tensor self, Tensor other) -> Tensor",
+    "aten::special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor",
+    "aten::special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor",
+    scalar=_xlog1py,
+    result=to_float,
+    accepts=REAL,
+    out=("out", "other_scalar_out", "self_scalar_out"),
+    in_place=False,
+    is_method=False,
+    ulp=4,
+    doc="x * log(1 + y), and 0 where x is 0 unless y is nan.",
+)
+
+
+def _float_pair(name: str, meaning: Any, accepts: Any, result: Any, doc: str, reference: Any, **more: Any) -> None:
+    binary(
+        f"aten::{name}(Tensor self, Tensor other) -> Tensor",
+        scalar=meaning, accepts=accepts, result=result, doc=doc, reference=reference, **more,
+    )  # fmt: skip
+
+
+_FLOAT_ONLY = frozenset({Category.FLOAT})
+_float_pair(
+    "atan2", lambda s, x, y: s.atan2(x, y), REAL, to_float,
+    "The angle of the point (y, x) from the first axis, in (-pi, pi].", np.arctan2, aliases=("arctan2",), ulp=4,
+)  # fmt: skip
+_float_pair(
+    "hypot", lambda s, x, y: s.hypot(x, y), _FLOAT_ONLY, same, "The length of the hypotenuse.", np.hypot, ulp=2
+)
+_float_pair(
+    "nextafter", lambda s, x, y: s.nextafter(x, y), _FLOAT_ONLY, same, "The next number from x towards y.", np.nextafter
+)
+_INTEGERS = frozenset({Category.INTEGER})
+_float_pair("gcd", lambda s, x, y: s.gcd(x, y), _INTEGERS, same, "The greatest common divisor; gcd(0, 0) is 0.", np.gcd)
+
+
+def _lcm(s: Any, x: Any, y: Any) -> Any:
+    zero, one = literal(s, x, 0), literal(s, x, 1)
+    divisor = s.gcd(x, y)
+    is_zero = s.eq(divisor, zero)
+    return s.select(is_zero, zero, s.abs(s.mul(s.truncdiv(x, s.select(is_zero, one, divisor)), y)))
+
+
+_float_pair("lcm", _lcm, _INTEGERS, same, "The least common multiple, not negative.", np.lcm)
+binary(
+    "aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor",
+    "aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor",
+    scalar=lambda s, x, y: s.copysign(x, y),
+    result=to_float,
+    accepts=REAL,
+    out=("out",),
+    reference=np.copysign,
+    doc="|x| with the sign of y; the sign of -0.0 counts.",
+)
+
+
+def _check_heaviside(common: DType, x: Any, values: Any) -> None:
+    if common.is_complex:
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
+    if x.dtype is not values.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+
+
+binary(
+    "aten::heaviside(Tensor self, Tensor values) -> Tensor",
+    scalar=lambda s, x, v: s.select(
+        s.eq(x, literal(s, x, 0)), v, s.select(s.gt(x, literal(s, x, 0)), literal(s, x, 1), literal(s, x, 0))
+    ),
+    check=_check_heaviside,
+    doc="0 below zero, 1 above, `values` at zero. Both tensors have one dtype.",
 )

@@ -99,6 +99,8 @@ class OpDef:
     """Whether `Tensor` has a method of this name."""
     is_function: bool = True
     """Whether the package has a function of this name."""
+    namespaces: tuple[str, ...] = ()
+    """Further modules of the package that have the function: `nn.functional`. Names like `special_erf` need no entry."""
 
     @property
     def name(self) -> str:

@@ -33,6 +33,10 @@ COMPARE = ("eq", "ne", "lt", "le", "gt", "ge")
 """Two numbers of one dtype in, bool out."""
 LOGICAL = ("logical_and", "logical_or", "logical_xor", "logical_not")
 """Bools in, bool out (`logical_not` takes one)."""
+EXACT_INTEGER = ("gcd",)
+"""Two integers of one dtype in, the same dtype out."""
+COMPLEX = ("real", "imag", "conj", "angle", "complex", "polar")
+"""Between complex numbers and their parts: `real`, `imag`, `angle` and the `abs` of a complex number give its real dtype."""
 PREDICATES = ("isnan", "isinf", "isfinite", "signbit")
 """One number in, bool out."""
 

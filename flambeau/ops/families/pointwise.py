@@ -32,7 +32,7 @@ from flambeau.ops.families.promotion import (
     compute_dtype,
     number_dtype,
     result_type,
-    to_float,
+    float_of,
 )
 from flambeau.schema import registry
 from flambeau.schema.dtype import Category, DType, bool_, float32
@@ -42,7 +42,8 @@ from flambeau.schema.types import FloatType, NumberType, OptionalType, TensorTyp
 from flambeau.tensor import layout
 from flambeau.tensor.tensor import Tensor, wrap
 
-DtypeMap = Callable[[DType], DType]
+DtypeMap = Callable[[DType, Sequence[Any]], DType]
+"""From the dtype in which operands meet, and all arguments, to another."""
 
 AUTO: Final = "auto"
 """Name the `out` overload as most schemas do: `out`, `Scalar_out`."""
@@ -54,14 +55,29 @@ FLOATS: Final = frozenset({Category.FLOAT})
 BITS: Final = frozenset({Category.BOOL, Category.INTEGER})
 
 
-def same(dtype: DType) -> DType:
+def same(common: DType, args: Sequence[Any] = ()) -> DType:
     """The result has the dtype in which the operands meet."""
-    return dtype
+    return common
 
 
-def to_bool(dtype: DType) -> DType:
+def to_float(common: DType, args: Sequence[Any] = ()) -> DType:
+    """Integers and bools give the default float dtype."""
+    return float_of(common)
+
+
+def to_bool(common: DType, args: Sequence[Any] = ()) -> DType:
     """The result is bool."""
     return bool_
+
+
+def to_real(common: DType, args: Sequence[Any] = ()) -> DType:
+    """Complex numbers give the dtype of their parts."""
+    return common.to_real()
+
+
+def literal(s: Any, x: Any, value: complex) -> Any:
+    """A constant of the dtype of `x`."""
+    return s.const(value, s.dtype_of(x))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,7 +117,7 @@ class Pointwise:
 
     def evaluate(self, common: DType, args: Sequence[Any]) -> Array:
         """The result before it is cast or laid out."""
-        dtype = self.compute(common)
+        dtype = self.compute(common, args)
         converted = list(args)
         with np.errstate(all="ignore"):
             for i in self.values:
@@ -113,7 +129,7 @@ class Pointwise:
         common = self.common(args)
         self.admit(common, args)
         shape = self.shape(args)
-        result = cast(self.evaluate(common, args), self.result(common))
+        result = cast(self.evaluate(common, args), self.result(common, args))
         arrays = [a._array for a in args if isinstance(a, Tensor)]
         return wrap(arranged(result, shape, arrays))
 
@@ -135,7 +151,7 @@ class Pointwise:
     def _write(self, target: Tensor, args: Sequence[Any]) -> Tensor:
         common = self.common(args)
         self.admit(common, args)
-        result = self.result(common)
+        result = self.result(common, args)
         if self.result is not to_bool:
             variants.check_cast(result, target.dtype)
         return variants.write(target, cast(self.evaluate(common, args), result))
@@ -143,12 +159,12 @@ class Pointwise:
     def predict_dtype(self, *args: Any) -> DType | None:
         """The dtype rule."""
         common = common_dtype(args[i] for i in self.operands)
-        return None if common is None else self.result(common)
+        return None if common is None else self.result(common, args)
 
     def predict_compute(self, *args: Any) -> DType | None:
         """The rule for the dtype to compute in."""
         common = common_dtype(args[i] for i in self.operands)
-        return None if common is None else self.compute(common)
+        return None if common is None else self.compute(common, args)
 
     def predict_shape(self, *args: Any) -> tuple[int | None, ...] | None:
         """The shape rule."""
@@ -187,6 +203,7 @@ def pointwise(
     accepts: frozenset[Category] = CATEGORIES,
     refusal: str = "",
     check: Callable[..., None] | None = None,
+    lift: bool = True,
     out: Sequence[str | None] | None = (),
     in_place: bool = True,
     aliases: Sequence[str] = (),
@@ -197,18 +214,20 @@ def pointwise(
     reference: Callable[..., Any] | None = None,
     is_method: bool = True,
     is_function: bool = True,
+    namespaces: tuple[str, ...] = (),
 ) -> None:
     """Register a pointwise operator: every overload in `schemas`, in this order, and all that follows from them.
 
     `operands` are the arguments that promote together; `raw` tensors keep their dtype. `result` maps the dtype in which they meet
-    to that of the result, `compute` to the one computed in (the result's for `to_float`, else the common one; halves in single).
+    to that of the result, `compute` to the one computed in (the result's for `to_float`, else the common one; halves in single unless
+    `lift` is off).
     `accepts` are the kinds of number there is a meaning for; others raise NotImplementedError with `refusal`, where `{}` is the
     dtype. `check(common, *arguments)` may raise first. `out` names the overloads that take `out`, one per schema (None: there is
     none; left away: as usual; `out=None`: nowhere). `aliases` are further names.
     """
     for number, text in enumerate(schemas):
         schema = parse_schema(text)
-        base = _plan(schema, scalar, operands, raw, result, compute, accepts, refusal, check)
+        base = _plan(schema, scalar, operands, raw, result, compute, accepts, refusal, check, lift)
         definition = OpDef(
             schema=schema,
             family="pointwise",
@@ -225,6 +244,7 @@ def pointwise(
             ulp={} if ulp == 0 else {float32: ulp},
             is_method=is_method,
             is_function=is_function,
+            namespaces=namespaces,
         )
         _register_all(definition, base, _out_overload(schema, number, out), in_place, aliases)
 
@@ -247,6 +267,7 @@ def _plan(
     accepts: frozenset[Category],
     refusal: str,
     check: Callable[..., None] | None,
+    lift: bool,
 ) -> Pointwise:
     index = schema.index
     wanted = compute or (to_float if result is to_float else same)
@@ -258,7 +279,7 @@ def _plan(
         values=tuple(i for i, a in enumerate(schema.arguments) if _is_value(a.type)),
         scalar=scalar,
         result=result,
-        compute=lambda common: compute_dtype(wanted(common)),
+        compute=(lambda common, args: compute_dtype(wanted(common, args))) if lift else wanted,
         accepts=accepts,
         refusal=refusal or f"\"{short}_cpu\" not implemented for '{{}}'",
         check=check,
@@ -270,13 +291,13 @@ def _register_all(
 ) -> None:
     for name in (definition.name, *(f"aten::{a}" for a in aliases)):
         schema = definition.schema.renamed(name, definition.schema.overload)
-        registry.register(replace(definition, schema=schema, samples=definition.samples, errors=definition.errors))
+        registry.register(replace(definition, schema=schema))
         if in_place and isinstance(schema.arguments[0].type, TensorType):
             registry.register(
                 replace(
                     definition, schema=variants.in_place_schema(schema), family="in_place", kernel=base.run_in_place,
                     scalar=None, compute=None, dtype=_first_dtype, shape=_first_shape, samples=None, errors=None,
-                    is_function=True, doc="",
+                    doc="",
                 )
             )  # fmt: skip
         if out is not None:

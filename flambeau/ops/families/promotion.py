@@ -112,7 +112,7 @@ def _agree(found: list[Operand], unranked: list[DType]) -> DType | None:
     return answers.pop() if len(answers) == 1 else None
 
 
-def to_float(dtype: DType) -> DType:
+def float_of(dtype: DType) -> DType:
     """The dtype itself if it has fractions, else the default one: what `sqrt` of integers gives."""
     return dtype if dtype.category >= Category.FLOAT else float32
 

@@ -47,7 +47,9 @@ def in_place_schema(schema: FunctionSchema) -> FunctionSchema:
     'aten::relu_(Tensor(a!) self) -> Tensor(a!)'
     """
     first = replace(schema.arguments[0], alias=_WRITTEN, declared="Tensor(a!)")
-    return FunctionSchema(schema.name + "_", schema.overload, (first, *schema.arguments[1:]), (_written_result(),))
+    stem = schema.name.removesuffix("__")
+    name = stem.replace("::__", "::__i") + "__" if stem != schema.name else schema.name + "_"
+    return FunctionSchema(name, schema.overload, (first, *schema.arguments[1:]), (_written_result(),))
 
 
 def out_schema(schema: FunctionSchema, overload: str) -> FunctionSchema:

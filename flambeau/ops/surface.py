@@ -1,0 +1,115 @@
+"""What Python callers see, derived from the registry: functions, `Tensor` methods, further namespaces.
+
+No operator is named here. Python's own operators (`+`, `x[i]`) are in `tensor.protocol`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from flambeau.schema import registry
+from flambeau.schema.opdef import OpDef
+from flambeau.schema.types import TensorType
+from flambeau.tensor import dispatch
+from flambeau.tensor.tensor import Tensor, install_method
+
+Function = Callable[..., Any]
+
+PREFIXES: Final = ("special", "linalg", "fft")
+"""`aten::special_erf` is `special.erf` too."""
+
+
+def install() -> None:
+    """Give `Tensor` every method that the registered operators call for. Installing again adds what is new."""
+    for name, method in methods().items():
+        install_method(name, method)
+
+
+def functions() -> dict[str, Function]:
+    """Every operator that is a function of the package, by its Python name.
+
+    >>> from flambeau import ops
+    >>> functions()["add"].__name__
+    'add'
+    """
+    return {
+        short: dispatch.function(name, short)
+        for name, short in public_names()
+        if any(d.is_function for d in definitions(name))
+    }
+
+
+def methods() -> dict[str, Function]:
+    """Every operator that is a method of `Tensor`, by its Python name."""
+    found: dict[str, Function] = {}
+    for name, short in public_names():
+        positions = [p for d in definitions(name) if d.is_method and (p := self_position(d)) is not None]
+        if positions:
+            found[short] = _method(name, short, min(positions))
+    return found
+
+
+def namespace(path: str) -> dict[str, Function]:
+    """The functions of a further module, such as `nn.functional` or `special`.
+
+    A function of `nn.functional` whose operator has an in-place form takes `inplace=False` too.
+    """
+    found: dict[str, Function] = {}
+    for name, short in public_names():
+        if path in PREFIXES and short.startswith(f"{path}_") and not short.endswith("_"):
+            public = short.removeprefix(f"{path}_")
+            found[public] = dispatch.function(name, public)
+        elif any(path in d.namespaces for d in definitions(name)):
+            has_in_place = bool(registry.overloads(name + "_"))
+            found[short] = _with_inplace(name, short) if has_in_place else dispatch.function(name, short)
+    return found
+
+
+def public_names() -> Iterator[tuple[str, str]]:
+    """Qualified and Python names of the operators that concern tensors, Python's special methods excepted."""
+    for name in registry.names():
+        scope, _, short = name.partition("::")
+        if scope == "aten" and not short.startswith("__") and not short[:1].isupper() and definitions(name):
+            yield name, short
+
+
+def definitions(name: str) -> list[OpDef]:
+    """The overloads that a Python caller can reach."""
+    return [d for d in registry.overloads(name) if dispatch.concerns_tensors(d.schema)]
+
+
+def self_position(definition: OpDef) -> int | None:
+    """Where the tensor whose method it is stands among the arguments; None for what is no method."""
+    index = definition.schema.index.get("self")
+    if index is None or not isinstance(definition.schema.arguments[index].type, TensorType):
+        return None
+    return index
+
+
+def _method(name: str, short: str, position: int) -> Function:
+    run = dispatch.operator(name).__call__
+
+    def first(self: Tensor, /, *args: Any, **kwargs: Any) -> Any:
+        return run(self, *args, **kwargs)
+
+    def inner(self: Tensor, /, *args: Any, **kwargs: Any) -> Any:
+        return run(*args[:position], self, *args[position:], **kwargs)
+
+    method = first if position == 0 else inner
+    method.__name__ = short
+    method.__qualname__ = f"Tensor.{short}"
+    method.__doc__ = dispatch.documentation(dispatch.operator(name))
+    return method
+
+
+def _with_inplace(name: str, short: str) -> Function:
+    fresh, written = dispatch.operator(name).__call__, dispatch.operator(name + "_").__call__
+
+    def functional(*args: Any, inplace: bool = False, **kwargs: Any) -> Any:
+        return written(*args, **kwargs) if inplace else fresh(*args, **kwargs)
+
+    functional.__name__ = functional.__qualname__ = short
+    functional.__module__ = "flambeau.nn.functional"
+    functional.__doc__ = dispatch.documentation(dispatch.operator(name))
+    return functional
