@@ -21,10 +21,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from flambeau.codegen.kernel.nest import Kernel
 from flambeau.codegen.kernel.verify import verify
 from flambeau.codegen.llvm.engine import available, engine
+from flambeau.codegen.lower import Lowered, lower_graph
 from flambeau.codegen.runtime import CompiledKernel
+from flambeau.ir.graph import Graph
+from flambeau.schema.types import Type
 
 
 def compile_kernel(kernel: Kernel) -> CompiledKernel:
@@ -36,6 +41,22 @@ def compile_kernel(kernel: Kernel) -> CompiledKernel:
     if not available():
         raise RuntimeError("native code needs llvmlite, which is not installed: pip install llvmlite")
     return CompiledKernel(kernel)
+
+
+def compile_lowered(lowered: Lowered) -> CompiledKernel:
+    """A callable for a lowered region; its inputs and outputs are the region's, in order.
+
+    A call raises ``KernelError`` when the arrays' shapes ask for something the kernel does not compute (the caller then runs
+    the region in the interpreter, which also gives the user's error where there is one) and ``ZeroDivisionError``.
+    """
+    if not available():
+        raise RuntimeError("native code needs llvmlite, which is not installed: pip install llvmlite")
+    return CompiledKernel(lowered.kernel, lowered.spans)
+
+
+def compile_graph(graph: Graph, types: Sequence[Type] | None = None, *, name: str = "fused") -> CompiledKernel:
+    """A callable for a whole graph. Raises ``Unsupported`` (a ``KernelError``) when it has no native form."""
+    return compile_lowered(lower_graph(graph, types, name=name))
 
 
 def llvm_ir(compiled: CompiledKernel) -> str:

@@ -28,7 +28,7 @@ from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine, memory_i
 from flambeau.codegen.llvm.nest import NativeText, emit_kernel
 from flambeau.codegen.planning import choose
 from flambeau.codegen.schedule import Schedule
-from flambeau.codegen.shapes import broadcast_sizes
+from flambeau.codegen.shapes import Span, broadcast_sizes, check_spans
 from flambeau.codegen.specialize import Strides, specialize, stride_order
 
 Array = npt.NDArray[Any]
@@ -114,8 +114,10 @@ class CompiledKernel:
     Raises ``KernelError`` for inputs that do not fit and ``ZeroDivisionError`` for an integer division by zero.
     """
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, spans: tuple[Span, ...] = ()) -> None:
         self.kernel = kernel
+        self.spans = spans
+        """What the shapes of a call must fulfil beyond broadcasting."""
         self._inputs = kernel.inputs
         self._dtypes = tuple(element_type(b.dtype).numpy for b in kernel.inputs)
         self._plans: dict[tuple[Any, ...], Plan] = {}
@@ -181,7 +183,9 @@ class CompiledKernel:
 
     def _plan(self, arrays: list[Array]) -> Plan:
         kernel = self.kernel
-        sizes = broadcast_sizes(kernel, [a.shape for a in arrays])
+        shapes = [a.shape for a in arrays]
+        sizes = broadcast_sizes(kernel, shapes)
+        check_spans(kernel, self.spans, sizes, shapes)
         strides: Strides = {}
         for buffer, a in zip(kernel.inputs, arrays, strict=True):
             for place, axis in enumerate(reversed(buffer.axes), 1):

@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy.typing as npt
 
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.kernel.nest import ONE, Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Along `axis`, these inputs alone must reach the axis's full size, or a value would be wider than it should be."""
+
+    axis: str
+    inputs: frozenset[str]
+
+
+def check_spans(
+    kernel: Kernel, spans: tuple[Span, ...], sizes: dict[str, int], shapes: list[tuple[int, ...]]
+) -> None:
+    """Raise ``KernelError`` where a value of this call would have to be narrower than its axis."""
+    for span in spans:
+        reached = 1
+        for buffer, shape in zip(kernel.inputs, shapes, strict=True):
+            back = len(buffer.axes) - buffer.axes.index(span.axis) if span.axis in buffer.axes else 0
+            if buffer.name in span.inputs and 0 < back <= len(shape) and shape[-back] != 1:
+                reached = shape[-back]
+        if reached != sizes[span.axis]:
+            raise KernelError(
+                f"{kernel.name}: a value of size {reached} along {span.axis} shares the axis with one of size {sizes[span.axis]}"
+            )
 
 
 def broadcast_sizes(kernel: Kernel, shapes: list[tuple[int, ...]]) -> dict[str, int]:

@@ -1,0 +1,215 @@
+"""Expressions to a loop nest: one loop over what is kept, and inside it as many passes over what is folded as it takes.
+
+A fold's value is known only after its pass, so what depends on it runs in a later one. What several passes need is computed
+again in each, unless it holds a costly function: then it is kept in a scratch row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from flambeau.codegen.kernel.build import KernelBuilder
+from flambeau.codegen.kernel.nest import ONE, Carry, Kernel
+from flambeau.codegen.lower.values import Dim, Expr, Reduction, Unsupported, topological
+from flambeau.codegen.shapes import Span
+
+COSTLY = frozenset(
+    "exp exp2 expm1 log log2 log10 log1p sigmoid sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf "
+    "erfc pow div floordiv truncdiv remainder fmod".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A kernel and what the shapes of a call must fulfil for it to mean what the region means."""
+
+    kernel: Kernel
+    spans: tuple[Span, ...] = field(default=())
+
+
+def build(name: str, inputs: list[Expr], outputs: list[Expr]) -> Lowered:
+    """The kernel that computes `outputs`. Raises `Unsupported` where their shapes do not fit one nest."""
+    return _Nest(name, inputs, outputs).build()
+
+
+class _Nest:
+    def __init__(self, name: str, inputs: list[Expr], outputs: list[Expr]) -> None:
+        self.inputs, self.outputs = inputs, outputs
+        self.order = topological(outputs)
+        self.folds = [x for x in self.order if x.op == "reduce"]
+        self.axes = self.name_axes()
+        folded = {tuple(self.in_order(frozenset(d.root for d in reduction(f).over))) for f in self.folds}
+        if len(folded) > 1:
+            raise Unsupported("folds over different dimensions")
+        self.folded = next(iter(folded), ())
+        self.kept = tuple(d for d in self.axes if d not in self.folded)
+        self.b = KernelBuilder(name, tuple(self.axes.values()))
+        self.level = self.levels()
+        self.names: list[dict[Expr, str]] = [{}]
+        self.rows: dict[Expr, str] = {}
+        """Scratch buffers of expressions that later passes read."""
+
+    def name_axes(self) -> dict[Dim, str]:
+        """Every dimension in an order that all values agree with, and its name."""
+        shapes = [tuple(d.root for d in x.dims if d is not None) for x in self.order + self.inputs]
+        shapes.sort(key=len, reverse=True)
+        longest = shapes[0] if shapes else ()
+        for dims in shapes:
+            if len(set(dims)) != len(dims):
+                raise Unsupported("a dimension meets itself across a broadcast")
+            places = [longest.index(d) if d in longest else -1 for d in dims]
+            if -1 in places or places != sorted(places):
+                raise Unsupported("values whose dimensions have no common order")
+        return {d: f"d{k}" for k, d in enumerate(longest)}
+
+    def in_order(self, dims: frozenset[Dim]) -> list[Dim]:
+        return [d for d in self.axes if d in dims]
+
+    def levels(self) -> dict[Expr, int]:
+        """How many passes must be over before an expression can be computed."""
+        level: dict[Expr, int] = {}
+        for x in self.order:
+            level[x] = max((level[a] for a in x.args), default=0) + (x.op == "reduce")
+        return level
+
+    def is_full(self, x: Expr) -> bool:
+        """Whether it varies along the folded dimensions."""
+        return any(d in self.folded for d in x.space)
+
+    def buffer_axes(self, x: Expr) -> tuple[str, ...]:
+        return tuple(ONE if d is None else self.axes[d.root] for d in x.dims)
+
+    # --- statements
+
+    def build(self) -> Lowered:
+        for x in self.inputs:
+            self.b.input(str(x.data), x.dtype, self.buffer_axes(x))
+        for k, y in enumerate(self.outputs):
+            self.b.output(f"y{k}", y.dtype, self.buffer_axes(y))
+        kept = tuple(self.axes[d] for d in self.kept)
+        if kept or not self.folded:
+            with self.b.loop(*kept):
+                self.names.append({})
+                self.passes()
+        else:
+            self.passes()
+        return Lowered(self.b.kernel(), self.spans())
+
+    def passes(self) -> None:
+        full = {k for k, y in enumerate(self.outputs) if self.is_full(y)}
+        if self.folded:
+            last = max(self.level[x] for x in self.order)
+            plan = [self.targets(p, full) for p in range(last + 1)]
+            for p in range(last + 1):
+                self.one_pass(p, plan)
+        for k, y in enumerate(self.outputs):
+            if k not in full:
+                self.emit([y])
+                self.b.store(f"y{k}", self.find(y))
+
+    def targets(self, level: int, full: set[int]) -> tuple[list[Expr], list[int]]:
+        """Folds whose arguments can be computed in this pass, and outputs to store in it."""
+        folds = [f for f in self.folds if self.level[f] == level + 1]
+        return folds, [k for k in sorted(full) if self.level[self.outputs[k]] == level]
+
+    def needs(self, plan: tuple[list[Expr], list[int]]) -> list[Expr]:
+        """Full expressions that a pass computes, operands first; kept rows and folds end the search."""
+        folds, stores = plan
+        wanted = set([f.args[0] for f in folds] + [self.outputs[k] for k in stores])
+        found: set[Expr] = set()
+        while wanted:
+            x = wanted.pop()
+            if x in found or not self.is_full(x):
+                continue
+            found.add(x)
+            if x not in self.rows:
+                wanted.update(a for a in x.args)
+        return [x for x in self.order if x in found]
+
+    def one_pass(self, p: int, plan: list[tuple[list[Expr], list[int]]]) -> None:
+        folds, stores = plan[p]
+        if not folds and not stores:
+            return
+        needed = self.needs(plan[p])
+        keep: list[Expr] = []
+        for x in reversed(needed):
+            if x.op in COSTLY and x not in self.rows and any(x in self.needs(later) for later in plan[p + 1 :]):
+                self.rows[x] = self.b.scratch(f"row{len(self.rows)}", x.dtype, tuple(self.axes[d] for d in self.folded))
+                keep.append(x)
+        outside = [a for x in needed for a in x.args if not self.is_full(a)]
+        self.emit(outside + [f.args[0] for f in folds if not self.is_full(f.args[0])])
+        carries = tuple(Carry(f"s{self.folds.index(f)}", f.args[0].dtype, reduction(f).reducer) for f in folds)
+        with self.b.loop(*(self.axes[d] for d in self.folded), carries=carries):
+            self.names.append({})
+            for x in needed:
+                if x in self.rows and x not in keep:
+                    self.names[-1][x] = self.b.load(self.rows[x])
+                else:
+                    self.names[-1][x] = self.statement(x)
+                if x in keep:
+                    self.b.store(self.rows[x], self.names[-1][x])
+            for fold, carry in zip(folds, carries, strict=True):
+                at = self.b.position(*(self.axes[d] for d in self.folded)) if carry.reducer.startswith("arg") else None
+                self.b.accumulate(carry.name, self.find(fold.args[0]), at)
+            for k in stores:
+                self.b.store(f"y{k}", self.find(self.outputs[k]))
+            self.names.pop()
+        for fold, carry in zip(folds, carries, strict=True):
+            self.names[-1][fold] = carry.name
+
+    def emit(self, targets: list[Expr]) -> None:
+        """Compute expressions that do not vary along the folded dimensions."""
+        for x in topological(targets):
+            if not any(x in known for known in self.names) and not (self.folded and self.is_full(x)):
+                self.names[-1][x] = self.statement(x)
+
+    def find(self, x: Expr) -> str:
+        return next(known[x] for known in reversed(self.names) if x in known)
+
+    def statement(self, x: Expr) -> str:
+        if x.op == "input":
+            return self.b.load(str(x.data))
+        if x.op == "const":
+            assert isinstance(x.data, int | float)
+            return self.b.const(x.data, x.dtype)
+        if x.op == "extent":
+            assert isinstance(x.data, tuple)
+            return self.b.extent(*(self.axes[d.root] for d in x.data))
+        if x.op == "cast":
+            return self.b.cast(self.find(x.args[0]), x.dtype)
+        return self.b.apply(x.op, *(self.find(a) for a in x.args))
+
+    # --- conditions on shapes
+
+    def spans(self) -> tuple[Span, ...]:
+        """What each output and each fold's argument must reach by its own inputs."""
+        everyone = {d: frozenset(str(i.data) for i in self.inputs if d in i.space) for d in self.axes}
+        found: dict[Span, None] = {}
+        for x in self.outputs + [f.args[0] for f in self.folds]:
+            for d in x.space:
+                own = frozenset(str(i.data) for i in _reaching(x, d))
+                if own != everyone[d]:
+                    found[Span(self.axes[d], own)] = None
+        return tuple(found)
+
+
+def reduction(x: Expr) -> Reduction:
+    """How a `reduce` folds."""
+    assert isinstance(x.data, Reduction)
+    return x.data
+
+
+def _reaching(x: Expr, dim: Dim) -> list[Expr]:
+    """The inputs that give `x` its size along `dim`."""
+    found: list[Expr] = []
+    seen: set[Expr] = set()
+    stack = [x]
+    while stack:
+        y = stack.pop()
+        if y in seen or dim not in y.space:
+            continue
+        seen.add(y)
+        if y.op == "input":
+            found.append(y)
+        stack.extend(y.args)
+    return found

@@ -1,0 +1,116 @@
+"""The Scalar protocol that records: an operator's meaning, run on expressions, yields expressions."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.kernel.opset import OPS, result_dtype
+from flambeau.codegen.llvm.ops import supports
+from flambeau.codegen.lower.values import Expr, Unsupported, broadcast
+from flambeau.schema import dtype as dtypes
+from flambeau.schema.dtype import DType
+
+_KEEPS_INTEGERS = frozenset({"floor", "ceil", "trunc", "round"})
+_ON_INTEGERS = {"isnan": False, "isinf": False, "isfinite": True}
+
+
+def dtype_named(name: str) -> DType:
+    """The `DType` of a kernel's element type."""
+    found: DType = getattr(dtypes, name + "_" if name == "bool" else name)
+    return found
+
+
+def constant(value: complex, dtype: str) -> Expr:
+    """A literal in an element type, rounded or wrapped to it later."""
+    t = element_type(dtype)
+    if isinstance(value, complex):
+        raise Unsupported("complex numbers have no native code")
+    if t.kind == "bool":
+        return Expr("const", dtype, (), (), bool(value))
+    if t.is_float:
+        return Expr("const", dtype, (), (), float(value))
+    number = int(value) & ((1 << t.bits) - 1)
+    is_negative = t.kind == "int" and number >> (t.bits - 1)
+    return Expr("const", dtype, (), (), number - (1 << t.bits) if is_negative else number)
+
+
+def cast(x: Expr, dtype: str) -> Expr:
+    """`x` in another element type."""
+    element_type(dtype)
+    if x.dtype == dtype:
+        return x
+    if x.op == "const" and not (isinstance(x.data, float) and dtype != "float64" and not element_type(dtype).is_float):
+        assert isinstance(x.data, int | float)
+        return constant(x.data, dtype)
+    if x.op == "cast" and dtype == "bool" and x.args[0].dtype == "bool":
+        return x.args[0]
+    return Expr("cast", dtype, (x,), x.dims)
+
+
+def apply(op: str, *args: Expr) -> Expr:
+    """One scalar operation on expressions of one element type."""
+    simpler = _simplified(op, args)
+    if simpler is not None:
+        return simpler
+    if not supports(op, args[-1].dtype):
+        raise Unsupported(f"{op} on {args[-1].dtype} has no native code")
+    return Expr(op, result_dtype(op, tuple(a.dtype for a in args)), args, broadcast([a.dims for a in args]))
+
+
+def _simplified(op: str, args: tuple[Expr, ...]) -> Expr | None:
+    """The value without the operation, where that is exact: a product with one, rounding of integers."""
+    if op == "mul":
+        for one, other in (args, args[::-1]):
+            if one.op == "const" and one.data == 1:
+                return other
+    is_float = element_type(args[0].dtype).is_float
+    if op in _KEEPS_INTEGERS and not is_float:
+        return args[0]
+    if op in _ON_INTEGERS and not is_float:
+        return constant(_ON_INTEGERS[op], "bool")
+    if op == "signbit" and not is_float:
+        return apply("lt", args[0], constant(0, args[0].dtype))
+    return None
+
+
+class Recorder:
+    """Implements `schema.scalar.Scalar` over `Expr`."""
+
+    def dtype_of(self, x: Expr) -> DType:
+        """The dtype of a value."""
+        return dtype_named(x.dtype)
+
+    def const(self, value: complex, dtype: DType) -> Expr:
+        """A literal."""
+        return constant(value, dtype.name)
+
+    def cast(self, x: Expr, dtype: DType) -> Expr:
+        """Conversion."""
+        return cast(x, dtype.name)
+
+    def select(self, condition: Expr, a: Expr, b: Expr) -> Expr:
+        """`a` where the condition holds, else `b`."""
+        return apply("select", cast(condition, "bool"), a, b)
+
+    def supports(self, name: str, dtype: DType) -> bool:
+        """Whether an operation has native code."""
+        return supports(name, dtype.name)
+
+    def shl(self, x: Expr, count: Expr) -> Expr:
+        """Shift left; the count may have a dtype of its own."""
+        return apply("shl", x, cast(count, x.dtype))
+
+    def shr(self, x: Expr, count: Expr) -> Expr:
+        """Shift right."""
+        return apply("shr", x, cast(count, x.dtype))
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name not in OPS:
+            raise Unsupported(f"{name} has no native code")
+        return functools.partial(apply, name)
+
+
+RECORDER = Recorder()

@@ -1,0 +1,98 @@
+"""Tensor values of a region while it is lowered: an expression graph whose dimensions are variables.
+
+A `Dim` is one dimension of a tensor; dimensions that broadcast against each other are unified. None stands for a dimension that
+is known to have size one. Nothing here knows of loops yet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from flambeau.codegen.kernel.dtypes import KernelError
+
+
+class Unsupported(KernelError):
+    """A region, or a node of one, that has no native form; the interpreter runs it."""
+
+
+class Dim:
+    """A dimension variable; equal ones have one `root`."""
+
+    __slots__ = ("_parent",)
+
+    def __init__(self) -> None:
+        self._parent: Dim | None = None
+
+    @property
+    def root(self) -> Dim:
+        """The representative of all dimensions unified with this one."""
+        dim = self
+        while dim._parent is not None:
+            dim = dim._parent
+        return dim
+
+    def unify(self, other: Dim) -> None:
+        """Make both one dimension."""
+        mine, theirs = self.root, other.root
+        if mine is not theirs:
+            theirs._parent = mine
+
+
+Dims: TypeAlias = "tuple[Dim | None, ...]"
+
+
+@dataclass(eq=False, slots=True)
+class Expr:
+    """A value: `op` on `args`; compared by identity."""
+
+    op: str
+    """A scalar operation, or `input`, `const`, `cast`, `reduce`, `extent`, `position`."""
+    dtype: str
+    args: tuple[Expr, ...]
+    dims: Dims
+    data: object = None
+    """The buffer of an input, the number of a constant, the `Reduction` of a reduce, the dimensions of an extent."""
+
+    @property
+    def space(self) -> frozenset[Dim]:
+        """The dimensions it varies along."""
+        return frozenset(d.root for d in self.dims if d is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """How a `reduce` expression folds its argument."""
+
+    reducer: str
+    over: tuple[Dim, ...]
+
+
+def broadcast(shapes: list[Dims]) -> Dims:
+    """The dimensions of an elementwise result; unifies those that meet."""
+    result: list[Dim | None] = []
+    for back in range(1, max(map(len, shapes), default=0) + 1):
+        chosen: Dim | None = None
+        for dims in shapes:
+            dim = dims[-back] if back <= len(dims) else None
+            if dim is not None and chosen is not None:
+                chosen.unify(dim)
+            chosen = chosen or dim
+        result.append(chosen)
+    return tuple(reversed(result))
+
+
+def topological(targets: list[Expr]) -> list[Expr]:
+    """Every expression that `targets` need, operands first."""
+    done: dict[Expr, None] = {}
+    stack: list[tuple[Expr, bool]] = [(t, False) for t in reversed(targets)]
+    while stack:
+        expr, is_ready = stack.pop()
+        if expr in done:
+            continue
+        if is_ready:
+            done[expr] = None
+            continue
+        stack.append((expr, True))
+        stack.extend((a, False) for a in reversed(expr.args) if a not in done)
+    return list(done)
