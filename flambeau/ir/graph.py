@@ -10,9 +10,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
@@ -21,7 +21,10 @@ from flambeau.util.source import SourceRange
 
 
 class Graph:
-    """A program or a fused piece of one."""
+    """A program or a fused piece of one. `str(graph)` is its text."""
+
+    _print: ClassVar[Callable[..., str]]
+    """Set by `printer`: it needs the graph, and the graph does not need it."""
 
     def __init__(self, name: str = "") -> None:
         self.name = name
@@ -171,6 +174,14 @@ class Graph:
         """Free the name of a value that is gone."""
         if value._name:
             self._names.pop(value._name, None)
+
+    def number(self, value: Value, unique: int) -> None:
+        """Give an unnamed value this number, which no other value may have; numbers given later are higher."""
+        value.unique = unique
+        self._next_unique = max(self._next_unique, unique + 1)
+
+    def __str__(self) -> str:
+        return Graph._print(self)
 
 
 def walk(block: Block) -> Iterator[Node]:

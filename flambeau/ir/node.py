@@ -1,13 +1,14 @@
 """Nodes and blocks: the two halves of one recursive structure, hence one file.
 
-A node has a kind (`aten::mul`, `prim::If`), operands, results, attributes and blocks. A block has parameters, a doubly linked
-list of nodes, and returns. The returns are the operands of a pseudo node `prim::Return`, so that every use is a node's.
+A node has a kind (`aten::mul`, `prim::If`), operands, results, attributes and blocks. A block has parameters, a doubly
+linked list of nodes, and returns. The returns are the operands of a pseudo node `prim::Return`, so that every use is a
+node's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from flambeau.ir.value import Use, Value
 from flambeau.schema import match
@@ -23,8 +24,10 @@ _GAP = 1 << 20
 
 
 class Node:
-    """One operation. Create with `Graph.create`; it belongs to no block until inserted."""
+    """One operation. Create with `Graph.create`; it belongs to no block until inserted. `str(node)` is its text."""
 
+    _print: ClassVar[Callable[..., str]]
+    """Set by `printer`."""
     __slots__ = (
         "_blocks", "_definition", "_inputs", "_next", "_order", "_outputs", "_owner", "_previous", "attributes",
         "call_chain", "graph", "kind", "range", "scope",
@@ -270,6 +273,9 @@ class Node:
         """Take source range, call chain and scope of `other`."""
         self.range, self.call_chain, self.scope = other.range, other.call_chain, other.scope
         return self
+
+    def __str__(self) -> str:
+        return Node._print(self)
 
     def __repr__(self) -> str:
         results = ", ".join(map(repr, self._outputs))

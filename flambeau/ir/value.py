@@ -25,7 +25,9 @@ class Value:
 
     __slots__ = ("_name", "_uses", "block", "index", "node", "type", "unique")
 
-    def __init__(self, type_: Type, unique: int, *, node: Node | None = None, block: Block | None = None, index: int) -> None:
+    def __init__(
+        self, type_: Type, unique: int, *, node: Node | None = None, block: Block | None = None, index: int
+    ) -> None:
         assert (node is None) != (block is None)
         self.type = type_
         self.unique = unique

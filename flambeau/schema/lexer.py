@@ -28,7 +28,7 @@ _PATTERN = re.compile(
       | (?P<newline>\n)
       | (?P<comment>\#[^\n]*)
       | (?P<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
-      | (?P<number>(?:0x[0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?)(?![A-Za-z_:]))
+      | (?P<number>(?:0x[0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?)(?![A-Za-z_]|::))
       | (?P<value>%[A-Za-z0-9_.$]+(?:-[A-Za-z0-9_.$]+)*)
       | (?P<ident>[^\W\d][\w$]*(?:(?:::|\.)[\w$]+)*)
       | (?P<punct>->|\.\.\.|[-()\[\]{}<>:,=!?*|^+.;])""",
@@ -152,7 +152,7 @@ class Tokens:
         """The text from `start` to the last token taken."""
         return SourceRange(self.source, start.start, self._tokens[max(self._at - 1, 0)].end)
 
-    def fail(self, message: str) -> NoReturn:
-        """Raise ParseError at the next token."""
-        token = self.current
+    def fail(self, message: str, at: Token | None = None) -> NoReturn:
+        """Raise ParseError at the next token, or at the one given."""
+        token = self.current if at is None else at
         raise ParseError(message, SourceRange(self.source, token.start, max(token.end, token.start + 1)))

@@ -22,6 +22,7 @@ from flambeau.schema.types import (
     DictType,
     EnumType,
     FutureType,
+    InterfaceType,
     ListType,
     NamedType,
     NumberType,
@@ -73,6 +74,8 @@ def print_type(type_: Type, annotation: bool) -> str:
             return f"{name}[{inner}]" if annotation else f"{name}({inner})"
         case EnumType(name):
             return name if annotation else f"Enum<{name}>"
+        case InterfaceType(name):
+            return name if annotation else f"InterfaceType<{name.rpartition('.')[2]}>"
         case NamedType(name) | VarType(name):
             return name
     raise TypeError(f"no text for {type(type_).__name__}")
@@ -184,8 +187,8 @@ class TypeParser:
             return TupleType(inner) if name == "Tuple" else _union(inner)
         if name == "NamedTuple":
             return self._named_tuple()
-        if name == "Enum" and tokens.accept("<"):
-            return self._enum()
+        if name in ("Enum", "InterfaceType") and tokens.accept("<"):
+            return self._in_angles(name)
         if (tensor := self._tensor(name)) is not None:
             return tensor
         if name in AS_INT:
@@ -221,11 +224,13 @@ class TypeParser:
                 self._tokens.expect(",")
         return found
 
-    def _enum(self) -> Type:
-        name = self._tokens.expect_kind("ident", "the enum's name").text
+    def _in_angles(self, kind: str) -> Type:
+        name = self._tokens.expect_kind("ident", "the name of the type").text
         self._tokens.expect(">")
         found = self._lookup(name) if self._lookup is not None else None
-        return found if found is not None else EnumType(name, INT, ())
+        if found is not None:
+            return found
+        return EnumType(name, INT, ()) if kind == "Enum" else InterfaceType(name, None)
 
     def _named_tuple(self) -> Type:
         tokens = self._tokens

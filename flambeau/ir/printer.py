@@ -1,0 +1,122 @@
+"""Graphs as text. The text parses back to an isomorphic graph (`flambeau.ir.parser`).
+
+```
+graph(%x.1 : Tensor,
+      %n.1 : int):
+  %1 : int = prim::Constant[value=1]() # model.py:12:4
+  %2 : Tensor = aten::add(%x.1, %n.1, %1) # model.py:12:8
+  return (%2)
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from flambeau.ir.constant_text import attribute_text, type_text
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.schema.types import FUNCTION
+
+SUBGRAPH = "Subgraph"
+"""The attribute that holds the graph of a node such as `prim::fork`."""
+PYTHON_ARGUMENTS = "python_arguments"
+"""The attribute of a `^python_function` node: the arguments that are no graph values, as text."""
+HIDDEN = frozenset({PYTHON_ARGUMENTS, "callable"})
+"""Attributes that live beside the text: what a `^python_function` or a function constant calls."""
+
+_BETWEEN_PARAMETERS = ",\n      "
+
+Note = Callable[[Node], Iterable[str]]
+"""Remarks on a node, for instance what a verifier found."""
+
+
+def print_graph(graph: Graph, *, source_ranges: bool = True, note: Note | None = None) -> str:
+    """The text of a graph and its subgraphs, ending in a newline; a line `^^^ text` per note under its node."""
+    return "".join(_Printer(source_ranges, note).graph(graph))
+
+
+def print_node(node: Node, *, source_ranges: bool = True) -> str:
+    """The text of one node and the blocks in it, ending in a newline; subgraphs are left out."""
+    printer = _Printer(source_ranges, None)
+    return "".join(printer.node(node, 0)) if node.is_inserted or node.blocks else "".join(printer.line(node, 0))
+
+
+class _Printer:
+    """Yields lines; collects the nodes whose subgraphs follow."""
+
+    def __init__(self, source_ranges: bool, note: Note | None) -> None:
+        self._source_ranges = source_ranges
+        self._note = note
+        self._groups: list[Node] = []
+
+    def graph(self, graph: Graph) -> Iterator[str]:
+        outer, self._groups = self._groups, []
+        yield f"graph({_BETWEEN_PARAMETERS.join(map(typed, graph.inputs))}):\n"
+        for node in graph.block:
+            yield from self.node(node, 1)
+        yield f"  return ({names(graph.outputs)})\n"
+        yield from self._notes(graph.block.return_node, 1)
+        groups, self._groups = self._groups, outer
+        for index, node in enumerate(groups):
+            yield f"with {node.kind}_{index} = "
+            yield from self.graph(node.attributes[SUBGRAPH])
+
+    def node(self, node: Node, depth: int) -> Iterator[str]:
+        yield from self.line(node, depth)
+        yield from self._notes(node, depth)
+        for index, block in enumerate(node.blocks):
+            yield f"{'  ' * (depth + 1)}block{index}({', '.join(map(typed, block.inputs))}):\n"
+            for inner in block:
+                yield from self.node(inner, depth + 2)
+            yield f"{'  ' * (depth + 2)}-> ({names(block.outputs)})\n"
+            yield from self._notes(block.return_node, depth + 2)
+
+    def line(self, node: Node, depth: int) -> Iterator[str]:
+        yield f"{'  ' * depth}{', '.join(map(typed, node.outputs))} = {self._kind(node)}({names(node.inputs)})"
+        if node.scope:
+            yield f", scope: {node.scope}"
+        if self._source_ranges and node.range is not None:
+            yield f" # {node.range}"
+        yield "\n"
+
+    def _kind(self, node: Node) -> str:
+        if node.kind.startswith("^"):
+            return f"{node.kind}{_attributes(node, ())}({node.attributes.get(PYTHON_ARGUMENTS, '')})"
+        if isinstance(node.attributes.get(SUBGRAPH), Graph):
+            self._groups.append(node)
+            shown = node.kind != "prim::DifferentiableGraph" and len(node.attributes) > 1
+            return f"{node.kind}_{len(self._groups) - 1}" + (_attributes(node, (SUBGRAPH,)) if shown else "")
+        return node.kind + (_attributes(node, ()) if node.attributes else "")
+
+    def _notes(self, node: Node, depth: int) -> Iterator[str]:
+        for text in self._note(node) if self._note is not None else ():
+            yield f"{'  ' * depth}^^^ {text}\n"
+
+
+def _attributes(node: Node, left_out: tuple[str, ...]) -> str:
+    is_constant = node.kind == "prim::Constant" and len(node.outputs) == 1
+    type_ = node.output().type if is_constant else None
+    if type_ == FUNCTION:
+        left_out = (*left_out, "value")
+    shown = [
+        f"{name}={attribute_text(value, type_ if name == 'value' else None)}"
+        for name, value in node.attributes.items()
+        if name not in HIDDEN and name not in left_out
+    ]
+    return f"[{', '.join(shown)}]"
+
+
+def typed(value: Value) -> str:
+    """A value where it is defined: `%x : Tensor`."""
+    return f"%{value.name} : {type_text(value.type)}"
+
+
+def names(values: Iterable[Value]) -> str:
+    """Values where they are used: `%x, %y`."""
+    return ", ".join(f"%{v.name}" for v in values)
+
+
+Graph._print = staticmethod(print_graph)
+Node._print = staticmethod(print_node)
