@@ -1,0 +1,75 @@
+"""Functions of neural networks: every operator declared for this module, and the spellings that differ from an operator's.
+
+Functions whose operators have an in-place form take `inplace=True`.
+
+>>> import flambeau
+>>> flambeau.nn.functional.relu(flambeau.from_numpy(np.float32([-1, 2]))).tolist()
+[0.0, 2.0]
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flambeau.ops import surface as _surface
+from flambeau.schema.dtype import DType
+from flambeau.tensor.dispatch import call
+from flambeau.tensor.tensor import Tensor
+
+globals().update(_surface.namespace("nn.functional"))
+
+
+def sigmoid(input: Tensor) -> Any:
+    """1 / (1 + exp(-x))."""
+    return call("aten::sigmoid", input)
+
+
+def tanh(input: Tensor) -> Any:
+    """The hyperbolic tangent."""
+    return call("aten::tanh", input)
+
+
+def logsigmoid(input: Tensor) -> Any:
+    """log(sigmoid(x)), accurate far out."""
+    return call("aten::log_sigmoid", input)
+
+
+def softsign(input: Tensor) -> Any:
+    """x / (1 + |x|)."""
+    return call("aten::div", input, call("aten::add", call("aten::abs", input), 1))
+
+
+def tanhshrink(input: Tensor) -> Any:
+    """x - tanh(x)."""
+    return call("aten::sub", input, call("aten::tanh", input))
+
+
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Any:
+    """exp(x) divided by its sum along `dim`; computed in `dtype` if given."""
+    return call("aten::softmax", input, _last_dim(input, dim), dtype)
+
+
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Any:
+    """The logarithm of `softmax`, accurate far out."""
+    return call("aten::log_softmax", input, _last_dim(input, dim), dtype)
+
+
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Any:
+    """`softmax` of -x."""
+    return softmax(call("aten::neg", input), dim, _stacklevel, dtype)
+
+
+def _last_dim(input: Tensor, dim: int | None) -> int:
+    if dim is not None:
+        return dim
+    return 0 if input.ndim in (0, 1, 3) else 1
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """Each element zeroed with probability `p` while training, the others divided by 1 - p; the tensor itself otherwise.
+
+    Raises ValueError for a probability outside [0, 1].
+    """
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    return call("aten::dropout_" if inplace else "aten::dropout", input, p, training)
