@@ -1,0 +1,117 @@
+"""Runs a function: finds the plan for the arguments at hand, or makes it; keeps a bounded number; can tell what it did."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.executor import spec as specs
+from flambeau.executor.options import Options
+from flambeau.executor.plan import ExecutionPlan, make_plan
+from flambeau.executor.report import Explanation, PassRecord, PassReport
+from flambeau.interpreter import reference
+from flambeau.interpreter.code import Code
+from flambeau.interpreter.compile import compile_graph
+from flambeau.interpreter.machine import run
+from flambeau.program.function import Function
+from flambeau.tensor import dispatch
+
+
+class Executor:
+    """One function with its options and plans. Calls from several threads are independent."""
+
+    def __init__(self, function: Function, options: Options = Options()) -> None:  # noqa: B008  (immutable)
+        self.function = function
+        self.options = options
+        self._plans: OrderedDict[specs.Spec, ExecutionPlan] = OrderedDict()
+        self._lock = threading.Lock()
+        self._dropped = 0
+        self._latest: ExecutionPlan | None = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the function on all arguments in schema order."""
+        if self.options.backend == "reference":
+            return reference.evaluate(self.function.graph, arguments)
+        if dispatch.is_intercepted():
+            return run(self._plain_code(), arguments)
+        spec = specs.spec_of(arguments)
+        plan = self._latest
+        if plan is None or plan.spec != spec:
+            plan = self._plans.get(spec) or self._make(spec, arguments)
+            self._latest = plan
+        plan.calls += 1
+        return run(plan.code, arguments)
+
+    def _plain_code(self) -> Code:
+        """The function as written, for interceptors that want to see every operator."""
+        if self.function.bytecode is None:
+            self.function.bytecode = compile_graph(self.function.graph, self.function.name)
+        code: Code = self.function.bytecode
+        return code
+
+    def plan_for(self, arguments: Sequence[Any]) -> ExecutionPlan:
+        """The plan for arguments like these, made now if there is none."""
+        spec = specs.spec_of(arguments)
+        return self._plans.get(spec) or self._make(spec, arguments)
+
+    def _make(self, spec: specs.Spec, arguments: Sequence[Any]) -> ExecutionPlan:
+        with self._lock:
+            found = self._plans.get(spec)
+            if found is None:
+                found = make_plan(self.function, arguments, self.options, self._cause(spec))
+                self._plans[spec] = found
+                if len(self._plans) > self.options.max_plans:
+                    self._plans.popitem(last=False)
+                    self._dropped += 1
+            else:
+                self._plans.move_to_end(spec)
+        return found
+
+    def _cause(self, spec: specs.Spec) -> str:
+        """What is new about a spec, compared with the latest plan's."""
+        if not self._plans:
+            return "first call"
+        nearest = max(self._plans, key=lambda known: sum(a == b for a, b in zip(known, spec, strict=True)))
+        names = [a.name for a in self.function.schema.arguments]
+        new = [
+            f"'{name}' is {specs.describe((mine,))}, was {specs.describe((theirs,))}"
+            for name, mine, theirs in zip(names, spec, nearest, strict=True)
+            if mine != theirs
+        ]
+        return "new types: " + "; ".join(new)
+
+    # -- looking ------------------------------------------------------------------------------------------------------
+
+    def latest_code(self) -> Code:
+        """The bytecode of the latest plan; of the function as written before the first call."""
+        return self._latest.code if self._latest is not None else self._plain_code()
+
+    def llvm_ir(self) -> str:
+        """The LLVM IR of all kernels."""
+        kernels = [k for plan in self._plans.values() for k in plan.kernels]
+        return "\n".join(k.llvm_ir() for k in kernels) or f"; {self.function.short_name} has no native kernel yet\n"
+
+    def pass_report(self, arguments: Sequence[Any]) -> PassReport:
+        """Make a plan anew, watching each pass; the plan is not kept."""
+        records: list[PassRecord] = []
+        make_plan(self.function, arguments, self.options, "looking", records.append)
+        return PassReport(records, specs.describe(specs.spec_of(arguments)))
+
+    def explain(self) -> Explanation:
+        """Every plan, with cause and time."""
+        plans = tuple(p.facts() for p in self._plans.values())
+        return Explanation(self.function.short_name, self.options.backend, plans, self._dropped)
+
+
+def attach(function: Function, options: Options | None = None) -> Executor:
+    """Give a function an executor, which then runs it."""
+    executor = Executor(function, options or Options())
+    function.runner = executor
+    return executor
+
+
+def executor_of(function: Function) -> Executor:
+    """The executor that runs a function, attached now if there is none."""
+    return function.runner if isinstance(function.runner, Executor) else attach(function)

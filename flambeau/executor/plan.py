@@ -1,0 +1,104 @@
+"""From a function and what is known of its arguments to something that runs: specialise, optimise, fuse, compile."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from flambeau.analysis import shapes
+from flambeau.executor import spec as specs
+from flambeau.executor.fused import FusedKernel
+from flambeau.executor.options import Options
+from flambeau.executor.report import Compilation, PassRecord
+from flambeau.interpreter.code import Code
+from flambeau.interpreter.compile import compile_graph
+from flambeau.ir.clone import clone_graph
+from flambeau.ir.graph import Graph
+from flambeau.passes import pipeline
+from flambeau.program.function import Function
+
+FUSION = "prim::FusionGroup"
+
+
+@dataclass(slots=True)
+class ExecutionPlan:
+    """A function made ready for arguments of one spec."""
+
+    spec: specs.Spec
+    graph: Graph
+    """Optimised for the spec."""
+    code: Code
+    cause: str
+    milliseconds: float
+    stages: tuple[tuple[str, float], ...]
+    kernels: list[FusedKernel] = field(default_factory=list)
+    calls: int = 0
+
+    def facts(self) -> Compilation:
+        """What `explain` says of it."""
+        return Compilation(
+            spec=specs.describe(self.spec),
+            cause=self.cause,
+            milliseconds=self.milliseconds,
+            stages=self.stages,
+            calls=self.calls,
+            kernels=tuple(k.facts() for k in self.kernels),
+        )
+
+
+def make_plan(
+    function: Function, arguments: Sequence[Any], options: Options, cause: str, record: Callable[[PassRecord], None] | None = None
+) -> ExecutionPlan:
+    """A plan for arguments like these; `record` is told of every pass."""
+    clock = _Clock()
+    graph = specialise(function.graph, arguments)
+    clock.lap("specialise")
+    pipeline.optimise(
+        graph,
+        without=options.without if options.backend == "native" else options.without | {"fuse"},
+        check=options.verify,
+        record=record,
+    )
+    clock.lap("passes")
+    kernels = attach_kernels(graph)
+    code = compile_graph(graph, function.name)
+    clock.lap("bytecode")
+    return ExecutionPlan(specs.spec_of(arguments), graph, code, cause, clock.total(), clock.laps(), kernels)
+
+
+def specialise(graph: Graph, arguments: Sequence[Any]) -> Graph:
+    """A copy of the graph whose parameters say what is known of the arguments."""
+    copy = clone_graph(graph)
+    for value, argument in zip(copy.inputs, arguments, strict=True):
+        value.set_type(specs.refine(value.type, argument))
+    shapes.propagate(copy)
+    return copy
+
+
+def attach_kernels(graph: Graph) -> list[FusedKernel]:
+    """Give each fused group its kernel."""
+    kernels = []
+    for number, node in enumerate(graph.find_all(FUSION)):
+        kernel = FusedKernel(f"group_{number}", node.attribute("Subgraph"))
+        node.attributes["kernel"] = kernel
+        kernels.append(kernel)
+    return kernels
+
+
+class _Clock:
+    def __init__(self) -> None:
+        self._start = self._last = time.perf_counter()
+        self._laps: list[tuple[str, float]] = []
+
+    def lap(self, stage: str) -> None:
+        now = time.perf_counter()
+        self._laps.append((stage, (now - self._last) * 1e3))
+        self._last = now
+
+    def laps(self) -> tuple[tuple[str, float], ...]:
+        return tuple(self._laps)
+
+    def total(self) -> float:
+        return (self._last - self._start) * 1e3

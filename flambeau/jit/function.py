@@ -1,0 +1,157 @@
+"""`ScriptFunction`: a compiled function as its user holds it, callable, and open to inspection at every stage."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import pickle
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from flambeau.executor.executor import Executor, executor_of
+from flambeau.executor.report import Explanation, PassReport
+from flambeau.frontend.tree_views import Def
+from flambeau.ir.clone import clone_graph
+from flambeau.ir.graph import Graph
+from flambeau.jit.arguments import Signature
+from flambeau.passes import inline
+from flambeau.program.function import Function
+from flambeau.schema.function import FunctionSchema
+from flambeau.serialize.python_print import print_code, print_code_with_constants
+from flambeau.tensor import observer
+
+
+class ScriptFunction:
+    """A function compiled from source, from a trace, or from a graph.
+
+    Call it like the Python function. Look at it with `tree`, `graph`, `inlined_graph`, `code`, `schema`, `bytecode`,
+    `graph_for(*args)`, `passes(*args)`, `llvm_ir`, `explain()`.
+
+    >>> import flambeau
+    >>> from flambeau import Tensor
+    >>> unit = flambeau.CompilationUnit("def double(x: Tensor): return x + x")
+    >>> unit.double(flambeau.ones(2))
+    tensor([2., 2.])
+    """
+
+    def __init__(self, function: Function, python: Callable[..., Any] | None = None, tree: Def | None = None) -> None:
+        self.script_function = function
+        """What the rest of the system knows it as."""
+        self._tree = tree
+        self._signature = Signature(function.schema)
+        self._executor: Executor = executor_of(function)
+        if python is not None:
+            functools.update_wrapper(self, python)
+        self.__doc__ = function.doc or None
+        self.__name__ = function.short_name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run it. Raises ArgumentError before anything runs, ScriptError for the program's own raise, else RuntimeError."""
+        arguments = self._signature.bind(args, kwargs)
+        watching = observer.current()
+        if watching is not None:
+            return watching.called(self.script_function, arguments, lambda plain: self._executor(*plain))
+        return self._executor(*arguments)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    # -- what it is ---------------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.script_function.short_name
+
+    @property
+    def qualified_name(self) -> str:
+        """The name in its compilation unit: `__torch__.module.function`."""
+        return self.script_function.name
+
+    @property
+    def schema(self) -> FunctionSchema:
+        """Parameters, defaults and returns with their types."""
+        return self.script_function.schema
+
+    @property
+    def tree(self) -> Def:
+        """The syntax tree; prints as an s-expression. Raises AttributeError for a trace and a graph, which have none."""
+        if self._tree is None:
+            raise AttributeError(f"{self.name} was not compiled from source, so it has no tree; look at its graph")
+        return self._tree
+
+    @property
+    def graph(self) -> Graph:
+        """The graph as compiled, calls not inlined."""
+        return self.script_function.graph
+
+    @property
+    def inlined_graph(self) -> Graph:
+        """A copy of the graph with every call inlined."""
+        copy = clone_graph(self.graph)
+        inline.do(copy)
+        return copy
+
+    @property
+    def code(self) -> str:
+        """The graph as source again."""
+        return print_code(self.script_function)
+
+    @property
+    def code_with_constants(self) -> tuple[str, Any]:
+        """`code`, and the namespace of the constants it names `CONSTANTS.c0`."""
+        return print_code_with_constants(self.script_function)
+
+    # -- how it runs --------------------------------------------------------------------------------------------------
+
+    @property
+    def bytecode(self) -> Any:
+        """What the interpreter runs; prints as a listing with registers and source lines."""
+        return self._executor.latest_code()
+
+    @property
+    def llvm_ir(self) -> str:
+        """The LLVM IR of the native kernels compiled so far; call the function first."""
+        return self._executor.llvm_ir()
+
+    def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
+        """The optimised graph that runs for arguments like these."""
+        return self._executor.plan_for(self._signature.bind(args, kwargs)).graph
+
+    def passes(self, *args: Any, **kwargs: Any) -> PassReport:
+        """Each pass that runs for arguments like these: what it changed, as a diff, and how long it took."""
+        return self._executor.pass_report(self._signature.bind(args, kwargs))
+
+    def explain(self) -> Explanation:
+        """What was compiled, why, and how long it took."""
+        return self._executor.explain()
+
+    def __repr__(self) -> str:
+        return f"<flambeau.ScriptFunction {self.script_function.schema}>"
+
+    def _repr_html_(self) -> str:
+        return self.graph._repr_html_()
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        return inspect.Signature(
+            [
+                inspect.Parameter(
+                    a.name,
+                    kinds[a.kwarg_only],
+                    default=a.default if a.has_default else inspect.Parameter.empty,
+                    annotation=a.type.annotation,
+                )
+                for a in self.schema.arguments
+            ]
+        )
+
+    def __reduce__(self) -> Any:
+        raise pickle.PickleError("ScriptFunction cannot be pickled; keep the Python function and script it where it is needed")
+
+
+def warn_ignored(option: str) -> None:
+    """Say that an option of an older interface does nothing."""
+    warnings.warn(f"`{option}` is accepted and ignored", DeprecationWarning, stacklevel=3)

@@ -1,0 +1,52 @@
+"""What has been compiled: functions by their Python object, held weakly, in one compilation unit."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from types import FunctionType
+from typing import Any
+
+from flambeau.executor.executor import attach
+from flambeau.program.function import Function
+from flambeau.program.unit import CompilationUnit
+
+
+def qualified_name(value: Any) -> str:
+    """`__torch__.module.name` of a Python function or class."""
+    module = value.__module__ or "__main__"
+    parts = [p for p in f"{module}.{value.__qualname__}".split(".") if p != "<locals>"]
+    if parts[0] == "__main__":
+        parts = parts[1:]
+    return ".".join(["__torch__", *(p if p.isidentifier() else f"_{hash(p) & 0xFFFF}" for p in parts)])
+
+
+class ScriptRegistry:
+    """Compiled functions and the unit they belong to. One serves the process; a test may have its own."""
+
+    def __init__(self) -> None:
+        self.unit = CompilationUnit()
+        self._functions: weakref.WeakKeyDictionary[FunctionType, Function] = weakref.WeakKeyDictionary()
+        self.lock = threading.RLock()
+        """Held while compiling: two threads that script one function get one result."""
+
+    def find(self, fn: FunctionType) -> Function | None:
+        """What `fn` was compiled to, unless it asks not to be cached."""
+        if getattr(fn, "__disable_jit_function_caching__", False):
+            return None
+        return self._functions.get(fn)
+
+    def keep(self, fn: FunctionType, function: Function) -> Function:
+        """Remember what `fn` was compiled to for as long as `fn` lives, and give it an executor."""
+        attach(function)
+        if not getattr(fn, "__disable_jit_function_caching__", False):
+            self._functions[fn] = function
+        return function
+
+    def forget(self, fn: FunctionType) -> None:
+        """Compile `fn` anew next time."""
+        self._functions.pop(fn, None)
+
+
+REGISTRY = ScriptRegistry()
+"""The process's own."""

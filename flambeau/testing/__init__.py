@@ -1,0 +1,1 @@
+"""Tools for testing compilers and programs, ours and users'."""

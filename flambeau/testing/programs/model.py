@@ -1,0 +1,90 @@
+"""A generated program as a small tree, so that it can be printed, and shrunk by taking parts away.
+
+>>> body = [Statement("a = 1"), Compound("if a > 0:", [[Statement("a = 2")]]), Statement("return a")]
+>>> print(Program("f", "a: int", "int", body).source(), end="")
+def f(a: int) -> int:
+    a = 1
+    if a > 0:
+        a = 2
+    return a
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+INDENT = "    "
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One line."""
+
+    text: str
+
+    def lines(self, depth: int) -> Iterator[str]:
+        """The source."""
+        yield INDENT * depth + self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Compound:
+    """A header with one or more bodies; `joints` are the headers of the later ones (`else:`)."""
+
+    header: str
+    bodies: Sequence[Sequence[Node]]
+    joints: Sequence[str] = ()
+    before: Sequence[Statement] = ()
+    """Lines that belong to it, as a loop's counter does."""
+
+    def lines(self, depth: int) -> Iterator[str]:
+        """The source."""
+        for statement in self.before:
+            yield from statement.lines(depth)
+        for header, body in zip((self.header, *self.joints), self.bodies, strict=True):
+            yield INDENT * depth + header
+            for node in body or (Statement("pass"),):
+                yield from node.lines(depth + 1)
+
+
+Node = Statement | Compound
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One function, and the functions it calls."""
+
+    name: str
+    parameters: str
+    returns: str
+    body: Sequence[Node]
+    helpers: Sequence[Program] = field(default=())
+
+    def source(self) -> str:
+        """Python source of everything, callees first."""
+        return "".join(h.source() + "\n" for h in self.helpers) + self._own()
+
+    def _own(self) -> str:
+        lines = [f"def {self.name}({self.parameters}) -> {self.returns}:"]
+        for node in self.body:
+            lines.extend(node.lines(1))
+        return "\n".join(lines) + "\n"
+
+
+def smaller(body: Sequence[Node]) -> Iterator[list[Node]]:
+    """Bodies with one thing less: a run of statements gone, a compound replaced by one of its bodies, or its body smaller."""
+    count = len(body)
+    width = count // 2
+    while width >= 1:
+        for start in range(0, count - width + 1, width):
+            if not any("return" in line for n in body[start : start + width] for line in n.lines(0)) or start + width < count:
+                yield [*body[:start], *body[start + width :]]
+        width //= 2
+    for i, node in enumerate(body):
+        if isinstance(node, Compound):
+            for j, inner in enumerate(node.bodies):
+                yield [*body[:i], *node.before, *inner, *body[i + 1 :]]
+                for less in smaller(inner):
+                    bodies = [*node.bodies[:j], less, *node.bodies[j + 1 :]]
+                    yield [*body[:i], Compound(node.header, bodies, node.joints, node.before), *body[i + 1 :]]
