@@ -19,7 +19,6 @@ from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import TensorType
 from flambeau.tensor.bridge import from_numpy_or_copy
 from flambeau.tensor.random import Generator
-from flambeau.tensor.scalar import to_number
 from flambeau.tensor.tensor import Tensor, wrap_number
 
 Proceed = Callable[[Sequence[Any]], Any]
@@ -38,7 +37,7 @@ binder = Binder(
         generator=Generator,
         from_number=wrap_number,
         from_array=from_numpy_or_copy,
-        to_number=to_number,
+        to_number=Tensor.item,
     )
 )
 
@@ -122,7 +121,7 @@ class Operator:
             result = run(plan.definition, arguments)
         else:
             result = plan.kernel(*arguments)
-        return result if plan.result_type is None else plan.result_type(*result)
+        return plan.result_type(*result) if plan.result_type is not None and type(result) is tuple else result
 
     def call_with_keywords(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """The same for a call with keywords."""
@@ -132,7 +131,7 @@ class Operator:
         result = run(plan.definition, plan.arguments(args, kwargs))
         if plan.requires_grad_at >= 0 and kwargs["requires_grad"]:
             result.requires_grad_()
-        return result if plan.result_type is None else plan.result_type(*result)
+        return plan.result_type(*result) if plan.result_type is not None and type(result) is tuple else result
 
     def plan(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Plan:
         """The plan for arguments of these types. Raises TypeError if no overload takes them."""
@@ -189,6 +188,7 @@ def function(name: str, public_name: str | None = None) -> Callable[..., Any]:
     operator_function.__name__ = operator_function.__qualname__ = short
     operator_function.__module__ = "flambeau"
     operator_function.__doc__ = documentation(target)
+    operator_function.operator_name = name  # type: ignore[attr-defined]  # how the compiler knows it
     return operator_function
 
 
