@@ -5,9 +5,10 @@ Each module declares one group in the form of tables; `families` holds the const
 
 from __future__ import annotations
 
-from flambeau.ops import addmm as _addmm
 from flambeau.ops import activation as _activation
+from flambeau.ops import addmm as _addmm
 from flambeau.ops import arithmetic as _arithmetic
+from flambeau.ops import batch_norm as _batch_norm
 from flambeau.ops import compare as _compare
 from flambeau.ops import complex_numbers as _complex_numbers
 from flambeau.ops import contractions as _contractions
@@ -15,10 +16,14 @@ from flambeau.ops import extremes as _extremes
 from flambeau.ops import joining as _joining
 from flambeau.ops import language as _language
 from flambeau.ops import logic as _logic
+from flambeau.ops import normalization as _normalization
 from flambeau.ops import products as _products
 from flambeau.ops import rearranging as _rearranging
 from flambeau.ops import reductions as _reductions
+from flambeau.ops import scans as _scans
 from flambeau.ops import softmax as _softmax
+from flambeau.ops import sorting as _sorting
+from flambeau.ops import spread as _spread
 from flambeau.ops import unary as _unary
 
 __all__: list[str] = []

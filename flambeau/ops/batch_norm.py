@@ -1,0 +1,186 @@
+"""Normalisation per channel over a batch. Training updates the running statistics in place, as their owner expects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flambeau.ops.families.arrays import Array, dtype_of, is_inexact, not_implemented, widened
+from flambeau.ops.families.opaque import declare, unwrapped
+from flambeau.ops.families.rules import input_dtype, input_shape
+from flambeau.ops.normalization import ULP, standardised, with_affine
+from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.tensor.tensor import Tensor, wrap
+
+Optional = Tensor | None
+
+
+def check(input: Array, running_mean: Array | None, running_var: Array | None, **others: Array | None) -> None:
+    """Raise RuntimeError unless every vector has one element per channel, NotImplementedError for integers."""
+    channels = input.shape[1] if input.ndim > 1 else 0
+    for name, one in {"running_mean": running_mean, "running_var": running_var, **others}.items():
+        if one is not None and one.size != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {one.size}")
+    if not is_inexact(input):
+        raise not_implemented("batch_norm", dtype_of(input))
+
+
+def per_channel(vector: Array | None, ndim: int) -> Array | None:
+    """A vector shaped to broadcast along dimension 1."""
+    return None if vector is None else widened(vector).reshape((1, -1) + (1,) * (ndim - 2))
+
+
+def update(running: Optional, batch: Array, momentum: float) -> None:
+    """Move a running statistic towards the batch's."""
+    if running is not None:
+        array = running._array
+        array[...] = (widened(array) * (1 - momentum) + batch.reshape(-1) * momentum).astype(array.dtype, copy=False)
+        running.bump_version()
+
+
+def native_batch_norm_kernel(
+    input: Tensor, weight: Optional, bias: Optional, running_mean: Optional, running_var: Optional, training: bool,
+    momentum: float, eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """The result, and in training the batch's means and reciprocal standard deviations (else empty tensors)."""
+    array = input._array
+    scale, shift, mean, var = (unwrapped(v) for v in (weight, bias, running_mean, running_var))
+    check(array, mean, var, weight=scale, bias=shift)
+    wide = widened(array)
+    affine = per_channel(scale, array.ndim), per_channel(shift, array.ndim)
+    kept = dtype_of(array if scale is None else scale).numpy
+    if not training:
+        if mean is None or var is None:
+            raise RuntimeError("Expected running_mean and running_var to be defined when training is false")
+        centre, spread = per_channel(mean, array.ndim), per_channel(var, array.ndim)
+        result = (wide - centre) / np.sqrt(np.asarray(spread) + wide.dtype.type(eps))
+        empty = np.empty(0, kept)
+        return wrap(with_affine(result, *affine).astype(array.dtype, copy=False)), wrap(empty), wrap(empty.copy())
+    axes = (0, *range(2, array.ndim))
+    result, centre, root = standardised(wide, axes, eps)
+    count = array.size // max(array.shape[1], 1)
+    if running_mean is not None or running_var is not None:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variance = np.add.reduce((wide - centre) ** 2, axis=axes) / wide.dtype.type(count - 1)
+        update(running_mean, centre, momentum)
+        update(running_var, variance, momentum)
+    made = with_affine(result, *affine).astype(array.dtype, copy=False)
+    return wrap(made), wrap(centre.reshape(-1).astype(kept)), wrap(root.reshape(-1).astype(kept))
+
+
+def batch_norm_kernel(
+    input: Tensor, weight: Optional, bias: Optional, running_mean: Optional, running_var: Optional, training: bool,
+    momentum: float, eps: float,
+) -> Tensor:  # fmt: skip
+    """Only the result."""
+    return native_batch_norm_kernel(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+
+
+def instance_norm_kernel(
+    input: Tensor, weight: Optional, bias: Optional, running_mean: Optional, running_var: Optional,
+    use_input_stats: bool, momentum: float, eps: float,
+) -> Tensor:  # fmt: skip
+    """Every sample and channel alone; running statistics move towards the average over the batch."""
+    array = input._array
+    if not use_input_stats:
+        if running_mean is None or running_var is None:
+            raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+        return batch_norm_kernel(input, weight, bias, running_mean, running_var, False, momentum, eps)
+    scale, shift = unwrapped(weight), unwrapped(bias)
+    check(array, unwrapped(running_mean), unwrapped(running_var), weight=scale, bias=shift)
+    wide = widened(array)
+    axes = tuple(range(2, array.ndim))
+    result, mean, _ = standardised(wide, axes, eps)
+    count = int(np.prod(array.shape[2:]))
+    if running_mean is not None or running_var is not None:
+        variance = np.add.reduce((wide - mean) ** 2, axis=axes) / wide.dtype.type(max(count - 1, 1))
+        update(running_mean, mean.reshape(array.shape[:2]).mean(axis=0), momentum)
+        update(running_var, variance.mean(axis=0), momentum)
+    made = with_affine(result, per_channel(scale, array.ndim), per_channel(shift, array.ndim))
+    return wrap(np.ascontiguousarray(made).astype(array.dtype, copy=False))
+
+
+def _image(*sizes: int) -> Tensor:
+    count = int(np.prod(sizes))
+    return wrap(((np.arange(count, dtype=np.float32) * 29 % 17) / 4 - 2).reshape(sizes))
+
+
+def _vector(*values: float) -> Tensor:
+    return wrap(np.array(values, np.float32))
+
+
+def reference(
+    input: Array, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float, eps: float, cudnn: bool
+) -> Array:
+    """By the definition, in float64."""
+    wide = input.astype(np.float64)
+    axes = (0, *range(2, input.ndim))
+    shape = (1, -1) + (1,) * (input.ndim - 2)
+    centre = wide.mean(axes, keepdims=True) if training else mean.reshape(shape)
+    spread = wide.var(axes, keepdims=True) if training else var.reshape(shape)
+    result = (wide - centre) / np.sqrt(spread + eps)
+    result = result if weight is None else result * weight.reshape(shape)
+    return np.asarray(result if bias is None else result + bias.reshape(shape))
+
+
+declare(
+    "aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+    "bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+    kernel=batch_norm_kernel,
+    doc="Every channel (dimension 1) shifted and scaled by the batch's or the running statistics.",
+    dtype=input_dtype,
+    shape=input_shape,
+    samples=lambda: [
+        Sample(args=(_image(3, 2, 4), None, None, None, None, True, 0.1, 1e-5, True)),
+        Sample(
+            args=(
+                _image(3, 2, 2, 2), _vector(1, 2), _vector(0, 1), _vector(0.5, 1), _vector(1, 2), False, 0.1, 1e-5, True,
+            )
+        ),
+    ],
+    errors=lambda: [
+        ErrorSample(
+            args=(_image(2, 3), None, None, _vector(1, 2), _vector(1, 2), False, 0.1, 1e-5, False),
+            error=RuntimeError,
+            message="running_mean should contain 3 elements not 2",
+        )
+    ],
+    reference=reference,
+    ulp=ULP,
+    is_method=False,
+    on_tensors=True,
+)  # fmt: skip
+
+declare(
+    "aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+    "bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+    outs=("out(out, save_mean, save_invstd)",),
+    kernel=native_batch_norm_kernel,
+    samples=lambda: [Sample(args=(_image(3, 2, 4), None, None, None, None, True, 0.1, 1e-5))],
+    ulp=ULP,
+    is_method=False,
+    on_tensors=True,
+)
+
+declare(
+    "aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, "
+    "Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+    kernel=native_batch_norm_kernel,
+    ulp=ULP,
+    is_method=False,
+    on_tensors=True,
+)
+
+declare(
+    "aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+    "bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+    kernel=instance_norm_kernel,
+    doc="Every channel of every sample shifted and scaled to mean 0 and variance 1.",
+    dtype=input_dtype,
+    shape=input_shape,
+    samples=lambda: [Sample(args=(_image(2, 3, 4), None, None, None, None, True, 0.1, 1e-5, True))],
+    ulp=ULP,
+    is_method=False,
+    on_tensors=True,
+)

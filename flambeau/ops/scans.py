@@ -1,0 +1,151 @@
+"""Running sums, products, extremes and log-sum-exps along one dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from flambeau.ops.families.arrays import (
+    Array,
+    as_dtype,
+    at_least_1d,
+    contiguous,
+    dtype_of,
+    is_complex,
+    is_float,
+    is_inexact,
+    not_implemented,
+    one_dim,
+    rounded,
+    widened,
+)
+from flambeau.ops.families.numpy_cast import cast
+from flambeau.ops.families.opaque import declare
+from flambeau.ops.families.reduce import ULP
+from flambeau.ops.families.rules import accumulate_dtype, same_dtype, same_pair, same_shape, summed_dtype, value_and_index
+from flambeau.schema.dtype import DType
+from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.tensor.tensor import wrap
+
+
+def _accumulated(fold: np.ufunc, array: Array, dim: int, dtype: DType | int | None) -> Array:
+    target = as_dtype(dtype) or accumulate_dtype(dtype_of(array))
+    place = one_dim(dim, array.ndim)
+    wide = widened(at_least_1d(cast(array, target)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return contiguous(rounded(fold.accumulate(wide, axis=place), target.numpy).reshape(array.shape))
+
+
+def cumsum_kernel(self: Array, dim: int, dtype: DType | int | None = None) -> Array:
+    """Integers add up in int64."""
+    return _accumulated(np.add, self, dim, dtype)
+
+
+def cumprod_kernel(self: Array, dim: int, dtype: DType | int | None = None) -> Array:
+    """Integers multiply in int64."""
+    return _accumulated(np.multiply, self, dim, dtype)
+
+
+def extreme_so_far(name: str, fold: np.ufunc) -> Callable[[Array, int], tuple[Array, Array]]:
+    """The kernel of `cummax` or `cummin`: values, and where each was last seen. Once nan, always nan."""
+
+    def kernel(self: Array, dim: int) -> tuple[Array, Array]:
+        place = one_dim(dim, self.ndim)
+        if is_complex(self):
+            raise not_implemented(f"{name}_cpu", dtype_of(self))
+        array = at_least_1d(self)
+        if not array.size:
+            return np.empty(self.shape, self.dtype), np.empty(self.shape, np.int64)
+        values = fold.accumulate(widened(array), axis=place).astype(self.dtype, copy=False)
+        seen = array == values
+        if is_inexact(array):
+            seen |= np.isnan(array)
+        shape = [1] * array.ndim
+        shape[place] = -1
+        positions = np.arange(array.shape[place]).reshape(shape)
+        indices = np.maximum.accumulate(np.where(seen, positions, 0), axis=place)
+        return contiguous(values.reshape(self.shape)), contiguous(indices.astype(np.int64).reshape(self.shape))
+
+    return kernel
+
+
+def logcumsumexp_kernel(self: Array, dim: int) -> Array:
+    """Raises NotImplementedError for integers."""
+    place = one_dim(dim, self.ndim)
+    if not is_inexact(self):
+        raise not_implemented("logcumsumexp_out_cpu", dtype_of(self))
+    wide = widened(at_least_1d(self))
+    with np.errstate(all="ignore"):
+        if is_float(wide):
+            result = np.logaddexp.accumulate(wide, axis=place) if wide.size else wide.copy()
+        else:
+            largest = np.maximum.reduce(wide.real, axis=place, keepdims=True, initial=-np.inf)
+            largest = np.where(np.isfinite(largest), largest, 0)
+            result = np.log(np.add.accumulate(np.exp(wide - largest), axis=place)) + largest
+    return contiguous(rounded(result, self.dtype).reshape(self.shape))
+
+
+def samples() -> Iterable[Sample]:
+    """Each dimension, 0-dim, zero-size, nan."""
+    rows = np.arange(12, dtype=np.float32).reshape(3, 4) % 5 - 1.5
+    yield Sample(args=(wrap(rows), 0))
+    yield Sample(args=(wrap(rows), -1))
+    yield Sample(args=(wrap(np.float32(3).reshape(())), 0), note="0-dim")
+    yield Sample(args=(wrap(np.zeros((0, 2), np.float32)), 0), note="zero-size")
+
+
+def errors() -> Iterable[ErrorSample]:
+    """A dimension that is not there."""
+    yield ErrorSample(args=(wrap(np.ones(2, np.float32)), 1), error=IndexError, message="Dimension out of range")
+
+
+def _by_numpy(fold: Any) -> Any:
+    return lambda self, dim: fold(np.atleast_1d(self), axis=dim).reshape(self.shape)
+
+
+for _name, _kernel, _reference, _doc in (
+    ("cumsum", cumsum_kernel, np.cumsum, "The sum of all elements up to each, along `dim`."),
+    ("cumprod", cumprod_kernel, np.cumprod, "The product of all elements up to each, along `dim`."),
+):
+    declare(
+        f"aten::{_name}(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+        outs=("out",),
+        in_place=True,
+        kernel=_kernel,
+        family="scan",
+        doc=_doc,
+        dtype=summed_dtype,
+        shape=same_shape,
+        samples=samples,
+        errors=errors,
+        reference=_by_numpy(_reference),
+        ulp=ULP,
+    )
+
+for _name, _fold in (("cummax", np.maximum), ("cummin", np.minimum)):
+    declare(
+        f"aten::{_name}(Tensor self, int dim) -> (Tensor values, Tensor indices)",
+        outs=("out",),
+        kernel=extreme_so_far(_name, _fold),
+        family="scan",
+        doc=f"The {'largest' if _name == 'cummax' else 'smallest'} element up to each, along `dim`, and where it is.",
+        dtype=value_and_index,
+        shape=same_pair,
+        samples=samples,
+        errors=errors,
+    )
+
+declare(
+    "aten::logcumsumexp(Tensor self, int dim) -> Tensor",
+    outs=("out",),
+    kernel=logcumsumexp_kernel,
+    family="scan",
+    doc="log(cumsum(exp(x))) along `dim`, without overflow.",
+    dtype=same_dtype,
+    shape=same_shape,
+    samples=samples,
+    errors=errors,
+    ulp=ULP,
+)

@@ -1,0 +1,291 @@
+"""Order along one dimension: sort, argsort, topk, kthvalue, median, mode. nan is larger than every number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from flambeau.ops.families.arrays import (
+    Array,
+    at_least_1d,
+    contiguous,
+    dtype_of,
+    is_complex,
+    is_inexact,
+    not_implemented,
+    one_dim,
+    widened,
+)
+from flambeau.ops.families.opaque import declare
+from flambeau.ops.families.reduce import along_one_dim, take_along
+from flambeau.ops.families.rules import (
+    reduced_pair,
+    same_dtype,
+    same_pair,
+    same_shape,
+    to_int64,
+    unknown_dims,
+    value_and_index,
+)
+from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
+from flambeau.schema.types import TensorType
+from flambeau.tensor.tensor import Tensor, wrap
+
+
+def order(array: Array, place: int, descending: bool) -> Array:
+    """Stable sorting indices along a dimension."""
+    keys = widened(array)
+    if not descending:
+        return np.argsort(keys, axis=place, kind="stable")
+    turned = np.argsort(np.flip(keys, place), axis=place, kind="stable")
+    return array.shape[place] - 1 - np.flip(turned, place)
+
+
+def sort_kernel(
+    self: Array, dim: int = -1, descending: bool = False, stable: bool | None = None
+) -> tuple[Array, Array]:
+    """Always stable. The order of dimensions in memory is kept. Raises RuntimeError for complex numbers."""
+    place = one_dim(dim, self.ndim)
+    if is_complex(self):
+        raise RuntimeError("Sort does not support complex dtypes on CPU")
+    lined = at_least_1d(self)
+    indices = order(lined, place, descending)
+    values = np.take_along_axis(lined, indices, axis=place)
+    shaped = np.empty_like(self, subok=False)
+    shaped[...] = values.reshape(self.shape)
+    placed = np.empty_like(self, dtype=np.int64)
+    placed[...] = indices.reshape(self.shape)
+    return shaped, placed
+
+
+def argsort_kernel(self: Array, dim: int = -1, descending: bool = False, stable: bool | None = None) -> Array:
+    """The indices that sort."""
+    return sort_kernel(self, dim, descending, stable)[1]
+
+
+def topk_kernel(
+    self: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[Array, Array]:
+    """The `k` largest or smallest, in order. Raises RuntimeError for a `k` that the dimension does not have."""
+    place = one_dim(dim, self.ndim)
+    lined = at_least_1d(self)
+    if not 0 <= k <= lined.shape[place]:
+        raise RuntimeError("selected index k out of range")
+    if is_complex(self):
+        raise RuntimeError(" topk does not support complex dtypes on CPU")
+    if self.dtype == np.bool_:
+        raise RuntimeError("topk does not support bool dtypes on CPU")
+    indices = np.take(order(lined, place, largest), range(k), axis=place)
+    values, indices = take_along(lined, indices, place, True)
+    return (values.reshape(()), indices.reshape(())) if self.ndim == 0 and k == 1 else (values, indices)
+
+
+def kthvalue_kernel(self: Array, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
+    """The `k`-th smallest, counting from one. Raises RuntimeError for a `k` that the dimension does not have."""
+    place = one_dim(dim, self.ndim)
+    if self.ndim and not self.shape[place]:
+        raise IndexError(f"kthvalue(): Expected reduction dim {place} to have non-zero size.")
+    size = self.shape[place] if self.ndim else 1
+    if not 1 <= k <= size:
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {place}")
+    if is_complex(self) or self.dtype == np.bool_:
+        raise not_implemented("kthvalue_cpu", dtype_of(self))
+    return along_one_dim(self, dim, keepdim, lambda a, d: np.take(order(a, d, False), [k - 1], axis=d))
+
+
+def _middle(ignore_nan: bool) -> Any:
+    def pick(array: Array, place: int) -> Array:
+        indices = order(array, place, False)
+        size = array.shape[place]
+        if not is_inexact(array):
+            return np.take(indices, [(size - 1) // 2], axis=place)
+        nans = np.add.reduce(np.isnan(array), axis=place, keepdims=True)
+        first_nan = size - nans
+        if ignore_nan:
+            wanted = np.maximum(first_nan - 1, 0) // 2
+        else:
+            wanted = np.where(nans > 0, first_nan, (size - 1) // 2)
+        return np.take_along_axis(indices, wanted, axis=place)
+
+    return pick
+
+
+def median_of(name: str, ignore_nan: bool) -> tuple[Any, Any]:
+    """The kernels over everything and over one dimension: the lower of two middle elements."""
+
+    def check(array: Array) -> None:
+        if is_complex(array) or array.dtype == np.bool_:
+            raise not_implemented("median_cpu", dtype_of(array))
+
+    def whole(self: Array) -> Array:
+        check(self)
+        if not self.size:
+            missing = np.nan if is_inexact(self) else np.iinfo(self.dtype).min
+            return np.full((), missing, self.dtype)
+        return along_one_dim(self.reshape(-1), 0, False, _middle(ignore_nan))[0]
+
+    def along(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
+        place = one_dim(dim, self.ndim)
+        if self.ndim and not self.shape[place]:
+            raise IndexError(f"{name}(): Expected reduction dim {place} to have non-zero size.")
+        check(self)
+        return along_one_dim(self, dim, keepdim, _middle(ignore_nan))
+
+    return whole, along
+
+
+def mode_kernel(self: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
+    """The most frequent element, the smallest of several, and where it occurs last."""
+    place = one_dim(dim, self.ndim)
+    if self.ndim and not self.shape[place]:
+        raise IndexError(f"mode(): Expected reduction dim {place} to have non-zero size.")
+    if is_complex(self):
+        raise not_implemented("mode_cpu", dtype_of(self))
+
+    def pick(array: Array, axis: int) -> Array:
+        return np.apply_along_axis(most_frequent, axis, widened(array)) if array.size else np.empty_like(array, np.int64)
+
+    return along_one_dim(self, dim, keepdim, pick)
+
+
+def most_frequent(row: Array) -> Array:
+    """The index, as an array of size one, of the most frequent element of a vector."""
+    ordered = np.argsort(row, kind="stable")
+    values = row[ordered]
+    starts = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
+    lengths = np.diff(np.append(starts, row.size))
+    run = int(np.argmax(lengths))
+    return ordered[[starts[run] + lengths[run] - 1]]
+
+
+def msort_kernel(self: Array) -> Array:
+    """Values only, along the first dimension."""
+    return sort_kernel(self, 0)[0]
+
+
+def topk_shape(self: TensorType, k: Any, dim: Any = -1) -> tuple[Sizes | None, ...]:
+    """`k` in place of the dimension's size."""
+    if self.sizes is None or dim is UNKNOWN:
+        return (None, None)
+    sizes = unknown_dims(self.sizes, dim)
+    if k is not UNKNOWN and sizes:
+        place = one_dim(dim, len(sizes))
+        sizes = tuple(k if i == place else s for i, s in enumerate(sizes))
+    return (sizes, sizes)
+
+
+def _rows() -> Tensor:
+    return wrap(np.array([[3, 1, 2, 1], [np.nan, -1, 5, np.inf], [0, 0, -0.0, 0]], np.float32))
+
+
+def samples() -> Iterable[Sample]:
+    """Ties, nan and both zeros along each dimension; 0-dim."""
+    yield Sample(args=(_rows(), 0))
+    yield Sample(args=(_rows(), -1))
+    yield Sample(args=(wrap(np.float32(3).reshape(())), 0), note="0-dim")
+
+
+def errors() -> Iterable[ErrorSample]:
+    """A dimension that is not there."""
+    yield ErrorSample(args=(wrap(np.ones(2, np.float32)), 1), error=IndexError, message="Dimension out of range")
+
+
+declare(
+    "aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+    "aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False)"
+    " -> (Tensor values, Tensor indices)",
+    outs=("values", "values_stable"),
+    kernel=sort_kernel,
+    doc="The elements in order along `dim`, and where they came from; equal ones keep their order.",
+    dtype=value_and_index,
+    shape=same_pair,
+    samples=samples,
+    errors=errors,
+)
+
+declare(
+    "aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
+    "aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
+    outs=("", "stable_out"),
+    kernel=argsort_kernel,
+    doc="The indices that sort along `dim`; equal elements keep their order.",
+    dtype=to_int64,
+    shape=same_shape,
+    samples=samples,
+    errors=errors,
+    reference=lambda self, dim: np.argsort(self, axis=dim, kind="stable") if self.ndim else np.zeros((), np.int64),
+)
+
+declare(
+    "aten::msort(Tensor self) -> Tensor",
+    outs=("out",),
+    kernel=msort_kernel,
+    doc="The elements in order along the first dimension.",
+    dtype=same_dtype,
+    shape=same_shape,
+)
+
+declare(
+    "aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True)"
+    " -> (Tensor values, Tensor indices)",
+    outs=("values",),
+    kernel=topk_kernel,
+    doc="The `k` largest (or smallest) elements along `dim`, in order, and where they are.",
+    dtype=value_and_index,
+    shape=topk_shape,
+    samples=lambda: [Sample(args=(_rows(), 2)), Sample(args=(_rows(), 1, 0, False))],
+    errors=lambda: [
+        ErrorSample(
+            args=(wrap(np.ones(3, np.float32)), 5), error=RuntimeError, message="selected index k out of range"
+        )
+    ],
+)
+
+declare(
+    "aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    outs=("values",),
+    kernel=kthvalue_kernel,
+    doc="The `k`-th smallest element along `dim`, counting from one, and where it is.",
+    dtype=value_and_index,
+    shape=reduced_pair,
+    samples=lambda: [Sample(args=(_rows(), 2)), Sample(args=(_rows(), 1, 0, True))],
+    errors=lambda: [
+        ErrorSample(
+            args=(wrap(np.ones(3, np.float32)), 5),
+            error=RuntimeError,
+            message="kthvalue(): selected number k out of range for dimension 0",
+        )
+    ],
+)
+
+for _name in ("median", "nanmedian"):
+    _whole, _along = median_of(_name, _name == "nanmedian")
+    declare(
+        f"aten::{_name}(Tensor self) -> Tensor",
+        kernel=_whole,
+        doc="The middle element, the lower one of two" + ("; nan does not count." if _name == "nanmedian" else "."),
+        dtype=same_dtype,
+        shape=lambda: (),
+        samples=lambda: [Sample(args=(_rows(),))],
+    )
+    declare(
+        f"aten::{_name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+        outs=("dim_values",),
+        kernel=_along,
+        dtype=value_and_index,
+        shape=reduced_pair,
+        samples=samples,
+        errors=errors,
+    )
+
+declare(
+    "aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    outs=("values",),
+    kernel=mode_kernel,
+    doc="The most frequent element along `dim`, and where it occurs last.",
+    dtype=value_and_index,
+    shape=reduced_pair,
+    samples=lambda: [Sample(args=(wrap(np.array([[1, 2, 2], [3, 1, 1]])),))],
+)
