@@ -12,6 +12,8 @@ from flambeau.ops import batch_norm as _batch_norm
 from flambeau.ops import compare as _compare
 from flambeau.ops import complex_numbers as _complex_numbers
 from flambeau.ops import contractions as _contractions
+from flambeau.ops import derived_math as _derived_math
+from flambeau.ops import embedding as _embedding
 from flambeau.ops import extremes as _extremes
 from flambeau.ops import joining as _joining
 from flambeau.ops import language as _language
@@ -21,6 +23,7 @@ from flambeau.ops import products as _products
 from flambeau.ops import rearranging as _rearranging
 from flambeau.ops import reductions as _reductions
 from flambeau.ops import scans as _scans
+from flambeau.ops import searching as _searching
 from flambeau.ops import softmax as _softmax
 from flambeau.ops import sorting as _sorting
 from flambeau.ops import spread as _spread
