@@ -1,0 +1,116 @@
+"""Functions as source code in the language they were compiled from: what `.code` of a compiled function shows.
+
+>>> from flambeau.ir import parse_ir
+>>> graph = parse_ir('''
+... graph(%x.1 : Tensor, %n.1 : int):
+...   %2 : Tensor = my::op(%x.1, %n.1)
+...   %y.1 : Tensor = my::op(%2, %n.1)
+...   return (%y.1)
+... ''')
+>>> print(print_code(graph, name="f"), end="")
+def f(x: Tensor,
+    n: int) -> Tensor:
+  return ops.my.op(ops.my.op(x, n), n)
+
+The code means the graph: compiled again it gives an isomorphic one. Values of the graph become variables named after them,
+single uses become nested expressions as far as that keeps the order of evaluation, the results of a conditional are assigned
+in both of its arms, and those of a loop before it and at the end of its body.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from flambeau.ir.graph import Graph
+from flambeau.program.function import Function
+from flambeau.program.signature import schema_of
+from flambeau.schema.function import Argument, FunctionSchema
+from flambeau.schema.types import NONE, TupleType, Type
+from flambeau.serialize.python_print_expressions import Context, SchemaLookup, registered_schema
+from flambeau.serialize.python_print_literals import ConstantTable, literal
+from flambeau.serialize.python_print_statements import Statements
+from flambeau.serialize.python_print_text import Body, Mark
+
+_BETWEEN_PARAMETERS = ",\n    "
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedCode:
+    """Code, the values it mentions as `CONSTANTS.cN`, and where in the user's source each stretch of it came from."""
+
+    text: str
+    constants: tuple[Any, ...]
+    marks: tuple[Mark, ...]
+
+    def namespace(self) -> SimpleNamespace:
+        """The constants as attributes `c0`, `c1`, ..."""
+        return SimpleNamespace(**{f"c{index}": value for index, value in enumerate(self.constants)})
+
+
+def print_code(program: Function | Graph, *, name: str = "", is_method: bool = False) -> str:
+    """The source of a function or a graph.
+
+    `name` is what `def` calls it, for a function its own by default. A method's first parameter has no annotation.
+    Raises ValueError for a loop that has both a trip count and a condition, which no statement of the language has.
+    """
+    return print_with_marks(program, name=name, is_method=is_method).text
+
+
+def print_code_with_constants(
+    program: Function | Graph, *, name: str = "", is_method: bool = False
+) -> tuple[str, SimpleNamespace]:
+    """The source, and a namespace with the `c0`, `c1`, ... that it reads from `CONSTANTS`."""
+    printed = print_with_marks(program, name=name, is_method=is_method)
+    return printed.text, printed.namespace()
+
+
+def print_with_marks(
+    program: Function | Graph,
+    *,
+    name: str = "",
+    is_method: bool = False,
+    depth: int = 0,
+    schema: FunctionSchema | None = None,
+    table: ConstantTable | None = None,
+    operator_schema: SchemaLookup = registered_schema,
+) -> PrintedCode:
+    """The source with all that belongs to it.
+
+    `depth` indents it, as in a class. `schema` gives parameter names, defaults and the result type in place of the
+    function's own. Functions printed with one `table` number their constants together.
+    """
+    graph = program if isinstance(program, Graph) else program.graph
+    if schema is None:
+        schema = schema_of(name or graph.name or "graph", graph) if isinstance(program, Graph) else program.schema
+    own_name = name or (schema.name.rpartition(".")[2] if isinstance(program, Graph) else program.short_name)
+    table = ConstantTable() if table is None else table
+    body = Body()
+    body.depth = depth
+    statements = Statements(body, Context(table, operator_schema))
+    _signature(own_name, graph, schema, statements, is_method)
+    body.depth += 1
+    statements.function_body(graph)
+    return PrintedCode(str(body), tuple(table.values), tuple(body.marks))
+
+
+def _signature(name: str, graph: Graph, schema: FunctionSchema, statements: Statements, is_method: bool) -> None:
+    parameters = []
+    for index, (argument, value) in enumerate(zip(schema.arguments, graph.inputs, strict=True)):
+        variable = statements.names.unique(argument.name)
+        statements.bind(value, variable)
+        annotation = "" if is_method and index == 0 else f": {argument.type.annotation}"
+        parameters.append(variable + annotation + _default(argument, statements.context.constants))
+    result = _result_type(schema).annotation
+    statements.body.line(None, f"def {name}({_BETWEEN_PARAMETERS.join(parameters)}) -> {result}:")
+
+
+def _default(argument: Argument, table: ConstantTable) -> str:
+    return f"={literal(argument.default, argument.type, table)}" if argument.has_default else ""
+
+
+def _result_type(schema: FunctionSchema) -> Type:
+    if len(schema.returns) == 1:
+        return schema.returns[0].type
+    return TupleType(tuple(r.type for r in schema.returns)) if schema.returns else NONE

@@ -1,0 +1,246 @@
+"""The right-hand side that each kind of node is printed as.
+
+`expression` is the whole: a table of kinds with a form of their own, and the call of an operator for all others. A form takes
+the node and what its operands are printed as, and gives pieces of text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flambeau.ir.constant_text import quoted
+from flambeau.ir.constants import CONSTANT, constant_value, is_constant, same_constant
+from flambeau.ir.node import Node
+from flambeau.ir.printer import PYTHON_ARGUMENTS
+from flambeau.ir.value import Value
+from flambeau.schema.function import FunctionSchema
+from flambeau.schema.types import FUNCTION, STRING, TENSOR, DictType, ListType, TupleType
+from flambeau.serialize.python_print_literals import ConstantTable, literal, shows_type, tuple_name
+from flambeau.serialize.python_print_names import is_identifier
+from flambeau.serialize.python_print_text import Tagged, separated
+
+Parts = list[str | Tagged]
+Operands = Sequence[Tagged]
+SchemaLookup = Callable[[Node], FunctionSchema | None]
+"""Finds the operator schema of a node, which says what its arguments are called and default to."""
+
+_RENAMED = {"aten::backward": "torch.autograd.backward", "aten::grad": "torch.autograd.grad",
+            "aten::_unwrap_optional": "unwrap_optional"}  # fmt: skip
+ROOT = "__torch__."
+"""What the qualified names of functions and classes begin with."""
+
+
+def registered_schema(node: Node) -> FunctionSchema | None:
+    """The schema of the registered operator that the operand types select."""
+    return None if node.definition is None else node.definition.schema
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What expressions need besides the node."""
+
+    constants: ConstantTable
+    schema_of: SchemaLookup
+
+
+def expression(node: Node, operands: Operands, context: Context) -> Tagged:
+    """The node as an expression over its printed operands."""
+    if node.kind == CONSTANT:
+        return Tagged.of(node.range, constant_text(node, context.constants))
+    form = _FORMS.get(node.kind)
+    if form is not None:
+        return Tagged.of(node.range, *form(node, operands))
+    if node.kind.startswith("^"):
+        arguments = node.attributes.get(PYTHON_ARGUMENTS, "")
+        return Tagged.of(node.range, f"{node.kind}({arguments})(", *separated(operands), ")")
+    return Tagged.of(node.range, operator_name(node.kind), "(", *_arguments(node, operands, context), ")")
+
+
+def constant_text(node: Node, table: ConstantTable) -> str:
+    """A constant: a literal, a place in the table, or the qualified name of a function."""
+    type_ = node.output().type
+    if type_ == FUNCTION:
+        function = node.attributes.get("function", node.attributes.get("value"))
+        name = getattr(function, "name", None) or node.attribute("name")
+        return str(name) if "." in str(name) else f"{ROOT}{name}"
+    return literal(node.attributes.get("value"), type_, table)
+
+
+def operator_name(kind: str) -> str:
+    """How code calls an operator: `torch.add`, `ops.prim.min`, `ops.mylib.op`."""
+    if kind in _RENAMED:
+        return _RENAMED[kind]
+    namespace, _, name = kind.rpartition("::")
+    return f"torch.{name}" if namespace == "aten" else f"ops.{namespace}.{name}"
+
+
+# -- calls of operators ------------------------------------------------------------------------------------------------
+
+
+def _arguments(node: Node, operands: Operands, context: Context) -> Parts:
+    schema = context.schema_of(node)
+    if schema is None:
+        return separated(operands)
+    needed = needed_arguments(schema, node.inputs)
+    shown: Parts = []
+    for index, operand in enumerate(operands):
+        argument = schema.arguments[index] if index < len(schema.arguments) else None
+        if argument is not None and index >= needed and not argument.is_out:
+            continue
+        is_named = argument is not None and argument.kwarg_only
+        shown.append(Tagged.of(node.range, f"{argument.name}=", operand) if argument and is_named else operand)
+    return separated(shown)
+
+
+def needed_arguments(schema: FunctionSchema, inputs: Sequence[Value]) -> int:
+    """How many leading arguments a call must give: those after have their defaults. Out arguments do not count."""
+    if schema.is_vararg or len(inputs) != len(schema.arguments):
+        return len(inputs)
+    count = len(inputs)
+    while count and schema.arguments[count - 1].is_out:
+        count -= 1
+    while count:
+        argument, value = schema.arguments[count - 1], inputs[count - 1]
+        if not argument.has_default or not is_constant(value):
+            break
+        if not _is_default(argument.default, constant_value(value)):
+            break
+        count -= 1
+    return count
+
+
+def _is_default(default: Any, given: Any) -> bool:
+    if isinstance(default, list) and isinstance(given, list):
+        return len(default) == len(given) and all(map(_is_default, default, given))
+    return same_constant(default, given)
+
+
+# -- forms -------------------------------------------------------------------------------------------------------------
+
+
+def _call(name: str) -> Callable[[Node, Operands], Parts]:
+    return lambda node, operands: [f"{name}(", *separated(operands), ")"]
+
+
+def _cast(node: Node, operands: Operands) -> Parts:
+    return [f"unchecked_cast({node.output().type.annotation}, ", operands[0], ")"]
+
+
+def _annotate(node: Node, operands: Operands) -> Parts:
+    return [f"annotate({node.output().type.annotation}, ", operands[0], ")"]
+
+
+def _tolist(node: Node, operands: Operands) -> Parts:
+    return [f"annotate({node.output().type.annotation}, ", operands[0], ".tolist())"]
+
+
+def _uninitialized(node: Node, operands: Operands) -> Parts:
+    return [f"uninitialized({node.output().type.annotation})"]
+
+
+def _item(node: Node, operands: Operands) -> Parts:
+    return [operands[0], "[", operands[1], "]"]
+
+
+def _tuple(node: Node, operands: Operands) -> Parts:
+    type_ = node.output().type
+    name = tuple_name(type_) if isinstance(type_, TupleType) else ""
+    return [f"{name}(", *separated(operands), ",)" if len(operands) == 1 else ")"]
+
+
+def _tuple_item(node: Node, operands: Operands) -> Parts:
+    return ["(", operands[0], ")[", operands[1], "]"]
+
+
+def _tuple_slice(node: Node, operands: Operands) -> Parts:
+    beginning, end = node.attribute("beg"), node.attribute("end")
+    return ["(", operands[0], f")[{beginning}:{end}]"]
+
+
+def _list(node: Node, operands: Operands) -> Parts:
+    type_ = node.output().type
+    element = type_.element if isinstance(type_, ListType) else TENSOR
+    inner: Parts = ["[", *separated(operands), "]"]
+    return inner if operands and shows_type(element) else [f"annotate({type_.annotation}, ", *inner, ")"]
+
+
+def _dict(node: Node, operands: Operands) -> Parts:
+    type_ = node.output().type
+    assert isinstance(type_, DictType)
+    pairs = [Tagged.of(node.range, k, ": ", v) for k, v in zip(operands[::2], operands[1::2], strict=True)]
+    inner: Parts = ["{", *separated(pairs), "}"]
+    is_plain = type_.key == STRING and type_.value == TENSOR
+    if (pairs or is_plain) and shows_type(type_.key) and shows_type(type_.value):
+        return inner
+    return [f"annotate({type_.annotation}, ", *inner, ")"]
+
+
+def _new(node: Node, operands: Operands) -> Parts:
+    name = node.output().type.annotation
+    return [f"{name}.__new__({name})"]
+
+
+def _attribute(node: Node, operands: Operands) -> Parts:
+    name = node.attribute("name")
+    if is_identifier(name):
+        return [operands[0], f".{name}"]
+    return ["getattr(", operands[0], f", {quoted(name)})"]
+
+
+def _trailing(operands: Operands) -> Parts:
+    parts: Parts = []
+    for operand in operands:
+        parts += [operand, ", "]
+    return parts
+
+
+def _call_function(node: Node, operands: Operands) -> Parts:
+    return [operands[0], "(", *_trailing(operands[1:]), ")"]
+
+
+def _call_method(node: Node, operands: Operands) -> Parts:
+    name = node.attribute("name")
+    method: Parts = ["(", operands[0], f").{name}"]
+    if not is_identifier(name):
+        method = ["getattr(", operands[0], f", {quoted(name)})"]
+    return [*method, "(", *_trailing(operands[1:]), ")"]
+
+
+def _isinstance(node: Node, operands: Operands) -> Parts:
+    types = [t.annotation for t in node.attribute("types")]
+    shown = types[0] if len(types) == 1 else f"({', '.join(types)})"
+    return ["isinstance(", operands[0], f", {shown})"]
+
+
+def _member(name: str) -> Callable[[Node, Operands], Parts]:
+    return lambda node, operands: ["(", operands[0], f").{name}"]
+
+
+_FORMS: Mapping[str, Callable[[Node, Operands], Parts]] = {
+    "prim::Print": _call("print"),
+    "prim::Uninitialized": _uninitialized,
+    "prim::ImplicitTensorToNum": _annotate,
+    "prim::unchecked_cast": _cast,
+    "prim::unchecked_unwrap_optional": _cast,
+    "prim::tolist": _tolist,
+    "prim::TupleConstruct": _tuple,
+    "prim::TupleIndex": _tuple_item,
+    "prim::TupleSlice": _tuple_slice,
+    "prim::ListConstruct": _list,
+    "prim::DictConstruct": _dict,
+    "prim::CreateObject": _new,
+    "prim::GetAttr": _attribute,
+    "prim::CallFunction": _call_function,
+    "prim::CallMethod": _call_method,
+    "prim::isinstance": _isinstance,
+    "prim::EnumName": _member("name"),
+    "prim::EnumValue": _member("value"),
+    "aten::Int": _call("int"),
+    "aten::Float": _call("float"),
+    "aten::Bool": _call("bool"),
+    "aten::str": _call("str"),
+    "aten::sorted": _call("sorted"),
+    "aten::__getitem__": _item,
+}  # fmt: skip

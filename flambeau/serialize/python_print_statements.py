@@ -1,0 +1,264 @@
+"""The statements of printed code: one per node that is not part of another's expression, and blocks for nested ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flambeau.ir.constants import CONSTANT, constant_value, is_constant
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Block, Node
+from flambeau.ir.printer import SUBGRAPH
+from flambeau.ir.value import Value
+from flambeau.schema.types import OptionalType, UnionType
+from flambeau.serialize.python_print_expressions import Context, expression
+from flambeau.serialize.python_print_inline import inline_nodes
+from flambeau.serialize.python_print_names import Names
+from flambeau.serialize.python_print_text import INDENT, Body, Tagged, separated
+
+_LONG = 40
+"""Expressions of this many characters, indentation included, get a line of their own."""
+_NO_TRIP_COUNT = 2**63 - 1
+"""The trip count of a loop that only its condition ends."""
+_NESTED_FUNCTIONS = {
+    "prim::fork": ("__forked_function", "fork"),
+    "prim::awaitable": ("__awaitable_function", "awaitable"),
+}
+"""What the function is called that a node's subgraph becomes, and what it is passed to."""
+
+
+class Statements:
+    """Writes the body of one function."""
+
+    def __init__(self, body: Body, context: Context) -> None:
+        self.body = body
+        self.context = context
+        self.names = Names()
+        self._inline: set[Node] = set()
+        self._shown: dict[Value, Tagged] = {}
+        """What a value is written as: its variable or the expression that makes it."""
+        self._annotated: set[Value] = set()
+
+    # -- values --------------------------------------------------------------------------------------------------------
+
+    def bind(self, value: Value, name: str) -> None:
+        """Let a value be written as this variable."""
+        self._shown[value] = Tagged.of(None, name)
+
+    def bind_new(self, values: Sequence[Value]) -> None:
+        """Let each value be a new variable."""
+        for value in values:
+            self.bind(value, self.names.of(value))
+
+    def use(self, value: Value) -> Tagged:
+        """What to write where a value is used."""
+        return self._shown[value]
+
+    def uses(self, values: Sequence[Value]) -> list[str | Tagged]:
+        return separated([self.use(v) for v in values])
+
+    # -- functions and blocks ------------------------------------------------------------------------------------------
+
+    def function_body(self, graph: Graph) -> None:
+        """Constants that are too long to stand in expressions, the statements, and the return."""
+        self._inline |= inline_nodes(graph.block)
+        for node in _constants_in_order_of_use(graph.block):
+            self.plain(node)
+        self.block(graph.block, is_alone=not graph.outputs)
+        if graph.outputs:
+            self.split_long(graph.outputs)
+            self.body.line(graph.block.return_node.range, "return ", *self.uses(graph.outputs))
+
+    def block(self, block: Block, *, is_alone: bool) -> None:
+        """The nodes of a block; `pass` when there are none and nothing else is written beside them."""
+        if is_alone and block.first is None:
+            self.body.line(None, "pass")
+        for node in block:
+            self.node(node)
+
+    def indented(self, block: Block, targets: Sequence[Value], sources: Sequence[Value]) -> None:
+        """A nested block that ends by assigning `sources` to `targets`."""
+        self.body.depth += 1
+        self.block(block, is_alone=not targets)
+        self.assign(block.owner_node, targets, sources)
+        self.body.depth -= 1
+
+    def assign(self, node: Node | None, targets: Sequence[Value], sources: Sequence[Value]) -> None:
+        """All targets in one statement."""
+        if not targets:
+            return
+        self.split_long(sources)
+        range_ = None if node is None else node.range
+        self.body.line(range_, *self.uses(targets), self.annotation(targets), " = ", *self.uses(sources))
+
+    def annotation(self, targets: Sequence[Value]) -> str:
+        """The type behind a single target that may hold values of several; only where the variable is new."""
+        if len(targets) != 1 or targets[0] in self._annotated:
+            return ""
+        if not isinstance(targets[0].type, OptionalType | UnionType):
+            return ""
+        self._annotated.add(targets[0])
+        return f" : {targets[0].type.annotation}"
+
+    # -- nodes ---------------------------------------------------------------------------------------------------------
+
+    def node(self, node: Node) -> None:
+        """The statement of a node, or its expression kept for the node that uses it."""
+        if node.kind == CONSTANT:
+            return
+        self.split_long(node.inputs)
+        match node.kind:
+            case "prim::If":
+                self.conditional(node)
+            case "prim::Loop":
+                self.loop(node)
+            case "prim::TupleUnpack" | "prim::ListUnpack":
+                self.unpack(node)
+            case "prim::SetAttr":
+                self.body.line(
+                    node.range, self.use(node.input(0)), f".{node.attribute('name')} = ", self.use(node.input(1))
+                )
+            case "prim::Enter":
+                self.enter(node)
+            case "prim::Exit":
+                self.exit(node)
+            case "prim::ModuleContainerIndex":
+                self.container_item(node)
+            case _ if node.kind in _NESTED_FUNCTIONS and isinstance(node.attributes.get(SUBGRAPH), Graph):
+                self.nested_function(node)
+            case _:
+                self.plain(node)
+
+    def plain(self, node: Node) -> None:
+        """An assignment of an expression, unless it moves into its user."""
+        text = expression(node, [self.use(v) for v in node.inputs], self.context)
+        if node in self._inline and not (node.kind == CONSTANT and self.is_long(text)):
+            self._shown[node.output()] = text
+        else:
+            self.define(node, text)
+
+    def define(self, node: Node, text: Tagged) -> None:
+        """An expression on a line of its own, assigned to the results of its node."""
+        self.bind_new(node.outputs)
+        left: list[str | Tagged] = []
+        if node.outputs:
+            left = [*self.uses(node.outputs), " = "]
+        self.body.line(node.range, *left, text)
+
+    def is_long(self, text: Tagged) -> bool:
+        """Whether an expression needs its own line here."""
+        return len(text) + len(INDENT) * self.body.depth >= _LONG
+
+    def split_long(self, values: Sequence[Value]) -> None:
+        """Give operands that are too long their lines, and all operands before, which must still come first."""
+        end = 0
+        for index, value in enumerate(values):
+            if value.node in self._inline and self.is_long(self.use(value)):
+                end = index + 1
+        for value in values[:end]:
+            if value.node is not None and value.node.kind != CONSTANT and value.node in self._inline:
+                self._inline.discard(value.node)
+                self.define(value.node, self.use(value))
+
+    # -- statements with a form of their own ---------------------------------------------------------------------------
+
+    def conditional(self, node: Node) -> None:
+        self.bind_new(node.outputs)
+        then, otherwise = node.blocks
+        self.body.line(node.range, "if ", self.use(node.input(0)), ":")
+        self.indented(then, node.outputs, then.outputs)
+        self.body.line(node.range, "else:")
+        self.indented(otherwise, node.outputs, otherwise.outputs)
+
+    def loop(self, node: Node) -> None:
+        (block,) = node.blocks
+        counter, carried = block.inputs[0], block.inputs[1:]
+        is_for = _is_for_loop(node)
+        self.bind_new(node.outputs)
+        for inner, outer, initial in zip(carried, node.outputs, node.inputs[2:], strict=True):
+            self._shown[inner] = self.use(outer)
+            self.initial(node, outer, initial)
+        self.bind_new([counter])
+        if is_for:
+            self.body.line(node.range, "for ", self.use(counter), " in range(", self.use(node.input(0)), "):")
+            self.indented(block, carried, block.outputs[1:])
+        else:
+            self.assign(node, [counter], [node.input(1)])
+            self.body.line(node.range, "while ", self.use(counter), ":")
+            self.indented(block, [counter, *carried], block.outputs)
+
+    def initial(self, node: Node, variable: Value, value: Value) -> None:
+        """A loop's variable before the loop, with its type where the first value has another."""
+        differs = variable.type != value.type or isinstance(variable.type, UnionType)
+        annotation = f": {variable.type.annotation}" if differs else ""
+        self.body.line(node.range, self.use(variable), annotation, " = ", self.use(value))
+
+    def unpack(self, node: Node) -> None:
+        self.bind_new(node.outputs)
+        left = [*self.uses(node.outputs), ", = "] if node.outputs else []
+        self.body.line(node.range, *left, self.use(node.input(0)))
+
+    def enter(self, node: Node) -> None:
+        target = node.output()
+        parts: list[str | Tagged] = ["with ", self.use(node.input(0))]
+        if target.is_used:
+            self.bind_new([target])
+            parts += [" as ", self.use(target)]
+        self.body.line(node.range, *parts, ":")
+        self.body.depth += 1
+
+    def exit(self, node: Node) -> None:
+        if node.previous is not None and node.previous.kind == "prim::Enter":
+            self.body.line(node.range, "pass")
+        self.body.depth -= 1
+
+    def container_item(self, node: Node) -> None:
+        container, key = node.inputs[:2]
+        self.bind_new(node.outputs)
+        annotation = f" : {node.output().type.annotation} = "
+        self.body.line(node.range, self.use(node.output()), annotation, self.use(container), "[", self.use(key), "]")
+
+    def nested_function(self, node: Node) -> None:
+        function, call = _NESTED_FUNCTIONS[node.kind]
+        name = self.names.unique(function)
+        graph = node.attribute(SUBGRAPH)
+        self.body.line(node.range, f"def {name}():")
+        for inner, outer in zip(graph.inputs, node.inputs, strict=True):
+            self._shown[inner] = self.use(outer)
+        self.body.depth += 1
+        self.function_body(graph)
+        self.body.depth -= 1
+        text = Tagged.of(node.range, f"{call}({name})")
+        if node in self._inline:
+            self._shown[node.output()] = text
+        else:
+            self.define(node, text)
+
+
+def _constants_in_order_of_use(block: Block) -> list[Node]:
+    """The constants that nodes at any depth use."""
+    found: dict[Node, None] = {}
+
+    def visit(block: Block) -> None:
+        for node in [*block, block.return_node]:
+            for inner in node.blocks:
+                visit(inner)
+            for value in node.inputs:
+                if value.node is not None and value.node.kind == CONSTANT:
+                    found[value.node] = None
+
+    visit(block)
+    return list(found)
+
+
+def _is_for_loop(node: Node) -> bool:
+    """Whether a loop counts, which is `for`, rather than tests. Raises ValueError if it does both."""
+    (block,) = node.blocks
+    always = all(is_constant(v) and constant_value(v) is True for v in (node.input(1), block.outputs[0]))
+    limit = constant_value(node.input(0)) if is_constant(node.input(0)) else None
+    counts = limit != _NO_TRIP_COUNT or block.inputs[0].is_used
+    if counts and not always:
+        raise ValueError(
+            "a loop with both a trip count and a condition has no statement of the language; "
+            "run the pass that moves the count into the condition first"
+        )
+    return counts
