@@ -43,6 +43,10 @@ class ScriptRegistry:
             self._functions[fn] = function
         return function
 
+    def attach(self, function: Function) -> None:
+        """Give a function an executor."""
+        attach(function)
+
     def forget(self, fn: FunctionType) -> None:
         """Compile `fn` anew next time."""
         self._functions.pop(fn, None)
