@@ -44,6 +44,13 @@ def tanhshrink(input: Tensor) -> Any:
     return call("aten::sub", input, call("aten::tanh", input))
 
 
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
+    """x brought between `min_val` and `max_val`. Raises ValueError if these are in the wrong order."""
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    return call("aten::hardtanh_" if inplace else "aten::hardtanh", input, min_val, max_val)
+
+
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Any:
     """exp(x) divided by its sum along `dim`; computed in `dtype` if given."""
     return call("aten::softmax", input, _last_dim(input, dim), dtype)

@@ -15,6 +15,7 @@ from flambeau.ops import contractions as _contractions
 from flambeau.ops import derived_math as _derived_math
 from flambeau.ops import embedding as _embedding
 from flambeau.ops import extremes as _extremes
+from flambeau.ops import gates as _gates
 from flambeau.ops import joining as _joining
 from flambeau.ops import language as _language
 from flambeau.ops import logic as _logic

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from flambeau.ops.families.pointwise import CATEGORIES, FLOATS, FRACTIONAL, NUMERIC, literal, unary
-from flambeau.schema.dtype import DType, bool_
+from flambeau.schema.dtype import DType, bool_, float32, float64
 
 _SQRT_HALF = 0.70710678118654752440
 _SQRT_TWO_OVER_PI = 0.79788456080286535588
@@ -178,8 +179,11 @@ def _softshrink(s: Any, x: Any, lambd: Any) -> Any:
 
 
 def _check_softshrink(common: DType, x: Any, lambd: Any) -> None:
-    if lambd < 0:
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
+    limit = float(np.finfo(common.numpy).max) if common in (float32, float64) else math.inf
+    if not 0 <= lambd <= limit:
+        raise RuntimeError(
+            f"lambda must be in range [0, {limit:g}] for input dtype {common.display}, but found {lambd:g}"
+        )
 
 
 activation(

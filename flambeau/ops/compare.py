@@ -168,17 +168,17 @@ pointwise(
     samples=lambda: [Sample(args=(np.float32([-2, 0.5, 2]), -1.0, 1.0)), Sample(args=(np.arange(4), 1), kwargs={"max": 2})],
     doc="x brought between `min` and `max`, either of which may be None; nan stays nan.",
 )
-for _name, _bound in (("clamp_min", "min"), ("clamp_max", "max")):
-    pointwise(
-        f"aten::{_name}(Tensor self, Scalar {_bound}) -> Tensor",
-        f"aten::{_name}.Tensor(Tensor self, Tensor {_bound}) -> Tensor",
-        operands=("self", _bound),
-        scalar=lambda s, x, y, _bound=_bound: s.maximum(x, y) if _bound == "min" else s.minimum(x, y),
-        check=_not_complex("clamp is not supported for complex types", NotImplementedError),
-        accepts=NUMERIC,
-        refusal=f"\"{_name}_scalar_cpu\" not implemented for '{{}}'",
-        doc=f"x, but not {'below' if _bound == 'min' else 'above'} `{_bound}`.",
-    )
+for _name, _bound, _choose in (("clamp_min", "min", "maximum"), ("clamp_max", "max", "minimum")):
+    for _overload, _type in (("", "Scalar"), (".Tensor", "Tensor")):
+        pointwise(
+            f"aten::{_name}{_overload}(Tensor self, {_type} {_bound}) -> Tensor",
+            operands=("self", _bound),
+            scalar=lambda s, x, y, _choose=_choose: getattr(s, _choose)(x, y),
+            check=_not_complex("clamp is not supported for complex types", NotImplementedError),
+            accepts=NUMERIC if _type == "Scalar" else REAL,
+            refusal=f"\"{_name}_scalar_cpu\" not implemented for '{{}}'",
+            doc=f"x, but not {'below' if _bound == 'min' else 'above'} `{_bound}`." if _type == "Scalar" else "",
+        )
 
 
 def _check_where(common: DType, condition: Any, x: Any, y: Any) -> None:

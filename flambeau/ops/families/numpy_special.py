@@ -108,14 +108,14 @@ def erfinv(x: Array) -> Array:
 
 def _lgamma_positive(x: Array) -> Array:
     reduced, product = np.where(x < 12, x, 2.5), np.ones_like(x)
-    is_tiny = reduced < 1
-    lowered = np.where(is_tiny, np.log(reduced), 0)
-    reduced = np.where(is_tiny, reduced + 1, reduced)
+    is_small = reduced < 1
+    lowered = np.where(is_small, np.log(reduced), 0)
     for _ in range(9):
         is_large = reduced > 3
         product = np.where(is_large, product * (reduced - 1), product)
         reduced = np.where(is_large, reduced - 1, reduced)
-    near = (reduced - 1) * (reduced - 2) * _chebyshev(_LGAMMA, reduced - 2) + np.log(product) - lowered
+    from_two = np.where(is_small, reduced - 1, reduced - 2)
+    near = (from_two + 1) * from_two * _chebyshev(_LGAMMA, from_two) + np.log(product) - lowered
     inverse = 1 / np.where(x < 12, 12.0, x)
     series = inverse * np.polynomial.polynomial.polyval(inverse * inverse, _STIRLING)
     far = (x - 0.5) * np.log(x) - x + 0.5 * math.log(2 * math.pi) + series

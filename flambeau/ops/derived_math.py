@@ -1,0 +1,110 @@
+"""Functions written with others: angles in degrees, logs of sums, powers of two, distribution functions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from flambeau.ops.families.pointwise import FLOATS, REAL, binary, literal, pointwise, to_float, unary
+from flambeau.schema.dtype import DType, complex128, float64
+
+
+def _degrees(name: str, factor: float, doc: str, reference: Any) -> None:
+    def check(common: DType, x: Any) -> None:
+        if common.is_complex:
+            raise RuntimeError(f"{name} is not supported for complex tensors.")
+
+    unary(
+        f"aten::{name}(Tensor self) -> Tensor",
+        scalar=lambda s, x: s.mul(x, literal(s, x, factor)),
+        result=to_float,
+        check=check,
+        ulp=1,
+        reference=reference,
+        doc=doc,
+    )
+
+
+_degrees("deg2rad", math.pi / 180, "Degrees to radians.", np.deg2rad)
+_degrees("rad2deg", 180 / math.pi, "Radians to degrees.", np.rad2deg)
+
+
+def _log_of_sum(s: Any, x: Any, y: Any, exp: str, log1p: Any) -> Any:
+    larger = s.maximum(x, y)
+    both_infinite = s.logical_and(s.isinf(x), s.eq(x, y))
+    rest = log1p(getattr(s, exp)(s.neg(s.abs(s.sub(x, y)))))
+    return s.select(both_infinite, x, s.add(larger, rest))
+
+
+binary(
+    "aten::logaddexp(Tensor self, Tensor other) -> Tensor",
+    scalar=lambda s, x, y: _log_of_sum(s, x, y, "exp", s.log1p),
+    accepts=FLOATS,
+    in_place=False,
+    ulp=4,
+    reference=np.logaddexp,
+    doc="log(exp(x) + exp(y)), without overflow.",
+)
+binary(
+    "aten::logaddexp2(Tensor self, Tensor other) -> Tensor",
+    scalar=lambda s, x, y: _log_of_sum(s, x, y, "exp2", lambda t: s.mul(s.log1p(t), literal(s, t, 1 / math.log(2)))),
+    accepts=FLOATS,
+    in_place=False,
+    ulp=4,
+    reference=np.logaddexp2,
+    doc="log2(2**x + 2**y), without overflow.",
+)
+binary(
+    "aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor",
+    scalar=lambda s, x, y: s.mul(x, s.exp2(y)),
+    result=to_float,
+    out=("out",),
+    reference=lambda x, y: x * np.exp2(y),
+    doc="x times 2 to the power of y.",
+)
+
+
+def _wide(common: DType, args: Any = ()) -> DType:
+    return complex128 if common.is_complex else float64
+
+
+pointwise(
+    "aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+    "aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+    "aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor",
+    operands=("self", "exponent"),
+    scalar=lambda s, x, y: s.pow(x, y),
+    result=_wide,
+    compute=_wide,
+    ulp=4,
+    doc="x to the power of y in double precision.",
+)
+
+
+def _entr(s: Any, x: Any) -> Any:
+    zero = literal(s, x, 0)
+    inside = s.select(s.eq(x, zero), zero, s.neg(s.mul(x, s.log(x))))
+    below = s.select(s.lt(x, zero), literal(s, x, -math.inf), inside)
+    return s.select(s.isnan(x), x, below)
+
+
+def _special(name: str, scalar: Any, doc: str) -> None:
+    unary(
+        f"aten::special_{name}(Tensor self) -> Tensor",
+        scalar=scalar,
+        result=to_float,
+        accepts=REAL,
+        in_place=False,
+        is_method=False,
+        ulp=8,
+        doc=doc,
+    )
+
+
+_special("entr", _entr, "-x * log(x); 0 at zero, -inf below.")
+_special(
+    "ndtr", lambda s, x: s.mul(literal(s, x, 0.5), s.erfc(s.mul(x, literal(s, x, -math.sqrt(0.5))))),
+    "The distribution function of the standard normal distribution.",
+)  # fmt: skip
