@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 from pathlib import Path
 
 from flambeau.codegen.kernel.dtypes import element_type
@@ -11,8 +10,6 @@ from flambeau.codegen.kernel.nest import Accumulate, Kernel, Let, Loop, walk
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.schedule import Schedule
 from flambeau.codegen.specialize import Specialized, parallel_group, widest_bits
-
-MOVING_OPS = frozenset({"cast", "select"})
 
 
 @functools.cache
@@ -98,6 +95,43 @@ def _is_large(special: Specialized) -> bool:
     return total >= last_level_cache() * 3 // 4
 
 
-def worker_count() -> int:
-    """Processors that this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+NANOSECONDS = {
+    "exp": 0.16, "exp2": 0.16, "expm1": 0.2, "log": 0.27, "log2": 0.3, "log10": 0.3, "log1p": 0.35, "sigmoid": 0.22,
+    "tanh": 0.22, "sin": 0.3, "cos": 0.3, "tan": 0.4, "asin": 0.3, "acos": 0.3, "atan": 0.3, "sinh": 0.5, "cosh": 0.4,
+    "asinh": 0.6, "acosh": 0.6, "atanh": 0.6, "erf": 0.5, "erfc": 0.5, "pow": 15.0, "atan2": 15.0, "hypot": 8.0, "div": 0.06,
+    "sqrt": 0.06, "rsqrt": 0.1, "floordiv": 1.0, "remainder": 1.0, "fmod": 1.0, "truncdiv": 1.0,
+}  # fmt: skip
+"""Cost of an operation on one float32 of a wide vector; 0.012 for the others."""
+PARALLEL_FROM = 8000.0
+"""Nanoseconds of estimated work from which several threads pay."""
+PIECES_PER_THREAD = 4
+
+
+def estimate_nanoseconds(special: Specialized) -> float:
+    """A rough duration on one thread: bytes moved, and operations by their cost."""
+    total = 0.0
+    for b in special.kernel.inputs + special.kernel.outputs:
+        size = float(element_type(b.dtype).itemsize)
+        for a in b.axes:
+            size *= special.sizes[a]
+        total += size / 60.0
+    turns = 1.0
+    for size in special.sizes.values():
+        turns *= size
+    for s in walk(special.kernel.body):
+        if isinstance(s, Let):
+            total += turns * NANOSECONDS.get(s.op, 0.012) * element_type(s.dtype).bits / 32
+    return total
+
+
+def split(special: Specialized, schedule: Schedule, is_divisible: bool, threads: int) -> tuple[int, int]:
+    """(turns of the outermost axis in a piece, number of pieces); (0, 1) where one thread does it all."""
+    first = next((s for s in special.kernel.body if isinstance(s, Loop)), None)
+    if threads < 2 or not is_divisible or first is None or estimate_nanoseconds(special) < PARALLEL_FROM:
+        return 0, 1
+    size = special.sizes[first.axes[0]]
+    grain = schedule.lanes if first.axes[0] == schedule.vector_axis else 1
+    pieces = min(threads * PIECES_PER_THREAD, max(1, int(estimate_nanoseconds(special) / 3000)))
+    step = -(-size // pieces)
+    step = -(-step // grain) * grain
+    return (step, -(-size // step)) if step < size else (0, 1)

@@ -1,0 +1,361 @@
+"""The native call entry: from a Python call to a kernel and back without interpreting a line.
+
+One function serves every kernel; what differs is data. A callable holds the address of a cell with its newest plan, and plans
+are chained. A plan (``PLAN`` words) describes one pattern of inputs exactly: descriptor, rank, dimensions and strides of each. The
+entry compares, allocates the outputs through NumPy's C interface, copies the plan's block of words, puts in the addresses and jumps
+into the kernel. Whatever does not match goes to the slow callable, which makes new plans and raises errors.
+
+Offsets of object fields are arguments: they are probed when the process starts, never assumed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PLAN = (
+    "next", "kernel", "high", "step", "words", "template", "flags", "n_in", "n_out", "inputs", "outputs", "pieces",
+)  # fmt: skip
+"""Words of a plan."""
+INPUT_WORDS = 4
+"""descriptor, rank, dimensions, strides"""
+OUTPUT_WORDS = 6
+"""descriptor, rank, dimensions, strides (0: row-major), bytes, whether it starts on a 64-byte boundary"""
+RELEASE_GIL = 1
+
+IMPORTS = (
+    "PyObject_Vectorcall", "PyEval_SaveThread", "PyEval_RestoreThread", "Py_IncRef", "Py_DecRef", "PyTuple_New",
+    "PyTuple_SetItem",
+)  # fmt: skip
+"""Functions of Python's C interface that the entry calls, under the prefix ``flambeau_``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offsets:
+    """Where fields stand, in bytes from the start of an object."""
+
+    type: int
+    data: int
+    rank: int
+    dims: int
+    strides: int
+    descr: int
+    flags: int
+    cell: int
+    """In a native callable: the address of the cell with the newest plan."""
+    slow: int
+    """In a native callable: the callable for everything else."""
+
+
+def _word(name: str, plan: str, register: str, kind: str = "i64") -> str:
+    place = PLAN.index(name)
+    return f"  %{register}.p = getelementptr i64, ptr {plan}, i64 {place}\n  %{register} = load {kind}, ptr %{register}.p"
+
+
+def entry_text(o: Offsets) -> str:
+    """LLVM text of ``entry``, a function of the vectorcall signature."""
+    return _HEAD + _guards(o) + _same_numbers() + _run(o)
+
+
+_HEAD = """
+declare ptr @flambeau_PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare ptr @flambeau_PyEval_SaveThread()
+declare void @flambeau_PyEval_RestoreThread(ptr)
+declare void @flambeau_Py_IncRef(ptr)
+declare void @flambeau_Py_DecRef(ptr)
+declare ptr @flambeau_PyTuple_New(i64)
+declare i32 @flambeau_PyTuple_SetItem(ptr, i64, ptr)
+declare ptr @flambeau_new_array(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
+declare i32 @flambeau_set_base(ptr, ptr)
+declare void @flambeau_pool_run(ptr, ptr, i64, i64, i32)
+@flambeau_ndarray = external global i8
+@flambeau_bytes_descr = external global i8
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+"""
+
+
+def _guards(o: Offsets) -> str:
+    return f"""
+define internal i1 @matches(ptr %array, ptr %record) alwaysinline {{
+entry:
+  %type.p = getelementptr i8, ptr %array, i64 {o.type}
+  %type = load ptr, ptr %type.p
+  %is_array = icmp eq ptr %type, @flambeau_ndarray
+  br i1 %is_array, label %fields, label %no
+fields:
+  %descr.p = getelementptr i8, ptr %array, i64 {o.descr}
+  %descr = load ptr, ptr %descr.p
+  %want_descr = load ptr, ptr %record
+  %same_descr = icmp eq ptr %descr, %want_descr
+  %rank.p = getelementptr i8, ptr %array, i64 {o.rank}
+  %rank32 = load i32, ptr %rank.p
+  %rank = sext i32 %rank32 to i64
+  %want_rank.p = getelementptr i64, ptr %record, i64 1
+  %want_rank = load i64, ptr %want_rank.p
+  %same_rank = icmp eq i64 %rank, %want_rank
+  %flags.p = getelementptr i8, ptr %array, i64 {o.flags}
+  %flags = load i32, ptr %flags.p
+  %aligned_bit = and i32 %flags, 256
+  %is_aligned = icmp ne i32 %aligned_bit, 0
+  %ok1 = and i1 %same_descr, %same_rank
+  %ok2 = and i1 %ok1, %is_aligned
+  br i1 %ok2, label %numbers, label %no
+numbers:
+  %dims.p = getelementptr i8, ptr %array, i64 {o.dims}
+  %dims = load ptr, ptr %dims.p
+  %want_dims.p = getelementptr i64, ptr %record, i64 2
+  %want_dims = load ptr, ptr %want_dims.p
+  %same_dims = call i1 @same_numbers(ptr %dims, ptr %want_dims, i64 %rank)
+  %strides.p = getelementptr i8, ptr %array, i64 {o.strides}
+  %strides = load ptr, ptr %strides.p
+  %want_strides.p = getelementptr i64, ptr %record, i64 3
+  %want_strides = load ptr, ptr %want_strides.p
+  %same_strides = call i1 @same_numbers(ptr %strides, ptr %want_strides, i64 %rank)
+  %ok3 = and i1 %same_dims, %same_strides
+  ret i1 %ok3
+no:
+  ret i1 false
+}}
+"""
+
+
+def _same_numbers() -> str:
+    return """
+define internal i1 @same_numbers(ptr %a, ptr %b, i64 %n) alwaysinline {
+entry:
+  br label %head
+head:
+  %i = phi i64 [0, %entry], [%i1, %body]
+  %more = icmp slt i64 %i, %n
+  br i1 %more, label %body, label %yes
+body:
+  %pa = getelementptr i64, ptr %a, i64 %i
+  %pb = getelementptr i64, ptr %b, i64 %i
+  %x = load i64, ptr %pa
+  %y = load i64, ptr %pb
+  %i1 = add i64 %i, 1
+  %same = icmp eq i64 %x, %y
+  br i1 %same, label %head, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+"""
+
+
+def _run(o: Offsets) -> str:
+    return f"""
+define internal ptr @allocate(ptr %record) {{
+entry:
+  %descr = load ptr, ptr %record
+  %rank.p = getelementptr i64, ptr %record, i64 1
+  %rank64 = load i64, ptr %rank.p
+  %rank = trunc i64 %rank64 to i32
+  %dims.p = getelementptr i64, ptr %record, i64 2
+  %dims = load ptr, ptr %dims.p
+  %strides.p = getelementptr i64, ptr %record, i64 3
+  %strides = load ptr, ptr %strides.p
+  %large.p = getelementptr i64, ptr %record, i64 5
+  %large = load i64, ptr %large.p
+  %is_large = icmp ne i64 %large, 0
+  br i1 %is_large, label %aligned, label %plain
+plain:
+  call void @flambeau_Py_IncRef(ptr %descr)
+  %p = call ptr @flambeau_new_array(ptr @flambeau_ndarray, ptr %descr, i32 %rank, ptr %dims, ptr %strides, ptr null, i32 0, ptr null)
+  ret ptr %p
+aligned:
+  %bytes.p = getelementptr i64, ptr %record, i64 4
+  %bytes = load i64, ptr %bytes.p
+  %room = alloca i64
+  %padded = add i64 %bytes, 64
+  store i64 %padded, ptr %room
+  call void @flambeau_Py_IncRef(ptr @flambeau_bytes_descr)
+  %raw = call ptr @flambeau_new_array(ptr @flambeau_ndarray, ptr @flambeau_bytes_descr, i32 1, ptr %room, ptr null, ptr null, i32 0, ptr null)
+  %failed = icmp eq ptr %raw, null
+  br i1 %failed, label %none, label %view
+view:
+  %data.p = getelementptr i8, ptr %raw, i64 {o.data}
+  %data = load i64, ptr %data.p
+  %up = add i64 %data, 63
+  %down = and i64 %up, -64
+  %start = inttoptr i64 %down to ptr
+  call void @flambeau_Py_IncRef(ptr %descr)
+  %a = call ptr @flambeau_new_array(ptr @flambeau_ndarray, ptr %descr, i32 %rank, ptr %dims, ptr %strides, ptr %start, i32 1281, ptr null)
+  %failed2 = icmp eq ptr %a, null
+  br i1 %failed2, label %drop, label %based
+drop:
+  call void @flambeau_Py_DecRef(ptr %raw)
+  ret ptr null
+based:
+  %b = call i32 @flambeau_set_base(ptr %a, ptr %raw)
+  ret ptr %a
+none:
+  ret ptr null
+}}
+
+define internal void @launch(ptr %plan, ptr %block) {{
+entry:
+{_word("kernel", "%plan", "kernel", "ptr")}
+{_word("high", "%plan", "high")}
+{_word("step", "%plan", "step")}
+  %whole = icmp eq i64 %step, 0
+  br i1 %whole, label %direct, label %split
+direct:
+  call void %kernel(ptr %block, i64 0, i64 %high)
+  ret void
+split:
+{_word("pieces", "%plan", "pieces")}
+  %n = trunc i64 %pieces to i32
+  call void @flambeau_pool_run(ptr %kernel, ptr %block, i64 %high, i64 %step, i32 %n)
+  ret void
+}}
+
+define ptr @entry(ptr %self, ptr %args, i64 %nargsf, ptr %names) {{
+entry:
+  %error = alloca i32, align 4
+  %n = and i64 %nargsf, 9223372036854775807
+  %cell.p = getelementptr i8, ptr %self, i64 {o.cell}
+  %cell = load ptr, ptr %cell.p
+  %first = load atomic ptr, ptr %cell acquire, align 8
+  %no_names = icmp eq ptr %names, null
+  br i1 %no_names, label %plans, label %slow
+plans:
+  %plan = phi ptr [%first, %entry], [%next, %other]
+  %none = icmp eq ptr %plan, null
+  br i1 %none, label %slow, label %arity
+arity:
+{_word("n_in", "%plan", "n_in")}
+{_word("inputs", "%plan", "inputs", "ptr")}
+  %same_n = icmp eq i64 %n, %n_in
+  br i1 %same_n, label %each, label %slow
+each:
+  %i = phi i64 [0, %arity], [%i1, %good]
+  %more = icmp slt i64 %i, %n_in
+  br i1 %more, label %one, label %found
+one:
+  %arg.p = getelementptr ptr, ptr %args, i64 %i
+  %arg = load ptr, ptr %arg.p
+  %record.o = mul i64 %i, {INPUT_WORDS}
+  %record = getelementptr i64, ptr %inputs, i64 %record.o
+  %fits = call i1 @matches(ptr %arg, ptr %record)
+  br i1 %fits, label %good, label %other
+good:
+  %i1 = add i64 %i, 1
+  br label %each
+other:
+{_word("next", "%plan", "next", "ptr")}
+  br label %plans
+found:
+{_word("words", "%plan", "words")}
+{_word("template", "%plan", "template", "ptr")}
+{_word("n_out", "%plan", "n_out")}
+{_word("outputs", "%plan", "outputs", "ptr")}
+{_word("flags", "%plan", "flags")}
+  %block = alloca i64, i64 %words, align 16
+  %results = alloca ptr, i64 %n_out, align 8
+  %size = mul i64 %words, 8
+  call void @llvm.memcpy.p0.p0.i64(ptr align 16 %block, ptr align 8 %template, i64 %size, i1 false)
+  store i32 0, ptr %error
+  store ptr %error, ptr %block
+  br label %fill
+fill:
+  %f = phi i64 [0, %found], [%f1, %fill_one]
+  %more_f = icmp slt i64 %f, %n_in
+  br i1 %more_f, label %fill_one, label %make
+fill_one:
+  %in.p = getelementptr ptr, ptr %args, i64 %f
+  %in = load ptr, ptr %in.p
+  %in_data.p = getelementptr i8, ptr %in, i64 {o.data}
+  %in_data = load i64, ptr %in_data.p
+  %f1 = add i64 %f, 1
+  %in_word = getelementptr i64, ptr %block, i64 %f1
+  store i64 %in_data, ptr %in_word
+  br label %fill
+make:
+  %m = phi i64 [0, %fill], [%m1, %made]
+  %more_m = icmp slt i64 %m, %n_out
+  br i1 %more_m, label %make_one, label %go
+make_one:
+  %out_record.o = mul i64 %m, {OUTPUT_WORDS}
+  %out_record = getelementptr i64, ptr %outputs, i64 %out_record.o
+  %out = call ptr @allocate(ptr %out_record)
+  %out_slot = getelementptr ptr, ptr %results, i64 %m
+  store ptr %out, ptr %out_slot
+  %bad = icmp eq ptr %out, null
+  br i1 %bad, label %undo, label %made
+made:
+  %out_data.p = getelementptr i8, ptr %out, i64 {o.data}
+  %out_data = load i64, ptr %out_data.p
+  %m1 = add i64 %m, 1
+  %place0 = add i64 %n_in, %m1
+  %out_word = getelementptr i64, ptr %block, i64 %place0
+  store i64 %out_data, ptr %out_word
+  br label %make
+go:
+  %gil = and i64 %flags, {RELEASE_GIL}
+  %release = icmp ne i64 %gil, 0
+  br i1 %release, label %outside, label %inside
+outside:
+  %state = call ptr @flambeau_PyEval_SaveThread()
+  call void @launch(ptr %plan, ptr %block)
+  call void @flambeau_PyEval_RestoreThread(ptr %state)
+  br label %ended
+inside:
+  call void @launch(ptr %plan, ptr %block)
+  br label %ended
+ended:
+  %code = load i32, ptr %error
+  %failed = icmp ne i32 %code, 0
+  br i1 %failed, label %redo, label %deliver
+deliver:
+  %single = icmp eq i64 %n_out, 1
+  br i1 %single, label %lone, label %several
+lone:
+  %answer = load ptr, ptr %results
+  ret ptr %answer
+several:
+  %tuple = call ptr @flambeau_PyTuple_New(i64 %n_out)
+  br label %pack
+pack:
+  %t = phi i64 [0, %several], [%t1, %pack_one]
+  %more_t = icmp slt i64 %t, %n_out
+  br i1 %more_t, label %pack_one, label %packed
+pack_one:
+  %item.p = getelementptr ptr, ptr %results, i64 %t
+  %item = load ptr, ptr %item.p
+  %set = call i32 @flambeau_PyTuple_SetItem(ptr %tuple, i64 %t, ptr %item)
+  %t1 = add i64 %t, 1
+  br label %pack
+packed:
+  ret ptr %tuple
+redo:
+  br label %drop
+drop:
+  %d = phi i64 [0, %redo], [%d1, %drop_one]
+  %more_d = icmp slt i64 %d, %n_out
+  br i1 %more_d, label %drop_one, label %slow
+drop_one:
+  %gone.p = getelementptr ptr, ptr %results, i64 %d
+  %gone = load ptr, ptr %gone.p
+  call void @flambeau_Py_DecRef(ptr %gone)
+  %d1 = add i64 %d, 1
+  br label %drop
+undo:
+  %u = phi i64 [%m, %make_one], [%u1, %undo_one]
+  %more_u = icmp sgt i64 %u, 0
+  br i1 %more_u, label %undo_one, label %raise
+undo_one:
+  %u1 = sub i64 %u, 1
+  %lost.p = getelementptr ptr, ptr %results, i64 %u1
+  %lost = load ptr, ptr %lost.p
+  call void @flambeau_Py_DecRef(ptr %lost)
+  br label %undo
+raise:
+  ret ptr null
+slow:
+  %slow.p = getelementptr i8, ptr %self, i64 {o.slow}
+  %slow_fn = load ptr, ptr %slow.p
+  %answer2 = call ptr @flambeau_PyObject_Vectorcall(ptr %slow_fn, ptr %args, i64 %nargsf, ptr %names)
+  ret ptr %answer2
+}}
+"""

@@ -1,0 +1,70 @@
+"""Plans laid out for the native call entry, chained so that the newest is tried first."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from flambeau.codegen.llvm.entry import PLAN, RELEASE_GIL
+from flambeau.codegen.plans import RELEASE_FROM, Plan
+
+MAX_CHAIN = 32
+"""Patterns that the native entry tells apart; calls of further ones take the Python path."""
+
+
+class Chain:
+    """The plans of one kernel. Memory once published stays until the chain goes: another thread may be reading it."""
+
+    def __init__(self) -> None:
+        self.cell = ctypes.c_void_p(None)
+        """Holds the address of the newest plan; the entry reads it."""
+        self._keep: list[Any] = []
+        self._count = 0
+
+    def add(self, plan: Plan, arrays: list[npt.NDArray[Any]]) -> None:
+        """Publish ``plan`` for inputs that look exactly like ``arrays``."""
+        if self._count >= MAX_CHAIN or plan.variant is None:
+            return
+        self._count += 1
+        outputs: list[int] = []
+        for o in plan.outputs:
+            strides = 0 if o.permutation is None else self._numbers(_strides_of(o.shape, o.permutation, o.dtype.itemsize))
+            size = int(np.prod(o.shape, dtype=np.int64)) * o.dtype.itemsize
+            outputs += [self._object(o.dtype), len(o.shape), self._numbers(o.shape), strides, size, int(o.large)]
+        inputs: list[int] = []
+        for a in arrays:
+            inputs += [self._object(a.dtype), a.ndim, self._numbers(a.shape), self._numbers(a.strides)]
+        address = plan.variant.code.addresses[plan.variant.native.symbol]
+        self._keep.append(plan.variant)
+        words = {
+            "next": self.cell.value or 0, "kernel": address, "high": plan.high, "step": plan.step,
+            "words": len(plan.words), "template": self._numbers(plan.words),
+            "flags": RELEASE_GIL if plan.nanoseconds >= RELEASE_FROM else 0, "n_in": len(arrays),
+            "n_out": len(plan.outputs), "inputs": self._numbers(inputs), "outputs": self._numbers(outputs),
+            "pieces": plan.pieces,
+        }  # fmt: skip
+        self.cell.value = self._numbers([words[name] for name in PLAN])
+
+    def _numbers(self, values: Any) -> int:
+        memory = (ctypes.c_int64 * max(1, len(values)))(*values)
+        self._keep.append(memory)
+        return ctypes.addressof(memory)
+
+    def _object(self, value: object) -> int:
+        self._keep.append(value)
+        return id(value)
+
+
+def _strides_of(shape: tuple[int, ...], permutation: tuple[int, ...], itemsize: int) -> list[int]:
+    """Byte strides of a result whose axes are those of a row-major allocation, permuted."""
+    sizes = [0] * len(shape)
+    for axis, place in enumerate(permutation):
+        sizes[place] = shape[axis]
+    steps, step = [0] * len(shape), itemsize
+    for place in reversed(range(len(shape))):
+        steps[place] = step
+        step *= max(sizes[place], 1)
+    return [steps[place] for place in permutation]

@@ -1,0 +1,184 @@
+"""Plans: everything about a call that follows from the shapes and strides of its inputs, worked out once."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from flambeau.codegen import threads
+from flambeau.codegen.hoist import hoist
+from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel, Loop, walk
+from flambeau.codegen.kernel.opset import NO_IDENTITY
+from flambeau.codegen.kernel.printer import print_kernel
+from flambeau.codegen.llvm.abi import block_layout
+from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine, memory_imports
+from flambeau.codegen.llvm.nest import NativeText, emit_kernel
+from flambeau.codegen.planning import choose, estimate_nanoseconds, split
+from flambeau.codegen.schedule import Schedule
+from flambeau.codegen.shapes import Span, broadcast_sizes, check_spans
+from flambeau.codegen.specialize import Strides, specialize, stride_order
+
+Array = npt.NDArray[Any]
+ALIGNED_FROM = 1 << 18
+"""Outputs of at least this many bytes start on a 64-byte boundary."""
+RELEASE_FROM = 5000.0
+"""Nanoseconds of estimated work from which giving up the GIL pays."""
+
+_ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+
+
+@dataclass(slots=True, eq=False)
+class Variant:
+    """Native code for one specialised kernel under one schedule."""
+
+    kernel: Kernel
+    schedule: Schedule
+    native: NativeText
+    code: NativeCode
+    entry: Any
+    """The kernel as a ctypes function of (block, low, high)."""
+    milliseconds: float
+
+
+@dataclass(slots=True)
+class Output:
+    """How one output of a plan is allocated."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    permutation: tuple[int, ...] | None
+    """Axes of the result in terms of the allocation's, None for row-major."""
+    memory_shape: tuple[int, ...]
+    large: bool
+
+    def allocate(self) -> Array:
+        """Uninitialised memory."""
+        memory = empty_aligned(self.memory_shape, self.dtype) if self.large else np.empty(self.memory_shape, self.dtype)
+        return memory if self.permutation is None else memory.transpose(self.permutation)
+
+
+@dataclass(slots=True, eq=False)
+class Plan:
+    """All that a call of one shape and stride pattern needs."""
+
+    outputs: tuple[Output, ...]
+    words: list[int]
+    """The kernel's block, with 0 where addresses go."""
+    high: int
+    """Size of the outermost axis."""
+    variant: Variant | None
+    """None where there is nothing to compute: an output without elements, or zeros."""
+    step: int = 0
+    """Turns of the outermost axis that a thread takes at a time; 0: all by one thread."""
+    pieces: int = 1
+    nanoseconds: float = 0.0
+    """Estimated duration."""
+
+
+_variants: dict[str, Variant] = {}
+_variants_lock = threading.Lock()
+
+
+def compile_variant(kernel: Kernel, schedule: Schedule) -> Variant:
+    """Native code for ``kernel``, shared by all that have the same text."""
+    key = schedule.key() + "\n" + print_kernel(kernel)
+    with _variants_lock:
+        found = _variants.get(key)
+        if found is None:
+            start = time.perf_counter()
+            jit = engine()
+            native = emit_kernel(hoist(kernel), schedule, jit.target, jit.symbol("kernel"))
+            imports = c_imports(native.libm)
+            if native.needs_memory:
+                imports.update(memory_imports())
+            code = jit.link(native.text, (native.symbol,), imports)
+            spent = (time.perf_counter() - start) * 1e3
+            found = Variant(kernel, schedule, native, code, _ENTRY(code.addresses[native.symbol]), spent)
+            _variants[key] = found
+        return found
+
+
+def empty_aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Uninitialised memory that starts on a 64-byte boundary."""
+    size = math.prod(shape) * dtype.itemsize
+    raw = np.empty(size + 64, np.uint8)
+    start = -raw.__array_interface__["data"][0] % 64
+    return raw[start : start + size].view(dtype).reshape(shape)
+
+
+def make_plan(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array]) -> Plan:
+    """The plan for inputs like ``arrays``; compiles what is missing.
+
+    Raises ``KernelError`` where shapes do not fit and ``ValueError`` for the largest of nothing.
+    """
+    shapes = [a.shape for a in arrays]
+    sizes = broadcast_sizes(kernel, shapes)
+    check_spans(kernel, spans, sizes, shapes)
+    strides = _input_strides(kernel, arrays)
+    order = stride_order(kernel, sizes, strides)
+    outputs = tuple(_output(b, sizes, strides, order) for b in kernel.outputs)
+    if all(0 in o.shape for o in outputs):
+        return Plan(outputs, [], 0, None)
+    _refuse_empty(kernel, sizes)
+    special = specialize(kernel, sizes, strides, order)
+    schedule = choose(special, engine().target, _rows_aligned(outputs))
+    variant = compile_variant(special.kernel, schedule)
+    layout = block_layout(special.kernel)
+    words = [0] * layout.words
+    for axis, place in layout.sizes.items():
+        words[place] = special.sizes[axis]
+    for pair, place in layout.strides.items():
+        words[place] = special.strides[pair]
+    first = next((s for s in special.kernel.body if isinstance(s, Loop)), None)
+    high = special.sizes[first.axes[0]] if first is not None and first.axes else 1
+    step, pieces = split(special, schedule, variant.native.splits, threads.get_num_threads())
+    return Plan(outputs, words, high, variant, step, pieces, estimate_nanoseconds(special))
+
+
+def _input_strides(kernel: Kernel, arrays: list[Array]) -> Strides:
+    strides: Strides = {}
+    for buffer, a in zip(kernel.inputs, arrays, strict=True):
+        for place, axis in enumerate(reversed(buffer.axes), 1):
+            if axis != ONE:
+                moves = place <= a.ndim and a.shape[-place] != 1
+                strides[buffer.name, axis] = a.strides[-place] if moves else 0
+    return strides
+
+
+def _refuse_empty(kernel: Kernel, sizes: dict[str, int]) -> None:
+    for s in walk(kernel.body):
+        if isinstance(s, Loop) and any(sizes[a] == 0 for a in s.axes):
+            for carry in s.carries:
+                if carry.reducer in NO_IDENTITY:
+                    raise ValueError(f"{carry.reducer}: no values to choose from and the reduction has no identity")
+
+
+def _rows_aligned(outputs: tuple[Output, ...]) -> bool:
+    """Whether every row of every output can start on a 64-byte boundary."""
+    return all(o.large and (len(o.shape) == 1 or o.memory_shape[-1] * o.dtype.itemsize % 64 == 0) for o in outputs)
+
+
+def _output(b: Buffer, sizes: dict[str, int], strides: Strides, order: tuple[str, ...]) -> Output:
+    """Allocation in the order the parallel axes run; writes the output's strides into ``strides``."""
+    shape = tuple(1 if a == ONE else sizes[a] for a in b.axes)
+    dtype = element_type(b.dtype).numpy
+    places = list(range(len(b.axes)))
+    if order and all(a in order for a in b.axes):
+        places.sort(key=lambda k: order.index(b.axes[k]))
+    memory_shape = tuple(shape[k] for k in places)
+    step = dtype.itemsize
+    for k in reversed(places):
+        if b.axes[k] != ONE:
+            strides[b.name, b.axes[k]] = step
+        step *= max(shape[k], 1)
+    inverse = tuple(places.index(k) for k in range(len(places)))
+    permutation = None if places == sorted(places) else inverse
+    return Output(shape, dtype, permutation, memory_shape, step >= ALIGNED_FROM)
