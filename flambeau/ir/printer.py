@@ -23,8 +23,8 @@ SUBGRAPH = "Subgraph"
 """The attribute that holds the graph of a node such as `prim::fork`."""
 PYTHON_ARGUMENTS = "python_arguments"
 """The attribute of a `^python_function` node: the arguments that are no graph values, as text."""
-HIDDEN = frozenset({PYTHON_ARGUMENTS, "callable"})
-"""Attributes that live beside the text: what a `^python_function` or a function constant calls."""
+HIDDEN = frozenset({PYTHON_ARGUMENTS, "callable", "function", "kernel"})
+"""Attributes that live beside the text: what a `^python_function`, a function constant or a fused group calls."""
 
 _BETWEEN_PARAMETERS = ",\n      "
 

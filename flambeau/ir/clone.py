@@ -1,0 +1,86 @@
+"""Copies of graphs, blocks and nodes.
+
+>>> from flambeau.ir import parse_ir
+>>> graph = parse_ir("graph(%x):\\n  %y = aten::relu(%x)\\n  return (%y)")
+>>> str(clone_graph(graph)) == str(graph)
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Block, Node
+from flambeau.ir.value import Value
+
+Copies = dict[Value, Value]
+"""From each value to its copy; filled while copying. A value that is missing is used as it is."""
+
+
+def clone_graph(graph: Graph, copies: Copies | None = None) -> Graph:
+    """A graph with the same text, numbers of unnamed values included. `copies` then tells which value became which."""
+    copies = {} if copies is None else copies
+    new = Graph(graph.name)
+    clone_block(graph.block, new.block, copies)
+    for old, copy in copies.items():
+        if not old.has_name and copy.owner_block.graph is new:
+            new.number(copy, old.unique)
+    return new
+
+
+def clone_block(source: Block, target: Block, copies: Copies) -> None:
+    """Append copies of the parameters, nodes and returns of `source` to the empty block `target`."""
+    for parameter in source.inputs:
+        copies[parameter] = target.add_input(parameter.type, parameter._name)
+    clone_nodes(source, target, copies)
+    for value in source.outputs:
+        target.add_output(copies.get(value, value))
+
+
+def clone_nodes(source: Block, target: Block, copies: Copies) -> None:
+    """Append copies of the nodes of `source` to `target`."""
+    for node in source:
+        target.append(clone_node(node, target.graph, copies))
+
+
+def clone_node(node: Node, graph: Graph, copies: Copies) -> Node:
+    """A copy in no block, with copies of the nested blocks and subgraphs. Constants are shared with the original."""
+    new = Node(graph, node.kind)
+    new.copy_metadata(node)
+    new.attributes.update({name: _clone_attribute(value) for name, value in node.attributes.items()})
+    for value in node.inputs:
+        new.add_input(copies.get(value, value))
+    for value in node.outputs:
+        copies[value] = new.add_output(value.type, value._name)
+    for block in node.blocks:
+        clone_block(block, new.add_block(), copies)
+    return new
+
+
+def _clone_attribute(value: Any) -> Any:
+    return clone_graph(value) if isinstance(value, Graph) else value
+
+
+def insert_graph(graph: Graph, body: Graph, inputs: Sequence[Value], copies: Copies | None = None) -> list[Value]:
+    """Copy the nodes of `body` to the insertion point of `graph`, its parameters being `inputs`; the returned values.
+
+    Raises ValueError unless there is an input per parameter.
+    """
+    if len(inputs) != len(body.inputs):
+        raise ValueError(f"the graph takes {len(body.inputs)} inputs but was given {len(inputs)}")
+    copies = {} if copies is None else copies
+    copies.update(zip(body.inputs, inputs, strict=True))
+    for node in body.block:
+        graph.insert_node(clone_node(node, graph, copies))
+    return [copies[v] for v in body.outputs]
+
+
+def move_nodes(source: Block, place: Node, replacements: Copies | None = None) -> list[Value]:
+    """Move all nodes of `source` to before `place`, its parameters replaced; the values it returned."""
+    for parameter, value in (replacements or {}).items():
+        parameter.replace_uses_with(value)
+    for node in list(source):
+        node.move_before(place)
+    return list(source.outputs)

@@ -1,0 +1,113 @@
+"""Whether two graphs are the same program, up to the names of their values.
+
+>>> from flambeau.ir import parse_ir
+>>> a = parse_ir("graph(%x):\\n  %y = aten::relu(%x)\\n  return (%y)")
+>>> b = parse_ir("graph(%a):\\n  %b = aten::tanh(%a)\\n  return (%b)")
+>>> is_isomorphic(a, a), first_difference(a, b)
+(True, 'node 0 of the graph: %y is aten::relu on the left and aten::tanh on the right')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.ir.constant_text import literal_text, type_text
+from flambeau.ir.constants import Opaque, TensorLiteral, is_tensor, same_constant
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Block, Node
+from flambeau.ir.value import Value
+from flambeau.schema.types import Type
+
+_Pairs = dict[Value, Value]
+
+
+def is_isomorphic(a: Graph, b: Graph, *, types: bool = True) -> bool:
+    """Whether the graphs have the same nodes in the same order, wired alike, with the same attributes and `types`."""
+    return first_difference(a, b, types=types) is None
+
+
+def first_difference(a: Graph, b: Graph, *, types: bool = True) -> str | None:
+    """Where two graphs differ first, in words; None if they do not. Tensors and objects are compared as printed."""
+    return _Comparison(types).block(a.block, b.block, "the graph", {})
+
+
+class _Comparison:
+    def __init__(self, types: bool) -> None:
+        self._types = types
+
+    def block(self, a: Block, b: Block, where: str, pairs: _Pairs) -> str | None:
+        found = self._values(a.inputs, b.inputs, f"parameters of {where}", pairs)
+        if found is not None:
+            return found
+        left, right = list(a), list(b)
+        for index, (x, y) in enumerate(zip(left, right, strict=False)):
+            found = self._node(x, y, f"node {index} of {where}", pairs)
+            if found is not None:
+                return found
+        if len(left) != len(right):
+            more = (left if len(left) > len(right) else right)[min(len(left), len(right))]
+            side = "left" if len(left) > len(right) else "right"
+            return f"{where}: only the {side} has {more.kind} as node {min(len(left), len(right))}"
+        return self._operands(a.outputs, b.outputs, f"return {{}} of {where}", pairs)
+
+    def _node(self, a: Node, b: Node, where: str, pairs: _Pairs) -> str | None:
+        if a.kind != b.kind:
+            name = f"%{a.output(0).name} is " if a.outputs else ""
+            return f"{where}: {name}{a.kind} on the left and {b.kind} on the right"
+        where = f"{where} ({a.kind})"
+        found = (
+            self._operands(a.inputs, b.inputs, f"operand {{}} of {where}", pairs)
+            or self._attributes(a, b, where)
+            or self._values(a.outputs, b.outputs, f"results of {where}", pairs)
+        )
+        if found is None and len(a.blocks) != len(b.blocks):
+            return f"{where}: {len(a.blocks)} blocks on the left and {len(b.blocks)} on the right"
+        for index, (x, y) in enumerate(zip(a.blocks, b.blocks, strict=True) if found is None else ()):
+            found = found or self.block(x, y, f"block {index} of {where}", pairs)
+        return found
+
+    def _values(self, a: Sequence[Value], b: Sequence[Value], where: str, pairs: _Pairs) -> str | None:
+        if len(a) != len(b):
+            return f"{where}: {len(a)} on the left and {len(b)} on the right"
+        for x, y in zip(a, b, strict=True):
+            if self._types and x.type != y.type:
+                return (
+                    f"{where}: %{x.name} has type {type_text(x.type)} on the left and {type_text(y.type)} on the right"
+                )
+            pairs[x] = y
+        return None
+
+    @staticmethod
+    def _operands(a: Sequence[Value], b: Sequence[Value], where: str, pairs: _Pairs) -> str | None:
+        for index, (x, y) in enumerate(zip(a, b, strict=False)):
+            if pairs.get(x, x) is not y:
+                return (
+                    f"{where.format(index)}: %{x.name} on the left and %{y.name} on the right, which are not the same"
+                )
+        if len(a) != len(b):
+            return f"{where.format(min(len(a), len(b)))} is missing on the {'left' if len(a) < len(b) else 'right'}"
+        return None
+
+    def _attributes(self, a: Node, b: Node, where: str) -> str | None:
+        for name in a.attributes.keys() | b.attributes.keys():
+            if name not in a.attributes or name not in b.attributes:
+                return f"{where}: only the {'left' if name in a.attributes else 'right'} has the attribute '{name}'"
+            x, y = a.attributes[name], b.attributes[name]
+            if isinstance(x, Graph) and isinstance(y, Graph):
+                found = self.block(x.block, y.block, f"the subgraph of {where}", {})
+                if found is not None:
+                    return found
+            elif not _same(x, y):
+                return f"{where}: '{name}' is {literal_text(x)} on the left and {literal_text(y)} on the right"
+        return None
+
+
+def _same(a: Any, b: Any) -> bool:
+    if same_constant(a, b) or (isinstance(a, Type | Opaque | TensorLiteral) and bool(a == b)):
+        return True
+    if is_tensor(a) and is_tensor(b):
+        return a.dtype == b.dtype and a.shape == b.shape and literal_text(a) == literal_text(b)
+    if isinstance(a, list | tuple) and type(a) is type(b):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return False

@@ -1,0 +1,72 @@
+"""Node kinds that are no operators: what the graph is made of, and what each may do.
+
+Operators are described by their declarations (`Node.definition`). The kinds here have no schema, because their operands
+and results follow from types, attributes or blocks.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+CONTROL: Final = frozenset({"prim::If", "prim::Loop"})
+"""Nodes whose blocks run in place."""
+
+BUILD: Final = frozenset(
+    {"prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct", "prim::ConstantChunk", "prim::tolist"}
+)
+"""Make a container of their operands."""
+
+TAKE: Final = frozenset({"prim::ListUnpack", "prim::TupleUnpack", "prim::TupleIndex", "prim::TupleSlice"})
+"""Give what is in a container."""
+
+PASS: Final = frozenset(
+    {
+        "prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::Guard", "prim::profile",
+        "prim::TypeCheck", "prim::RequiresGradCheck", "prim::data", "prim::ModuleContainerIndex",
+    }
+)  # fmt: skip
+"""Results are the operands, seen differently."""
+
+QUERY: Final = frozenset(
+    {
+        "prim::Constant", "prim::Uninitialized", "prim::isinstance", "prim::NumToTensor",
+        "prim::ImplicitTensorToNum", "prim::EnumName", "prim::EnumValue", "prim::dtype", "prim::device",
+        "prim::layout", "prim::shape", "prim::AutogradZero", "prim::AutogradAnyNonZero", "prim::AutogradAdd",
+        "prim::GetAttr", "prim::CreateObject", "prim::MMTreeReduce", "prim::MMBatchSide", "prim::rangelist",
+        "prim::min", "prim::max", "prim::abs",
+    }
+)  # fmt: skip
+"""Give something new or immutable, and touch nothing."""
+
+OPAQUE: Final = frozenset(
+    {
+        "prim::CallFunction", "prim::CallMethod", "prim::fork", "prim::awaitable", "prim::awaitable_wait",
+        "prim::Closure", "prim::awaitable_nowait", "prim::PythonOp", "prim::Enter", "prim::Exit",
+        "prim::BailOut", "prim::BailoutTemplate", "prim::rpc_async", "aten::wait",
+    }
+)  # fmt: skip
+"""May do anything to what they are given, and to the world."""
+
+GROUPS: Final = frozenset(
+    {"prim::FusionGroup", "prim::TensorExprGroup", "prim::FunctionalGraph", "prim::StaticSubgraph"}
+)
+"""Subgraphs of operators without effects, whose results are new."""
+
+WITH_SUBGRAPH: Final = GROUPS | {"prim::DifferentiableGraph", "prim::fork", "prim::awaitable", "prim::Closure"}
+"""Nodes with an attribute `Subgraph`."""
+
+WORLD: Final = frozenset(
+    {
+        "prim::Print", "prim::RaiseException", "prim::SetAttr", "prim::AddStatValue", "prim::TimePoint",
+        "prim::Store", "prim::Load", "prim::BreakStmt", "prim::ContinueStmt", "prim::ReturnStmt",
+        "aten::warn", "prim::With",
+    }
+)  # fmt: skip
+"""Seen from outside, or steering the program."""
+
+STRUCTURAL: Final = CONTROL | BUILD | TAKE | PASS | QUERY | OPAQUE | WITH_SUBGRAPH | WORLD
+
+
+def is_known(kind: str) -> bool:
+    """Whether a kind without declaration may stand in a graph: a structural one, or a Python function."""
+    return kind in STRUCTURAL or kind.startswith("^")

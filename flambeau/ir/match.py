@@ -1,0 +1,99 @@
+"""Finding pieces of a graph that look like a pattern, itself a graph.
+
+>>> from flambeau.ir import parse_ir
+>>> pattern = parse_ir("graph(%a, %b):\\n  %m = aten::mm(%a, %b)\\n  %r = aten::relu(%m)\\n  return (%r)")
+>>> graph = parse_ir("graph(%x, %y):\\n  %1 = aten::mm(%y, %x)\\n  %2 = aten::relu(%1)\\n  return (%2)")
+>>> [found.values[pattern.inputs[0]].name for found in find_matches(pattern, graph)]
+['y']
+
+A pattern has one result. Its constants match equal constants, its attributes equal attributes; what only the pattern's
+own nodes use must, in the graph, be used only by the nodes matched, so that a match can be replaced as a whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from flambeau.ir.constants import CONSTANT, same_constant
+from flambeau.ir.graph import Graph, walk
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+
+
+@dataclass
+class Match:
+    """Where a pattern was found."""
+
+    anchor: Node
+    """The node that gives the pattern's result."""
+    values: dict[Value, Value] = field(default_factory=dict)
+    """From the pattern's values to the graph's."""
+    nodes: dict[Node, Node] = field(default_factory=dict)
+    """From the pattern's nodes to the graph's, constants included."""
+
+
+def find_matches(pattern: Graph, graph: Graph) -> list[Match]:
+    """Matches that share no node (constants apart), in program order. Raises ValueError for a pattern without nodes."""
+    if len(pattern.outputs) != 1 or pattern.outputs[0].node is None:
+        raise ValueError("a pattern returns one value, made by one of its nodes")
+    found: list[Match] = []
+    taken: set[Node] = set()
+    for node in walk(graph.block):
+        result = pattern.outputs[0]
+        assert result.node is not None
+        if node.kind != result.node.kind or node in taken:
+            continue
+        match = _Matcher(pattern).match(node)
+        if match is None:
+            continue
+        mine = {n for n in match.nodes.values() if n.kind != CONSTANT}
+        if not mine & taken:
+            taken |= mine
+            found.append(match)
+    return found
+
+
+class _Matcher:
+    def __init__(self, pattern: Graph) -> None:
+        self._pattern = pattern
+        self._result = pattern.outputs[0]
+
+    def match(self, anchor: Node) -> Match | None:
+        found = Match(anchor)
+        assert self._result.node is not None
+        if not self._node(self._result.node, anchor, found):
+            return None
+        return found if self._is_closed(found) else None
+
+    def _value(self, wanted: Value, given: Value, found: Match) -> bool:
+        known = found.values.get(wanted)
+        if known is not None:
+            return known is given
+        if wanted.node is None:
+            found.values[wanted] = given
+            return True
+        if given.node is None or given.index != wanted.index:
+            return False
+        return self._node(wanted.node, given.node, found)
+
+    def _node(self, wanted: Node, given: Node, found: Match) -> bool:
+        known = found.nodes.get(wanted)
+        if known is not None:
+            return known is given
+        if wanted.kind != given.kind or len(wanted.inputs) != len(given.inputs) or wanted.blocks or given.blocks:
+            return False
+        if len(wanted.outputs) != len(given.outputs) or wanted.attributes.keys() != given.attributes.keys():
+            return False
+        if not all(same_constant(value, given.attributes[name]) for name, value in wanted.attributes.items()):
+            return False
+        found.nodes[wanted] = given
+        for mine, theirs in zip(wanted.outputs, given.outputs, strict=True):
+            found.values[mine] = theirs
+        return all(self._value(w, g, found) for w, g in zip(wanted.inputs, given.inputs, strict=True))
+
+    def _is_closed(self, found: Match) -> bool:
+        """Whether what the pattern does not return is used by the matched nodes alone."""
+        matched = set(found.nodes.values())
+        inner = (v for node in found.nodes if node.kind != CONSTANT for v in node.outputs if v is not self._result)
+        same_block = all(n.owner_block is found.anchor.owner_block for n in matched if n.kind != CONSTANT)
+        return same_block and all(use.user in matched for v in inner for use in found.values[v].uses)

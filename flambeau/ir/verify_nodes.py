@@ -1,0 +1,192 @@
+"""What a single node must satisfy: blocks of control flow, values of constants, types of operator calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from flambeau.ir import constants, kinds
+from flambeau.ir.constant_text import type_text
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Block, Node
+from flambeau.ir.printer import SUBGRAPH
+from flambeau.ir.value import Value
+from flambeau.schema import match, registry
+from flambeau.schema.subtype import is_subtype
+from flambeau.schema.types import (
+    BOOL,
+    FUNCTION,
+    INT,
+    NONE,
+    ListType,
+    NoneType,
+    OptionalType,
+    TensorType,
+    TupleType,
+    Type,
+    without_refinement,
+)
+
+
+def check_node(node: Node, operators: bool) -> Iterator[str]:
+    """What is wrong with a node, apart from how it is linked."""
+    check = _CHECKS.get(node.kind)
+    if check is not None:
+        yield from check(node)
+    elif isinstance(node.attributes.get(SUBGRAPH), Graph):
+        yield from _check_subgraph(node, node.attributes[SUBGRAPH])
+    elif operators:
+        yield from _check_operator(node)
+
+
+def _fits(given: Type, wanted: Type) -> bool:
+    """Subtyping that takes a less refined tensor for a more refined one: refinements are facts, not demands."""
+    return is_subtype(without_refinement(given), without_refinement(wanted))
+
+
+def _check_if(node: Node) -> Iterator[str]:
+    if len(node.inputs) != 1:
+        yield f"prim::If has one operand, not {len(node.inputs)}"
+    elif node.input().type != BOOL:
+        yield f"the condition of prim::If is a bool, not {type_text(node.input().type)}"
+    if len(node.blocks) != 2:
+        yield f"prim::If has two blocks, not {len(node.blocks)}"
+        return
+    for index, block in enumerate(node.blocks):
+        if block.inputs:
+            yield f"block {index} of prim::If has parameters"
+        yield from _check_returns(block.outputs, node.outputs, f"block {index} of prim::If")
+
+
+def _check_returns(given: Sequence[Value], wanted: Sequence[Value], what: str) -> Iterator[str]:
+    if len(given) != len(wanted):
+        yield f"{what} returns {len(given)} values for {len(wanted)} results"
+        return
+    for returned, result in zip(given, wanted, strict=True):
+        if not _fits(returned.type, result.type):
+            yield (
+                f"{what} returns %{returned.name} of type {type_text(returned.type)}"
+                f" for %{result.name} of type {type_text(result.type)}"
+            )
+
+
+def _check_loop(node: Node) -> Iterator[str]:
+    if len(node.inputs) < 2:
+        yield f"prim::Loop takes a trip count and a condition, not {len(node.inputs)} operands"
+        return
+    if node.input(0).type != INT or node.input(1).type != BOOL:
+        got = ", ".join(type_text(v.type) for v in node.inputs[:2])
+        yield f"prim::Loop takes a trip count of type int and a condition of type bool, not {got}"
+    if len(node.blocks) != 1:
+        yield f"prim::Loop has one block, not {len(node.blocks)}"
+        return
+    body, carried = node.blocks[0], node.inputs[2:]
+    yield from _check_carried(body, carried)
+    yield from _check_returns(carried, node.outputs, "the start of prim::Loop")
+    if not body.outputs or body.outputs[0].type != BOOL:
+        yield "the body of prim::Loop returns first whether to go on, a bool"
+    yield from _check_returns(body.outputs[1:], node.outputs, "the body of prim::Loop")
+
+
+def _check_carried(body: Block, carried: Sequence[Value]) -> Iterator[str]:
+    if len(body.inputs) != len(carried) + 1:
+        wanted = len(carried) + 1
+        yield f"the body of prim::Loop has {len(body.inputs)} parameters, not {wanted}: the counter and what is carried"
+    elif body.inputs[0].type != INT:
+        yield f"the counter of prim::Loop is an int, not {type_text(body.inputs[0].type)}"
+    else:
+        yield from _check_returns(carried, body.inputs[1:], "the start of prim::Loop")
+
+
+def _check_constant(node: Node) -> Iterator[str]:
+    if node.inputs or len(node.outputs) != 1 or node.blocks:
+        yield "prim::Constant has no operands, no blocks and one result"
+        return
+    type_ = node.output().type
+    if type_ == FUNCTION:
+        if "name" not in node.attributes:
+            yield "a function constant has the attribute 'name'"
+    elif "value" not in node.attributes:
+        if not isinstance(type_, NoneType | OptionalType | TensorType) and not is_subtype(NONE, type_):
+            yield f"a constant of type {type_text(type_)} has the attribute 'value'"
+    else:
+        yield from _check_constant_value(node.attributes["value"], type_)
+
+
+def _check_constant_value(value: object, type_: Type) -> Iterator[str]:
+    if isinstance(value, constants.Opaque | constants.EnumMember | constants.TensorLiteral):
+        return
+    try:
+        own = constants.type_of(value)
+    except TypeError:
+        return
+    is_container = isinstance(value, list | dict | tuple)
+    if not is_container and not _fits(own, type_):
+        yield f"a constant of type {type_text(type_)} holds a {type_text(own)}"
+
+
+def _check_list(node: Node) -> Iterator[str]:
+    if len(node.outputs) != 1 or not isinstance(type_ := node.output().type, ListType):
+        yield "prim::ListConstruct has one result, a list"
+        return
+    for value in node.inputs:
+        if not _fits(value.type, type_.element):
+            yield f"%{value.name} of type {type_text(value.type)} is put into a list of {type_text(type_.element)}"
+
+
+def _check_tuple(node: Node) -> Iterator[str]:
+    if len(node.outputs) != 1 or not isinstance(type_ := node.output().type, TupleType):
+        yield "prim::TupleConstruct has one result, a tuple"
+    elif len(type_.elements) != len(node.inputs):
+        yield f"a tuple of {len(type_.elements)} is made of {len(node.inputs)} values"
+
+
+def _check_unpack(node: Node) -> Iterator[str]:
+    if len(node.inputs) != 1 or not isinstance(type_ := node.input().type, TupleType):
+        yield "prim::TupleUnpack takes one tuple"
+    elif len(type_.elements) != len(node.outputs):
+        yield f"a tuple of {len(type_.elements)} is unpacked into {len(node.outputs)} values"
+
+
+def _check_attribute(node: Node) -> Iterator[str]:
+    if "name" not in node.attributes:
+        yield f"{node.kind} has the attribute 'name'"
+
+
+def _check_subgraph(node: Node, subgraph: Graph) -> Iterator[str]:
+    if len(subgraph.inputs) != len(node.inputs):
+        yield f"the subgraph takes {len(subgraph.inputs)} inputs for {len(node.inputs)} operands"
+    if node.kind in kinds.GROUPS and len(subgraph.outputs) != len(node.outputs):
+        yield f"the subgraph returns {len(subgraph.outputs)} values for {len(node.outputs)} results"
+
+
+def _check_operator(node: Node) -> Iterator[str]:
+    definition = node.definition
+    if definition is None:
+        if registry.overloads(node.kind):
+            got = ", ".join(type_text(v.type) for v in node.inputs)
+            yield f"no overload of {node.kind} takes ({got})"
+        elif not kinds.is_known(node.kind):
+            yield f"unknown operator {node.kind}"
+        return
+    schema = definition.schema
+    if schema.is_varret or any(match.has_variables(r.type) for r in schema.returns):
+        return
+    if len(node.outputs) != len(schema.returns):
+        yield f"{definition.full_name} returns {len(schema.returns)} values, not {len(node.outputs)}"
+        return
+    for value, declared in zip(node.outputs, schema.returns, strict=True):
+        if not (_fits(value.type, declared.type) or _fits(declared.type, value.type)):
+            yield f"{definition.full_name} returns {declared.type}, but %{value.name} is {type_text(value.type)}"
+
+
+_CHECKS: Mapping[str, Callable[[Node], Iterator[str]]] = {
+    "prim::If": _check_if,
+    "prim::Loop": _check_loop,
+    "prim::Constant": _check_constant,
+    "prim::ListConstruct": _check_list,
+    "prim::TupleConstruct": _check_tuple,
+    "prim::TupleUnpack": _check_unpack,
+    "prim::GetAttr": _check_attribute,
+    "prim::SetAttr": _check_attribute,
+    "prim::CallMethod": _check_attribute,
+}

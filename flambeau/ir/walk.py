@@ -1,0 +1,90 @@
+"""Ways through nested blocks.
+
+>>> from flambeau.ir import parse_ir
+>>> graph = parse_ir("graph(%c : bool, %x):\\n  %y = prim::If(%c)\\n    block0():\\n      %z = aten::neg(%x)\\n"
+...                  "      -> (%z)\\n    block1():\\n      -> (%x)\\n  return (%y)")
+>>> inner = graph.find("aten::neg")
+>>> ancestor_in(inner, graph.block).kind, len(list(blocks(graph.block)))
+('prim::If', 3)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flambeau.ir.graph import Graph, walk
+from flambeau.ir.node import Block, Node
+from flambeau.ir.printer import SUBGRAPH
+from flambeau.ir.value import Value
+
+__all__ = [
+    "ancestor_in",
+    "blocks",
+    "is_visible",
+    "nodes_within",
+    "operands_within",
+    "outer_values",
+    "subgraphs",
+    "walk",
+]
+
+
+def blocks(block: Block) -> Iterator[Block]:
+    """The block and every block nested in it, outer before inner."""
+    yield block
+    for node in walk(block):
+        yield from node.blocks
+
+
+def nodes_within(node: Node) -> Iterator[Node]:
+    """The node, every node nested in it, and the returns of the blocks in it."""
+    yield node
+    for block in node.blocks:
+        for inner in block:
+            yield from nodes_within(inner)
+        yield block.return_node
+
+
+def operands_within(node: Node) -> Iterator[Value]:
+    """Every operand of the node and of what is nested in it."""
+    for inner in nodes_within(node):
+        yield from inner.inputs
+
+
+def ancestor_in(node: Node, block: Block) -> Node | None:
+    """The node of `block` that is `node` or holds it; None if it lies elsewhere."""
+    current: Node | None = node
+    while current is not None and current.is_inserted:
+        if current.owner_block is block:
+            return current
+        current = current.owner_block.owner_node
+    return None
+
+
+def is_visible(value: Value, node: Node) -> bool:
+    """Whether `node` may use `value`: it is defined before it, in its block or one around it."""
+    at = ancestor_in(node, value.owner_block)
+    if at is None:
+        return False
+    return value.node is None or (value.node is not at and value.node.is_before(at))
+
+
+def outer_values(node: Node) -> list[Value]:
+    """The values from outside that the blocks of a node use, each once, in order of use."""
+    inside: set[Value] = set()
+    for block in node.blocks:
+        for inner_block in blocks(block):
+            inside.update(inner_block.inputs)
+            for inner in inner_block:
+                inside.update(inner.outputs)
+    used = (v for block in node.blocks for inner in [*block, block.return_node] for v in operands_within(inner))
+    return list(dict.fromkeys(v for v in used if v not in inside))
+
+
+def subgraphs(graph: Graph) -> Iterator[Graph]:
+    """The graph and every subgraph of a node in it, at any depth."""
+    yield graph
+    for node in graph.all_nodes():
+        inner = node.attributes.get(SUBGRAPH)
+        if isinstance(inner, Graph):
+            yield from subgraphs(inner)
