@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import inspect
 import pickle
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from flambeau.executor.executor import Executor, executor_of
+from flambeau.executor.options import Options
 from flambeau.executor.report import Explanation, PassReport
 from flambeau.frontend.tree_views import Def
 from flambeau.ir.clone import clone_graph
@@ -35,12 +35,19 @@ class ScriptFunction:
     tensor([2., 2.])
     """
 
-    def __init__(self, function: Function, python: Callable[..., Any] | None = None, tree: Def | None = None) -> None:
+    def __init__(
+        self,
+        function: Function,
+        python: Callable[..., Any] | None = None,
+        tree: Callable[[], Def] | None = None,
+        executor: Executor | None = None,
+    ) -> None:
+        """`python` is what it was compiled from, `tree` how to get its syntax tree, `executor` what runs it if not the usual."""
         self.script_function = function
         """What the rest of the system knows it as."""
         self._tree = tree
         self._signature = Signature(function.schema)
-        self._executor: Executor = executor_of(function)
+        self._executor: Executor = executor or executor_of(function)
         if python is not None:
             functools.update_wrapper(self, python)
         self.__doc__ = function.doc or None
@@ -56,6 +63,16 @@ class ScriptFunction:
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
+
+    @property
+    def options(self) -> Options:
+        """How it is run."""
+        return self._executor.options
+
+    def with_options(self, options: Options) -> ScriptFunction:
+        """The same function run another way."""
+        python = getattr(self, "__wrapped__", None)
+        return ScriptFunction(self.script_function, python, self._tree, Executor(self.script_function, options))
 
     # -- what it is ---------------------------------------------------------------------------------------------------
 
@@ -79,7 +96,7 @@ class ScriptFunction:
         """The syntax tree; prints as an s-expression. Raises AttributeError for a trace and a graph, which have none."""
         if self._tree is None:
             raise AttributeError(f"{self.name} was not compiled from source, so it has no tree; look at its graph")
-        return self._tree
+        return self._tree()
 
     @property
     def graph(self) -> Graph:
@@ -151,7 +168,3 @@ class ScriptFunction:
     def __reduce__(self) -> Any:
         raise pickle.PickleError("ScriptFunction cannot be pickled; keep the Python function and script it where it is needed")
 
-
-def warn_ignored(option: str) -> None:
-    """Say that an option of an older interface does nothing."""
-    warnings.warn(f"`{option}` is accepted and ignored", DeprecationWarning, stacklevel=3)

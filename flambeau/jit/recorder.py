@@ -222,6 +222,11 @@ class Recorder:
         self._unpack(result, node.output())
         return result
 
+    def called_method(self, method: Any, arguments: Sequence[Any], run: Any) -> Any:
+        """Record a call of a scripted module: its operators one by one, as if it were not scripted."""
+        with self.module(method.owner):
+            return run([plain(a) for a in arguments])
+
     def _unpack(self, result: Any, value: Value) -> None:
         if isinstance(result, Tensor):
             self.define(result, value.set_type(tensor_type(result)))

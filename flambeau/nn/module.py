@@ -129,7 +129,7 @@ class Module:
     def train(self, mode: bool = True) -> Self:
         """Set `training` here and in every submodule."""
         for module in self.modules():
-            object.__setattr__(module, "training", mode)
+            module.training = mode
         return self
 
     def eval(self) -> Self:

@@ -23,6 +23,12 @@ class Observer(Protocol):
     def sizes(self, tensor: Tensor, sizes: tuple[int, ...]) -> tuple[Any, ...]:
         """Python asked for the sizes of `tensor`."""
 
+    def called(self, function: Any, arguments: Any, run: Any) -> Any:
+        """A scripted function is called; `run(arguments)` runs it."""
+
+    def called_method(self, method: Any, arguments: Any, run: Any) -> Any:
+        """A scripted module's method is called."""
+
     def module(self, module: Any) -> AbstractContextManager[None]:
         """A module is about to run its `forward`."""
 

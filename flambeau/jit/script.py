@@ -1,0 +1,111 @@
+"""`flambeau.script`: compile a function, a module, or a list of functions in a Python module."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import types
+from collections.abc import Callable
+from typing import Any, Literal, overload
+
+from flambeau.executor.executor import Executor
+from flambeau.executor.options import Options
+from flambeau.frontend.convert import get_tree
+from flambeau.frontend.python_source import innermost_function
+from flambeau.jit.function import ScriptFunction
+from flambeau.jit.modules import ModuleClasses
+from flambeau.jit.registry import REGISTRY
+from flambeau.jit.resolver import compile_python_function
+from flambeau.jit.script_module import ScriptModule
+from flambeau.nn.module import Module
+
+CLASSES = ModuleClasses(REGISTRY)
+"""The process's classes of modules."""
+DISABLED = "FLAMBEAU_DISABLE"
+"""Set to 1, this variable makes `script` give back what it is given: plain Python, for debugging."""
+WHAT_TO_SCRIPT = "script takes a function, a module, or a Python module with functions, not a {kind}: {hint}"
+
+
+@overload
+def script(obj: Module, **options: Any) -> ScriptModule: ...
+@overload
+def script(obj: types.ModuleType, **options: Any) -> dict[str, ScriptFunction]: ...
+@overload
+def script(obj: Callable[..., Any], **options: Any) -> ScriptFunction: ...
+@overload
+def script(obj: None = None, **options: Any) -> Callable[[Any], Any]: ...
+
+
+def script(
+    obj: Any = None,
+    *,
+    backend: Literal["native", "interpreter", "reference"] = "native",
+    max_plans: int = 16,
+    without: tuple[str, ...] = (),
+    verify: bool = False,
+) -> Any:
+    """Compile `obj` from its source.
+
+    Args:
+        obj: a function, a `flambeau.nn.Module`, or a Python module (each function defined in it is compiled; a dict by name
+            comes back). Without it, a decorator with the other options comes back.
+        backend: what runs it. "native" makes machine code of groups of tensor operators, "interpreter" runs bytecode alone,
+            "reference" is the slow evaluator that defines the meaning.
+        max_plans: specialisations (by dtype, rank, and which sizes are 1) that are kept.
+        without: passes to leave out, by name.
+        verify: check the graph after every pass.
+
+    Scripting the same function again gives the same graph. Types come from annotations; a parameter without one is a Tensor.
+    With the environment variable FLAMBEAU_DISABLE=1 `obj` comes back unchanged.
+
+    Raises:
+        CompileError: the source cannot be had or is not of the language; the message shows the place.
+
+    >>> import flambeau
+    >>> from flambeau import Tensor
+    >>> @flambeau.script
+    ... def halves(x: Tensor, n: int) -> Tensor:
+    ...     for _ in range(n):
+    ...         x = x * 0.5
+    ...     return x
+    >>> halves(flambeau.ones(2), 3)
+    tensor([0.1250, 0.1250])
+    """
+    options = Options(backend=backend, max_plans=max_plans, without=frozenset(without), verify=verify)
+    if obj is None:
+        return lambda decorated: script_with(decorated, options)
+    return script_with(obj, options)
+
+
+def script_with(obj: Any, options: Options) -> Any:
+    """`script` with its options gathered."""
+    if os.environ.get(DISABLED) == "1" or isinstance(obj, ScriptModule):
+        return obj
+    if isinstance(obj, ScriptFunction):
+        return obj if options == obj.options else ScriptFunction.with_options(obj, options)
+    if isinstance(obj, Module):
+        with REGISTRY.lock:
+            return ScriptModule.of(obj, CLASSES, options)
+    if isinstance(obj, types.ModuleType):
+        found = vars(obj).values()
+        own = [v for v in found if inspect.isfunction(v) and v.__module__ == obj.__name__]
+        return {fn.__name__: script_with(fn, options) for fn in own}
+    if isinstance(obj, type):
+        kind = "class that inherits from nn.Module" if issubclass(obj, Module) else "class"
+        hint = f"class '{obj.__name__}' cannot be compiled since it inherits from nn.Module; make an instance and script that"
+        raise TypeError(WHAT_TO_SCRIPT.format(kind=kind, hint=hint if issubclass(obj, Module) else "script its functions"))
+    if inspect.isfunction(obj) or inspect.ismethod(obj) or hasattr(obj, "__wrapped__"):
+        return script_function(obj, options)
+    if callable(obj) and not inspect.isbuiltin(obj):
+        raise TypeError(
+            WHAT_TO_SCRIPT.format(kind=type(obj).__name__, hint="write a function that does what calling the object does")
+        )
+    raise TypeError(WHAT_TO_SCRIPT.format(kind=type(obj).__name__, hint="it has no Python source to compile"))
+
+
+def script_function(fn: Callable[..., Any], options: Options) -> ScriptFunction:
+    """A Python function, compiled."""
+    with REGISTRY.lock:
+        function = compile_python_function(fn, CLASSES)
+    executor = None if options == Options() else Executor(function, options)
+    return ScriptFunction(function, innermost_function(fn), lambda: get_tree(fn), executor)

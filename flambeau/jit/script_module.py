@@ -1,0 +1,211 @@
+"""`ScriptModule`: a module whose methods are compiled. It shares parameters, buffers and submodules' tensors with its origin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+from flambeau.executor.executor import Executor, executor_of
+from flambeau.executor.options import Options
+from flambeau.executor.report import Explanation, PassReport
+from flambeau.ir.graph import Graph
+from flambeau.jit.arguments import Signature
+from flambeau.jit.convert import Mismatch, converter
+from flambeau.jit.function import ScriptFunction
+from flambeau.jit.modules import ModuleClasses, method_source
+from flambeau.jit.resolver import compile_method
+from flambeau.nn.module import Module
+from flambeau.program.function import Function
+from flambeau.program.object import ScriptObject
+from flambeau.schema.dtype import DType
+from flambeau.tensor import observer
+
+_OWN = frozenset(("script_object", "_classes", "_options", "_methods", "_original_name", "training"))
+
+
+class ScriptMethod(ScriptFunction):
+    """A compiled method with its object; the object is no argument of a call."""
+
+    def __init__(self, function: Function, owner: ScriptObject, executor: Executor) -> None:
+        super().__init__(function, executor=executor)
+        self.owner = owner
+        self._signature = Signature(function.schema, first=1)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run it on its object."""
+        arguments = self._signature.bind(args, kwargs)
+        watching = observer.current()
+        if watching is not None:
+            return watching.called_method(self, arguments, lambda plain: self._executor(self.owner, *plain))
+        return self._executor(self.owner, *arguments)
+
+    def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
+        """The optimised graph that runs for arguments like these."""
+        return self._executor.plan_for(self._full(args, kwargs)).graph
+
+    def passes(self, *args: Any, **kwargs: Any) -> PassReport:
+        """Each pass that runs for arguments like these."""
+        return self._executor.pass_report(self._full(args, kwargs))
+
+    def _full(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        return (self.owner, *self._signature.bind(tuple(args), kwargs))
+
+
+class ScriptModule(Module):
+    """A scripted or traced module: call it, look at `graph` and `code`, train it, take its `state_dict`.
+
+    Attributes and parameters read and write the compiled module's own; submodules are scripted modules too.
+
+    >>> import flambeau
+    >>> model = flambeau.script(flambeau.nn.Linear(3, 2))
+    >>> model(flambeau.ones(4, 3)).shape
+    flambeau.Size([4, 2])
+    """
+
+    script_object: ScriptObject
+    _methods: dict[str, ScriptMethod]
+
+    def __init__(self, script_object: ScriptObject, classes: ModuleClasses, options: Options, original_name: str) -> None:
+        super().__init__()
+        set_own = object.__setattr__
+        set_own(self, "script_object", script_object)
+        set_own(self, "_classes", classes)
+        set_own(self, "_options", options)
+        set_own(self, "_methods", {})
+        set_own(self, "_original_name", original_name)
+
+    @classmethod
+    def of(cls, module: Module, classes: ModuleClasses, options: Options) -> ScriptModule:
+        """`module` with `forward` and all that it reaches compiled. Raises CompileError."""
+        if "_modules" not in vars(module):
+            raise RuntimeError(f"{type(module).__name__} has not been initialized: call super().__init__() in its __init__")
+        made: dict[int, ScriptObject] = {}
+        root = cls._wrap(module, classes.object_of(module, made), classes, options, made)
+        if method_source(module, "forward") is not None:
+            root._method("forward")
+        return root
+
+    @classmethod
+    def _wrap(
+        cls, module: Module, held: ScriptObject, classes: ModuleClasses, options: Options, made: dict[int, ScriptObject]
+    ) -> ScriptModule:
+        found = cls(held, classes, options, type(module).__name__)
+        object.__setattr__(found, "training", module.training)
+        found._parameters.update(module._parameters)
+        found._buffers.update(module._buffers)
+        found._transient.update(module._transient)
+        for name, child in module._modules.items():
+            found._modules[name] = None if child is None else cls._wrap(child, made[id(child)], classes, options, made)
+        return found
+
+    # -- methods ------------------------------------------------------------------------------------------------------
+
+    def _method(self, name: str) -> ScriptMethod:
+        found = self._methods.get(name)
+        if found is None:
+            definition = self.script_object.type.definition
+            function = definition.methods.get(name)
+            if function is None:
+                with self._classes.registry.lock:
+                    function = compile_method(definition, name, self._classes)
+            if function is None:
+                raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+            executor = executor_of(function) if self._options == Options() else Executor(function, self._options)
+            found = self._methods[name] = ScriptMethod(function, self.script_object, executor)
+        return found
+
+    @property
+    def forward(self) -> ScriptMethod:  # type: ignore[override]
+        """The compiled `forward`."""
+        return self._method("forward")
+
+    # -- attributes ---------------------------------------------------------------------------------------------------
+
+    def __getattr__(self, name: str) -> Any:
+        held = self.__dict__.get("script_object")
+        if held is not None:
+            definition = held.type.definition
+            if name in definition.methods:
+                return self._method(name)
+            if name in definition.slots and name not in self._modules:
+                return held.get(name)
+            if name in definition.constants:
+                return definition.constants[name]
+        return super().__getattr__(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        held = self.__dict__.get("script_object")
+        if held is None:
+            object.__setattr__(self, name, value)
+            return
+        definition = held.type.definition
+        if name in definition.constants:
+            raise RuntimeError(f"Cannot set '{name}': it is a constant of {self._original_name}")
+        if name in self._modules:
+            raise RuntimeError(f"Cannot re-assign modules in a ScriptModule; '{name}' is one. Script the changed module instead")
+        attribute = definition.attribute(name)
+        if attribute is not None:
+            try:
+                held.set(name, converter(attribute.type)(value))
+            except Mismatch as reason:
+                raise RuntimeError(
+                    f"Wrong type for attribute assignment of '{name}'. Expected {attribute.type.annotation}: {reason}"
+                ) from None
+        if attribute is None or name in self._parameters or name in self._buffers or name in _OWN:
+            super().__setattr__(name, value)
+
+    def to(self, dtype: DType) -> Self:
+        """Convert floating point parameters and buffers."""
+        super().to(dtype)
+        self._share()
+        return self
+
+    def _share(self) -> None:
+        """Let the compiled modules see the tensors that are here now."""
+        for module in self.modules():
+            if isinstance(module, ScriptModule):
+                for holder in (module._parameters, module._buffers):
+                    for name, tensor in holder.items():
+                        if tensor is not None:
+                            module.script_object.set(name, tensor)
+
+    # -- looking ------------------------------------------------------------------------------------------------------
+
+    @property
+    def original_name(self) -> str:
+        """The name of the Python class."""
+        return self._original_name
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of `forward`; attributes are read from `%self`."""
+        return self.forward.graph
+
+    @property
+    def inlined_graph(self) -> Graph:
+        """The graph of `forward` with every call inlined."""
+        return self.forward.inlined_graph
+
+    @property
+    def code(self) -> str:
+        """`forward` as source again."""
+        return self.forward.code
+
+    def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
+        """The optimised graph of `forward` for arguments like these."""
+        return self.forward.graph_for(*args, **kwargs)
+
+    def passes(self, *args: Any, **kwargs: Any) -> PassReport:
+        """Each pass that runs over `forward` for arguments like these."""
+        return self.forward.passes(*args, **kwargs)
+
+    def explain(self) -> Explanation:
+        """What was compiled of `forward`, why, and how long it took."""
+        return self.forward.explain()
+
+    def extra_repr(self) -> str:
+        """The original class."""
+        return f"original_name={self._original_name}"
+
+    def _repr_html_(self) -> str:
+        return self.graph._repr_html_()
