@@ -12,9 +12,9 @@ def f(x: Tensor,
     n: int) -> Tensor:
   return ops.my.op(ops.my.op(x, n), n)
 
-The code means the graph: compiled again it gives an isomorphic one. Values of the graph become variables named after them,
-single uses become nested expressions as far as that keeps the order of evaluation, the results of a conditional are assigned
-in both of its arms, and those of a loop before it and at the end of its body.
+The code means the graph: compiled again it gives an isomorphic one. Values of the graph become variables named after
+them, single uses become nested expressions as far as that keeps the order of evaluation, the results of a conditional
+are assigned in both of its arms, and those of a loop before it and at the end of its body.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The right-hand side that each kind of node is printed as.
 
-`expression` is the whole: a table of kinds with a form of their own, and the call of an operator for all others. A form takes
-the node and what its operands are printed as, and gives pieces of text.
+`expression` is the whole: a table of kinds with a form of their own, and the call of an operator for all others. A form
+takes the node and what its operands are printed as, and gives pieces of text.
 """
 
 from __future__ import annotations
@@ -141,7 +141,8 @@ def _uninitialized(node: Node, operands: Operands) -> Parts:
 
 
 def _item(node: Node, operands: Operands) -> Parts:
-    return [operands[0], "[", operands[1], "]"]
+    container: Parts = [operands[0]] if is_identifier(str(operands[0])) else ["(", operands[0], ")"]
+    return [*container, "[", operands[1], "]"]
 
 
 def _tuple(node: Node, operands: Operands) -> Parts:
@@ -222,6 +223,10 @@ _FORMS: Mapping[str, Callable[[Node, Operands], Parts]] = {
     "prim::Print": _call("print"),
     "prim::Uninitialized": _uninitialized,
     "prim::ImplicitTensorToNum": _annotate,
+    "aten::IntImplicit": _annotate,
+    "aten::FloatImplicit": _annotate,
+    "aten::ComplexImplicit": _annotate,
+    "aten::ScalarImplicit": _annotate,
     "prim::unchecked_cast": _cast,
     "prim::unchecked_unwrap_optional": _cast,
     "prim::tolist": _tolist,

@@ -6,10 +6,10 @@
 %3 : Tensor = aten::add(%1, %2, %one)
 ```
 
-An expression computes its operands from left to right, and that must be the order the nodes have in the graph: then nothing
-is reordered, whatever the nodes write or print. So each block is read backwards. The node before a user may move into the
-user if it makes its last operand, the node before that if it makes the operand before, and so on down the tree. Constants do
-nothing, so they stand anywhere.
+An expression computes its operands from left to right, and that must be the order the nodes have in the graph: then
+nothing is reordered, whatever the nodes write or print. So each block is read backwards. The node before a user may move
+into the user if it makes its last operand, the node before that if it makes the operand before, and so on down the tree.
+Constants do nothing, so they stand anywhere.
 """
 
 from __future__ import annotations

@@ -36,6 +36,8 @@ class Statements:
         self._inline: set[Node] = set()
         self._shown: dict[Value, Tagged] = {}
         """What a value is written as: its variable or the expression that makes it."""
+        self._waiting: list[Value] = []
+        """What moves into an expression that is not written yet, in order of evaluation."""
         self._annotated: set[Value] = set()
 
     # -- values --------------------------------------------------------------------------------------------------------
@@ -65,7 +67,6 @@ class Statements:
             self.plain(node)
         self.block(graph.block, is_alone=not graph.outputs)
         if graph.outputs:
-            self.split_long(graph.outputs)
             self.body.line(graph.block.return_node.range, "return ", *self.uses(graph.outputs))
 
     def block(self, block: Block, *, is_alone: bool) -> None:
@@ -80,13 +81,13 @@ class Statements:
         self.body.depth += 1
         self.block(block, is_alone=not targets)
         self.assign(block.owner_node, targets, sources)
+        self._waiting.clear()
         self.body.depth -= 1
 
     def assign(self, node: Node | None, targets: Sequence[Value], sources: Sequence[Value]) -> None:
         """All targets in one statement."""
         if not targets:
             return
-        self.split_long(sources)
         range_ = None if node is None else node.range
         self.body.line(range_, *self.uses(targets), self.annotation(targets), " = ", *self.uses(sources))
 
@@ -105,7 +106,8 @@ class Statements:
         """The statement of a node, or its expression kept for the node that uses it."""
         if node.kind == CONSTANT:
             return
-        self.split_long(node.inputs)
+        if node not in self._inline:
+            self._waiting.clear()
         match node.kind:
             case "prim::If":
                 self.conditional(node)
@@ -132,9 +134,22 @@ class Statements:
         """An assignment of an expression, unless it moves into its user."""
         text = expression(node, [self.use(v) for v in node.inputs], self.context)
         if node in self._inline and not (node.kind == CONSTANT and self.is_long(text)):
-            self._shown[node.output()] = text
+            self.keep(node, text)
         else:
             self.define(node, text)
+
+    def keep(self, node: Node, text: Tagged) -> None:
+        """An expression for the node that uses it; too long a one gets a line, after all that must still come before."""
+        self._shown[node.output()] = text
+        if node.kind == CONSTANT:
+            return
+        self._waiting = [v for v in self._waiting if v not in node.inputs]
+        self._waiting.append(node.output())
+        if self.is_long(text):
+            for value in self._waiting:
+                assert value.node is not None
+                self.define(value.node, self.use(value))
+            self._waiting.clear()
 
     def define(self, node: Node, text: Tagged) -> None:
         """An expression on a line of its own, assigned to the results of its node."""
@@ -147,17 +162,6 @@ class Statements:
     def is_long(self, text: Tagged) -> bool:
         """Whether an expression needs its own line here."""
         return len(text) + len(INDENT) * self.body.depth >= _LONG
-
-    def split_long(self, values: Sequence[Value]) -> None:
-        """Give operands that are too long their lines, and all operands before, which must still come first."""
-        end = 0
-        for index, value in enumerate(values):
-            if value.node in self._inline and self.is_long(self.use(value)):
-                end = index + 1
-        for value in values[:end]:
-            if value.node is not None and value.node.kind != CONSTANT and value.node in self._inline:
-                self._inline.discard(value.node)
-                self.define(value.node, self.use(value))
 
     # -- statements with a form of their own ---------------------------------------------------------------------------
 
@@ -176,6 +180,7 @@ class Statements:
         self.bind_new(node.outputs)
         for inner, outer, initial in zip(carried, node.outputs, node.inputs[2:], strict=True):
             self._shown[inner] = self.use(outer)
+            self._annotated.add(inner)
             self.initial(node, outer, initial)
         self.bind_new([counter])
         if is_for:
@@ -224,12 +229,14 @@ class Statements:
         self.body.line(node.range, f"def {name}():")
         for inner, outer in zip(graph.inputs, node.inputs, strict=True):
             self._shown[inner] = self.use(outer)
+        waiting, self._waiting = self._waiting, []
         self.body.depth += 1
         self.function_body(graph)
         self.body.depth -= 1
+        self._waiting = waiting
         text = Tagged.of(node.range, f"{call}({name})")
         if node in self._inline:
-            self._shown[node.output()] = text
+            self.keep(node, text)
         else:
             self.define(node, text)
 
