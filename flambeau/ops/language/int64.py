@@ -19,19 +19,19 @@ def wrap(value: int) -> int:
 def add(a: int, b: int) -> int:
     """a + b."""
     result = a + b
-    return result if MIN <= result <= MAX else wrap(result)
+    return result if result.bit_length() <= 63 else wrap(result)
 
 
 def sub(a: int, b: int) -> int:
     """a - b."""
     result = a - b
-    return result if MIN <= result <= MAX else wrap(result)
+    return result if result.bit_length() <= 63 else wrap(result)
 
 
 def mul(a: int, b: int) -> int:
     """a * b."""
     result = a * b
-    return result if MIN <= result <= MAX else wrap(result)
+    return result if result.bit_length() <= 63 else wrap(result)
 
 
 def neg(a: int) -> int:

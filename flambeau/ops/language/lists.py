@@ -152,8 +152,8 @@ def sorted_(items: Items) -> Items:
 
 # -- any element type -----------------------------------------------------------------------------------------------------
 
-declare("aten::__getitem__.t(t[](a) list, int idx) -> t(*)", getitem)
-declare("aten::select.t(t[](a) list, int idx) -> t(*)", getitem)
+declare("aten::__getitem__.t(t[](a) list, int idx) -> t(*)", operator.getitem)
+declare("aten::select.t(t[](a) list, int idx) -> t(*)", operator.getitem)
 declare("aten::_set_item.t(t[](a!) l, int idx, t(b -> *) el) -> t[](a!)", setitem)
 declare("aten::Delete.t(t[](a!) self, int idx) -> ()", delitem)
 declare("aten::len.t(t[] a) -> int", len)

@@ -1,0 +1,184 @@
+"""The machine's instructions, in one table, and `Code`: a graph made ready to run.
+
+An instruction is a tuple `(op, d, f, a, b, site)`. Registers are indices into a list; `site` is an index into `Code.sites`, where
+tracebacks find the place in the source. A block is a pair: instructions that run one after the other, and the last one, which
+says what is next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final
+
+from flambeau.schema.opdef import OpDef
+from flambeau.schema.types import Type
+from flambeau.util.source import SourceRange
+
+
+class Op(Enum):
+    """What an instruction does; the value is its meaning, with r[...] for registers."""
+
+    CALL0 = "r[d] = f()"
+    CALL1 = "r[d] = f(r[a])"
+    CALL2 = "r[d] = f(r[a], r[b])"
+    CALL3 = "r[d] = f(r[a], r[b[0]], r[b[1]])"
+    CALL = "r[d] = f(*r[a])"
+    CALL_MANY = "r[d...] = f(*r[a])"
+    DO2 = "f(r[a], r[b]), the result is not needed"
+    DO = "f(*r[a]), the result is not needed"
+    ADD = "r[d] = r[a] + r[b], 64-bit integers"
+    MOVE = "r[d] = r[a]"
+    MOVES = "r[d...] = r[a...], all read before any is written"
+    DROP = "r[a...] = None: the values are not needed any more"
+    TUPLE = "r[d] = (r[a...],)"
+    LIST = "r[d] = [r[a...]]"
+    DICT = "r[d] = {r[a[0]]: r[a[1]], ...}"
+    UNPACK = "r[d...] = the b items of r[a]; fails if there are more or fewer"
+    GET_ATTR = "r[d] = r[a].values[b], the attribute named f"
+    SET_ATTR = "r[a].values[b] = r[d], the attribute named f"
+    FORK = "r[d] = a future of function f(*r[a])"
+    WARN = "a warning with text r[a] and level r[b], once per call site and run"
+    ENTERED = "from here on, a failure leaves the context r[a]"
+    LEFT = "the context entered last is being left"
+    JUMP = "go to block a"
+    BRANCH = "go to block a if r[d] else to block b"
+    FOR = "r[d] += 1; go to block b[0] if r[d] < r[a] else to block b[1]"
+    LOOP = "r[d] += 1; go to block b[0] if r[d] < r[a] and r[f] else to block b[1]"
+    CALL_FUNCTION = "r[d...] = function f(*r[a]); first drop r[b[1]...]; then block b[0]"
+    CALL_METHOD = "r[d...] = method f of r[a[0]], with r[a]; first drop r[b[1]...]; then block b[0]"
+    RETURN = "give r[a...] to the caller"
+
+
+Instruction = tuple[Op, Any, Any, Any, Any, int]
+Block = tuple[tuple[Instruction, ...], Instruction]
+
+TERMINATORS: Final = frozenset({
+    Op.JUMP, Op.BRANCH, Op.FOR, Op.LOOP, Op.CALL_FUNCTION, Op.CALL_METHOD, Op.RETURN,
+})  # fmt: skip
+"""What a block ends in; these are nowhere else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where an instruction comes from."""
+
+    kind: str
+    """The node's kind."""
+    range: SourceRange | None
+    call_chain: tuple[tuple[str, SourceRange | None], ...]
+    """The inlined calls around the node, outermost first: the function that is called, and where."""
+    definition: OpDef | None
+    """The operator, where it is one."""
+    is_python: bool = False
+    """Whether the program's author wrote what is called in Python."""
+
+
+@dataclass(slots=True, eq=False)
+class Code:
+    """A graph as instructions. Never changes while it runs: any number of threads may run it at once."""
+
+    name: str
+    """The function's name, for tracebacks."""
+    parameters: tuple[Type, ...]
+    """Types of the inputs, which come in registers 0, 1, ..."""
+    result_count: int
+    template: list[Any]
+    """What registers hold at the start: the constants, and None."""
+    blocks: tuple[Block, ...]
+    sites: tuple[Site, ...]
+    names: dict[int, str] = field(default_factory=dict)
+    """The graph's names of what is in each register, for reading."""
+    observed: tuple[Block, ...] | None = None
+    """The blocks with tensor operators going through the interceptors; made when first needed."""
+
+    @property
+    def register_count(self) -> int:
+        """How many registers a call takes."""
+        return len(self.template)
+
+    @property
+    def instruction_count(self) -> int:
+        """How many instructions there are."""
+        return sum(len(straight) + 1 for straight, _ in self.blocks)
+
+    def __str__(self) -> str:
+        return "".join(_lines(self))
+
+
+def _lines(code: Code) -> Any:
+    inputs = ", ".join(f"{_register(code, i)}: {t}" for i, t in enumerate(code.parameters))
+    yield f"{code.name}({inputs})  # {code.register_count} registers\n"
+    for index, value in enumerate(code.template):
+        if value is not None and index >= len(code.parameters):
+            text = repr(value).replace("\n", " ")
+            yield f"  r{index} = {text if len(text) <= 60 else text[:57] + '...'}\n"
+    for number, block in enumerate(code.blocks):
+        yield f"block {number}:\n"
+        for instruction in (*block[0], block[1]):
+            text = instruction_text(code, instruction)
+            site = code.sites[instruction[5]]
+            yield f"  {text:<70} # {site.range}\n" if site.range is not None else f"  {text}\n"
+
+
+def _register(code: Code, index: int) -> str:
+    name = code.names.get(index)
+    return f"r{index}(%{name})" if name else f"r{index}"
+
+
+def _registers(registers: Any) -> str:
+    return ", ".join(f"r{i}" for i in registers)
+
+
+def _name(f: Any, site: Site) -> str:
+    if site.definition is not None:
+        return site.definition.full_name
+    return str(getattr(f, "name", None) or getattr(f, "__name__", None) or site.kind)
+
+
+def instruction_text(code: Code, instruction: Instruction) -> str:
+    """One instruction as text: `r5 = aten::add.Tensor(r0, r1, r3)`."""
+    op, d, f, a, b, place = instruction
+    site = code.sites[place]
+    match op:
+        case Op.CALL0 | Op.CALL1 | Op.CALL2 | Op.CALL3 | Op.CALL:
+            operands = {Op.CALL0: (), Op.CALL1: (a,), Op.CALL2: (a, b)}.get(op) if op is not Op.CALL3 else (a, *b)
+            return f"{op.name:<9} r{d} = {_name(f, site)}({_registers(a if operands is None else operands)})"
+        case Op.DO2:
+            return f"{op.name:<9} {_name(f, site)}(r{a}, r{b})"
+        case Op.DO | Op.FORK:
+            return f"{op.name:<9} {_name(f, site)}({_registers(a)})"
+        case Op.CALL_MANY:
+            return f"{op.name:<9} {_registers(d)} = {_name(f, site)}({_registers(a)})"
+        case Op.ADD:
+            return f"{op.name:<9} r{d} = r{a} + r{b}"
+        case Op.MOVE:
+            return f"{op.name:<9} r{d} = r{a}"
+        case Op.MOVES | Op.UNPACK:
+            return f"{op.name:<9} {_registers(d)} = {_registers(a) if op is Op.MOVES else f'r{a}'}"
+        case Op.DROP:
+            return f"{op.name:<9} {_registers(a)}"
+        case Op.TUPLE | Op.LIST | Op.DICT:
+            return f"{op.name:<9} r{d} = {_registers(a)}"
+        case Op.GET_ATTR:
+            return f"{op.name:<9} r{d} = r{a}.{f}"
+        case Op.SET_ATTR:
+            return f"{op.name:<9} r{a}.{f} = r{d}"
+        case Op.WARN:
+            return f"{op.name:<9} r{a}, r{b}"
+        case Op.ENTERED | Op.LEFT:
+            return f"{op.name:<9} r{a}"
+        case Op.JUMP:
+            return f"{op.name:<9} block {a}"
+        case Op.BRANCH:
+            return f"{op.name:<9} r{d}: block {a}, else block {b}"
+        case Op.FOR:
+            return f"{op.name:<9} r{d} below r{a}: block {b[0]}, else block {b[1]}"
+        case Op.LOOP:
+            return f"{op.name:<9} r{d} below r{a} and r{f}: block {b[0]}, else block {b[1]}"
+        case Op.CALL_FUNCTION | Op.CALL_METHOD:
+            dropped = f", dropping {_registers(b[1])}" if b[1] else ""
+            callee = f if isinstance(f, str) else _name(f, site)
+            return f"{op.name:<13} {_registers(d)} = {callee}({_registers(a)}){dropped}, then block {b[0]}"
+        case Op.RETURN:
+            return f"{op.name:<9} {_registers(a)}"

@@ -1,0 +1,297 @@
+"""From a graph to `Code`: registers for values, jumps for branches and loops, drops where values end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.interpreter.code import Code, Instruction, Op, Site
+from flambeau.interpreter.liveness import CONSTANTS, SAME_VALUE, deep_uses, ends, is_constant, source
+from flambeau.interpreter.literals import literal
+from flambeau.interpreter.registers import Registers
+from flambeau.interpreter.select import Selected, select
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Block, Node
+from flambeau.ir.value import Value
+from flambeau.program.function import Function
+
+INT64_MAX = (1 << 63) - 1
+
+
+def compile_graph(graph: Graph, name: str = "") -> Code:
+    """The code of a graph. Raises RuntimeError for a node that nothing can run."""
+    return _Compiler(graph, name or graph.name or "<graph>").code()
+
+
+def code_of(function: Function) -> Code:
+    """The code of a function, made at its first call."""
+    code = function.bytecode
+    if code is None:
+        code = function.bytecode = compile_graph(function.graph, function.short_name)
+    assert isinstance(code, Code)
+    return code
+
+
+class _Compiler:
+    def __init__(self, graph: Graph, name: str) -> None:
+        self.graph = graph
+        self.name = name
+        self.registers = Registers()
+        self.blocks: list[list[Instruction]] = [[]]
+        self.current = self.blocks[0]
+        self.sites: list[Site] = [Site("prim::Param", None, (), None)]
+        self.minus_one = -1
+        self.none = -1
+
+    def code(self) -> Code:
+        inputs = self.graph.inputs
+        for value in inputs:
+            self.registers.take(value)
+        for node in self.graph.all_nodes():
+            if node.kind in CONSTANTS:
+                contents = literal(node) if node.kind == "prim::Constant" else None
+                self.registers.constant(contents, node.output())
+            elif node.kind == "prim::Loop" and self.minus_one < 0:
+                self.minus_one = self.registers.constant(-1)
+            elif node.kind == "prim::Exit" and self.none < 0:
+                self.none = self.registers.constant(None)
+        self.block(self.graph.block, ())
+        results = tuple(self.registers[source(v)] for v in self.graph.outputs)
+        self.emit(Op.RETURN, a=results)
+        return Code(
+            name=self.name,
+            parameters=tuple(v.type for v in inputs),
+            result_count=len(results),
+            template=self.registers.template,
+            blocks=tuple((tuple(block[:-1]), block[-1]) for block in self.blocks),
+            sites=tuple(self.sites),
+            names=self.registers.names,
+        )
+
+    # -- instructions -------------------------------------------------------------------------------------------------
+
+    def emit(self, op: Op, d: Any = 0, f: Any = None, a: Any = 0, b: Any = 0) -> None:
+        self.current.append((op, d, f, a, b, len(self.sites) - 1))
+
+    def site(self, node: Node, is_python: bool = False) -> None:
+        self.sites.append(Site(node.kind, node.range, node.call_chain, node.definition, is_python))
+
+    def new_block(self) -> int:
+        self.blocks.append([])
+        return len(self.blocks) - 1
+
+    def start(self, block: int) -> None:
+        self.current = self.blocks[block]
+
+    def move(self, targets: Sequence[int], sources: Sequence[int]) -> None:
+        pairs = [(t, s) for t, s in zip(targets, sources, strict=True) if t != s]
+        if len(pairs) == 1:
+            self.emit(Op.MOVE, d=pairs[0][0], a=pairs[0][1])
+        elif pairs:
+            self.emit(Op.MOVES, d=tuple(t for t, _ in pairs), a=tuple(s for _, s in pairs))
+
+    def drop(self, values: Sequence[Value], keep: Sequence[int] = ()) -> None:
+        """End values, and drop what they hold unless the register has been written again."""
+        held = [self.registers.end(v) for v in values]
+        dropped = tuple(r for r in held if r is not None and r not in keep)
+        if dropped:
+            self.emit(Op.DROP, a=dropped)
+
+    # -- blocks and nodes ---------------------------------------------------------------------------------------------
+
+    def block(self, block: Block, outer: Sequence[Value]) -> list[Value]:
+        """Compile the nodes of a block; the values that end at its return."""
+        last = ends(block, outer)
+        self.drop(last.at_start)
+        for node in block:
+            if node.kind in CONSTANTS or node.kind in SAME_VALUE:
+                continue
+            ended = last.at.get(node, [])
+            if node.kind == "prim::If":
+                self.site(node)
+                self.branch(node, ended)
+            elif node.kind == "prim::Loop":
+                self.site(node)
+                self.loop(node, ended)
+            else:
+                self.plain(node, ended)
+        return last.at_return
+
+    def plain(self, node: Node, ended: Sequence[Value]) -> None:
+        registers = self.registers
+        selected = select(node)
+        self.site(node, selected.is_python)
+        operands = tuple(registers[source(v)] for v in node.inputs[selected.skip :])
+        if node.kind == "prim::Exit":
+            self.emit(Op.LEFT, a=operands[0])
+            operands = (*operands, self.none, self.none, self.none)
+        mine = set(node.outputs)
+        unused = [v for v in ended if v in mine]
+        held = [registers.end(v) for v in ended if v not in mine]
+        skips_results = selected.op is Op.CALL and len(unused) == len(mine)
+        results = () if skips_results else tuple(map(registers.take, node.outputs))
+        dropped = tuple(r for r in held if r is not None and r not in results)
+        if selected.op in (Op.CALL_FUNCTION, Op.CALL_METHOD):
+            following = self.new_block()
+            self.emit(selected.op, d=results, f=selected.f, a=operands, b=(following, dropped))
+            self.start(following)
+        else:
+            self.operate(selected, results, operands)
+            if dropped:
+                self.emit(Op.DROP, a=dropped)
+        if not skips_results:
+            self.drop(unused)
+        if node.kind == "prim::Enter":
+            self.emit(Op.ENTERED, a=operands[0])
+
+    def operate(self, selected: Selected, results: tuple[int, ...], operands: tuple[int, ...]) -> None:
+        """The instruction of an operation that is neither a jump nor a call of a program's function."""
+        op, f = selected.op, selected.f
+        if op is not Op.CALL:
+            many = op is Op.UNPACK
+            first = operands[0] if operands else 0
+            if op in (Op.TUPLE, Op.LIST, Op.DICT, Op.FORK):
+                self.emit(op, d=results[0], f=f, a=operands)
+            elif op is Op.SET_ATTR:
+                self.emit(op, d=operands[1], f=f, a=operands[0], b=selected.b)
+            elif op is Op.ADD:
+                self.emit(op, d=results[0], f=f, a=operands[0], b=operands[1])
+            elif op is Op.WARN:
+                self.emit(op, a=operands[0], b=operands[1])
+            else:
+                self.emit(op, d=results if many else results[0] if results else 0, f=f, a=first, b=selected.b)
+        elif len(results) > 1:
+            self.emit(Op.CALL_MANY, d=results, f=f, a=operands)
+        elif not results:
+            if len(operands) == 2:
+                self.emit(Op.DO2, f=f, a=operands[0], b=operands[1])
+            else:
+                self.emit(Op.DO, f=f, a=operands)
+        else:
+            self.call(f, results[0], operands)
+
+    def call(self, f: Any, result: int, operands: tuple[int, ...]) -> None:
+        match operands:
+            case ():
+                self.emit(Op.CALL0, d=result, f=f)
+            case (a,):
+                self.emit(Op.CALL1, d=result, f=f, a=a)
+            case (a, b):
+                self.emit(Op.CALL2, d=result, f=f, a=a, b=b)
+            case (a, b, c):
+                self.emit(Op.CALL3, d=result, f=f, a=a, b=(b, c))
+            case _:
+                self.emit(Op.CALL, d=result, f=f, a=operands)
+
+    # -- control ------------------------------------------------------------------------------------------------------
+
+    def branch(self, node: Node, ended: Sequence[Value]) -> None:
+        registers = self.registers
+        condition = registers[source(node.input())]
+        outputs = node.outputs
+        mine = set(outputs)
+        results = [registers.take(v) for v in outputs]
+        outer = [v for v in ended if v not in mine]
+        arms = [self.new_block(), self.new_block()]
+        self.emit(Op.BRANCH, d=condition, a=arms[0], b=arms[1])
+        after = self.new_block()
+        reserved = registers.reserve(results)
+        state, since = registers.snapshot(), len(registers.template)
+        for arm, block in zip(arms, node.blocks, strict=True):
+            registers.restore(state, since)
+            registers.vacate(results)
+            self.start(arm)
+            for value, register in zip(block.outputs, results, strict=True):
+                if _is_own(source(value), block):
+                    registers.want(source(value), register)
+            at_return = self.block(block, outer)
+            self.move(results, [registers[source(v)] for v in block.outputs])
+            self.drop(at_return, keep=results)
+            self.emit(Op.JUMP, a=after)
+        registers.restore(state, since)
+        registers.release(reserved, results)
+        for value in outer:
+            registers.end(value)
+        self.start(after)
+        self.drop([v for v in ended if v in mine])
+
+    def loop(self, node: Node, ended: Sequence[Value]) -> None:
+        registers = self.registers
+        body = node.blocks[0]
+        limit, first_condition, *carried = (source(v) for v in node.inputs)
+        used_inside = {v for inner in body for v in deep_uses(inner)} | {source(v) for v in body.outputs}
+        mine = set(node.outputs)
+        outer = [v for v in ended if v not in mine]
+        self.carry(carried, set(outer) - used_inside - {limit, first_condition}, node.outputs)
+        results = [registers[v] for v in node.outputs]
+        self.drop([v for v in outer if v in registers and v not in used_inside and v not in (limit, first_condition)], results)
+        counter = registers.temporary()
+        self.move([counter], [self.minus_one])
+        reserved = registers.reserve((*results, counter))
+        inside, after = self.new_block(), self.new_block()
+        self.test(node, counter, limit, registers[first_condition], inside, after)
+        place = len(self.sites) - 1
+        self.start(inside)
+        registers.bind(body.inputs[0], counter)
+        for parameter, register in zip(body.inputs[1:], results, strict=True):
+            registers.bind(parameter, register)
+        condition, *outputs = (source(v) for v in body.outputs)
+        for value, register in zip(outputs, results, strict=True):
+            if _is_own(value, body):
+                registers.want(value, register)
+        at_return = self.block(body, ())
+        sources = [registers[v] for v in outputs]
+        targets = list(results)
+        again = registers[condition]
+        if again in targets:
+            again = registers.temporary()
+            sources.append(registers[condition])
+            targets.append(again)
+        self.sites.append(self.sites[place])
+        self.move(targets, sources)
+        self.drop(at_return, keep=results)
+        self.test(node, counter, limit, again, inside, after)
+        if again in targets:
+            registers.give_back(again)
+        registers.release(reserved, (*results, counter))
+        registers.give_back(counter)
+        self.start(after)
+        self.drop([v for v in (*outer, *(v for v in ended if v in mine)) if v in registers])
+
+    def carry(self, carried: Sequence[Value], ending: set[Value], outputs: Sequence[Value]) -> None:
+        """Bring what a loop carries into registers that are its results' afterwards.
+
+        A value that nobody else needs gives its own register; others are copied.
+        """
+        registers = self.registers
+        copied: list[tuple[int, int]] = []
+        for value, output in zip(carried, outputs, strict=True):
+            if value in ending and not is_constant(value) and carried.count(value) == 1:
+                registers.hand_over(value, output)
+            else:
+                copied.append((registers.take(output), registers[value]))
+        self.move([t for t, _ in copied], [s for _, s in copied])
+
+    def test(self, node: Node, counter: int, limit: Value, condition: int, inside: int, after: int) -> None:
+        """Whether there is another round. Conditions and limits that are constants need no test."""
+        always = all(_is_true(source(v)) for v in (node.input(1), node.blocks[0].outputs[0]))
+        endless = is_constant(limit) and self.registers.template[self.registers[limit]] == INT64_MAX
+        counts = source(node.blocks[0].inputs[0]).is_used or not endless
+        if not counts:
+            if always:
+                self.emit(Op.JUMP, a=inside)
+            else:
+                self.emit(Op.BRANCH, d=condition, a=inside, b=after)
+        elif always:
+            self.emit(Op.FOR, d=counter, a=self.registers[limit], b=(inside, after))
+        else:
+            self.emit(Op.LOOP, d=counter, f=condition, a=self.registers[limit], b=(inside, after))
+
+
+def _is_own(value: Value, block: Block) -> bool:
+    """Whether a value is made by a node of this very block."""
+    return value.node is not None and value.node.owner_block is block and not is_constant(value)
+
+
+def _is_true(value: Value) -> bool:
+    return value.node is not None and value.node.kind == "prim::Constant" and value.node.attributes.get("value") is True

@@ -1,0 +1,45 @@
+"""The run-time value of a `prim::Constant`."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import numpy as np
+
+from flambeau.ir.constants import EnumMember, Opaque, TensorLiteral
+from flambeau.ir.node import Node
+from flambeau.schema.types import EnumType, FunctionType
+from flambeau.tensor.tensor import wrap
+
+
+def literal(node: Node) -> Any:
+    """What the node stands for. Raises RuntimeError for constants that text could not carry."""
+    type_ = node.output().type
+    if isinstance(type_, FunctionType):
+        return node.attributes.get("callable", node.attributes.get("value"))
+    value = node.attributes.get("value")
+    if isinstance(value, TensorLiteral):
+        return _tensor(value)
+    if isinstance(value, EnumMember):
+        return _member(value, type_)
+    if isinstance(value, Opaque):
+        raise RuntimeError(f"the constant {value.text} has no value: it was read from text, which does not carry it")
+    return value
+
+
+def _tensor(value: TensorLiteral) -> Any:
+    if value.dtype is None or value.shape is None:
+        raise RuntimeError(f"the tensor constant {value.text} has no dtype or sizes in its text")
+    if value.value is None:
+        return wrap(np.zeros(value.shape, value.dtype.numpy))
+    return wrap(np.full(value.shape, value.value, value.dtype.numpy))
+
+
+def _member(value: EnumMember, type_: Any) -> enum.Enum:
+    if isinstance(type_, EnumType):
+        python = type_.python or enum.Enum(type_.name.rpartition(".")[2], dict(type_.members))
+        found = getattr(python, value.name, None)
+        if isinstance(found, enum.Enum):
+            return found
+    raise RuntimeError(f"{value.class_name} has no attribute '{value.name}'")

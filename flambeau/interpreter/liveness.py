@@ -1,0 +1,107 @@
+"""When the values of a block are used for the last time.
+
+A value that comes from outside a branch may end inside it; one that comes from outside a loop's body may not, because the next
+round needs it again. Nodes that only change a type (`prim::unchecked_cast`) have no value of their own: what they give is what
+they take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from flambeau.ir.node import Block, Node
+from flambeau.ir.value import Value
+from flambeau.schema.types import (
+    BoolType,
+    ComplexType,
+    DeviceType,
+    EnumType,
+    FloatType,
+    FunctionType,
+    IntType,
+    NoneType,
+    NumberType,
+    OptionalType,
+    StringType,
+    Type,
+    UnionType,
+)
+
+CONSTANTS = frozenset({"prim::Constant", "prim::Uninitialized"})
+"""Nodes whose value is there from the start."""
+SAME_VALUE = frozenset({"prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::Guard", "prim::profile"})
+"""Nodes whose result is their first operand."""
+_LIGHT = (
+    IntType, FloatType, BoolType, ComplexType, StringType, NoneType, NumberType, DeviceType, EnumType, FunctionType,
+)  # fmt: skip
+
+
+def source(value: Value) -> Value:
+    """The value that `value` is, behind nodes that only change its type."""
+    while value.node is not None and value.node.kind in SAME_VALUE and value.node.inputs:
+        value = value.node.input(0)
+    return value
+
+
+def is_constant(value: Value) -> bool:
+    """Whether the value lies in a register from the start."""
+    return value.node is not None and value.node.kind in CONSTANTS
+
+
+def is_heavy(type_: Type) -> bool:
+    """Whether values of the type hold memory that is worth giving back early."""
+    if isinstance(type_, OptionalType | UnionType):
+        return any(map(is_heavy, type_.contained))
+    return not isinstance(type_, _LIGHT)
+
+
+def deep_uses(node: Node) -> Iterable[Value]:
+    """Every value that a node or anything nested in it uses."""
+    for value in node.inputs:
+        yield source(value)
+    for block in node.blocks:
+        for inner in block:
+            yield from deep_uses(inner)
+        for value in block.outputs:
+            yield source(value)
+
+
+@dataclass(slots=True)
+class Ends:
+    """What ends where in one block."""
+
+    at_start: list[Value] = field(default_factory=list)
+    """Parameters and outer values that the block does not use."""
+    at: dict[Node, list[Value]] = field(default_factory=dict)
+    """Values whose last use is in this node, or in something nested in it."""
+    at_return: list[Value] = field(default_factory=list)
+    """Values that the block returns, and does not need for anything later."""
+
+
+def ends(block: Block, outer: Iterable[Value]) -> Ends:
+    """The ends of a block's own values and of those `outer` ones that nobody needs after it."""
+    found = Ends()
+    nodes = [n for n in block if n.kind not in CONSTANTS and n.kind not in SAME_VALUE]
+    open_: dict[Value, None] = dict.fromkeys(outer)
+    open_.update(dict.fromkeys(block.inputs))
+    for node in nodes:
+        open_.update(dict.fromkeys(node.outputs))
+    for value in block.outputs:
+        _end(source(value), open_, found.at_return)
+    for node in reversed(nodes):
+        ended: list[Value] = []
+        for value in node.outputs:
+            _end(value, open_, ended)
+        for value in deep_uses(node):
+            _end(value, open_, ended)
+        if ended:
+            found.at[node] = ended
+    found.at_start = list(open_)
+    return found
+
+
+def _end(value: Value, open_: dict[Value, None], ended: list[Value]) -> None:
+    if value in open_:
+        del open_[value]
+        ended.append(value)

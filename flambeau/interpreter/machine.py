@@ -1,0 +1,204 @@
+"""The machine: one loop over instructions.
+
+Calls of a program's functions push a frame on a list and do not use Python's own stack. Nothing is kept in `Code`, so that any
+number of threads may run it. What the loop does itself is there for speed; other instructions are functions in `SELDOM`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final
+
+from flambeau.interpreter import structural
+from flambeau.interpreter.code import Block, Code, Instruction, Op, Site
+from flambeau.interpreter.compile import code_of, compile_graph
+from flambeau.interpreter.future import Future
+from flambeau.interpreter.seldom import REGISTER_OPERATIONS, warn
+from flambeau.interpreter.traceback import Active, located
+from flambeau.ir.graph import Graph
+from flambeau.ops.language.int64 import wrap
+from flambeau.program.function import Function
+from flambeau.program.object import UNSET, ScriptObject
+from flambeau.tensor import dispatch
+
+CALL1: Final = Op.CALL1
+CALL2: Final = Op.CALL2
+CALL3: Final = Op.CALL3
+CALL: Final = Op.CALL
+DO2: Final = Op.DO2
+ADD: Final = Op.ADD
+MOVE: Final = Op.MOVE
+DROP: Final = Op.DROP
+GET_ATTR: Final = Op.GET_ATTR
+WARN: Final = Op.WARN
+ENTERED: Final = Op.ENTERED
+LEFT: Final = Op.LEFT
+JUMP: Final = Op.JUMP
+BRANCH: Final = Op.BRANCH
+FOR: Final = Op.FOR
+LOOP: Final = Op.LOOP
+CALL_FUNCTION: Final = Op.CALL_FUNCTION
+CALL_METHOD: Final = Op.CALL_METHOD
+RETURN: Final = Op.RETURN
+
+Registers = list[Any]
+
+
+def _fork(regs: Registers, d: int, f: Any, a: tuple[int, ...], b: Any) -> None:
+    regs[d] = Future.of(partial(call, f, *[regs[i] for i in a]))
+
+
+SELDOM: Final = {**REGISTER_OPERATIONS, Op.FORK: _fork}
+Frame = tuple[Code, Registers, int, tuple[int, ...], int]
+"""A caller: its code and registers, the block to go on with, where results go, and the site of the call."""
+
+
+def interpret(graph: Graph, inputs: Sequence[Any]) -> tuple[Any, ...]:
+    """Compile a graph and run it once; its results."""
+    return run(compile_graph(graph), inputs)
+
+
+def call(function: Function, *arguments: Any) -> Any:
+    """Run a function on all its arguments in schema order: the result, or a tuple of several, or None for none."""
+    results = run(code_of(function), arguments)
+    return results[0] if len(results) == 1 else results or None
+
+
+def run(code: Code, inputs: Sequence[Any]) -> tuple[Any, ...]:
+    """Run code; its results.
+
+    Raises ScriptError for what the program raises, ExecutionError for what an operator refuses, both with the program's
+    traceback. KeyboardInterrupt and its like pass as they are. Contexts that the program entered are left in any case.
+    """
+    if len(inputs) != len(code.parameters):
+        raise TypeError(f"{code.name}() takes {len(code.parameters)} arguments but {len(inputs)} were given")
+    regs = code.template.copy()
+    regs[: len(inputs)] = inputs
+    blocks_of = _blocks_of()
+    blocks = blocks_of(code)
+    stack: list[Frame] = []
+    contexts: list[Any] = []
+    warned: set[tuple[Any, ...]] = set()
+    block = 0
+    site = 0
+    try:
+        while True:
+            straight, last = blocks[block]
+            for op, d, f, a, b, site in straight:
+                if op is CALL2:
+                    regs[d] = f(regs[a], regs[b])
+                elif op is ADD:
+                    regs[d] = value = regs[a] + regs[b]
+                    if value.bit_length() > 63:
+                        regs[d] = wrap(value)
+                elif op is CALL1:
+                    regs[d] = f(regs[a])
+                elif op is MOVE:
+                    regs[d] = regs[a]
+                elif op is CALL3:
+                    regs[d] = f(regs[a], regs[b[0]], regs[b[1]])
+                elif op is CALL:
+                    regs[d] = f(*[regs[i] for i in a])
+                elif op is DROP:
+                    for i in a:
+                        regs[i] = None
+                elif op is DO2:
+                    f(regs[a], regs[b])
+                elif op is GET_ATTR:
+                    value = regs[d] = regs[a].values[b]
+                    if value is UNSET:
+                        raise structural.unset(f, regs[a])
+                elif op is WARN:
+                    warn(regs[a], (*[frame[4] for frame in stack], code, site), warned)
+                elif op is ENTERED:
+                    contexts.append(regs[a])
+                elif op is LEFT:
+                    contexts.pop()
+                else:
+                    SELDOM[op](regs, d, f, a, b)
+            op, d, f, a, b, site = last
+            if op is FOR:
+                regs[d] = value = regs[d] + 1
+                block = b[0] if value < regs[a] else b[1]
+            elif op is BRANCH:
+                block = a if regs[d] else b
+            elif op is JUMP:
+                block = a
+            elif op is LOOP:
+                regs[d] = value = regs[d] + 1
+                block = b[0] if regs[f] and value < regs[a] else b[1]
+            elif op is RETURN:
+                results = tuple([regs[i] for i in a])
+                if not stack:
+                    return results
+                code, regs, block, d, site = stack.pop()
+                blocks = blocks_of(code)
+                for i, value in zip(d, results, strict=True):
+                    regs[i] = value
+            else:
+                arguments = [regs[i] for i in a]
+                for i in b[1]:
+                    regs[i] = None
+                stack.append((code, regs, b[0], d, site))
+                code = code_of(callee(op, f, arguments))
+                regs = code.template.copy()
+                regs[: len(arguments)] = arguments
+                blocks = blocks_of(code)
+                block = site = 0
+    except BaseException as error:
+        active: list[Active] = [(frame[0], frame[4]) for frame in stack]
+        active.append((code, site))
+        leave(contexts, error)
+        if isinstance(error, Exception):
+            raise located(error, active) from error
+        raise
+
+
+def callee(op: Op, f: Any, arguments: list[Any]) -> Function:
+    """The function of a call: a method of the first argument, the one named, or, if none is, the first argument itself."""
+    if op is CALL_METHOD:
+        method: Function = arguments[0].type.definition.method(f)
+        return method
+    found = arguments.pop(0) if f is None else f
+    assert isinstance(found, Function)
+    return found
+
+
+def _blocks_of() -> Callable[[Code], tuple[Block, ...]]:
+    """How to get a code's blocks: with the kernels themselves, or through this thread's interceptors if it has any."""
+    return _observed if dispatch.is_intercepted() else _direct
+
+
+def _direct(code: Code) -> tuple[Block, ...]:
+    return code.blocks
+
+
+def _observed(code: Code) -> tuple[Block, ...]:
+    found = code.observed
+    if found is None:
+        found = code.observed = tuple(
+            (tuple(_through_dispatch(i, code.sites[i[5]]) for i in straight), last) for straight, last in code.blocks
+        )
+    return found
+
+
+def _through_dispatch(instruction: Instruction, site: Site) -> Instruction:
+    definition = site.definition
+    op, d, f, a, b, place = instruction
+    if definition is None or f is not definition.kernel or not dispatch.concerns_tensors(definition.schema):
+        return instruction
+
+    def observed(*arguments: Any) -> Any:
+        return dispatch.run(definition, arguments)
+
+    return op, d, observed, a, b, place
+
+
+def leave(contexts: list[Any], error: BaseException) -> None:
+    """Leave the contexts that are still entered, the last first. The error goes on, whatever they answer."""
+    for context in reversed(contexts):
+        if isinstance(context, ScriptObject):
+            call(context.type.definition.method("__exit__"), context, None, None, None)
+        else:
+            context.__exit__(type(error), error, error.__traceback__)

@@ -1,0 +1,73 @@
+"""Instructions that are not in the machine's own loop, as functions of the registers; and warnings."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Hashable
+from typing import Any, Final
+
+from flambeau.interpreter.code import Code, Op
+
+Registers = list[Any]
+
+
+def _call0(regs: Registers, d: int, f: Any, a: Any, b: Any) -> None:
+    regs[d] = f()
+
+
+def _call_many(regs: Registers, d: tuple[int, ...], f: Any, a: tuple[int, ...], b: Any) -> None:
+    for i, value in zip(d, f(*[regs[i] for i in a]), strict=True):
+        regs[i] = value
+
+
+def _do(regs: Registers, d: Any, f: Any, a: tuple[int, ...], b: Any) -> None:
+    f(*[regs[i] for i in a])
+
+
+def _moves(regs: Registers, d: tuple[int, ...], f: Any, a: tuple[int, ...], b: Any) -> None:
+    for i, value in zip(d, [regs[i] for i in a], strict=True):
+        regs[i] = value
+
+
+def _list(regs: Registers, d: int, f: Any, a: tuple[int, ...], b: Any) -> None:
+    regs[d] = [regs[i] for i in a]
+
+
+def _tuple(regs: Registers, d: int, f: Any, a: tuple[int, ...], b: Any) -> None:
+    items = [regs[i] for i in a]
+    regs[d] = tuple(items) if f is None else f(*items)
+
+
+def _dict(regs: Registers, d: int, f: Any, a: tuple[int, ...], b: Any) -> None:
+    regs[d] = {regs[key]: regs[value] for key, value in zip(a[::2], a[1::2], strict=True)}
+
+
+def _unpack(regs: Registers, d: tuple[int, ...], f: Any, a: int, b: int) -> None:
+    items = regs[a]
+    if len(items) != b:
+        raise RuntimeError(f"Expected {b} elements in a list but found {len(items)}")
+    for i, value in zip(d, items, strict=True):
+        regs[i] = value
+
+
+def _set_attribute(regs: Registers, d: int, f: Any, a: int, b: int) -> None:
+    regs[a].values[b] = regs[d]
+
+
+REGISTER_OPERATIONS: Final[dict[Op, Callable[[Registers, Any, Any, Any, Any], None]]] = {
+    Op.CALL0: _call0, Op.CALL_MANY: _call_many, Op.DO: _do, Op.MOVES: _moves, Op.LIST: _list, Op.TUPLE: _tuple,
+    Op.DICT: _dict, Op.UNPACK: _unpack, Op.SET_ATTR: _set_attribute,
+}  # fmt: skip
+
+
+def warn(text: str, calls: tuple[Hashable, ...], warned: set[tuple[Hashable, ...]]) -> None:
+    """Warn, unless this run has come to this place by the same calls before. `calls` ends in the code and the site."""
+    if calls in warned:
+        return
+    warned.add(calls)
+    *_, code, place = calls
+    assert isinstance(code, Code)
+    assert isinstance(place, int)
+    where = code.sites[place].range
+    filename, line, _ = where.file_line_col() if where is not None else ("<script>", 0, 0)
+    warnings.warn_explicit(text, UserWarning, filename, max(line, 1), registry={})

@@ -1,0 +1,132 @@
+"""Which instruction a node becomes, apart from branches and loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from flambeau.interpreter import structural
+from flambeau.interpreter.code import Op
+from flambeau.ir.node import Node
+from flambeau.program.function import Function
+from flambeau.schema.function import FunctionSchema
+from flambeau.schema.types import ClassType, InterfaceType
+
+SUBGRAPH = "Subgraph"
+KERNEL = "kernel"
+"""The attribute that holds what runs a fused group: all inputs in order, one result or a tuple of several."""
+CALLABLE = "callable"
+
+_INLINE = {"aten::add.int": Op.ADD}
+"""Operators that the machine does itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """An operation, and what goes into its instruction beside registers."""
+
+    op: Op
+    f: Any = None
+    b: Any = 0
+    skip: int = 0
+    """Leading operands that the instruction does not take."""
+    is_python: bool = False
+
+
+def select(node: Node) -> Selected:
+    """The instruction of a node. Raises RuntimeError if nothing can run it."""
+    attributes = node.attributes
+    if KERNEL in attributes:
+        return Selected(Op.CALL, attributes[KERNEL])
+    if node.kind.startswith("^"):
+        return Selected(Op.CALL, structural.python_call(node, attributes[CALLABLE]), is_python=True)
+    special = _SPECIAL.get(node.kind)
+    if special is not None:
+        return special(node)
+    maker = structural.MAKERS.get(node.kind)
+    if maker is not None:
+        return Selected(Op.CALL, maker(node))
+    if SUBGRAPH in attributes:
+        return Selected(Op.CALL_FUNCTION, _subroutine(node))
+    definition = node.definition
+    if definition is None:
+        raise structural.missing(node)
+    if definition.full_name in _INLINE:
+        return Selected(_INLINE[definition.full_name], definition.kernel)
+    return Selected(Op.CALL, definition.kernel)
+
+
+def _subroutine(node: Node) -> Function:
+    name = node.kind.rpartition("::")[2]
+    return Function(name, node.attributes[SUBGRAPH], FunctionSchema(name, "", (), ()))
+
+
+def _slot(node: Node) -> int | None:
+    """Where the attribute is, if the class is known."""
+    type_ = node.input().type
+    if isinstance(type_, ClassType) and type_.definition is not None:
+        slot: int = type_.definition.slot(node.attribute("name"))
+        return slot
+    return None
+
+
+def _get(node: Node) -> Selected:
+    name, slot = node.attribute("name"), _slot(node)
+    if slot is None:
+        return Selected(Op.CALL, structural.read_attribute(name))
+    return Selected(Op.GET_ATTR, name, slot)
+
+
+def _set(node: Node) -> Selected:
+    name, slot = node.attribute("name"), _slot(node)
+    if slot is None:
+        return Selected(Op.CALL, structural.write_attribute(name))
+    return Selected(Op.SET_ATTR, name, slot)
+
+
+def _call_function(node: Node) -> Selected:
+    constant = node.input().node
+    callee = None
+    if constant is not None and constant.kind == "prim::Constant":
+        callee = constant.attributes.get(CALLABLE, constant.attributes.get("value"))
+    if not isinstance(callee, Function) and callable(callee):
+        return Selected(Op.CALL, structural.python_call(node, callee), skip=1, is_python=True)
+    return Selected(Op.CALL_FUNCTION, callee, skip=0 if callee is None else 1)
+
+
+def _unpack(node: Node) -> Selected:
+    return Selected(Op.UNPACK, node.kind, len(node.outputs))
+
+
+def _fork(node: Node) -> Selected:
+    return Selected(Op.FORK, _subroutine(node))
+
+
+def _context(method: str, otherwise: structural.Function) -> Callable[[Node], Selected]:
+    """Entering or leaving a context: a method of a program's object, or of a Python one."""
+
+    def selected(node: Node) -> Selected:
+        if isinstance(node.input().type, ClassType | InterfaceType):
+            return Selected(Op.CALL_METHOD, method)
+        return Selected(Op.CALL, otherwise)
+
+    return selected
+
+
+_SPECIAL: dict[str, Callable[[Node], Selected]] = {
+    "prim::TupleConstruct": lambda node: Selected(Op.TUPLE, structural.tuple_maker(node)),
+    "prim::ListConstruct": lambda node: Selected(Op.LIST),
+    "prim::DictConstruct": lambda node: Selected(Op.DICT),
+    "prim::TupleUnpack": _unpack,
+    "prim::ListUnpack": _unpack,
+    "prim::GetAttr": _get,
+    "prim::SetAttr": _set,
+    "prim::CallFunction": _call_function,
+    "prim::CallMethod": lambda node: Selected(Op.CALL_METHOD, node.attribute("name")),
+    "prim::Enter": _context("__enter__", structural.enter),
+    "prim::Exit": _context("__exit__", structural.leave),
+    "prim::fork": _fork,
+    "aten::wait": lambda node: Selected(Op.CALL, lambda future: future.wait()),
+    "aten::warn": lambda node: Selected(Op.WARN),
+}

@@ -1,0 +1,126 @@
+"""What the nodes that are no operators do: a function of values for each, made from the node's attributes and types.
+
+`prim::If`, `prim::Loop` and calls are not here; they are jumps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from flambeau.interpreter.conform import conforms, kind_of
+from flambeau.ir.node import Node
+from flambeau.program.named_tuples import tuple_class
+from flambeau.program.object import ScriptObject
+from flambeau.schema import registry
+from flambeau.schema.types import ClassType, TupleType, Type
+
+Function = Callable[..., Any]
+
+
+def read_attribute(name: str) -> Function:
+    """`prim::GetAttr` where the class is not known before the program runs."""
+
+    def get(value: Any) -> Any:
+        return value.get(name) if isinstance(value, ScriptObject) else getattr(value, name)
+
+    return get
+
+
+def write_attribute(name: str) -> Function:
+    """`prim::SetAttr` where the class is not known before the program runs."""
+
+    def put(value: Any, new: Any) -> None:
+        if isinstance(value, ScriptObject):
+            value.set(name, new)
+        else:
+            setattr(value, name, new)
+
+    return put
+
+
+def unset(name: str, value: ScriptObject) -> RuntimeError:
+    """The failure to read an attribute that nothing was assigned to."""
+    return RuntimeError(f"attribute '{name}' of {value.type.name} was used before it was assigned")
+
+
+def create(node: Node) -> Function:
+    """`prim::CreateObject`: an instance with nothing assigned."""
+    type_ = node.output().type
+    assert isinstance(type_, ClassType)
+    return lambda: ScriptObject(type_)
+
+
+def is_instance(node: Node) -> Function:
+    """`prim::isinstance`: whether the value has one of the types in the node."""
+    types: tuple[Type, ...] = tuple(node.attribute("types"))
+
+    def test(*values: Any) -> bool:
+        return all(any(conforms(value, t) for t in types) for value in values)
+
+    return test
+
+
+def tuple_slice(node: Node) -> Function:
+    """`prim::TupleSlice`: the part from `beg` to `end`."""
+    start, end = node.attribute("beg"), node.attribute("end")
+    return lambda value: tuple(value[start:end])
+
+
+def tuple_maker(node: Node) -> Function | None:
+    """What makes the tuple of a `prim::TupleConstruct`, if that has named fields."""
+    type_ = node.output().type
+    if isinstance(type_, TupleType) and type_.name is not None:
+        made: Function = tuple_class(type_)
+        return made
+    return None
+
+
+def python_call(node: Node, fn: Function) -> Function:
+    """A call of a Python function: its results have to be of the types that were declared.
+
+    None is what a function without results gives.
+    """
+    types = tuple(value.type for value in node.outputs)
+
+    def call(*values: Any) -> Any:
+        result = fn(*values)
+        if len(types) == 1 and not conforms(result, types[0]):
+            raise TypeError(
+                f"{node.kind.lstrip('^')}() was declared to return {types[0].annotation} but instead got value of type "
+                f"{kind_of(result)}"
+            )
+        return result
+
+    call.__name__ = node.kind.lstrip("^")
+    return call
+
+
+def enter(value: Any) -> Any:
+    """`prim::Enter` of a context manager written in Python."""
+    return value.__enter__()
+
+
+def leave(value: Any, *error: None) -> None:
+    """`prim::Exit` of a context manager written in Python."""
+    value.__exit__(*error)
+
+
+MAKERS: dict[str, Callable[[Node], Function]] = {
+    "prim::CreateObject": create,
+    "prim::isinstance": is_instance,
+    "prim::TupleSlice": tuple_slice,
+}
+"""Nodes whose function is made from their attributes."""
+
+
+def missing(node: Node) -> RuntimeError:
+    """The refusal of a node that nothing can run."""
+    types = ", ".join(str(v.type) for v in node.inputs)
+    known = registry.overloads(node.kind)
+    if known:
+        schemas = "".join(f"\n    {d.schema}" for d in known)
+        return RuntimeError(f"no overload of {node.kind} takes ({types}); there are:{schemas}")
+    close = registry.similar(node.kind)
+    hint = f"; similar: {', '.join(close)}" if close else ""
+    return RuntimeError(f"Unknown builtin op: {node.kind} of ({types}){hint}")

@@ -1,0 +1,56 @@
+"""From an exception inside the machine to the error a caller sees, with the program's own traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from flambeau.interpreter.code import Code, Site
+from flambeau.util.errors import ExecutionError, Frame, GuardError, InternalError, ScriptError
+
+Active = tuple[Code, int]
+"""A code being run, and the site it has come to."""
+
+
+def frames_of(active: Iterable[Active]) -> tuple[Frame, ...]:
+    """The functions being executed, outermost first, those inlined into others included."""
+    frames: list[Frame] = []
+    for code, place in active:
+        frames += site_frames(code.name, code.sites[place])
+    return tuple(frames)
+
+
+def site_frames(name: str, site: Site) -> list[Frame]:
+    """The frames of one place in the code of function `name`: one, and one more for each call that was inlined around it.
+
+    >>> site_frames("f", Site("aten::add", None, (("g", None),), None))
+    [('f', None), ('g', None)]
+    """
+    frames: list[Frame] = []
+    for callee, where in site.call_chain:
+        frames.append((name, where))
+        name = callee
+    frames.append((name, site.range))
+    return frames
+
+
+def located(error: Exception, active: list[Active]) -> Exception:
+    """The error to raise: what the program raised or an operator said, with the traceback.
+
+    An error that comes with frames of its own, from a program called by a Python function, keeps them below these. What is
+    wrong with Flambeau itself stays as it is.
+    """
+    if isinstance(error, InternalError | GuardError):
+        return error
+    frames = frames_of(active)
+    if isinstance(error, ScriptError):
+        return ScriptError(error.message, (*frames, *error.frames))
+    if isinstance(error, ExecutionError):
+        return ExecutionError(error.message, (*frames, *error.frames))
+    code, place = active[-1]
+    site = code.sites[place]
+    text = str(error)
+    if site.is_python and not isinstance(error, RuntimeError):
+        text = f"{type(error).__name__}: {text}"
+    elif isinstance(error, TypeError | AttributeError) and site.definition is not None:
+        text = f"{text} (in {site.definition.full_name})"
+    return ExecutionError(text, frames)
