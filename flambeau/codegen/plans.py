@@ -6,6 +6,7 @@ import ctypes
 import math
 import threading
 import time
+import weakref
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,8 @@ from flambeau.codegen.kernel.printer import print_kernel
 from flambeau.codegen.llvm.abi import block_layout
 from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine, memory_imports
 from flambeau.codegen.llvm.nest import NativeText, emit_kernel
-from flambeau.codegen.planning import choose, estimate_nanoseconds, split
+from flambeau.codegen.llvm.stages import emit_staged, is_staged
+from flambeau.codegen.planning import PARALLEL_FROM, choose, estimate_nanoseconds, split
 from flambeau.codegen.schedule import Schedule
 from flambeau.codegen.shapes import Span, broadcast_sizes, check_spans
 from flambeau.codegen.specialize import Strides, specialize, stride_order
@@ -35,7 +37,7 @@ RELEASE_FROM = 5000.0
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Variant:
     """Native code for one specialised kernel under one schedule."""
 
@@ -83,7 +85,8 @@ class Plan:
     """Estimated duration."""
 
 
-_variants: dict[str, Variant] = {}
+_variants: weakref.WeakValueDictionary[str, Variant] = weakref.WeakValueDictionary()
+"""Code in use, by kernel text and schedule; it is freed with the last plan that uses it."""
 _variants_lock = threading.Lock()
 
 
@@ -95,7 +98,8 @@ def compile_variant(kernel: Kernel, schedule: Schedule) -> Variant:
         if found is None:
             start = time.perf_counter()
             jit = engine()
-            native = emit_kernel(hoist(kernel), schedule, jit.target, jit.symbol("kernel"))
+            emit = emit_staged if is_staged(kernel, schedule) else emit_kernel
+            native = emit(hoist(kernel), schedule, jit.target, jit.symbol("kernel"))
             imports = c_imports(native.libm)
             if native.needs_memory:
                 imports.update(memory_imports())
@@ -139,8 +143,11 @@ def make_plan(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array]) -> P
         words[place] = special.strides[pair]
     first = next((s for s in special.kernel.body if isinstance(s, Loop)), None)
     high = special.sizes[first.axes[0]] if first is not None and first.axes else 1
+    nanoseconds = estimate_nanoseconds(special)
+    if is_staged(special.kernel, schedule) and nanoseconds >= PARALLEL_FROM and threads.get_num_threads() > 1:
+        words[layout.pool] = threads.pool().run_address
     step, pieces = split(special, schedule, variant.native.splits, threads.get_num_threads())
-    return Plan(outputs, words, high, variant, step, pieces, estimate_nanoseconds(special))
+    return Plan(outputs, words, high, variant, step, pieces, nanoseconds)
 
 
 def _input_strides(kernel: Kernel, arrays: list[Array]) -> Strides:

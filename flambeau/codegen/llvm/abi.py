@@ -1,6 +1,7 @@
 """The block of 64-bit words through which a native kernel gets its arrays.
 
-``[error flag address, data addresses of inputs and outputs, sizes of axes, strides in bytes of (buffer, axis) pairs]``.
+``[error flag address, data addresses of inputs and outputs, sizes of axes, strides in bytes of (buffer, axis) pairs, address of
+the pool's run function or 0, turns in a piece, address of partial states]``; the last two are the kernel's own to write.
 A kernel function is ``void (ptr block, i64 low, i64 high)``; low and high bound its outermost axis.
 """
 
@@ -18,6 +19,9 @@ class BlockLayout:
     data: dict[str, int]
     sizes: dict[str, int]
     strides: dict[tuple[str, str], int]
+    pool: int
+    step: int
+    partials: int
     words: int
 
 
@@ -38,4 +42,4 @@ def block_layout(kernel: Kernel) -> BlockLayout:
         for axis in buffer.moving_axes:
             strides[buffer.name, axis] = at
             at += 1
-    return BlockLayout(data, sizes, strides, at)
+    return BlockLayout(data, sizes, strides, at, at + 1, at + 2, at + 3)

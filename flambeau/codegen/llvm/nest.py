@@ -30,7 +30,7 @@ from flambeau.codegen.kernel.opset import reduced_dtype
 from flambeau.codegen.llvm import memory, reduce
 from flambeau.codegen.llvm.abi import block_layout
 from flambeau.codegen.llvm.casts import cast
-from flambeau.codegen.llvm.emitter import Emitter, Target, Value, float_constant, int_constant, vector_type
+from flambeau.codegen.llvm.emitter import Emitter, Target, Value, float_constant, int_constant
 from flambeau.codegen.llvm.ops import lower
 from flambeau.codegen.schedule import Schedule
 
@@ -70,10 +70,15 @@ class NativeText:
 
 def emit_kernel(kernel: Kernel, schedule: Schedule, target: Target, symbol: str) -> NativeText:
     """LLVM text for ``kernel`` (hoisted, one axis a loop) under ``schedule``."""
-    return _NestEmitter(kernel, schedule, target).run(symbol)
+    return NestEmitter(kernel, schedule, target).run(symbol)
 
 
-class _NestEmitter:
+ATTRIBUTES = '\nattributes #0 = { nounwind "prefer-vector-width"="512" }\n!0 = !{i32 1}\n'
+
+
+class NestEmitter:
+    """Emits one function; ``stages`` uses it for several functions of one kernel."""
+
     def __init__(self, kernel: Kernel, schedule: Schedule, target: Target) -> None:
         self.kernel = kernel
         self.schedule = schedule
@@ -86,37 +91,41 @@ class _NestEmitter:
         loops = [s for s in kernel.body if isinstance(s, Loop)]
         others = [s for s in kernel.body if isinstance(s, Store | Accumulate)]
         self.splits = len(loops) == 1 and not others and not loops[0].carries and bool(loops[0].axes)
-        self.traps = False
+        self.states: dict[str, reduce.State] = {}
+        """Final states of the loops emitted so far, by carry."""
 
     def run(self, symbol: str) -> NativeText:
         e = self.e
-        scope = Scope({}, {}, {}, {})
-        self.prologue(scope)
+        scope = self.prologue()
         memory.allocate_scratch(e, self.kernel, self.schedule, self.sizes, self.strides, scope.pointers)
         self.body(self.kernel.body, scope)
         memory.free_scratch(e, self.kernel, scope.pointers)
-        e.raw("ret void")
-        head = "\n".join(e.declarations)
-        text = "\n".join(
-            [head, f"define void @{symbol}(ptr %block, i64 %low, i64 %high) #0 {{", "entry:", *e.entry, *e.lines, "}"]
-        )
-        text += '\nattributes #0 = { nounwind "prefer-vector-width"="512" }\n!0 = !{i32 1}\n'
+        text = "\n".join(e.declarations) + "\n" + self.function(symbol) + ATTRIBUTES
         return NativeText(symbol, text, tuple(e.libm), bool(self.kernel.scratch), self.splits)
 
-    def prologue(self, scope: Scope) -> None:
-        e, layout = self.e, block_layout(self.kernel)
+    def function(self, symbol: str) -> str:
+        """The text of the function whose instructions have been emitted."""
+        self.e.raw("ret void")
+        head = f"define void @{symbol}(ptr %block, i64 %low, i64 %high) #0 {{"
+        return "\n".join([head, "entry:", *self.e.entry, *self.e.lines, "}"])
 
-        def word(place: int, element: str) -> Value:
-            address = e.define(f"getelementptr inbounds i64, ptr %block, i64 {place}", "ptr", 1)
-            return e.define(f"load {element}, ptr {address}, align 8", element, 1)
+    def word(self, place: int, element: str) -> Value:
+        """A word of the block."""
+        address = self.e.define(f"getelementptr inbounds i64, ptr %block, i64 {place}", "ptr", 1)
+        return self.e.define(f"load {element}, ptr {address}, align 8", element, 1)
 
-        self.error = word(0, "ptr")
+    def prologue(self) -> Scope:
+        """Load the block; the scope outside all loops."""
+        layout = block_layout(self.kernel)
+        scope = Scope({}, {}, {}, {})
+        self.error = self.word(0, "ptr")
         for name, place in layout.data.items():
-            scope.pointers[name] = word(place, "ptr")
+            scope.pointers[name] = self.word(place, "ptr")
         for axis, place in layout.sizes.items():
-            self.sizes[axis] = word(place, "i64")
+            self.sizes[axis] = self.word(place, "i64")
         for pair, place in layout.strides.items():
-            self.strides[pair] = word(place, "i64")
+            self.strides[pair] = self.word(place, "i64")
+        return scope
 
     # --- statements
 
@@ -217,9 +226,14 @@ class _NestEmitter:
             state = inside.carries.pop(carry.name)
             if across:
                 state = reduce.across_lanes(self.e, carry.reducer, element_type(carry.dtype), state)
-            scope.values[carry.name] = state[-1]
-            self.dtypes[carry.name] = reduced_dtype(carry.reducer, carry.dtype)
+            self.finish(carry, state, scope)
         scope.carries = inside.carries
+
+    def finish(self, carry: Carry, state: reduce.State, scope: Scope) -> None:
+        """Make a carried state readable."""
+        self.states[carry.name] = state
+        scope.values[carry.name] = state[-1]
+        self.dtypes[carry.name] = reduced_dtype(carry.reducer, carry.dtype)
 
     # --- loops
 
@@ -306,6 +320,3 @@ class _NestEmitter:
             if axis == self.schedule.vector_axis:
                 steps = e.splat(stride, self.schedule.lanes)
                 scope.offsets[name] = e.binary("mul", memory.iota(self.schedule.lanes), steps)
-
-
-__all__ = ["Buffer", "NativeText", "Scope", "emit_kernel", "vector_type"]
