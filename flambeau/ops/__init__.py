@@ -9,9 +9,11 @@ from flambeau.ops import activation as _activation
 from flambeau.ops import addmm as _addmm
 from flambeau.ops import arithmetic as _arithmetic
 from flambeau.ops import batch_norm as _batch_norm
+from flambeau.ops import classification as _classification
 from flambeau.ops import compare as _compare
 from flambeau.ops import complex_numbers as _complex_numbers
 from flambeau.ops import contractions as _contractions
+from flambeau.ops import convolution as _convolution
 from flambeau.ops import derived_math as _derived_math
 from flambeau.ops import embedding as _embedding
 from flambeau.ops import extremes as _extremes
@@ -19,7 +21,9 @@ from flambeau.ops import gates as _gates
 from flambeau.ops import joining as _joining
 from flambeau.ops import language as _language
 from flambeau.ops import logic as _logic
+from flambeau.ops import loss as _loss
 from flambeau.ops import normalization as _normalization
+from flambeau.ops import pooling as _pooling
 from flambeau.ops import products as _products
 from flambeau.ops import rearranging as _rearranging
 from flambeau.ops import reductions as _reductions

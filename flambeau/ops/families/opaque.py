@@ -155,7 +155,7 @@ def declare(
     made = []
     for i, text in enumerate(schemas):
         schema = parse_schema(text)
-        ordered = by_name(schema, kernel)
+        ordered = kernel if family == "composite" else by_name(schema, kernel)
         runner = ordered if on_tensors else KernelOnArrays(schema.full_name, ordered)
         common: dict[str, Any] = {
             "family": family,

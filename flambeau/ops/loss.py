@@ -1,0 +1,318 @@
+"""Losses: distances between predictions and targets. `reduction` is 0 for none, 1 for the mean, 2 for the sum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.ops.families.arrays import not_implemented
+from flambeau.ops.families.composite import composite
+from flambeau.ops.families.layout import broadcast_known
+from flambeau.ops.families.promotion import common_dtype
+from flambeau.schema.dtype import Category, DType
+from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
+from flambeau.schema.types import TensorType
+from flambeau.tensor.tensor import Tensor, wrap
+
+NONE: Final = 0
+MEAN: Final = 1
+SUM: Final = 2
+
+
+def reduced(F: Any, loss: Any, reduction: int) -> Any:  # noqa: N803
+    """The loss per element, its mean or its sum."""
+    if reduction == MEAN:
+        return F.mean(loss)
+    return F.sum(loss) if reduction == SUM else loss
+
+
+def require_float(name: str, tensor: Tensor) -> None:
+    """Raise NotImplementedError for integers and bools."""
+    if tensor.dtype.category < Category.FLOAT:
+        raise not_implemented(name, tensor.dtype)
+
+
+def mse(F: Any, self: Tensor, target: Tensor, reduction: int) -> Any:  # noqa: N803
+    """Squared distance."""
+    require_float("mse_cpu", self)
+    difference = F.sub(self, target)
+    return reduced(F, F.mul(difference, difference), reduction)
+
+
+def l1(F: Any, self: Tensor, target: Tensor, reduction: int) -> Any:  # noqa: N803
+    """Distance."""
+    return reduced(F, F.abs(F.sub(self, target)), reduction)
+
+
+def smooth_l1(F: Any, self: Tensor, target: Tensor, reduction: int, beta: float) -> Any:  # noqa: N803
+    """Squared below `beta`, then straight; with `beta` 0 just the distance."""
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    if beta == 0:
+        return l1(F, self, target, reduction)
+    require_float("smooth_l1_cpu", self)
+    distance = F.abs(F.sub(self, target))
+    near = F.div(F.mul(F.mul(distance, distance), 0.5), beta)
+    return reduced(F, F.where(F.lt(distance, beta), near, F.sub(distance, 0.5 * beta)), reduction)
+
+
+def huber(F: Any, self: Tensor, target: Tensor, reduction: int, delta: float) -> Any:  # noqa: N803
+    """Half the square below `delta`, then a straight line of slope `delta`."""
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    require_float("huber_cpu", self)
+    distance = F.abs(F.sub(self, target))
+    near = F.mul(F.mul(distance, distance), 0.5)
+    far = F.mul(F.sub(distance, 0.5 * delta), delta)
+    return reduced(F, F.where(F.le(distance, delta), near, far), reduction)
+
+
+def soft_margin(F: Any, self: Tensor, target: Tensor, reduction: int) -> Any:  # noqa: N803
+    """`log(1 + exp(-target * self))`."""
+    return reduced(F, F.log1p(F.exp(F.mul(F.neg(target), self))), reduction)
+
+
+def bce_with_logits(
+    F: Any, self: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: int  # noqa: N803
+) -> Any:
+    """Cross entropy of two classes, from the logarithm of their odds."""
+    log_sigmoid = F.log_sigmoid(self)
+    if pos_weight is not None:
+        scale = F.add(F.mul(F.sub(pos_weight, 1), target), 1)
+        loss = F.sub(F.mul(F.rsub(target, 1), self), F.mul(scale, log_sigmoid))
+    else:
+        loss = F.sub(F.mul(F.rsub(target, 1), self), log_sigmoid)
+    return reduced(F, loss if weight is None else F.mul(loss, weight), reduction)
+
+
+def kl_div(F: Any, self: Tensor, target: Tensor, reduction: int, log_target: bool) -> Any:  # noqa: N803
+    """`target * (log(target) - self)`; nothing where the target is zero."""
+    loss = F.mul(F.exp(target), F.sub(target, self)) if log_target else F.sub(F.xlogy(target, target), F.mul(target, self))
+    return reduced(F, loss, reduction)
+
+
+def poisson_nll(
+    F: Any, input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int  # noqa: N803
+) -> Any:
+    """Minus the logarithm of a Poisson probability, without its constant unless `full`."""
+    loss = F.sub(F.exp(input), F.mul(target, input)) if log_input else (
+        F.sub(input, F.mul(target, F.log(F.add(input, eps))))
+    )
+    if full:
+        stirling = F.add(F.sub(F.mul(target, F.log(target)), target), F.mul(F.log(F.mul(target, 2 * np.pi)), 0.5))
+        loss = F.add(loss, F.masked_fill(stirling, F.le(target, 1), 0))
+    return reduced(F, loss, reduction)
+
+
+def hinge_embedding(F: Any, self: Tensor, target: Tensor, margin: float, reduction: int) -> Any:  # noqa: N803
+    """`self` where the target is 1, what lacks to `margin` where it is -1."""
+    lacking = F.clamp_min(F.rsub(self, margin), 0)
+    zeros = F.zeros_like(self)
+    loss = F.add(F.where(F.ne(target, 1), lacking, zeros), F.where(F.ne(target, -1), self, zeros))
+    return reduced(F, loss, reduction)
+
+
+def margin_ranking(
+    F: Any, input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: int  # noqa: N803
+) -> Any:
+    """What lacks to `margin` in the wanted order of two inputs."""
+    return reduced(F, F.clamp_min(F.add(F.mul(F.neg(target), F.sub(input1, input2)), margin), 0), reduction)
+
+
+def cosine_similarity(F: Any, x1: Tensor, x2: Tensor, dim: int, eps: float) -> Any:  # noqa: N803
+    """The cosine of the angle between vectors along `dim`."""
+    dtype = common_dtype((TensorType(dtype=x1.dtype, sizes=x1.shape), TensorType(dtype=x2.dtype, sizes=x2.shape)))
+    if dtype is None or not dtype.is_floating_point:
+        shown = "" if dtype is None else dtype.display
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {shown}")
+    a, b = F.broadcast_tensors([F.to(x1, dtype), F.to(x2, dtype)])
+    first = F.div(a, F.clamp_min(F.linalg_vector_norm(a, 2, [dim], True), eps))
+    second = F.div(b, F.clamp_min(F.linalg_vector_norm(b, 2, [dim], True), eps))
+    return F.sum(F.mul(first, second), [dim])
+
+
+def cosine_embedding(
+    F: Any, input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: int  # noqa: N803
+) -> Any:
+    """One less the cosine where the target is 1, what the cosine exceeds `margin` by where it is -1."""
+    cosine = F.cosine_similarity(input1, input2, target.ndim, 1e-8)
+    zeros = F.zeros_like(cosine)
+    loss = F.add(
+        F.where(F.eq(target, 1), F.rsub(cosine, 1), zeros),
+        F.where(F.eq(target, -1), F.clamp_min(F.sub(cosine, margin), 0), zeros),
+    )
+    return reduced(F, loss, reduction)
+
+
+def pairwise_distance(F: Any, x1: Tensor, x2: Tensor, p: float, eps: float, keepdim: bool) -> Any:  # noqa: N803
+    """The norm of differences along the last dimension."""
+    return F.norm(F.add(F.sub(x1, x2), eps), p, [-1], keepdim)
+
+
+def triplet_margin(
+    F: Any, anchor: Tensor, positive: Tensor, negative: Tensor, margin: float, p: float, eps: float, swap: bool,  # noqa: N803
+    reduction: int,
+) -> Any:  # fmt: skip
+    """What lacks for the negative to be `margin` further away than the positive."""
+    near = F.pairwise_distance(anchor, positive, p, eps)
+    far = F.pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = F.minimum(far, F.pairwise_distance(positive, negative, p, eps))
+    return reduced(F, F.clamp_min(F.sub(F.add(near, margin), far), 0), reduction)
+
+
+def dist(F: Any, self: Tensor, other: Tensor, p: float) -> Any:  # noqa: N803
+    """The norm of the difference."""
+    return F.norm(F.sub(self, other), p)
+
+
+def loss_shape(self: TensorType, target: TensorType, reduction: Any = MEAN) -> Sizes | None:
+    """Nothing left unless the loss per element is wanted."""
+    if reduction is UNKNOWN:
+        return None
+    return broadcast_known([self.sizes, target.sizes]) if reduction == NONE else ()
+
+
+def loss_dtype(self: TensorType, target: TensorType) -> DType | None:
+    """The promoted dtype."""
+    return common_dtype((self, target))
+
+
+def _pair(shift: float = 0.25) -> tuple[Tensor, Tensor]:
+    values = (np.arange(6, dtype=np.float32).reshape(2, 3) - 2) / 2
+    return wrap(values), wrap((values[::-1] * 0.5 + shift).copy())
+
+
+def samples() -> Iterable[Sample]:
+    """Every reduction."""
+    for reduction in (MEAN, SUM, NONE):
+        yield Sample(args=_pair(), kwargs={"reduction": reduction})
+
+
+def errors() -> Iterable[ErrorSample]:
+    """Sizes that do not broadcast."""
+    yield ErrorSample(
+        args=(wrap(np.ones(2, np.float32)), wrap(np.ones(3, np.float32))),
+        error=RuntimeError,
+        message="must match the size of tensor b",
+    )
+
+
+def _numpy(loss: Any) -> Any:
+    folds = {NONE: np.asarray, MEAN: np.mean, SUM: np.sum}
+    return lambda self, target, reduction=MEAN: folds[reduction](loss(self.astype(np.float64), target))
+
+
+for _name, _body, _options, _doc, _reference in (
+    ("mse_loss", mse, "", "The squared difference.", lambda x, y: (x - y) ** 2),
+    ("l1_loss", l1, "", "The distance.", lambda x, y: np.abs(x - y)),
+    (
+        "smooth_l1_loss", smooth_l1, ", float beta=1.", "The distance, squared (and scaled) below `beta`.",
+        lambda x, y: np.where(np.abs(x - y) < 1, (x - y) ** 2 / 2, np.abs(x - y) - 0.5),
+    ),
+    (
+        "huber_loss", huber, ", float delta=1.", "Half the square of the distance, a straight line from `delta` on.",
+        lambda x, y: np.where(np.abs(x - y) < 1, (x - y) ** 2 / 2, np.abs(x - y) - 0.5),
+    ),
+    ("soft_margin_loss", soft_margin, "", "log(1 + exp(-target * x)).", lambda x, y: np.log1p(np.exp(-y * x))),
+):  # fmt: skip
+    composite(
+        f"aten::{_name}(Tensor self, Tensor target, int reduction=1{_options}) -> Tensor",
+        outs=() if _name == "l1_loss" else ("out",),
+        body=_body,
+        doc=_doc,
+        dtype=loss_dtype,
+        shape=loss_shape,
+        samples=samples,
+        errors=errors,
+        reference=_numpy(_reference),
+        is_function=False,
+    )
+
+composite(
+    "aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, "
+    "int reduction=1) -> Tensor",
+    outs=("out",),
+    body=bce_with_logits,
+    doc="Cross entropy of two classes; `self` is the logarithm of the odds.",
+    dtype=loss_dtype,
+    shape=loss_shape,
+    samples=samples,
+    errors=errors,
+    reference=_numpy(lambda x, y: np.log1p(np.exp(-x)) + (1 - y) * x),
+)
+
+composite(
+    "aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor",
+    body=kl_div,
+    doc="target * (log(target) - x): x is the logarithm of a probability.",
+    dtype=loss_dtype,
+    shape=loss_shape,
+    samples=lambda: [Sample(args=_pair(2.0), kwargs={"reduction": NONE}), Sample(args=_pair(2.0))],
+    errors=errors,
+)
+
+composite(
+    "aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor",
+    body=poisson_nll,
+    samples=lambda: [Sample(args=(*_pair(2.0), True, full, 1e-8, MEAN)) for full in (True, False)],
+)
+
+composite(
+    "aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor",
+    body=hinge_embedding,
+    samples=lambda: [Sample(args=(_pair()[0], wrap(np.float32([1, -1, 1]))))],
+)
+
+composite(
+    "aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor",
+    body=margin_ranking,
+    samples=lambda: [Sample(args=(*_pair(), wrap(np.float32([1, -1, 1]))))],
+)
+
+composite(
+    "aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor",
+    body=cosine_similarity,
+    doc="The cosine of the angle between vectors along `dim`.",
+    samples=lambda: [Sample(args=_pair()), Sample(args=(*_pair(), 0))],
+    reference=lambda a, b, dim=1: (a * b).sum(dim) / np.maximum(
+        np.linalg.norm(a, axis=dim) * np.linalg.norm(b, axis=dim), 1e-8
+    ),
+    namespaces=("nn.functional",),
+)
+
+composite(
+    "aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1)"
+    " -> Tensor",
+    body=cosine_embedding,
+    samples=lambda: [Sample(args=(*_pair(), wrap(np.float32([1, -1]))))],
+)
+
+composite(
+    "aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool keepdim=False)"
+    " -> Tensor",
+    body=pairwise_distance,
+    doc="The norm of the differences of vectors along the last dimension.",
+    samples=lambda: [Sample(args=_pair())],
+    reference=lambda a, b: np.linalg.norm(a - b + 1e-6, axis=-1),
+    namespaces=("nn.functional",),
+)
+
+composite(
+    "aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., "
+    "float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor",
+    body=triplet_margin,
+    samples=lambda: [Sample(args=(*_pair(), _pair(1.0)[1])), Sample(args=(*_pair(), _pair(1.0)[1], 1.0, 2.0, 1e-6, True))],
+)
+
+composite(
+    "aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
+    outs=("out",),
+    body=dist,
+    doc="The norm of the difference.",
+    samples=lambda: [Sample(args=_pair())],
+    reference=lambda a, b: np.linalg.norm((a - b).reshape(-1)),
+    is_method=True,
+)

@@ -1,0 +1,369 @@
+"""Pooling in one to three dimensions: the largest or the average of every window, with fixed or adapted windows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, not_implemented, widened
+from flambeau.ops.families.opaque import declare
+from flambeau.ops.families.rules import same_dtype
+from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.tensor.tensor import Tensor, wrap
+
+Ints = Sequence[int]
+
+LETTERS: Final = ("T", "H", "W")
+
+
+def spread(values: Ints, dims: int, otherwise: Ints = ()) -> tuple[int, ...]:
+    """One value per dimension; `otherwise` where none are given."""
+    chosen = list(values) or list(otherwise)
+    return tuple(chosen) * dims if len(chosen) == 1 else tuple(chosen)
+
+
+def output_size(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
+    """How many windows there are; with `ceil_mode` the last may hang over, but must begin inside."""
+    room = size + 2 * padding - dilation * (kernel - 1) - 1
+    count = (-(-room // stride) if ceil_mode else room // stride) + 1
+    if ceil_mode and (count - 1) * stride >= size + padding:
+        count -= 1
+    return count
+
+
+class Geometry:
+    """Where the windows of one call are."""
+
+    def __init__(
+        self, name: str, array: Array, dims: int, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints,
+        ceil_mode: bool,
+    ) -> None:  # fmt: skip
+        self.kernel = spread(kernel, dims)
+        self.stride = spread(stride, dims, self.kernel)
+        self.padding = spread(padding, dims)
+        self.dilation = spread(dilation, dims)
+        self.check(name, array, dims)
+        sizes = array.shape[-dims:]
+        self.places = tuple(
+            output_size(n, k, s, p, d, ceil_mode)
+            for n, k, s, p, d in zip(sizes, self.kernel, self.stride, self.padding, self.dilation, strict=True)
+        )
+        if any(p < 1 for p in self.places):
+            if name == "max_pool1d":
+                raise RuntimeError(f"max_pool1d() Invalid computed output size: {self.places[0]}")
+            channels = array.shape[-dims - 1]
+            had, made = ("x".join(map(str, (channels, *v))) for v in ((1,) * (2 - dims) + sizes, (1,) * (2 - dims) + self.places))
+            raise RuntimeError(
+                f"Given input size: ({had}). Calculated output size: ({made}). Output size is too small"
+            )
+
+    def check(self, name: str, array: Array, dims: int) -> None:
+        """Raise RuntimeError for numbers that mean nothing and inputs of another rank."""
+        if any(s == 0 for s in self.stride):
+            raise RuntimeError("stride should not be zero")
+        if any(k <= 0 for k in self.kernel):
+            shown = " ".join(f"k{c}: {k}" for c, k in zip(LETTERS[-dims:], self.kernel, strict=True))
+            raise RuntimeError(f"kernel size should be greater than zero, but got {shown}")
+        if any(d <= 0 for d in self.dilation):
+            shown = " ".join(f"dilation{c}: {d}" for c, d in zip(LETTERS[-dims:], self.dilation, strict=True))
+            raise RuntimeError(f"dilation should be greater than zero, but got {shown}")
+        for p, k, d in zip(self.padding, self.kernel, self.dilation, strict=True):
+            if p < 0:
+                raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
+            if p > (d * (k - 1) + 1) // 2:
+                if name == "max_pool1d":
+                    raise RuntimeError(
+                        f"max_pool1d() padding should be at most half of kernel size, but got padding={p} and kernel_size={k}"
+                    )
+                raise RuntimeError(
+                    f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}"
+                )
+
+    def windows(self, array: Array, fill: Any) -> Array:
+        """A view (..., *places, *kernel) over the array with `fill` around it."""
+        dims = len(self.kernel)
+        reach = [d * (k - 1) + 1 for d, k in zip(self.dilation, self.kernel, strict=True)]
+        needed = [(n - 1) * s + r for n, s, r in zip(self.places, self.stride, reach, strict=True)]
+        around = [
+            (p, max(n - size - p, 0))
+            for p, n, size in zip(self.padding, needed, array.shape[-dims:], strict=True)
+        ]
+        wide = np.pad(array, [(0, 0)] * (array.ndim - dims) + around, constant_values=fill)
+        axes = tuple(range(array.ndim - dims, array.ndim))
+        seen = sliding_window_view(wide, reach, axis=axes)  # type: ignore[call-overload]
+        every = (
+            ...,
+            *(slice(None, (n - 1) * s + 1, s) for n, s in zip(self.places, self.stride, strict=True)),
+            *(slice(None, None, d) for d in self.dilation),
+        )
+        return np.asarray(seen[every])
+
+
+def check_rank(name: str, array: Array, dims: int) -> None:
+    """Raise RuntimeError unless it has the dimensions of one sample or of a batch."""
+    if array.ndim in (dims + 1, dims + 2) and all(array.shape[i] for i in range(array.ndim - dims - 1, array.ndim)):
+        return
+    if dims == 1:
+        raise RuntimeError(
+            f"{name}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but "
+            f"got:{list(array.shape)}"
+        )
+    if array.ndim in (dims + 1, dims + 2):
+        raise RuntimeError(
+            f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch size for input, but "
+            f"got:{list(array.shape)}"
+        )
+    raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
+
+
+def max_pool(name: str, dims: int) -> Any:
+    """The kernel that returns the largest elements and their places in the flattened window plane."""
+
+    def kernel(
+        self: Array, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), dilation: Ints = (1,),
+        ceil_mode: bool = False,
+    ) -> tuple[Array, Array]:  # fmt: skip
+        geometry = Geometry(name, self, dims, kernel_size, stride, padding, dilation, ceil_mode) if self.ndim >= dims else None
+        check_rank(name, self, dims)
+        if geometry is None or self.dtype.kind in "bc":
+            raise not_implemented(f"max_pool{dims}d", dtype_of(self))
+        sizes = self.shape[-dims:]
+        lowest = -np.inf if is_float(self) else np.iinfo(self.dtype).min
+        flat = np.arange(prod(sizes)).reshape(sizes)
+        seen = geometry.windows(widened(self), lowest)
+        places = geometry.windows(flat, -1)
+        lead = seen.shape[: seen.ndim - dims]
+        rows = seen.reshape(*lead, -1)
+        where = places.reshape(*places.shape[:dims], -1)
+        masked = np.where(where < 0, -1, 0)
+        best = np.argmax(rows, axis=-1)
+        chosen = np.take_along_axis(np.broadcast_to(where, rows.shape), best[..., None], axis=-1)[..., 0]
+        if masked.any():
+            inside = np.argmax(np.broadcast_to(where >= 0, rows.shape), axis=-1)
+            first = np.take_along_axis(np.broadcast_to(where, rows.shape), inside[..., None], axis=-1)[..., 0]
+            chosen = np.where(chosen < 0, first, chosen)
+        values = np.take_along_axis(rows, best[..., None], axis=-1)[..., 0]
+        return contiguous(values.astype(self.dtype, copy=False)), contiguous(chosen.astype(np.int64))
+
+    return kernel
+
+
+def only_values(kernel: Any) -> Any:
+    """The kernel without indices."""
+
+    def values(
+        self: Array, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), dilation: Ints = (1,),
+        ceil_mode: bool = False,
+    ) -> Array:  # fmt: skip
+        result: Array = kernel(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
+        return result
+
+    return values
+
+
+def avg_pool(dims: int) -> Any:
+    """The kernel of averages; padding counts as zeros if `count_include_pad`."""
+
+    def kernel(
+        self: Array, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), ceil_mode: bool = False,
+        count_include_pad: bool = True, divisor_override: int | None = None,
+    ) -> Array:  # fmt: skip
+        if dims == 1 and self.ndim not in (2, 3):
+            raise RuntimeError(
+                f"Expected 2 to 3 dimensions, but got {self.ndim}-dimensional tensor for argument #1 'self' (while checking "
+                "arguments for avg_pool1d)"
+            )
+        if self.ndim < dims + 1:
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-self.ndim}, {self.ndim - 1}], but got {-dims - 1})"
+            )
+        if divisor_override == 0:
+            raise RuntimeError("divisor must be not zero")
+        if self.dtype.kind in "bc":
+            raise not_implemented(f"avg_pool{dims}d_out_frame" if dims == 3 else "avg_pool2d", dtype_of(self))
+        geometry = Geometry(f"avg_pool{dims}d", self, dims, kernel_size, stride, padding, (1,), ceil_mode)
+        check_rank(f"avg_pool{dims}d", self, dims)
+        axes = tuple(range(-dims, 0))
+        added = np.add.reduce(geometry.windows(widened(self), 0), axis=axes)
+        if divisor_override is not None:
+            counts: Any = divisor_override
+        else:
+            counts = window_counts(geometry, self.shape[-dims:], count_include_pad)
+        made = np.trunc(added / counts) if self.dtype.kind in "ui" else added / added.dtype.type(1) / np.asarray(counts, added.dtype)
+        return contiguous(made.astype(self.dtype, copy=False))
+
+    return kernel
+
+
+def window_counts(geometry: Geometry, sizes: Ints, include_pad: bool) -> Array:
+    """How many elements each window averages: those inside the array, or inside it and its padding."""
+    counts = np.ones(geometry.places, np.int64)
+    for axis, (n, k, s, p) in enumerate(
+        zip(sizes, geometry.kernel, geometry.stride, geometry.padding, strict=True)
+    ):
+        starts = np.arange(geometry.places[axis]) * s - p
+        ends = np.minimum(starts + k, n + p)
+        if not include_pad:
+            starts, ends = np.maximum(starts, 0), np.minimum(ends, n)
+        shape = [1] * len(sizes)
+        shape[axis] = -1
+        counts = counts * (ends - starts).reshape(shape)
+    return counts
+
+
+def adaptive_bounds(size: int, count: int) -> list[slice]:
+    """`count` windows that cover `size` elements as evenly as they can."""
+    return [slice(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
+
+
+def check_adaptive(name: str, array: Array, dims: int, sizes: Ints) -> tuple[int, ...]:
+    """The sizes of the result. Raises RuntimeError for other ranks, empty dimensions and negative sizes."""
+    if dims == 1 and array.ndim not in (2, 3):
+        raise RuntimeError(
+            f"Expected 2 to 3 dimensions, but got {array.ndim}-dimensional tensor for argument #1 'self' (while checking "
+            f"arguments for {name})"
+        )
+    if array.ndim not in (dims + 1, dims + 2):
+        colon = "" if "avg" in name else ":"
+        raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(array.shape)}")
+    for i in range(array.ndim - dims, array.ndim):
+        if not array.shape[i]:
+            raise RuntimeError(
+                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+                f"{list(array.shape)} with dimension {i} being empty"
+            )
+    if any(s < 0 for s in sizes):
+        shown = ", ".join(map(str, sizes))
+        raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but received {{{shown}}}")
+    return spread(sizes, dims)
+
+
+def adaptive_avg(dims: int) -> Any:
+    """The kernel of averages over windows that adapt to the sizes of the result."""
+    name = f"adaptive_avg_pool{dims}d"
+
+    def kernel(self: Array, output_size: Ints) -> Array:
+        sizes = check_adaptive(name, self, dims, output_size)
+        if not is_float(self):
+            raise not_implemented("adaptive_avg_pool2d" if dims < 3 else name, dtype_of(self))
+        made = widened(self)
+        for axis, count in zip(range(self.ndim - dims, self.ndim), sizes, strict=True):
+            parts = [
+                np.add.reduce(made[(slice(None),) * axis + (b,)], axis=axis) / made.dtype.type(b.stop - b.start)
+                for b in adaptive_bounds(self.shape[axis], count)
+            ]
+            empty = np.empty((*made.shape[:axis], 0, *made.shape[axis + 1 :]), made.dtype)
+            made = np.stack(parts, axis=axis) if parts else empty
+        return contiguous(made.astype(self.dtype, copy=False))
+
+    return kernel
+
+
+def adaptive_max(dims: int) -> Any:
+    """The kernel of the largest elements of windows that adapt, and their places."""
+    name = f"adaptive_max_pool{dims}d"
+
+    def kernel(self: Array, output_size: Ints) -> tuple[Array, Array]:
+        sizes = check_adaptive(name, self, dims, output_size)
+        if not is_float(self):
+            raise not_implemented("adaptive_max_pool2d" if dims < 3 else name, dtype_of(self))
+        spatial = self.shape[-dims:]
+        lead = self.shape[: self.ndim - dims]
+        values = np.empty((*lead, *sizes), self.dtype)
+        indices = np.empty((*lead, *sizes), np.int64)
+        flat = np.arange(prod(spatial)).reshape(spatial)
+        bounds = [adaptive_bounds(n, c) for n, c in zip(spatial, sizes, strict=True)]
+        for place in np.ndindex(*sizes):
+            window = tuple(b[i] for b, i in zip(bounds, place, strict=True))
+            rows = self[(..., *window)].reshape(*lead, -1)
+            best = np.argmax(widened(rows), axis=-1)
+            values[(..., *place)] = np.take_along_axis(rows, best[..., None], axis=-1)[..., 0]
+            indices[(..., *place)] = flat[window].reshape(-1)[best]
+        return values, indices
+
+    return kernel
+
+
+def _image(dims: int) -> Tensor:
+    sizes = (2, 3, *(5, 6, 4)[:dims])
+    return wrap(((np.arange(prod(sizes), dtype=np.float32) * 37 % 23) / 8).reshape(sizes))
+
+
+def _small(dims: int) -> Any:
+    return lambda: [
+        ErrorSample(
+            args=(wrap(np.ones((1, 1, *(2,) * dims), np.float32)), 3),
+            error=RuntimeError,
+            message="output size",
+        )
+    ] if dims == 1 else [
+        ErrorSample(
+            args=(wrap(np.ones((1, 1, *(2,) * dims), np.float32)), 3),
+            error=RuntimeError,
+            message="Output size is too small",
+        )
+    ]
+
+
+for _d in (1, 2, 3):
+    _zero, _one = ("[0]", "[1]") if _d == 1 else ("0", "1")
+    _windows = f"int[{_d}] kernel_size, int[{_d}] stride=[], int[{_d}] padding={_zero}"
+    _with_indices = max_pool(f"max_pool{_d}d", _d)
+    _pool_samples = lambda d=_d: [  # noqa: E731
+        Sample(args=(_image(d), 2)), Sample(args=(_image(d), 3, 2, 1)),
+        Sample(args=(_image(d), 2, 2), kwargs={"ceil_mode": True}),
+    ]
+    declare(
+        f"aten::max_pool{_d}d(Tensor self, {_windows}, int[{_d}] dilation={_one}, bool ceil_mode=False) -> Tensor",
+        kernel=only_values(_with_indices),
+        doc="The largest element of every window.",
+        dtype=same_dtype,
+        samples=_pool_samples,
+        errors=_small(_d),
+        is_method=False,
+    )
+    declare(
+        f"aten::max_pool{_d}d_with_indices(Tensor self, {_windows}, int[{_d}] dilation={_one}, bool ceil_mode=False)"
+        " -> (Tensor, Tensor)",
+        outs=() if _d == 1 else ("out(out, indices)",),
+        kernel=_with_indices,
+        samples=_pool_samples,
+        is_method=False,
+        is_function=False,
+    )
+    declare(
+        f"aten::avg_pool{_d}d(Tensor self, {_windows}, bool ceil_mode=False, bool count_include_pad=True"
+        + (") -> Tensor" if _d == 1 else ", int? divisor_override=None) -> Tensor"),
+        outs=("out",),
+        kernel=avg_pool(_d),
+        doc="The average of every window.",
+        dtype=same_dtype,
+        samples=lambda d=_d: [
+            Sample(args=(_image(d), 2)), Sample(args=(_image(d), 3, 2, 1)), Sample(args=(_image(d), 3, 2, 1, True, False)),
+        ],
+        is_method=False,
+        is_function=_d == 1,
+        namespaces=("nn.functional",),
+    )
+    declare(
+        f"aten::adaptive_avg_pool{_d}d(Tensor self, {'SymInt' if _d > 1 else 'int'}[{_d}] output_size) -> Tensor",
+        outs=("out",),
+        kernel=adaptive_avg(_d),
+        doc="The average of windows that divide the input evenly into `output_size` parts.",
+        dtype=same_dtype,
+        samples=lambda d=_d: [Sample(args=(_image(d), 3)), Sample(args=(_image(d), 1))],
+        is_method=False,
+        is_function=_d == 1,
+    )
+    declare(
+        f"aten::adaptive_max_pool{_d}d(Tensor self, int[{_d}] output_size) -> (Tensor, Tensor)",
+        outs=() if _d == 1 else ("out(out, indices)",),
+        kernel=adaptive_max(_d),
+        samples=lambda d=_d: [Sample(args=(_image(d), 3))],
+        is_method=False,
+        is_function=_d == 1,
+    )
