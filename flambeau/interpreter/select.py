@@ -89,7 +89,7 @@ def _call_function(node: Node) -> Selected:
     constant = node.input().node
     callee = None
     if constant is not None and constant.kind == "prim::Constant":
-        callee = constant.attributes.get(CALLABLE, constant.attributes.get("value"))
+        callee = constant.attributes.get("function", constant.attributes.get(CALLABLE))
     if not isinstance(callee, Function) and callable(callee):
         return Selected(Op.CALL, structural.python_call(node, callee), skip=1, is_python=True)
     return Selected(Op.CALL_FUNCTION, callee, skip=0 if callee is None else 1)

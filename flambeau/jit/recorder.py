@@ -214,7 +214,8 @@ class Recorder:
         """Record a call of a scripted function as a call, its control flow intact."""
         self._locate()
         operands = [self.value_of(a, d.type) for a, d in zip(arguments, function.schema.arguments, strict=True)]
-        constant = self.graph.insert("prim::Constant", [], [t.FUNCTION], name=function.name.rpartition(".")[2], value=function)
+        name = function.short_name
+        constant = self.graph.insert("prim::Constant", [], [t.FUNCTION], name=name, function=function)
         returned = function.schema.returns[0].type if function.schema.returns else t.NONE
         node = self.graph.insert("prim::CallFunction", [constant.output(), *operands], [returned])
         with observer.observing(None):
