@@ -21,6 +21,8 @@ class Variable:
     """A name that the graph stores. Its type is what the last store promised."""
 
     type: Type
+    slot: str
+    """What the graph stores it under: the name, or another where a comprehension shadows one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,8 @@ class Frame(Generic[S]):
 
     parent: Frame[S] | None = None
     names: dict[str, Variable | Absent | S] = field(default_factory=dict)
+    hides: bool = False
+    """Whether names bound here are others than those of the same name outside, as in a comprehension."""
 
     def find(self, name: str) -> Variable | Absent | S | None:
         """What a name means here; None when no scope of the program has it."""
@@ -49,8 +53,8 @@ class Frame(Generic[S]):
         return None
 
     def find_outside(self, name: str) -> Variable | Absent | S | None:
-        """What a name means around this scope."""
-        return None if self.parent is None else self.parent.find(name)
+        """What a name that is bound here for the first time means around this scope, if that is the same name."""
+        return None if self.parent is None or self.hides else self.parent.find(name)
 
     def variables(self) -> Iterator[tuple[str, Variable]]:
         """The variables that were stored in this scope itself."""

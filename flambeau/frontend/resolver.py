@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
 
+from flambeau.ir.value import Value
 from flambeau.program.function import Function
-from flambeau.schema.types import Type
+from flambeau.schema.types import NamedType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
@@ -82,3 +83,14 @@ class Names:
     def sugared(self, value: Any, where: SourceRange) -> Any:
         """No value is known."""
         return None
+
+
+@runtime_checkable
+class ObjectResolver(Protocol):
+    """What else a resolver can do when programs use objects whose methods are compiled when first reached."""
+
+    def compile_method(self, owner: NamedType, name: str, where: SourceRange) -> Function | None:
+        """A method that the class does not have yet, compiled now; None if there is none of that name."""
+
+    def object_attribute(self, owner: Value, name: str, where: SourceRange) -> Any:
+        """A `Sugared` for an attribute that is no plain value, such as a container of modules; None otherwise."""

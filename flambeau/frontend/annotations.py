@@ -1,0 +1,309 @@
+"""The types that annotations mean, written as trees in a program or held by Python as objects.
+
+>>> from typing import Optional
+>>> str(type_of(Optional[list[int]]))
+'int[]?'
+"""
+
+from __future__ import annotations
+
+import enum
+import types
+import typing
+from collections.abc import Callable
+from typing import Any, Final, ForwardRef, Union
+
+from flambeau.frontend.convert import parse_annotation
+from flambeau.frontend.resolver import MISSING, Resolver
+from flambeau.frontend.tree_views import (
+    Apply,
+    BinOp,
+    Dots,
+    Expr,
+    ListLiteral,
+    NoneLit,
+    Select,
+    StringLiteral,
+    Subscript,
+    TupleLiteral,
+    Var,
+)
+from flambeau.schema.device import Device
+from flambeau.schema.dtype import DType
+from flambeau.schema.subtype import union_of
+from flambeau.schema.types import (
+    ANY,
+    BOOL,
+    COMPLEX,
+    DEVICE,
+    FLOAT,
+    GENERATOR,
+    INT,
+    NONE,
+    NUMBER,
+    STRING,
+    TENSOR,
+    AnyDictType,
+    AnyListType,
+    AnyTupleType,
+    AwaitType,
+    DictType,
+    EnumType,
+    FutureType,
+    ListType,
+    NoneType,
+    OptionalType,
+    RRefType,
+    TupleType,
+    Type,
+)
+from flambeau.util.errors import CompileError
+from flambeau.util.source import SourceRange
+
+UNKNOWN_NAME = "Unknown type name '{name}'"
+UNKNOWN_CONSTRUCTOR = "Unknown type constructor {name}"
+NOT_A_CONSTRUCTOR = "Subscripted type must be a type identifier"
+NOT_A_TYPE = "Expression of type {kind} cannot be used in a type expression"
+CALL = "Type annotation should not contain calls, but found '{text}'"
+TUPLE_LITERAL = "Tuple literal in Tuple type annotation must not have any elements!"
+BARE = "Attempted to use {name} without a contained type. Please add a contained type, e.g. {name}[int]"
+BARE_DICT = (
+    "Attempted to use Dict without contained types. Please add contained type, e.g. Dict[int, int]"
+)
+UNKNOWN_OBJECT = "Unknown type annotation: '{text}'"
+
+NAMES: Final[dict[str, Type]] = {
+    "Tensor": TENSOR, "int": INT, "float": FLOAT, "bool": BOOL, "complex": COMPLEX, "str": STRING, "None": NONE,
+    "NoneType": NONE, "Any": ANY, "Device": DEVICE, "Generator": GENERATOR, "number": NUMBER, "Number": NUMBER,
+    "device": DEVICE, "dtype": INT, "layout": INT, "memory_format": INT,
+}  # fmt: skip
+"""Types by their last name, however it is reached: `Tensor`, `flambeau.Tensor`."""
+
+_SIMPLE: Final[dict[Any, Type]] = {
+    int: INT, float: FLOAT, bool: BOOL, complex: COMPLEX, str: STRING, type(None): NONE, None: NONE, Any: ANY,
+    Device: DEVICE, DType: INT,
+}  # fmt: skip
+
+_TENSOR_CLASSES: Final = frozenset({
+    "Tensor", "Parameter", "FloatTensor", "DoubleTensor", "LongTensor", "IntTensor", "BoolTensor", "HalfTensor",
+})  # fmt: skip
+_HOMES: Final = ("flambeau", "torch")
+"""Packages whose classes are known by name, so that neither has to be imported here."""
+
+
+def _sequence(make: Callable[[Type], Type]) -> Callable[[tuple[Type, ...]], Type]:
+    return lambda inner: make(*inner)
+
+
+CONSTRUCTORS: Final[dict[str, Callable[[tuple[Type, ...]], Type]]] = {
+    "List": _sequence(ListType),
+    "list": _sequence(ListType),
+    "Dict": lambda inner: DictType(*inner),
+    "dict": lambda inner: DictType(*inner),
+    "OrderedDict": lambda inner: DictType(*inner),
+    "Optional": _sequence(OptionalType.of),
+    "Union": union_of,
+    "Tuple": TupleType,
+    "tuple": TupleType,
+    "Future": _sequence(FutureType),
+    "Await": _sequence(AwaitType),
+    "_Await": _sequence(AwaitType),
+    "RRef": _sequence(RRefType),
+    "Final": lambda inner: inner[0],
+    "BroadcastingList1": _sequence(ListType),
+    "BroadcastingList2": _sequence(ListType),
+    "BroadcastingList3": _sequence(ListType),
+}
+"""What a subscripted name makes of the types in its brackets."""
+
+_PLURAL: Final = ("Dict", "dict", "OrderedDict")
+_SINGLE: Final = ("List", "list", "Optional", "Future", "Tuple", "tuple")
+
+BARE_CONTAINERS: Final[dict[str, Type]] = {
+    "list": AnyListType(), "List": AnyListType(), "tuple": AnyTupleType(), "Tuple": AnyTupleType(),
+    "dict": AnyDictType(), "Dict": AnyDictType(),
+}  # fmt: skip
+"""Containers without contents, which `isinstance` alone understands."""
+
+
+def type_of_tree(tree: Expr, resolver: Resolver, *, bare: bool = False) -> Type:
+    """The type that an annotation means. Raises CompileError for what is none.
+
+    With `bare`, `list`, `tuple` and `dict` alone are types too.
+    """
+    match tree:
+        case NoneLit():
+            return NONE
+        case StringLiteral():
+            return type_of_tree(parse_annotation(tree.value, tree), resolver, bare=bare)
+        case Subscript():
+            return _subscripted(tree, resolver)
+        case BinOp(op="|"):
+            return union_of([type_of_tree(side, resolver, bare=bare) for side in (tree.left, tree.right)])
+        case Var() | Select():
+            return _named(tree, resolver, bare)
+        case Apply():
+            raise CompileError(CALL.format(text=tree.range.text), tree.range)
+        case TupleLiteral(items=()):
+            return TupleType(())
+    raise CompileError(NOT_A_TYPE.format(kind=tree.head), tree.range)
+
+
+def _named(tree: Var | Select, resolver: Resolver, bare: bool) -> Type:
+    name = tree.name
+    value = _python_value(tree, resolver)
+    if bare and name in BARE_CONTAINERS and (value is MISSING or _is_container(value)):
+        return BARE_CONTAINERS[name]
+    if value is not MISSING and not _is_container(value):
+        found = try_type_of(value, resolver, tree.range)
+        if found is not None:
+            return found
+    if name in _PLURAL:
+        raise CompileError(BARE_DICT, tree.range)
+    if name in _SINGLE:
+        raise CompileError(BARE.format(name=name.capitalize() if name in ("list", "tuple") else name), tree.range)
+    if name in NAMES and (value is MISSING or isinstance(tree, Select)):
+        return NAMES[name]
+    raise CompileError(UNKNOWN_NAME.format(name=tree.range.text or name), tree.range)
+
+
+def _is_container(value: Any) -> bool:
+    return value in (list, tuple, dict) or (typing.get_origin(value) in (list, tuple, dict) and not typing.get_args(value))
+
+
+def _python_value(tree: Expr, resolver: Resolver) -> Any:
+    """The Python object that a dotted name means; MISSING if it means none."""
+    if isinstance(tree, Var):
+        return resolver.resolve(tree.name)
+    if isinstance(tree, Select):
+        owner = _python_value(tree.value, resolver)
+        return MISSING if owner is MISSING else getattr(owner, tree.name, MISSING)
+    return MISSING
+
+
+def _subscripted(tree: Subscript, resolver: Resolver) -> Type:
+    head = tree.value
+    if not isinstance(head, Var | Select):
+        raise CompileError(NOT_A_CONSTRUCTOR, head.range)
+    name = _constructor_name(head, resolver)
+    if name not in CONSTRUCTORS:
+        raise CompileError(UNKNOWN_CONSTRUCTOR.format(name=head.range.text or name), tree.range)
+    items = tree.indices
+    if len(items) == 1 and isinstance(items[0], TupleLiteral):
+        if items[0].items and name in ("Tuple", "tuple"):
+            raise CompileError(TUPLE_LITERAL, items[0].range)
+        items = items[0].items
+    for item in items:
+        if isinstance(item, Dots | ListLiteral):
+            raise CompileError(NOT_A_TYPE.format(kind=item.head), item.range)
+    inner = tuple(type_of_tree(item, resolver) for item in items)
+    wanted = 2 if name in _PLURAL else None if name in ("Union", "Tuple", "tuple") else 1
+    if wanted is not None and len(inner) != wanted:
+        raise CompileError(f"Type constructor {name} needs {wanted} type(s) but was given {len(inner)}", tree.range)
+    if CONSTRUCTORS[name] is CONSTRUCTORS["List"] and isinstance(inner[0], NoneType):
+        raise CompileError("Can not create ListType with None type", tree.range)
+    return CONSTRUCTORS[name](inner)
+
+
+def _constructor_name(head: Var | Select, resolver: Resolver) -> str:
+    """The constructor's own name, also when it is imported under another."""
+    value = _python_value(head, resolver)
+    for known in (value, typing.get_origin(value)):
+        if known is Union:
+            return "Union"
+        name = getattr(known, "_name", None) or getattr(known, "__name__", None)
+        if isinstance(name, str) and name in CONSTRUCTORS:
+            return name
+    return head.name
+
+
+def type_of(annotation: Any, resolver: Resolver | None = None, where: SourceRange | None = None) -> Type:
+    """The type that a Python annotation object means. Raises ValueError for what is none."""
+    found = try_type_of(annotation, resolver, where)
+    if found is None:
+        raise ValueError(UNKNOWN_OBJECT.format(text=annotation))
+    return found
+
+
+def try_type_of(annotation: Any, resolver: Resolver | None, where: SourceRange | None) -> Type | None:
+    """The type that a Python annotation object means, or None."""
+    if isinstance(annotation, Type):
+        return annotation
+    try:
+        if annotation in _SIMPLE:
+            return _SIMPLE[annotation]
+    except TypeError:
+        return None
+    if isinstance(annotation, str | ForwardRef):
+        return _forward_reference(annotation, resolver)
+    origin, args = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is not None and args:
+        return _generic(origin, args, resolver, where)
+    if annotation == tuple[()]:
+        return TupleType(())
+    if not isinstance(annotation, type):
+        return None
+    return _class(annotation, resolver, where)
+
+
+def _forward_reference(annotation: str | ForwardRef, resolver: Resolver | None) -> Type | None:
+    text = annotation if isinstance(annotation, str) else annotation.__forward_arg__
+    if resolver is None:
+        return NAMES.get(text)
+    place = SourceRange.at("<annotation>", 1, 0)
+    return type_of_tree(parse_annotation(text, StringLiteral(place, text)), resolver)
+
+
+def _generic(origin: Any, args: tuple[Any, ...], resolver: Resolver | None, where: SourceRange | None) -> Type | None:
+    if any(a is Ellipsis for a in args):
+        return None
+    inner = tuple(try_type_of(a, resolver, where) for a in args)
+    known = tuple(t for t in inner if t is not None)
+    if len(known) != len(inner):
+        return None
+    if origin is Union or origin is types.UnionType:
+        return union_of(known)
+    make = CONSTRUCTORS.get(getattr(origin, "__name__", ""))
+    return None if make is None else make(known)
+
+
+def _class(cls: type, resolver: Resolver | None, where: SourceRange | None) -> Type | None:
+    home = (cls.__module__ or "").partition(".")[0]
+    if home in _HOMES and cls.__name__ in _TENSOR_CLASSES:
+        return TENSOR
+    if home in _HOMES and cls.__name__ in NAMES:
+        return NAMES[cls.__name__]
+    known = None if resolver is None else resolver.class_type(cls, where)
+    if known is not None:
+        return known
+    if issubclass(cls, enum.Enum):
+        return enum_type(cls)
+    if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+        return named_tuple_type(cls, resolver, where)
+    return None
+
+
+def qualified_name(value: Any) -> str:
+    """The name that programs know a Python class or function by: `__torch__.module.Class`."""
+    name = f"{value.__module__}.{value.__qualname__}".replace("<", "_").replace(">", "_")
+    return f"__torch__.{name}"
+
+
+def enum_type(cls: type[enum.Enum]) -> EnumType:
+    """The type of an enum class. Raises ValueError if its values are not all ints, all floats or all texts."""
+    members = tuple((m.name, m.value) for m in cls)
+    for python, type_ in ((bool, None), (int, INT), (float, FLOAT), (str, STRING)):
+        if members and all(isinstance(v, python) for _, v in members) and type_ is not None:
+            return EnumType(qualified_name(cls), type_, members, cls)
+    raise ValueError(f"Could not unify type list of the values of enum {cls.__name__}: all must be int, float or str")
+
+
+def named_tuple_type(cls: Any, resolver: Resolver | None, where: SourceRange | None) -> TupleType | None:
+    """The type of a NamedTuple class; fields without annotation are tensors."""
+    annotations = getattr(cls, "__annotations__", {})
+    elements = [try_type_of(annotations.get(f, TENSOR), resolver, where) for f in cls._fields]
+    known = tuple(t for t in elements if t is not None)
+    if len(known) != len(elements):
+        return None
+    defaults = tuple(getattr(cls, "_field_defaults", {}).items())
+    return TupleType(known, qualified_name(cls), tuple(cls._fields), defaults)

@@ -1,0 +1,45 @@
+"""`int(x)`, `float(x)`, `bool(x)`, `str(x)`, `complex(x)`: conversions of numbers, texts, tensors and objects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flambeau.frontend.emission import Emission
+from flambeau.frontend.emit_condition import to_bool
+from flambeau.frontend.schema_matching import call_operator
+from flambeau.frontend.simple_value import SimpleValue, has_method
+from flambeau.frontend.sugared import Given, Sugared
+from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, STRING, NamedType, Type
+from flambeau.util.source import SourceRange
+
+EMPTY = {INT: 0, FLOAT: 0.0, BOOL: False, STRING: "", COMPLEX: 0j}
+
+
+@dataclass(slots=True)
+class CastValue(Sugared):
+    """A builtin type called as a function."""
+
+    type: Type
+    operator: str
+    magic: str
+    """The method that objects have for it."""
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return f"type '{self.type}'"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """The converted value; the value itself if there is nothing to convert."""
+        if not args and not keywords:
+            return SimpleValue(e.constant(EMPTY[self.type]))
+        if len(args) == 1 and not keywords:
+            value = args[0].value
+            if value.type == self.type:
+                return SimpleValue(value)
+            if isinstance(value.type, NamedType) and has_method(e, value.type, self.magic, where):
+                return SimpleValue(value).attribute(e, where, self.magic).call(e, where, (), ())
+            if self.type == BOOL:
+                return SimpleValue(to_bool(e, where, value))
+        return SimpleValue(call_operator(e, where, self.operator, args, keywords))

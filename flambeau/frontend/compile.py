@@ -1,0 +1,224 @@
+"""From the tree of a function to its graph: emission, exits made structured, variables made values.
+
+>>> from flambeau.frontend.resolver import Names
+>>> [function] = compile_source("def f(x: int, y: int = 2) -> int:\\n    return x * y\\n", Names())
+>>> str(function.schema)
+'f(int x, int y=2) -> int'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from flambeau.frontend import (
+    emit_augmented,
+    emit_call,
+    emit_comprehension,
+    emit_condition,
+    emit_control,
+    emit_literals,
+    emit_operators,
+    emit_statement,
+    emit_subscript,
+    sugared_python,
+)
+from flambeau.frontend import tree_views as t
+from flambeau.frontend.annotations import type_of_tree
+from flambeau.frontend.cleanup import remove_unused
+from flambeau.frontend.convert import parse_source
+from flambeau.frontend.defaults import check_defaults, written_defaults
+from flambeau.frontend.emission import Emission, ExpressionRule, Rules, StatementRule
+from flambeau.frontend.exits import make_structured
+from flambeau.frontend.resolver import Resolver, recursion_error
+from flambeau.frontend.to_ssa import to_ssa
+from flambeau.ir.graph import Graph
+from flambeau.program.function import Function
+from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
+from flambeau.schema.types import NONE, OptionalType, TensorType, Type
+from flambeau.util.errors import CompileError
+from flambeau.util.source import SourceRange
+
+EXPRESSIONS: Final[Mapping[type, ExpressionRule]] = {
+    t.Var: emit_call.emit_name,
+    t.Select: emit_call.emit_select,
+    t.Apply: emit_call.emit_apply,
+    t.Const: emit_operators.emit_const,
+    t.StringLiteral: emit_literals.emit_string,
+    t.TrueLit: emit_literals.emit_true_false,
+    t.FalseLit: emit_literals.emit_true_false,
+    t.NoneLit: emit_literals.emit_none,
+    t.TupleLiteral: emit_literals.emit_tuple,
+    t.ListLiteral: emit_literals.emit_list,
+    t.DictLiteral: emit_literals.emit_dict,
+    t.ListComp: emit_comprehension.emit_list_comprehension,
+    t.DictComp: emit_comprehension.emit_dict_comprehension,
+    t.BinOp: emit_operators.emit_binary,
+    t.Compare: emit_operators.emit_compare,
+    t.UnaryMinus: emit_operators.emit_minus,
+    t.Invert: emit_operators.emit_invert,
+    t.Not: emit_condition.emit_logical,
+    t.And: emit_condition.emit_logical,
+    t.Or: emit_condition.emit_logical,
+    t.TernaryIf: emit_control.emit_ternary,
+    t.Subscript: emit_subscript.emit_subscript,
+}
+
+STATEMENTS: Final[Mapping[type, StatementRule]] = {
+    t.Assign: emit_statement.emit_assignment,
+    t.AugAssign: emit_augmented.emit_augmented,
+    t.ExprStmt: emit_statement.emit_expression,
+    t.If: emit_control.emit_if,
+    t.For: emit_control.emit_for_statement,
+    t.While: emit_control.emit_while_statement,
+    t.Return: emit_statement.emit_return,
+    t.Raise: emit_statement.emit_raise,
+    t.Assert: emit_statement.emit_assert,
+    t.Pass: emit_statement.emit_pass,
+    t.Break: emit_control.emit_break,
+    t.Continue: emit_control.emit_continue,
+    t.Delete: emit_statement.emit_delete,
+    t.With: emit_statement.emit_with,
+    t.Def: emit_statement.emit_nested_def,
+}
+
+RULES: Final = Rules(expressions=EXPRESSIONS, statements=STATEMENTS, wrap=sugared_python.wrap)
+
+NO_RETURN = "Function was not annotated as having type None, but does not return along all paths"
+TOO_DEEP = (
+    "the program is nested too deeply to compile. Give names to parts of the longest expression, or write a loop"
+)
+
+
+def compile_def(
+    tree: t.Def,
+    resolver: Resolver,
+    *,
+    name: str = "",
+    defaults: Mapping[str, Any] | None = None,
+    self_type: Type | None = None,
+) -> Function:
+    """The function that a tree defines.
+
+    `name` is its qualified name, its own if not given. `defaults` are values of parameters by name, those of a Python
+    function; what the tree itself says comes first. With `self_type` it is a method whose first parameter has that type.
+    Raises CompileError for what is not of the language or does not fit its types.
+    """
+    try:
+        return _compile(tree, resolver, name or tree.name, defaults or {}, self_type)
+    except RecursionError:
+        raise CompileError(TOO_DEEP, tree.ident.range) from None
+
+
+def _compile(
+    tree: t.Def, resolver: Resolver, name: str, defaults: Mapping[str, Any], self_type: Type | None
+) -> Function:
+    graph = Graph(tree.name)
+    declared = None if tree.decl.returns is None else type_of_tree(tree.decl.returns, resolver)
+    e = Emission(
+        name=tree.name, graph=graph, resolver=resolver, rules=RULES, declared_return=declared, has_self=self_type is not None
+    )
+    values = {**defaults, **written_defaults(tree, resolver)}
+    arguments = [_parameter(e, param, values, self_type if i == 0 else None) for i, param in enumerate(tree.decl.params)]
+    check_defaults(arguments, tree)
+    with graph.at_range(tree.range):
+        if e.statements(tree.body):
+            _fall_off(e, tree)
+    result = declared if declared is not None else e.merged_return if e.merged_return is not None else NONE
+    with graph.at_range(tree.range):
+        make_structured(graph, result)
+        to_ssa(graph)
+        remove_unused(graph)
+    schema = FunctionSchema(tree.name, "", tuple(arguments), (Argument("", result),))
+    return Function(name, graph, schema)
+
+
+def _parameter(e: Emission, param: t.Param, defaults: Mapping[str, Any], self_type: Type | None) -> Argument:
+    """Add a parameter to the graph; its schema."""
+    if self_type is not None:
+        type_: Type = self_type
+    elif param.annotation is None:
+        type_ = TensorType(inferred=True)
+    else:
+        type_ = type_of_tree(param.annotation, e.resolver)
+    with e.graph.at_range(param.range):
+        value = e.graph.add_input(type_, param.name if param.name.isascii() else "")
+        e.store(param.name, value)
+    return Argument(param.name, type_, default=defaults.get(param.name, NO_DEFAULT), kwarg_only=param.keyword_only)
+
+
+def _fall_off(e: Emission, tree: t.Def) -> None:
+    """Control reaches the end of the body: the function returns None there, if it may."""
+    declared = e.declared_return
+    if declared is not None and not isinstance(declared, OptionalType) and declared != NONE and str(declared) != "Any":
+        raise CompileError(NO_RETURN, tree.range)
+    if declared is None and e.merged_return is not None:
+        merged = OptionalType.of(e.merged_return)
+        e.merged_return = merged
+    elif declared is None:
+        e.merged_return = NONE
+    e.insert("prim::ReturnStmt", (e.constant(None),))
+
+
+def compile_source(text: str, resolver: Resolver, *, filename: str = "<string>") -> list[Function]:
+    """The functions of a source text, in order. They may call each other, in any order but not recursively.
+
+    Raises CompileError or FrontendError.
+    """
+    trees = parse_source(text, filename)
+    unit = _SourceUnit(trees, resolver)
+    return [unit.compiled(tree) for tree in trees]
+
+
+class _SourceUnit:
+    """Functions of one text that see each other, before what the resolver around them knows."""
+
+    def __init__(self, trees: list[t.Def], outer: Resolver) -> None:
+        self.outer = outer
+        self.trees: dict[str, t.Def] = {}
+        for tree in trees:
+            if tree.name in self.trees:
+                raise CompileError(f"function '{tree.name}' is defined twice: overloads have to have different names", tree.ident.range)
+            self.trees[tree.name] = tree
+        self.done: dict[str, Function] = {}
+        self.active: list[str] = []
+
+    def compiled(self, tree: t.Def, where: SourceRange | None = None) -> Function:
+        if tree.name in self.active:
+            raise recursion_error(tree.name, where or tree.range)
+        if tree.name not in self.done:
+            self.active.append(tree.name)
+            try:
+                self.done[tree.name] = compile_def(tree, self)
+            finally:
+                self.active.pop()
+        return self.done[tree.name]
+
+    def resolve(self, name: str) -> Any:
+        """One of the text's own functions, or what the name means outside."""
+        return self.trees[name] if name in self.trees else self.outer.resolve(name)
+
+    def compile_function(self, fn: Any, where: SourceRange) -> Function | None:
+        """One of the text's own functions, or another."""
+        if not isinstance(fn, t.Def):
+            return self.outer.compile_function(fn, where)
+        caller = self.active[-1] if self.active else ""
+        try:
+            return self.compiled(fn, where)
+        except CompileError as error:
+            raise error.with_caller(fn.name, caller, where) from None
+
+    def operator_name(self, value: Any) -> str | None:
+        """As outside."""
+        return self.outer.operator_name(value)
+
+    def class_type(self, cls: type, where: SourceRange | None) -> Type | None:
+        """As outside."""
+        return self.outer.class_type(cls, where)
+
+    def sugared(self, value: Any, where: SourceRange) -> Any:
+        """As outside."""
+        return self.outer.sugared(value, where)
+
+
+__all__ = ["compile_def", "compile_source"]

@@ -1,0 +1,63 @@
+"""Python values that a program can hold as constants, and their types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flambeau.schema.device import Device
+from flambeau.schema.dtype import DType
+from flambeau.schema.types import (
+    ANY,
+    BOOL,
+    COMPLEX,
+    DEVICE,
+    FLOAT,
+    INT,
+    NONE,
+    NUMBER,
+    STRING,
+    ListType,
+    OptionalType,
+    TupleType,
+    Type,
+)
+
+_SIMPLE: tuple[tuple[type, Type], ...] = (
+    (bool, BOOL), (int, INT), (float, FLOAT), (complex, COMPLEX), (str, STRING), (Device, DEVICE), (DType, INT),
+)  # fmt: skip
+
+
+def constant_type(value: Any) -> Type:
+    """The type of a Python value as a constant. Raises TypeError for what is none, such as a list.
+
+    >>> str(constant_type((1, "a", None)))
+    '(int, str, NoneType)'
+    """
+    if value is None:
+        return NONE
+    for python, type_ in _SIMPLE:
+        if isinstance(value, python):
+            return type_
+    if type(value) is tuple:
+        return TupleType(tuple(map(constant_type, value)))
+    raise TypeError(f"a value of type {type(value).__name__} cannot be a constant")
+
+
+def constant_value(value: Any) -> Any:
+    """The value as constants hold it: dtypes are their numbers. An int beyond 64 bits raises OverflowError."""
+    if isinstance(value, DType):
+        return value.code
+    if type(value) is tuple:
+        return tuple(map(constant_value, value))
+    if isinstance(value, int) and not isinstance(value, bool) and not -(1 << 63) <= value < 1 << 63:
+        raise OverflowError("Integral constant out of range (must fit in a signed 64 bit integer)")
+    return value
+
+
+def default_type(value: Any, formal: Type) -> Type:
+    """The type of a default of a schema: its own where a program could write it, the argument's for lists."""
+    if isinstance(value, list):
+        return formal.element if isinstance(formal, OptionalType) else formal
+    if formal in (ANY, NUMBER) or isinstance(formal, OptionalType):
+        return constant_type(value)
+    return formal if not isinstance(formal, ListType) else constant_type(value)

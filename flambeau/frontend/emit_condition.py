@@ -1,0 +1,258 @@
+"""Conditions: their value, whether it is known while compiling, and what types follow from it.
+
+    if x is not None and isinstance(y, int): A      →      in A, `x` has lost its None and `y` is an int
+    else: B                                                in B, nothing is known: either part may have failed
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from flambeau.frontend.emission import Emission
+from flambeau.frontend.schema_matching import call_operator
+from flambeau.frontend.simple_value import SimpleValue, has_method, shown
+from flambeau.frontend.sugared import Sugared
+from flambeau.frontend.tree_views import And, Compare, Expr, FalseLit, NoneLit, Not, Or, TrueLit, Var
+from flambeau.ir.value import Value
+from flambeau.schema.subtype import subtract
+from flambeau.schema.types import (
+    BOOL,
+    NONE,
+    AnyType,
+    ComplexType,
+    DictType,
+    FloatType,
+    IntType,
+    ListType,
+    NamedType,
+    NoneType,
+    NumberType,
+    OptionalType,
+    StringType,
+    TensorType,
+    Type,
+    UnionType,
+)
+from flambeau.util.errors import CompileError
+from flambeau.util.source import SourceRange
+
+Facts = dict[str, Type]
+"""Types that variables have where a condition holds."""
+
+
+@dataclass(slots=True)
+class Condition:
+    """A condition as emitted."""
+
+    value: Value | None = None
+    """What it is when the program runs; None when it is known already."""
+    known: bool | None = None
+    """What it is, if the compiler knows."""
+    if_true: Facts = field(default_factory=dict)
+    if_false: Facts = field(default_factory=dict)
+
+    def as_value(self, e: Emission) -> Value:
+        """Its value, a constant if it is known."""
+        if self.value is not None:
+            return self.value
+        return e.constant(bool(self.known))
+
+
+def emit_condition(e: Emission, tree: Expr) -> Condition:
+    """Emit what an `if`, a loop or an `and` decides on."""
+    with e.graph.at_range(tree.range):
+        if isinstance(tree, TrueLit | FalseLit):
+            return Condition(known=isinstance(tree, TrueLit))
+        if isinstance(tree, Not):
+            return _negated(e, emit_condition(e, tree.value), tree.range)
+        if isinstance(tree, And | Or):
+            return _emit_logical(e, tree)
+        if isinstance(tree, Compare) and tree.op in ("is", "is not"):
+            found = _emit_is_none(e, tree)
+            if found is not None:
+                return found
+        sugared = e.sugared(tree)
+        if isinstance(sugared, ConditionValue):
+            return sugared.condition
+        return Condition(to_bool(e, tree.range, sugared.as_value(e, tree.range)))
+
+
+def emit_logical(e: Emission, tree: Not | And | Or, hint: Type | None) -> Sugared:
+    """`not a`, `a and b`, `a or b` as a value: a bool."""
+    return ConditionValue(emit_condition(e, tree))
+
+
+@dataclass(slots=True)
+class ConditionValue(Sugared):
+    """The result of a call that is known while compiling or that tells types: `isinstance`, `hasattr`, a constant bool."""
+
+    condition: Condition
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "condition"
+
+    def as_value(self, e: Emission, where: SourceRange) -> Value:
+        """The bool."""
+        return self.condition.as_value(e)
+
+    def held(self, e: Emission, where: SourceRange) -> Value:
+        """The bool: what it tells of types is forgotten."""
+        return self.condition.as_value(e)
+
+
+def refine(e: Emission, facts: Facts) -> None:
+    """Let variables have the types that follow from a condition, from here on in this scope."""
+    for name, type_ in facts.items():
+        sugared = e.lookup(name, e.graph.current_range or _NOWHERE)
+        if not isinstance(sugared, SimpleValue) or sugared.value.type == type_:
+            continue
+        cast = e.emit("prim::unchecked_cast", (sugared.value,), type_)
+        e.store(name, cast)
+
+
+def to_bool(e: Emission, where: SourceRange, value: Value) -> Value:
+    """The truth of a value. Raises CompileError for a type that has none: tuples, optionals, modules."""
+    type_ = value.type
+    with e.graph.at_range(where):
+        match type_:
+            case _ if type_ == BOOL:
+                return value
+            case TensorType() | IntType() | FloatType() | ComplexType() | NumberType():
+                return call_operator(e, where, "aten::Bool", [value])
+            case StringType() | ListType() | DictType():
+                length = call_operator(e, where, "aten::len", [value])
+                return call_operator(e, where, "aten::gt", [length, e.constant(0)])
+            case NamedType() if has_method(e, type_, "__bool__", where):
+                result = SimpleValue(value).attribute(e, where, "__bool__").call(e, where, (), ()).as_value(e, where)
+                if result.type != BOOL:
+                    raise CompileError(
+                        f"expected a bool expression for condition but found {shown(result.type)}", where
+                    )
+                return result
+    raise CompileError(f"Could not cast value of type {shown(type_)} to bool", where)
+
+
+def _negated(e: Emission, condition: Condition, where: SourceRange) -> Condition:
+    value = condition.value
+    if value is not None:
+        value = call_operator(e, where, "aten::__not__", [value])
+    known = None if condition.known is None else not condition.known
+    return Condition(value, known, condition.if_false, condition.if_true)
+
+
+def _emit_is_none(e: Emission, tree: Compare) -> Condition | None:
+    """`x is None`, in either order; None if neither side is a literal None."""
+    tested = tree.left if isinstance(tree.right, NoneLit) else tree.right
+    if not isinstance(tree.left, NoneLit) and not isinstance(tree.right, NoneLit):
+        return None
+    value = e.value(tested)
+    type_ = value.type
+    wants_none = tree.op == "is"
+    if isinstance(type_, NoneType):
+        return Condition(known=wants_none)
+    if not may_be_none(type_):
+        return Condition(known=not wants_none)
+    kind = "aten::__is__" if wants_none else "aten::__isnot__"
+    result = e.emit(kind, (value, e.constant(None)), BOOL)
+    rest = subtract(type_, NONE)
+    present: Facts = {}
+    if isinstance(tested, Var) and rest is not None and not isinstance(type_, AnyType):
+        present = {tested.name: rest}
+    return Condition(result, None, {}, present) if wants_none else Condition(result, None, present, {})
+
+
+def may_be_none(type_: Type) -> bool:
+    """Whether None is among the values of the type."""
+    if isinstance(type_, UnionType):
+        return NONE in type_.members
+    return isinstance(type_, OptionalType | AnyType | NoneType)
+
+
+def _emit_logical(e: Emission, tree: And | Or) -> Condition:
+    """`a and b`, `a or b`: `b` is evaluated only where it decides, and knows what `a` tells."""
+    links = _chain(tree)
+    if links:
+        return Condition(_emit_chain(e, links))
+    left = emit_condition(e, tree.left)
+    is_and = isinstance(tree, And)
+    if left.known is not None:
+        if left.known != is_and:
+            return left
+        refine(e, left.if_true if is_and else left.if_false)
+        right = emit_condition(e, tree.right)
+        return _combined(is_and, left, right, right.value, right.known)
+    assert left.value is not None
+    node = e.graph.insert("prim::If", (left.value,), ())
+    first, second = node.add_block(), node.add_block()
+    deciding, skipping = (first, second) if is_and else (second, first)
+    with e.inside(deciding):
+        refine(e, left.if_true if is_and else left.if_false)
+        right = emit_condition(e, tree.right)
+        if right.known is None:
+            assert right.value is not None
+            deciding.add_output(right.value)
+    if right.known is not None and (right.known == is_and or not _has_effects(deciding)):
+        node.destroy()
+        if right.known == is_and:
+            return _combined(is_and, left, right, left.value, None)
+        return Condition(known=right.known)
+    if right.known is not None:
+        with e.inside(deciding):
+            deciding.add_output(e.constant(right.known))
+    with e.inside(skipping):
+        skipping.add_output(e.constant(not is_and))
+    return _combined(is_and, left, right, node.add_output(BOOL), None)
+
+
+def _has_effects(block: object) -> bool:
+    """Whether evaluating a condition does more than finding its value; calls may."""
+    return any(node.kind in ("prim::CallFunction", "prim::CallMethod", "prim::Print") for node in block)  # type: ignore[attr-defined]
+
+
+def _combined(is_and: bool, left: Condition, right: Condition, value: Value | None, known: bool | None) -> Condition:
+    if known is not None:
+        value = None
+    if is_and:
+        return Condition(value, known, {**left.if_true, **right.if_true}, {})
+    return Condition(value, known, {}, {**left.if_false, **right.if_false})
+
+
+def _chain(tree: And | Or) -> list[Compare]:
+    """The comparisons of `a < b < c`, in which neighbours share a tree; empty for anything else."""
+    links: list[Compare] = []
+    part: Expr = tree
+    while isinstance(part, And):
+        if not isinstance(part.right, Compare):
+            return []
+        links.append(part.right)
+        part = part.left
+    if not isinstance(part, Compare):
+        return []
+    links = [part, *reversed(links)]
+    return links if all(a.right is b.left for a, b in zip(links, links[1:], strict=False)) else []
+
+
+def _emit_chain(e: Emission, links: list[Compare]) -> Value:
+    """`a < b < c`: `b` is evaluated once, `c` only if `a < b`."""
+    first, rest = links[0], links[1:]
+    before = dict(e.shared)
+    try:
+        e.shared[id(first.left)] = e.value(first.left)
+        e.shared[id(first.right)] = e.value(first.right)
+        value = to_bool(e, first.range, e.value(first))
+        if not rest:
+            return value
+        node = e.graph.insert("prim::If", (value,), (BOOL,))
+        more, less = node.add_block(), node.add_block()
+        with e.inside(more):
+            more.add_output(_emit_chain(e, rest))
+        with e.inside(less):
+            less.add_output(e.constant(False))
+        return node.output()
+    finally:
+        e.shared = before
+
+
+_NOWHERE = SourceRange.at("<unknown>", 0, 0)

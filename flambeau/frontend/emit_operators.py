@@ -1,0 +1,198 @@
+"""Operators: arithmetic, comparison and their mixtures of tensors, numbers, tuples, strings and objects.
+
+    2 - x    with a tensor x    →    %a = aten::neg(%x)    %b = aten::add(%a, %two, %one)
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flambeau.frontend.emission import Emission
+from flambeau.frontend.conversions import pack_list, pack_tuple, unpack_tuple
+from flambeau.frontend.emit_condition import to_bool
+from flambeau.frontend.schema_matching import call_operator
+from flambeau.frontend.simple_value import SimpleValue
+from flambeau.frontend.sugared import Given, Sugared
+from flambeau.frontend.tree_views import BinOp, Compare, Const, Expr, Invert, UnaryMinus
+from flambeau.ir.value import Value
+from flambeau.schema.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    STRING,
+    ListType,
+    NamedType,
+    StringType,
+    TensorType,
+    TupleType,
+    Type,
+    is_number,
+)
+from flambeau.util.errors import CompileError
+from flambeau.util.source import SourceRange
+
+BINARY: Final = {
+    "+": "aten::add", "-": "aten::sub", "*": "aten::mul", "/": "aten::div", "//": "aten::floordiv",
+    "%": "aten::remainder", "**": "aten::pow", "@": "aten::matmul", "&": "aten::__and__", "|": "aten::__or__",
+    "^": "aten::__xor__", "<<": "aten::__lshift__", ">>": "aten::__rshift__",
+}  # fmt: skip
+
+COMPARE: Final = {
+    "<": "aten::lt", ">": "aten::gt", "<=": "aten::le", ">=": "aten::ge", "==": "aten::eq", "!=": "aten::ne",
+    "is": "aten::__is__", "is not": "aten::__isnot__",
+}  # fmt: skip
+
+MAGIC: Final = {
+    "+": "__add__", "-": "__sub__", "*": "__mul__", "/": "__truediv__", "//": "__floordiv__", "%": "__mod__",
+    "**": "__pow__", "@": "__matmul__", "&": "__and__", "|": "__or__", "^": "__xor__", "<<": "__lshift__",
+    ">>": "__rshift__", "<": "__lt__", ">": "__gt__", "<=": "__le__", ">=": "__ge__", "==": "__eq__",
+    "!=": "__ne__",
+}  # fmt: skip
+"""The method of an object that an operator means."""
+
+SWAPPED: Final = {
+    "+": "+", "*": "*", "&": "&", "|": "|", "^": "^", "<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!=",
+}  # fmt: skip
+"""`number op tensor` as `tensor op number`."""
+
+OUT_OF_RANGE = "Integral constant out of range (must fit in a signed 64 bit integer)"
+
+
+def emit_binary(e: Emission, tree: BinOp, hint: Type | None) -> Sugared:
+    """`a op b`. A chain that leans to the left, however long, takes no recursion."""
+    spine: list[BinOp] = []
+    left: Expr = tree
+    while isinstance(left, BinOp) and id(left) not in e.shared:
+        spine.append(left)
+        left = left.left
+    value = e.value(left)
+    for node in reversed(spine):
+        right = e.value(node.right)
+        with e.graph.at_range(node.range):
+            value = binary(e, node.range, node.op, value, right)
+    return SimpleValue(value)
+
+
+def binary(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value:
+    """`left op right` for the signs of `BINARY`."""
+    if isinstance(left.type, NamedType):
+        return _magic(e, where, op, left, right)
+    if is_number(left.type) and isinstance(right.type, TensorType):
+        reflected = _number_and_tensor(e, where, op, left, right)
+        if reflected is not None:
+            return reflected
+    if isinstance(left.type, TupleType) and isinstance(right.type, TupleType) and op == "+":
+        return pack_tuple(e, [*unpack_tuple(e, left), *unpack_tuple(e, right)])
+    if isinstance(left.type, TupleType) and op == "*" and left.type.elements:
+        left = pack_list(e, unpack_tuple(e, left), left.type.elements[0])
+    if op == "%" and left.type == STRING:
+        items = unpack_tuple(e, right) if isinstance(right.type, TupleType) else [right]
+        return call_operator(e, where, "aten::percentFormat", [left, *items])
+    return call_operator(e, where, _operator(op, left, right), [left, right])
+
+
+def _operator(op: str, left: Value, right: Value) -> str:
+    if op == "//" and (isinstance(left.type, TensorType) or isinstance(right.type, TensorType)):
+        return "aten::floor_divide"
+    return BINARY[op]
+
+
+def _number_and_tensor(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
+    """`2 - x` and the like, for which operators have no overload; None where they have."""
+    if op in SWAPPED:
+        return call_operator(e, where, BINARY.get(op) or COMPARE[op], [right, left]) if op in BINARY else None
+    if op == "-":
+        return call_operator(e, where, "aten::add", [call_operator(e, where, "aten::neg", [right]), left])
+    if op == "/":
+        return call_operator(e, where, "aten::mul", [call_operator(e, where, "aten::reciprocal", [right]), left])
+    if op in ("//", "<<", ">>"):
+        # A tensor of the promoted type, filled with the number: multiplication promotes as the operator itself would.
+        filled = call_operator(e, where, "aten::mul", [call_operator(e, where, "aten::ones_like", [right]), left])
+        return call_operator(e, where, _operator(op, filled, right), [filled, right])
+    return None
+
+
+def _magic(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value:
+    method = SimpleValue(left).attribute(e, where, MAGIC[op])
+    return method.call(e, where, [Given(right, where)], ()).as_value(e, where)
+
+
+def emit_compare(e: Emission, tree: Compare, hint: Type | None) -> Sugared:
+    """`a op b` for comparisons, membership and identity."""
+    left = e.value(tree.left)
+    right = e.value(tree.right)
+    return SimpleValue(compare(e, tree.range, tree.op, left, right))
+
+
+def compare(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value:
+    """`left op right` for the signs of `COMPARE`, and `in`."""
+    if op == "in":
+        return _contains(e, where, right, left)
+    if op in ("is", "is not") and left.type == BOOL and right.type == BOOL:
+        op = "==" if op == "is" else "!="
+    if op in MAGIC and isinstance(left.type, NamedType):
+        return _magic(e, where, op, left, right)
+    if is_number(left.type) and isinstance(right.type, TensorType) and op in SWAPPED:
+        return call_operator(e, where, COMPARE[SWAPPED[op]], [right, left])
+    if isinstance(left.type, TupleType) and isinstance(right.type, TupleType) and op in ("==", "!="):
+        return _tuples_equal(e, where, op, left, right)
+    return call_operator(e, where, COMPARE[op], [left, right])
+
+
+def _contains(e: Emission, where: SourceRange, container: Value, item: Value) -> Value:
+    type_ = container.type
+    if isinstance(type_, NamedType):
+        method = SimpleValue(container).attribute(e, where, "__contains__")
+        return method.call(e, where, [Given(item, where)], ()).as_value(e, where)
+    if isinstance(type_, StringType) and item.type == STRING:
+        length = call_operator(e, where, "aten::len", [container])
+        found = call_operator(e, where, "aten::find", [container, item, e.constant(0), length])
+        return call_operator(e, where, "aten::ne", [found, e.constant(-1)])
+    if isinstance(type_, TupleType):
+        result = e.constant(False)
+        for element in unpack_tuple(e, container):
+            equal = to_bool(e, where, compare(e, where, "==", element, item))
+            result = call_operator(e, where, "aten::__or__", [result, equal])
+        return result
+    return call_operator(e, where, "aten::__contains__", [container, item])
+
+
+def _tuples_equal(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value:
+    pairs = list(zip(unpack_tuple(e, left), unpack_tuple(e, right), strict=False))
+    assert isinstance(left.type, TupleType) and isinstance(right.type, TupleType)
+    if len(left.type.elements) != len(right.type.elements):
+        return e.constant(op == "!=")
+    result = e.constant(True)
+    for a, b in pairs:
+        equal = to_bool(e, where, compare(e, where, "==", a, b))
+        result = call_operator(e, where, "aten::__and__", [result, equal])
+    return result if op == "==" else call_operator(e, where, "aten::__not__", [result])
+
+
+def emit_minus(e: Emission, tree: UnaryMinus, hint: Type | None) -> Sugared:
+    """`-a`; of a literal it is a literal, so that the smallest int can be written."""
+    if isinstance(tree.value, Const):
+        return SimpleValue(number(e, -tree.value.value, tree.range))
+    value = e.value(tree.value)
+    if isinstance(value.type, NamedType):
+        return SimpleValue(value).attribute(e, tree.range, "__neg__").call(e, tree.range, (), ())
+    return SimpleValue(call_operator(e, tree.range, "aten::neg", [value]))
+
+
+def emit_invert(e: Emission, tree: Invert, hint: Type | None) -> Sugared:
+    """`~a`, for tensors."""
+    return SimpleValue(call_operator(e, tree.range, "aten::bitwise_not", [e.value(tree.value)]))
+
+
+def emit_const(e: Emission, tree: Const, hint: Type | None) -> Sugared:
+    """A number."""
+    return SimpleValue(number(e, tree.value, tree.range))
+
+
+def number(e: Emission, value: complex, where: SourceRange) -> Value:
+    """A constant number. Raises CompileError for an int beyond 64 bits."""
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        raise CompileError(OUT_OF_RANGE, where)
+    return e.constant(value)
+
+

@@ -1,0 +1,248 @@
+"""Break, continue and early return made structured: what would be jumped over moves into the branch that does not jump.
+
+    %n = prim::If(%c)                       prim::If(%c)
+      block0: prim::ReturnStmt(%a)            block0: prim::Store[name="$return"](%a)
+      block1:                       →         block1: (rest of the program)
+    (rest of the program)                             prim::Store[name="$return"](%b)
+    prim::ReturnStmt(%b)
+
+Only where a branch jumps on some of its paths is a flag stored and tested. A loop that is left sets its own condition
+to false. The graph before and after has variables as stores and loads; `to_ssa` comes next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Block, Node
+from flambeau.ir.value import Value
+from flambeau.schema.types import BOOL, Type
+
+RETURN_SLOT = "$return"
+RETURNED = "$returned"
+EXIT_KINDS = frozenset({"prim::BreakStmt", "prim::ContinueStmt", "prim::ReturnStmt"})
+
+
+class Flow(Enum):
+    """Where control is behind a block."""
+
+    FALLS = "at its end"
+    MAYBE = "at its end, or out of the region that it is in"
+    EXITS = "out of the region that it is in"
+    RAISES = "nowhere"
+
+    @property
+    def reaches_end(self) -> bool:
+        """Whether the end can be reached."""
+        return self in (Flow.FALLS, Flow.MAYBE)
+
+
+@dataclass(slots=True)
+class _Region:
+    """A function's body or a loop's: what an exit leaves."""
+
+    number: int
+    is_loop: bool
+    returns: bool = False
+    """Whether something in it returns from the function."""
+
+    @property
+    def again(self) -> str:
+        return f"$again{self.number}"
+
+    @property
+    def exited(self) -> str:
+        return f"$exited{self.number}"
+
+
+class _Exits:
+    def __init__(self, graph: Graph, return_type: Type) -> None:
+        self.graph = graph
+        self.return_type = return_type
+        self.regions = 0
+
+    def region(self, is_loop: bool) -> _Region:
+        self.regions += 1
+        return _Region(self.regions, is_loop)
+
+    # -- nodes --------------------------------------------------------------------------------------------------------
+
+    def store(self, slot: str, value: Value, place: Node, type_: Type = BOOL) -> None:
+        with self.graph.inserting(place):
+            self.graph.insert("prim::Store", (value,), (), name=slot, type=type_)
+
+    def flag(self, slot: str, on: bool, place: Node) -> None:
+        with self.graph.inserting(place):
+            value = self.graph.insert("prim::Constant", (), (BOOL,), value=on).output()
+        self.store(slot, value, place)
+
+    def test(self, slot: str, place: Node) -> Node:
+        """An empty `prim::If` on a flag, put before `place`."""
+        with self.graph.inserting(place):
+            value = self.graph.insert("prim::Load", (), (BOOL,), name=slot).output()
+            node = self.graph.insert("prim::If", (value,), ())
+        node.add_block()
+        node.add_block()
+        return node
+
+    def lower(self, node: Node, region: _Region) -> None:
+        """Replace an exit by the stores that it means."""
+        if node.kind == "prim::ReturnStmt":
+            self.store(RETURN_SLOT, node.input(), node, self.return_type)
+            self.note_return(region, node)
+        elif node.kind == "prim::BreakStmt":
+            self.flag(region.again, False, node)
+        else:
+            self.store(region.again, node.input(), node)
+        self.flag(region.exited, True, node)
+        node.destroy()
+
+    def note_return(self, region: _Region, place: Node) -> None:
+        if region.is_loop:
+            region.returns = True
+            self.flag(RETURNED, True, place)
+            self.flag(region.again, False, place)
+
+    # -- blocks -------------------------------------------------------------------------------------------------------
+
+    def function(self) -> None:
+        block = self.graph.block
+        region = self.region(is_loop=False)
+        self.prepare(block, region)
+        self.flag(RETURNED, False, block.first or block.return_node)
+        self.run(block, block.first, region)
+        with self.graph.inserting(block):
+            value = self.graph.insert("prim::Load", (), (self.return_type,), name=RETURN_SLOT).output()
+        block.add_output(value)
+
+    def prepare(self, block: Block, region: _Region) -> None:
+        self.flag(region.exited, False, block.first or block.return_node)
+
+    def run(self, block: Block, start: Node | None, region: _Region) -> Flow:
+        """Make the nodes of a block from `start` on structured."""
+        node = start
+        while node is not None:
+            if node.kind in EXIT_KINDS:
+                _erase_after(node)
+                self.lower(node, region)
+                return Flow.EXITS
+            if node.kind == "prim::RaiseException":
+                _erase_after(node)
+                return Flow.RAISES
+            if node.kind == "prim::If" and _has_exits(node):
+                flow = self.branch(block, node, region)
+                if flow is not None:
+                    return flow
+            elif node.kind == "prim::Loop" and self.loop(node):
+                return self.after_return(block, node, region)
+            node = node.next
+        return Flow.FALLS
+
+    def branch(self, block: Block, node: Node, region: _Region) -> Flow | None:
+        """Make an If structured; None if control always goes on behind it as before."""
+        first, second = (self.run(b, b.first, region) for b in node.blocks)
+        return self.join(block, node, (first, second), region)
+
+    def join(self, block: Block, node: Node, flows: tuple[Flow, Flow], region: _Region) -> Flow | None:
+        first, second = flows
+        if not first.reaches_end and not second.reaches_end:
+            _erase_after(node)
+            return Flow.RAISES if first == second == Flow.RAISES else Flow.EXITS
+        if Flow.EXITS not in flows and Flow.MAYBE not in flows:
+            return None
+        if Flow.MAYBE not in flows:
+            falling = node.blocks[1] if first == Flow.EXITS else node.blocks[0]
+            moved = _move_rest(node, falling)
+            flow = self.run(falling, moved, region)
+            return Flow.EXITS if not flow.reaches_end else Flow.MAYBE
+        if node.next is None:
+            return Flow.MAYBE
+        test = self.test(region.exited, node.next)
+        moved = _move_rest(test, test.blocks[1])
+        flow = self.run(test.blocks[1], moved, region)
+        return Flow.EXITS if not flow.reaches_end else Flow.MAYBE
+
+    def loop(self, node: Node) -> bool:
+        """Make a loop structured; whether something in it returns from the function."""
+        if not _has_exits(node):
+            for inner in node.blocks:
+                self.run(inner, inner.first, self.region(is_loop=True))
+            return False
+        body, region = node.blocks[0], self.region(is_loop=True)
+        self.prepare(body, region)
+        self.store(region.again, body.outputs[0], body.return_node)
+        self.run(body, body.first, region)
+        body.remove_output(0)
+        with self.graph.inserting(body):
+            again = self.graph.insert("prim::Load", (), (BOOL,), name=region.again).output()
+        body.add_output(again)
+        return region.returns
+
+    def after_return(self, block: Block, node: Node, region: _Region) -> Flow:
+        """Go on behind a loop that may have returned only if it has not."""
+        following = node.next or block.return_node
+        test = self.test(RETURNED, following)
+        with self.graph.inserting(test.blocks[0]):
+            place = test.blocks[0].return_node
+        self.note_return(region, place)
+        self.flag(region.exited, True, place)
+        flow = self.join(block, test, (Flow.EXITS, Flow.FALLS), region)
+        assert flow is not None
+        return flow
+
+
+def make_structured(graph: Graph, return_type: Type) -> None:
+    """Replace every exit in a graph by stores and branches; the graph returns the value of its return statements."""
+    _Exits(graph, return_type).function()
+
+
+def _has_exits(node: Node) -> bool:
+    pending: list[Any] = [node]
+    while pending:
+        current = pending.pop()
+        for block in current.blocks:
+            for inner in block:
+                if inner.kind in EXIT_KINDS or inner.kind == "prim::RaiseException":
+                    return True
+                if inner.blocks:
+                    pending.append(inner)
+    return False
+
+
+def _erase_after(node: Node) -> None:
+    """Remove what is never reached."""
+    block = node.owner_block
+    dead: list[Node] = []
+    following = node.next
+    while following is not None:
+        dead.append(following)
+        following = following.next
+    if dead and block.owner_node is not None and block.owner_node.kind == "prim::Loop":
+        _drop_outputs(block, dead)
+    for unreachable in reversed(dead):
+        if unreachable.kind == "prim::Store" or not any(v.is_used for v in unreachable.outputs):
+            unreachable.destroy()
+
+
+def _drop_outputs(block: Block, dead: list[Node]) -> None:
+    """A loop's own condition may be among what is never reached: any bool will do for it."""
+    for index, value in enumerate(block.outputs):
+        if value.node in dead:
+            with block.graph.inserting(dead[0]):
+                constant = block.graph.insert("prim::Constant", (), (BOOL,), value=False).output()
+            block.return_node.replace_input(index, constant)
+
+
+def _move_rest(node: Node, block: Block) -> Node | None:
+    """Move all nodes behind `node` to the end of `block`; the first of them."""
+    first: Node | None = None
+    following = node.next
+    while following is not None:
+        after = following.next
+        following.move_before(block.return_node)
+        first = first or following
+        following = after
+    return first

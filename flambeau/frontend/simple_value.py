@@ -1,0 +1,325 @@
+"""What a program can do with a value of the graph, by its type: methods, properties, items, loops, unpacking."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from flambeau.frontend.conversions import convert, unpack_tuple
+from flambeau.frontend.resolver import ObjectResolver
+from flambeau.frontend.schema_matching import call_method, call_operator
+from flambeau.frontend.sugared import Given, Iteration, Sugared
+from flambeau.ir.value import Value
+from flambeau.program.classes import ClassDefinition
+from flambeau.program.function import Function
+from flambeau.schema import registry
+from flambeau.schema.function import FunctionSchema
+from flambeau.schema.match import fits
+from flambeau.schema.subtype import is_subtype
+from flambeau.schema.types import (
+    BOOL,
+    DEVICE,
+    INT,
+    STRING,
+    TENSOR,
+    AnyTupleType,
+    DeviceType,
+    DictType,
+    EnumType,
+    ListType,
+    NamedType,
+    OptionalType,
+    StringType,
+    TensorType,
+    TupleType,
+    Type,
+)
+from flambeau.util.errors import CompileError
+from flambeau.util.source import SourceRange
+
+if TYPE_CHECKING:
+    from flambeau.frontend.emission import Emission
+
+_FLAGS = (
+    "is_cuda", "is_cpu", "is_xpu", "is_mps", "is_mtia", "is_xla", "is_sparse", "is_sparse_csr", "is_mkldnn",
+    "is_quantized", "is_meta", "is_vulkan", "is_ipu", "is_nested", "is_maia", "requires_grad",
+)  # fmt: skip
+
+PROPERTIES: dict[str, tuple[str, Type]] = {
+    "dtype": ("prim::dtype", INT),
+    "layout": ("prim::layout", INT),
+    "device": ("prim::device", DEVICE),
+    "shape": ("aten::size", ListType(INT)),
+    "ndim": ("aten::dim", INT),
+    "itemsize": ("prim::itemsize", INT),
+    "nbytes": ("prim::nbytes", INT),
+    "name": ("prim::name", OptionalType(STRING)),
+    "data": ("prim::data", TENSOR),
+    "grad": ("prim::grad", TENSOR),
+    "T": ("aten::numpy_T", TENSOR),
+    "mT": ("aten::mT", TENSOR),
+    "H": ("aten::matrix_H", TENSOR),
+    "mH": ("aten::mH", TENSOR),
+    "real": ("aten::real", TENSOR),
+    "imag": ("aten::imag", TENSOR),
+    "is_leaf": ("aten::is_leaf", BOOL),
+    "retains_grad": ("aten::retains_grad", BOOL),
+    **{name: (f"prim::{name}", BOOL) for name in _FLAGS},
+}
+"""What a tensor has without a call: the operator that reads it, and its type."""
+
+NO_ATTRIBUTE = "'{type}' object has no attribute or method '{name}'."
+NO_STATIC_SIZE = "cannot statically infer the expected size of a list in this context"
+UNREFINED_TUPLE = (
+    "Provided tuple is not fully defined/refined including its element types, please provide a value of type like "
+    "Tuple[int, int]"
+)
+
+
+@dataclass(slots=True)
+class SimpleValue(Sugared):
+    """A value of the graph."""
+
+    value: Value
+
+    @property
+    def kind(self) -> str:
+        """Its type, as programs write it."""
+        return f"value of type '{shown(self.value.type)}'"
+
+    def as_value(self, e: Emission, where: SourceRange) -> Value:
+        """Itself."""
+        return self.value
+
+    def held(self, e: Emission, where: SourceRange) -> Value:
+        """Itself."""
+        return self.value
+
+    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+        """A method, or a property such as `shape`."""
+        found = _attribute(e, where, self.value, name)
+        if found is None:
+            text = NO_ATTRIBUTE.format(type=shown(self.value.type), name=name)
+            raise CompileError(text, where)
+        return found
+
+    def has_attribute(self, e: Emission, where: SourceRange, name: str) -> bool:
+        """Whether an object or a named tuple has that attribute."""
+        type_ = self.value.type
+        if isinstance(type_, TupleType) and type_.name is not None:
+            return name in type_.fields
+        if isinstance(type_, NamedType):
+            return name in _names(type_) or has_method(e, type_, name, where)
+        if isinstance(type_, TupleType):
+            raise CompileError("hasattr's first argument must be an object or NamedTuple, but got a normal Tuple instead", where)
+        raise CompileError(
+            f"hasattr's first argument must be an object or NamedTuple, but got {self.kind} instead", where
+        )
+
+    def set_attribute(self, e: Emission, where: SourceRange, name: str, value: Value) -> None:
+        """Only objects have attributes that can be set."""
+        type_ = self.value.type
+        if not isinstance(type_, NamedType):
+            raise CompileError(f"Tried to set an attribute: {name} on a non-class: {shown(type_)}", where)
+        definition = type_.definition
+        attribute = definition.attribute(name) if isinstance(definition, ClassDefinition) else None
+        if attribute is None:
+            hint = "Did you forget to initialize it in __init__()?"
+            raise CompileError(f"Tried to set nonexistent attribute: {name}. {hint}", where)
+        expected = attribute.type
+        converted = convert(e, value, expected, implicit=True)
+        if not is_subtype(converted.type, expected):
+            raise CompileError(
+                f"Wrong type for attribute assignment. Expected {expected.annotation} but got {shown(value.type)}", where
+            )
+        e.insert("prim::SetAttr", (self.value, converted), name=name)
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """Only objects with `__call__` or `forward` can be called."""
+        type_ = self.value.type
+        if isinstance(type_, NamedType):
+            method = "forward" if getattr(type_.definition, "is_module", False) else "__call__"
+            return self.attribute(e, where, method).call(e, where, args, keywords)
+        raise CompileError(f"cannot call a {self.kind}", where)
+
+    def as_tuple(self, e: Emission, where: SourceRange, size: int | None = None) -> list[Sugared]:
+        """The items of a tuple, or of a list whose length is checked when the program runs."""
+        type_ = self.value.type
+        if isinstance(type_, TupleType):
+            return [SimpleValue(item) for item in unpack_tuple(e, self.value)]
+        if isinstance(type_, ListType):
+            if size is None:
+                raise CompileError(NO_STATIC_SIZE, where)
+            node = e.graph.insert("prim::ListUnpack", (self.value,), [type_.element] * size)
+            return [SimpleValue(item) for item in node.outputs]
+        if isinstance(type_, AnyTupleType):
+            raise CompileError(UNREFINED_TUPLE, where)
+        raise CompileError(f"{shown(type_)} cannot be used as a tuple", where)
+
+    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+        """Over a list, tuple, dict, string or tensor."""
+        type_ = self.value.type
+        if isinstance(type_, TupleType):
+            return UnrolledIteration(self.as_tuple(e, where))
+        if isinstance(type_, ListType | TensorType | StringType):
+            return ItemIteration(self.value)
+        if isinstance(type_, DictType):
+            return ItemIteration(call_operator(e, where, "aten::keys", [self.value]))
+        raise CompileError(f"'{shown(type_)}' object is not iterable", where)
+
+    def item(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+        """The item of a list, dict, string or tensor."""
+        if isinstance(self.value.type, TensorType):
+            zero = e.constant(0)
+            return SimpleValue(call_operator(e, where, "aten::select", [self.value, zero, index]))
+        return SimpleValue(call_operator(e, where, "aten::__getitem__", [self.value, index]))
+
+    def length(self, e: Emission, where: SourceRange) -> Value:
+        """`aten::len`, or the number of items of a tuple."""
+        if isinstance(self.value.type, TupleType):
+            return e.constant(len(self.value.type.elements))
+        if isinstance(self.value.type, NamedType):
+            return self.attribute(e, where, "__len__").call(e, where, (), ()).as_value(e, where)
+        return call_operator(e, where, "aten::len", [self.value])
+
+
+@dataclass(slots=True)
+class OperatorValue(Sugared):
+    """A builtin operator, perhaps with its first argument bound: `torch.relu`, `x.relu`."""
+
+    name: str
+    receiver: Given | None = None
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "builtin"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """The overload that fits."""
+        bound = [*args] if self.receiver is None else [self.receiver, *args]
+        return SimpleValue(call_operator(e, where, self.name, bound, keywords))
+
+
+@dataclass(slots=True)
+class MethodValue(Sugared):
+    """A method of an object, with its object."""
+
+    owner: Value
+    name: str
+    function: Function | FunctionSchema
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "method"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A call of the compiled method."""
+        return SimpleValue(call_method(e, where, self.function, self.name, self.owner, args, keywords))
+
+
+@dataclass(slots=True)
+class ItemIteration(Iteration):
+    """Over a list or tensor by index."""
+
+    value: Value
+
+    def trip_count(self, e: Emission, where: SourceRange) -> Value:
+        """The length when the loop starts."""
+        return call_operator(e, where, "aten::len", [self.value])
+
+    def at(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+        """The item."""
+        return SimpleValue(self.value).item(e, where, index)
+
+
+@dataclass(slots=True)
+class UnrolledIteration(Iteration):
+    """Over items that are known one by one."""
+
+    items: list[Sugared]
+
+    def __post_init__(self) -> None:
+        self.unrolled = self.items
+
+    def trip_count(self, e: Emission, where: SourceRange) -> Value:
+        """How many there are."""
+        return e.constant(len(self.items))
+
+    def at(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+        """The item of a constant index."""
+        assert index.node is not None
+        return self.items[index.node.attribute("value")]
+
+
+def shown(type_: Type) -> str:
+    """A type as messages name it: one that nobody annotated says so."""
+    return "Tensor (inferred)" if isinstance(type_, TensorType) and type_.inferred else type_.annotation
+
+
+def _attribute(e: Emission, where: SourceRange, value: Value, name: str) -> Sugared | None:
+    type_ = value.type
+    if isinstance(type_, TensorType) and name in PROPERTIES:
+        kind, result = PROPERTIES[name]
+        return SimpleValue(e.emit(kind, (value,), result))
+    if isinstance(type_, DeviceType) and name in ("type", "index"):
+        return SimpleValue(e.emit(f"prim::{name}", (value,), STRING if name == "type" else OptionalType(INT)))
+    if isinstance(type_, TupleType) and name in type_.fields:
+        return SimpleValue(tuple_item(e, value, type_.fields.index(name)))
+    if isinstance(type_, EnumType) and name in ("name", "value"):
+        kind = f"prim::Enum{name.capitalize()}"
+        return SimpleValue(e.emit(kind, (value,), STRING if name == "name" else type_.value_type))
+    if isinstance(type_, NamedType):
+        return _object_attribute(e, where, value, type_, name)
+    kind = f"aten::{name}"
+    if any(_takes(definition.schema.arguments, type_) for definition in registry.overloads(kind)):
+        return OperatorValue(kind, Given(value, where))
+    return None
+
+
+def tuple_item(e: Emission, value: Value, index: int) -> Value:
+    """One item of a tuple; no node if the tuple was just made."""
+    assert isinstance(value.type, TupleType)
+    if value.node is not None and value.node.kind == "prim::TupleConstruct":
+        return value.node.input(index)
+    return e.emit("prim::TupleIndex", (value, e.constant(index)), value.type.elements[index])
+
+
+def _object_attribute(e: Emission, where: SourceRange, value: Value, type_: NamedType, name: str) -> Sugared | None:
+    resolver, definition = e.resolver, type_.definition
+    if isinstance(definition, ClassDefinition):
+        stored = definition.attribute(name)
+        if stored is not None:
+            return SimpleValue(e.emit("prim::GetAttr", (value,), stored.type, name=name))
+        if name in definition.constants:
+            return e.wrap(definition.constants[name], where)
+    if isinstance(resolver, ObjectResolver):
+        found = resolver.object_attribute(value, name, where)
+        if isinstance(found, Sugared):
+            return found
+    method = _find_method(e, type_, name, where)
+    return None if method is None else MethodValue(value, name, method)
+
+
+def _find_method(e: Emission, type_: NamedType, name: str, where: SourceRange) -> Function | FunctionSchema | None:
+    found: Function | FunctionSchema | None = type_.definition.methods.get(name)
+    if found is None and isinstance(e.resolver, ObjectResolver):
+        found = e.resolver.compile_method(type_, name, where)
+    return found
+
+
+def _names(type_: NamedType) -> set[str]:
+    definition = type_.definition
+    return {*definition.slots, *definition.constants} if isinstance(definition, ClassDefinition) else set()
+
+
+def has_method(e: Emission, type_: NamedType, name: str, where: SourceRange) -> bool:
+    """Whether objects of the type have a method of that name."""
+    return _find_method(e, type_, name, where) is not None
+
+
+def _takes(arguments: Sequence[Any], type_: Type) -> bool:
+    """Whether the first argument accepts the type. Optionals must be refined before their methods are used."""
+    return bool(arguments) and not isinstance(type_, OptionalType) and fits(arguments[0].type, type_, {})

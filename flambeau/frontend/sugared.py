@@ -1,0 +1,103 @@
+"""Values as the compiler sees them: a value of the graph, or something that only means one, such as a module or a `range`.
+
+    torch.relu(x)[0]    `torch` a namespace, `torch.relu` an operator, the call's result a `SimpleValue`, its item another
+
+A sugared value answers for each thing that can be done with it; whatever it does not answer is refused with its kind.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from flambeau.ir.value import Value
+from flambeau.schema.types import Type
+from flambeau.util.errors import CompileError
+from flambeau.util.source import SourceRange
+
+if TYPE_CHECKING:
+    from flambeau.frontend.emission import Emission
+    from flambeau.frontend.tree_views import Apply
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One argument of a call."""
+
+    value: Value
+    where: SourceRange
+    name: str = ""
+    """The keyword; empty for a positional argument."""
+
+
+Form = Callable[["Emission", "Apply", "Type | None"], "Sugared"]
+"""A call that needs the trees of its arguments, as `isinstance(x, int)` does."""
+
+
+class Sugared:
+    """What a name or expression stands for."""
+
+    form: ClassVar[Form | None] = None
+    """How a call is emitted from its tree, for what cannot be called with values alone."""
+
+    @property
+    def kind(self) -> str:
+        """What it is, for messages."""
+        return "value"
+
+    def as_value(self, e: Emission, where: SourceRange) -> Value:
+        """The value it is. Raises CompileError if it is none."""
+        raise CompileError(f"{self.kind} cannot be used as a value", where)
+
+    def held(self, e: Emission, where: SourceRange) -> Value | None:
+        """The value that a variable holds when this is assigned to it; None if the name just stands for it."""
+        return None
+
+    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+        """`self.name`."""
+        raise CompileError(f"attribute lookup is not defined on {self.kind}", where)
+
+    def has_attribute(self, e: Emission, where: SourceRange, name: str) -> bool:
+        """Whether `self.name` exists."""
+        raise CompileError(f"hasattr's first argument must be an object or NamedTuple, but got {self.kind} instead", where)
+
+    def set_attribute(self, e: Emission, where: SourceRange, name: str, value: Value) -> None:
+        """`self.name = value`."""
+        raise CompileError(f"attribute assignment is not defined on {self.kind}", where)
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """`self(*args, **keywords)`."""
+        raise CompileError(f"cannot call a {self.kind}", where)
+
+    def as_tuple(self, e: Emission, where: SourceRange, size: int | None = None) -> list[Sugared]:
+        """Its items, for unpacking; `size` is how many are wanted, where that is known."""
+        raise CompileError(f"{self.kind} cannot be used as a tuple", where)
+
+    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+        """How a loop goes over it."""
+        raise CompileError(f"'{self.kind}' object is not iterable", where)
+
+    def item(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+        """`self[index]`."""
+        raise CompileError(f"'{self.kind}' object is not subscriptable", where)
+
+    def length(self, e: Emission, where: SourceRange) -> Value:
+        """`len(self)`."""
+        raise CompileError(f"'{self.kind}' object has no len()", where)
+
+
+class Iteration(ABC):
+    """How a loop goes over something: a length known when the loop starts, and an item for each index."""
+
+    unrolled: list[Sugared] | None = None
+    """The items, when the loop is written out once for each: those of a tuple differ in type."""
+
+    @abstractmethod
+    def trip_count(self, e: Emission, where: SourceRange) -> Value | None:
+        """How many items; None if it goes on as long as its companions in a `zip`."""
+
+    @abstractmethod
+    def at(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+        """The item of round `index`."""

@@ -1,0 +1,119 @@
+"""Classes as programs use them: exceptions to raise, named tuples to construct, enums whose members are constants."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from flambeau.frontend.annotations import enum_type, named_tuple_type
+from flambeau.frontend.conversions import pack_tuple
+from flambeau.frontend.emission import Emission
+from flambeau.frontend.schema_matching import match_single
+from flambeau.frontend.simple_value import SimpleValue
+from flambeau.frontend.sugared import Given, Sugared
+from flambeau.ir.value import Value
+from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
+from flambeau.schema.types import EnumType, TupleType
+from flambeau.util.errors import CompileError
+from flambeau.util.source import SourceRange
+
+
+@dataclass(slots=True)
+class ExceptionClass(Sugared):
+    """A class of exceptions, raised by its qualified name."""
+
+    python: type
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "exception class"
+
+    @property
+    def qualified_name(self) -> str:
+        """The name in the error that the program raises."""
+        return f"{self.python.__module__}.{self.python.__qualname__}"
+
+    def as_value(self, e: Emission, where: SourceRange) -> Value:
+        """Exceptions are no values: they can only be raised."""
+        raise CompileError(f"{self.python.__name__} cannot be used as a value: it can only be raised", where)
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """The exception with its arguments."""
+        return ExceptionValue(self, [a.value for a in args])
+
+
+@dataclass(slots=True)
+class ExceptionValue(Sugared):
+    """An exception made to be raised."""
+
+    cls: ExceptionClass
+    arguments: list[Value]
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "exception"
+
+    def as_value(self, e: Emission, where: SourceRange) -> Value:
+        """Exceptions are no values: they can only be raised."""
+        raise CompileError(f"exception {self.cls.python.__name__} cannot be used as a value", where)
+
+
+@dataclass(slots=True)
+class NamedTupleClass(Sugared):
+    """A class of named tuples."""
+
+    type: TupleType
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "NamedTuple class"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A new tuple, its fields given by position or name."""
+        name = (self.type.name or "").rpartition(".")[2]
+        defaults = dict(self.type.defaults)
+        fields = [
+            Argument(field, type_, default=defaults.get(field, NO_DEFAULT))
+            for field, type_ in zip(self.type.fields, self.type.elements, strict=True)
+        ]
+        schema = FunctionSchema(name, "", tuple(fields), (Argument("", self.type),))
+        match = match_single(schema, args, keywords, where)
+        return SimpleValue(pack_tuple(e, [plan(e) for plan in match.plans], replace(self.type)))
+
+
+@dataclass(slots=True)
+class EnumClass(Sugared):
+    """An enum; its members are constants."""
+
+    type: EnumType
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "enum class"
+
+    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+        """A member."""
+        member = getattr(self.type.python, name, None)
+        if not isinstance(member, self.type.python):
+            raise CompileError(f"{self.type.name.rpartition('.')[2]} has no attribute '{name}'", where)
+        return SimpleValue(e.constant(member, self.type))
+
+
+def wrap_class(e: Emission, cls: type, where: SourceRange) -> Sugared | None:
+    """What a class is in a program, or None if it has no use there."""
+    if issubclass(cls, BaseException):
+        return ExceptionClass(cls)
+    if issubclass(cls, enum.Enum):
+        try:
+            return EnumClass(enum_type(cls))
+        except ValueError as error:
+            raise CompileError(str(error), where) from None
+    if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+        type_ = named_tuple_type(cls, e.resolver, where)
+        return None if type_ is None else NamedTupleClass(type_)
+    return None

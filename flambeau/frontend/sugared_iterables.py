@@ -1,0 +1,257 @@
+"""`range`, `enumerate`, `zip` and `reversed`: things a loop goes over that are no values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flambeau.frontend.emission import Emission
+from flambeau.frontend.emit_call import emit_arguments
+from flambeau.frontend.schema_matching import call_operator
+from flambeau.frontend.simple_value import SimpleValue, UnrolledIteration
+from flambeau.frontend.sugared import Iteration, Sugared
+from flambeau.frontend.sugared_tuple import TupleValue
+from flambeau.frontend.tree_views import Apply
+from flambeau.ir.value import Value
+from flambeau.schema.types import INT, ListType, TensorType, Type
+from flambeau.util.errors import CompileError
+from flambeau.util.source import SourceRange
+
+NO_STATIC_LENGTH = (
+    "Can not iterate over a module list or tuple with a value that does not have a statically determinable length\n"
+)
+
+
+@dataclass(slots=True)
+class RangeValue(Sugared):
+    """`range(start, stop, step)`; with only a stop the index of the loop is the item."""
+
+    start: Value | None
+    stop: Value
+    step: Value | None
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "range"
+
+    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+        """Over its numbers."""
+        return RangeIteration(self)
+
+    def length(self, e: Emission, where: SourceRange) -> Value:
+        """How many numbers."""
+        return RangeIteration(self).trip_count(e, where)
+
+    def item(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+        """The number at an index."""
+        return RangeIteration(self).at(e, where, index)
+
+
+@dataclass(slots=True)
+class RangeIteration(Iteration):
+    """Over the numbers of a range."""
+
+    range: RangeValue
+
+    def trip_count(self, e: Emission, where: SourceRange) -> Value:
+        """How many numbers."""
+        if self.range.start is None or self.range.step is None:
+            return self.range.stop
+        return call_operator(e, where, "aten::__range_length", [self.range.start, self.range.stop, self.range.step])
+
+    def at(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+        """The number of a round."""
+        if self.range.start is None or self.range.step is None:
+            return SimpleValue(index)
+        kind = "aten::__derive_index"
+        return SimpleValue(call_operator(e, where, kind, [index, self.range.start, self.range.step]))
+
+
+@dataclass(slots=True)
+class JoinedValue(Sugared):
+    """`zip(a, b)` and `enumerate(a)`: several iterations in step; items are tuples."""
+
+    name: str
+    parts: list[Iteration]
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return self.name
+
+    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+        """All at once."""
+        unrolled = [p.unrolled for p in self.parts if p.unrolled is not None]
+        if not unrolled:
+            return JoinedIteration(self.parts)
+        length = min(map(len, unrolled))
+        for part in self.parts:
+            if part.unrolled is None and not isinstance(part, CountIteration):
+                raise CompileError(NO_STATIC_LENGTH.strip(), where)
+        indices = [e.constant(i) for i in range(length)]
+        return UnrolledIteration([TupleValue([p.at(e, where, i) for p in self.parts]) for i in indices])
+
+    def length(self, e: Emission, where: SourceRange) -> Value:
+        """That of the shortest."""
+        count = self.iterate(e, where).trip_count(e, where)
+        assert count is not None
+        return count
+
+
+@dataclass(slots=True)
+class JoinedIteration(Iteration):
+    """Several iterations in step."""
+
+    parts: list[Iteration]
+
+    def trip_count(self, e: Emission, where: SourceRange) -> Value:
+        """The smallest of theirs."""
+        counts = [c for c in (p.trip_count(e, where) for p in self.parts) if c is not None]
+        if len(counts) == 1:
+            return counts[0]
+        items = e.emit("prim::ListConstruct", counts, ListType(INT))
+        return call_operator(e, where, "prim::min", [items])
+
+    def at(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+        """Their items."""
+        return TupleValue([p.at(e, where, index) for p in self.parts])
+
+
+@dataclass(slots=True)
+class CountIteration(Iteration):
+    """The numbers of an `enumerate`, without an end of their own."""
+
+    start: Value | None
+
+    def trip_count(self, e: Emission, where: SourceRange) -> None:
+        """No end."""
+
+    def at(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+        """The number of a round."""
+        if self.start is None:
+            return SimpleValue(index)
+        return SimpleValue(call_operator(e, where, "aten::add", [index, self.start]))
+
+
+@dataclass(slots=True)
+class ReversedIteration(Iteration):
+    """Another iteration from its end."""
+
+    inner: Iteration
+    count: Value
+
+    def trip_count(self, e: Emission, where: SourceRange) -> Value:
+        """That of the other one."""
+        return self.count
+
+    def at(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+        """Its item as far from the end as the round is from the start."""
+        last = call_operator(e, where, "aten::sub", [self.count, e.constant(1)])
+        return self.inner.at(e, where, call_operator(e, where, "aten::sub", [last, index]))
+
+
+@dataclass(slots=True)
+class ReversedValue(Sugared):
+    """`reversed(a)`."""
+
+    inner: Sugared
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "reversed"
+
+    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+        """From the end."""
+        iteration = self.inner.iterate(e, where)
+        if iteration.unrolled is not None:
+            return UnrolledIteration(iteration.unrolled[::-1])
+        count = iteration.trip_count(e, where)
+        if count is None:
+            raise CompileError("reversed needs something with an end", where)
+        if isinstance(self.inner, RangeValue) and self.inner.start is None:
+            # A range with a negative end is empty: the number of rounds is what the indices count back from.
+            count = call_operator(e, where, "prim::max", [count, e.constant(0)])
+        return ReversedIteration(iteration, count)
+
+
+def _range(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    where = tree.callee.range
+    if tree.keywords:
+        raise CompileError("range doesn't accept any keyword arguments", where)
+    args, _ = emit_arguments(e, tree)
+    if not args:
+        raise CompileError("range expected at least 1 arguments, got 0", where)
+    if len(args) > 3:
+        raise CompileError(f"range expected at most 3 arguments, got {len(args)}", where)
+    values: list[Value] = []
+    for index, given in enumerate(args):
+        value = given.value
+        if isinstance(value.type, TensorType):
+            value = e.emit("aten::IntImplicit", (value,), INT)
+        if value.type != INT:
+            found = value.type.annotation
+            raise CompileError(f"all inputs of range must be ints, found {found} in argument {index}", tree.range)
+        values.append(value)
+    if len(values) == 1:
+        return RangeValue(None, values[0], None)
+    step = values[2] if len(values) == 3 else e.constant(1)
+    return RangeValue(values[0], values[1], step)
+
+
+def _enumerate(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    where = tree.callee.range
+    trees = [*tree.args, *(k.value for k in tree.keywords if k.name in ("iterable", "start"))]
+    if not trees:
+        raise CompileError("enumerate expected at least 1 arguments, got 0", where)
+    if len(trees) > 2:
+        raise CompileError(f"enumerate expected at most 2 arguments, got {len(trees)}", where)
+    iteration = e.sugared(trees[0]).iterate(e, trees[0].range)
+    start = e.value(trees[1]) if len(trees) == 2 else None
+    if start is not None and start.type != INT:
+        raise CompileError(f"the start of enumerate must be an int, found {start.type.annotation}", trees[1].range)
+    return JoinedValue("enumerate", [CountIteration(start), iteration])
+
+
+def _zip(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    if tree.keywords:
+        raise CompileError("zip doesn't accept any keyword arguments", tree.callee.range)
+    if not tree.args:
+        raise CompileError("zip expected at least 1 arguments, got 0", tree.callee.range)
+    return JoinedValue("zip", [e.sugared(arg).iterate(e, arg.range) for arg in tree.args])
+
+
+def _reversed(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    if len(tree.args) != 1 or tree.keywords:
+        raise CompileError(f"reversed expected 1 argument, got {len(tree.args) + len(tree.keywords)}", tree.callee.range)
+    return ReversedValue(e.sugared(tree.args[0]))
+
+
+class _IterableForm(Sugared):
+    @property
+    def kind(self) -> str:
+        return type(self).__name__.removesuffix("Form").lower()
+
+
+class RangeForm(_IterableForm):
+    """`range`."""
+
+    form = staticmethod(_range)
+
+
+class EnumerateForm(_IterableForm):
+    """`enumerate`."""
+
+    form = staticmethod(_enumerate)
+
+
+class ZipForm(_IterableForm):
+    """`zip`."""
+
+    form = staticmethod(_zip)
+
+
+class ReversedForm(_IterableForm):
+    """`reversed`."""
+
+    form = staticmethod(_reversed)

@@ -1,0 +1,119 @@
+"""What Python values are in a program: functions to compile, namespaces, operators, constants.
+
+    import math; LIMIT = 3          `math` is a namespace, `math.sqrt` an operator, `LIMIT` the constant 3
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flambeau.frontend.builtins import BUILTINS
+from flambeau.frontend.constants import constant_type, constant_value
+from flambeau.frontend.emission import Emission
+from flambeau.frontend.emit_condition import Condition, ConditionValue
+from flambeau.frontend.resolver import MISSING
+from flambeau.frontend.schema_matching import call_function
+from flambeau.frontend.simple_value import OperatorValue, SimpleValue
+from flambeau.frontend.sugared import Given, Sugared
+from flambeau.frontend.sugared_classes import wrap_class
+from flambeau.ir.value import Value
+from flambeau.program.function import Function
+from flambeau.util.errors import CompileError
+from flambeau.util.source import SourceRange
+
+NOT_A_VALUE = (
+    "python value of type '{type}' cannot be used as a value. Perhaps it is a closed over global variable? If so, please "
+    "consider passing it in as an argument or use a local variable instead."
+)
+UNSUPPORTED_BUILTIN = "Python builtin {value!r} is currently not supported in Torchscript"
+
+
+@dataclass(slots=True)
+class PythonValue(Sugared):
+    """A Python value that a program can name but not hold."""
+
+    python: Any
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "module" if isinstance(self.python, types.ModuleType) else f"python value of type '{type(self.python).__name__}'"
+
+    def as_value(self, e: Emission, where: SourceRange) -> Value:
+        """Never a value."""
+        raise CompileError(NOT_A_VALUE.format(type=type(self.python).__name__), where)
+
+    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+        """What the attribute of the Python value is in a program."""
+        value = getattr(self.python, name, MISSING)
+        if value is MISSING:
+            raise CompileError(f"object has no attribute {name}", where)
+        return e.wrap(value, where)
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A call of a Python function, which is compiled when it is reached."""
+        function = e.resolver.compile_function(self.python, where)
+        if function is not None:
+            return SimpleValue(call_function(e, where, function, args, keywords))
+        if isinstance(self.python, types.BuiltinFunctionType):
+            raise CompileError(UNSUPPORTED_BUILTIN.format(value=self.python), where)
+        raise CompileError(f"cannot call a {self.kind}", where)
+
+
+@dataclass(slots=True)
+class FunctionValue(Sugared):
+    """A compiled function."""
+
+    function: Function
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "function"
+
+    def as_value(self, e: Emission, where: SourceRange) -> Value:
+        """The function itself."""
+        return e.function_constant(self.function)
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A call."""
+        return SimpleValue(call_function(e, where, self.function, args, keywords))
+
+
+def wrap(e: Emission, value: Any, where: SourceRange) -> Sugared:
+    """What a Python value is in a program. Raises CompileError for a constant beyond 64 bits."""
+    if isinstance(value, Sugared):
+        return value
+    found = e.resolver.sugared(value, where)
+    if isinstance(found, Sugared):
+        return found
+    if isinstance(value, bool):
+        return ConditionValue(Condition(known=value))
+    builtin = _builtin(value)
+    if builtin is not None:
+        return builtin
+    operator = e.resolver.operator_name(value)
+    if operator is not None:
+        return OperatorValue(operator)
+    if isinstance(value, Function):
+        return FunctionValue(value)
+    if isinstance(value, type):
+        wrapped = wrap_class(e, value, where)
+        return PythonValue(value) if wrapped is None else wrapped
+    try:
+        type_ = constant_type(value)
+        return SimpleValue(e.constant(constant_value(value), type_))
+    except OverflowError as error:
+        raise CompileError(str(error), where) from None
+    except TypeError:
+        return PythonValue(value)
+
+
+def _builtin(value: Any) -> Sugared | None:
+    try:
+        return BUILTINS.get(value)
+    except TypeError:
+        return None

@@ -1,0 +1,214 @@
+"""Stores and loads of variables to values: branches return what is used behind them, loops carry what they change.
+
+    prim::Store[name="x"](%a)                       %x : int = prim::If(%c)
+    prim::If(%c)                                      block0():
+      block0(): prim::Store[name="x"](%b)     →         -> (%b)
+      block1():                                       block1():
+    %x : int = prim::Load[name="x"]()                   -> (%a)
+
+First, from the inside out, which variables each block reads before it stores them, and which it stores; then, from the outside
+in, which are read behind each node; then values take the place of names. Results stand in the order of their first later use.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Block, Node
+from flambeau.ir.value import Value
+from flambeau.schema.subtype import unify
+from flambeau.schema.types import Type
+
+STORE, LOAD = "prim::Store", "prim::Load"
+Uses = dict[str, int]
+"""Variables that are read, with the position of the first read."""
+
+
+@dataclass(slots=True)
+class _Facts:
+    """What a block or node does with variables."""
+
+    reads: Uses = field(default_factory=dict)
+    """Read before they are stored here."""
+    sure: set[str] = field(default_factory=set)
+    """Stored on every path."""
+    stores: dict[str, Type] = field(default_factory=dict)
+    """Stored on some path, with the type promised."""
+
+
+@dataclass(slots=True)
+class _Scope:
+    """What each variable holds, as far as it was stored in this block; and around it."""
+
+    parent: _Scope | None = None
+    held: dict[str, tuple[Value, Type]] = field(default_factory=dict)
+
+    def find(self, name: str) -> tuple[Value, Type] | None:
+        scope: _Scope | None = self
+        while scope is not None:
+            found = scope.held.get(name)
+            if found is not None:
+                return found
+            scope = scope.parent
+        return None
+
+
+class _Conversion:
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.positions = {node: i for i, node in enumerate(graph.all_nodes(), 1)}
+        self.facts: dict[Block, _Facts] = {}
+        self.results: dict[Node, list[str]] = {}
+        """The variables that each If returns and each Loop carries, in order."""
+
+    # -- what is read and stored --------------------------------------------------------------------------------------
+
+    def collect(self, block: Block) -> _Facts:
+        facts = _Facts()
+        for node in block:
+            if node.kind == LOAD:
+                name = node.attribute("name")
+                if name not in facts.sure:
+                    facts.reads.setdefault(name, self.positions[node])
+            elif node.kind == STORE:
+                name = node.attribute("name")
+                facts.sure.add(name)
+                facts.stores[name] = node.attribute("type")
+            elif node.blocks:
+                self.add_nested(facts, node)
+        self.facts[block] = facts
+        return facts
+
+    def add_nested(self, facts: _Facts, node: Node) -> None:
+        inner = [self.collect(b) for b in node.blocks]
+        for part in inner:
+            for name, position in part.reads.items():
+                if name not in facts.sure:
+                    facts.reads.setdefault(name, position)
+            facts.stores.update({n: t for n, t in part.stores.items() if n not in facts.stores})
+        if node.kind == "prim::If":
+            facts.sure |= set.intersection(*(p.sure for p in inner))
+
+    # -- what is read behind ------------------------------------------------------------------------------------------
+
+    def decide(self, block: Block, behind: Uses) -> None:
+        """Choose the results of the nodes in a block; `behind` is what is read after it."""
+        live = dict(behind)
+        for node in reversed(block):
+            if node.kind == LOAD:
+                live[node.attribute("name")] = self.positions[node]
+            elif node.kind == STORE:
+                live.pop(node.attribute("name"), None)
+            elif node.kind == "prim::If":
+                live = self.decide_if(node, live)
+            elif node.kind == "prim::Loop":
+                live = self.decide_loop(node, live)
+
+    def decide_if(self, node: Node, live: Uses) -> Uses:
+        parts = [self.facts[b] for b in node.blocks]
+        changed = {name for p in parts for name in p.stores}
+        self.results[node] = sorted((n for n in changed if n in live), key=live.__getitem__)
+        for block in node.blocks:
+            self.decide(block, live)
+        before: Uses = {n: at for n, at in live.items() if not all(n in p.sure for p in parts)}
+        for part in parts:
+            _add_reads(before, part.reads)
+        return before
+
+    def decide_loop(self, node: Node, live: Uses) -> Uses:
+        (body,) = node.blocks
+        facts = self.facts[body]
+        later = [n for n in facts.stores if n in live]
+        inside = [n for n in facts.stores if n in facts.reads and n not in live]
+        self.results[node] = sorted(later, key=live.__getitem__) + sorted(inside, key=facts.reads.__getitem__)
+        around = dict(live)
+        _add_reads(around, facts.reads)
+        self.decide(body, around)
+        return around
+
+    # -- values for names ---------------------------------------------------------------------------------------------
+
+    def rename(self, block: Block, scope: _Scope) -> None:
+        for node in block:
+            if node.kind == STORE:
+                scope.held[node.attribute("name")] = (node.input(), node.attribute("type"))
+                node.destroy()
+            elif node.kind == LOAD:
+                found = scope.find(node.attribute("name"))
+                value = found[0] if found is not None else self.unset(node.output().type, node)
+                node.output().replace_uses_with(value)
+                node.destroy()
+            elif node.kind == "prim::If" and node in self.results:
+                self.rename_if(node, scope)
+            elif node.kind == "prim::Loop":
+                self.rename_loop(node, scope)
+
+    def rename_if(self, node: Node, scope: _Scope) -> None:
+        inner = [_Scope(scope) for _ in node.blocks]
+        for block, part in zip(node.blocks, inner, strict=True):
+            self.rename(block, part)
+        for name in self.results[node]:
+            held = [part.find(name) for part in inner]
+            types = [h[1] for h in held if h is not None]
+            type_ = types[0] if len(types) == 1 else _common(types[0], types[1])
+            for block, found in zip(node.blocks, held, strict=True):
+                block.add_output(found[0] if found is not None else self.unset(type_, block.return_node))
+            self.result(node, name, type_, scope)
+
+    def rename_loop(self, node: Node, scope: _Scope) -> None:
+        (body,) = node.blocks
+        inner = _Scope(scope)
+        carried: list[tuple[str, Type]] = []
+        for name in self.results[node]:
+            before = scope.find(name)
+            type_ = before[1] if before is not None else self.facts[body].stores[name]
+            node.add_input(before[0] if before is not None else self.unset(type_, node))
+            parameter = body.add_input(type_)
+            _name(parameter, name)
+            inner.held[name] = (parameter, type_)
+            carried.append((name, type_))
+        self.rename(body, inner)
+        for name, type_ in carried:
+            found = inner.find(name)
+            assert found is not None
+            body.add_output(found[0])
+            self.result(node, name, type_, scope)
+
+    @staticmethod
+    def result(node: Node, name: str, type_: Type, scope: _Scope) -> None:
+        value = node.add_output(type_)
+        _name(value, name)
+        scope.held[name] = (value, type_)
+
+    def unset(self, type_: Type, place: Node) -> Value:
+        """What a variable holds on a path on which nobody reads it."""
+        with self.graph.inserting(place):
+            return self.graph.insert("prim::Uninitialized", (), (type_,)).output()
+
+    def run(self) -> None:
+        self.collect(self.graph.block)
+        self.decide(self.graph.block, {})
+        self.rename(self.graph.block, _Scope())
+
+
+def to_ssa(graph: Graph) -> None:
+    """Remove every store and load from a graph."""
+    _Conversion(graph).run()
+
+
+def _add_reads(uses: Uses, reads: Uses) -> None:
+    for name, position in reads.items():
+        uses[name] = min(position, uses.get(name, position))
+
+
+def _common(a: Type, b: Type) -> Type:
+    type_ = unify(a, b, default_to_union=True)
+    assert type_ is not None
+    return type_
+
+
+def _name(value: Value, name: str) -> None:
+    base = name.partition(".")[0]
+    if base.isidentifier() and base.isascii():
+        value.set_name(base)
