@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from flambeau.ops.families.pointwise import CATEGORIES, FLOATS, FRACTIONAL, NUMERIC, literal, unary
-from flambeau.schema.dtype import DType, bool_, float32, float64
+from flambeau.schema.dtype import DType, bool_, float32, float64, uint8
 
 _SQRT_HALF = 0.70710678118654752440
 _SQRT_TWO_OVER_PI = 0.79788456080286535588
@@ -34,6 +34,12 @@ def _between(s: Any, x: Any, low: Any, high: Any) -> Any:
     return s.minimum(s.maximum(x, low), high)
 
 
+def _check_hardtanh(common: DType, x: Any, low: Any, high: Any) -> None:
+    _refuse(common, "Bool inputs not supported for hardtanh")
+    if common is uint8 and (low < 0 or high < 0):
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+
+
 activation(
     "aten::relu(Tensor self) -> Tensor",
     scalar=lambda s, x: s.maximum(x, literal(s, x, 0)),
@@ -55,7 +61,7 @@ activation(
 activation(
     "aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
     scalar=_between,
-    check=lambda common, x, low, high: _refuse(common, "Bool inputs not supported for hardtanh"),
+    check=_check_hardtanh,
     accepts=CATEGORIES,
     reference=lambda x, min_val=-1, max_val=1: np.clip(x, min_val, max_val),
     doc="x brought between `min_val` and `max_val`.",

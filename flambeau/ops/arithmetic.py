@@ -9,6 +9,7 @@ import numpy as np
 
 from flambeau.ops.families.pointwise import FRACTIONAL, NUMERIC, REAL, binary, literal, pointwise, same, to_float
 from flambeau.schema.dtype import Category, DType, bool_
+from flambeau.tensor.tensor import Tensor
 
 
 def check_alpha(common: DType, x: Any, y: Any, alpha: Any) -> None:
@@ -26,6 +27,11 @@ def _check_sub(common: DType, x: Any, y: Any, alpha: Any) -> None:
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
             "operator instead."
+        )
+    if any(getattr(operand, "dtype", None) is bool_ for operand in (x, y)):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
+            "the `~` or `logical_not()` operator instead."
         )
     check_alpha(common, x, y, alpha)
 
@@ -147,6 +153,8 @@ _remainder(
 
 
 def _check_pow(common: DType, x: Any, y: Any) -> None:
+    if common is bool_ and isinstance(x, Tensor) and isinstance(y, Tensor):
+        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
     if isinstance(y, int) and y < 0 and common.is_integral:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
 
@@ -176,6 +184,8 @@ pointwise(
     "aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     operands=("self", "tensor1", "tensor2"),
     scalar=lambda s, x, a, b, value: s.add(x, s.mul(s.mul(value, a), b)),
+    accepts=NUMERIC | FRACTIONAL,
+    refusal="\"addcmul_cpu_out\" not implemented for '{}'",
     ulp=2,
     reference=lambda x, a, b, value=1: x + value * a * b,
     doc="x + value * tensor1 * tensor2.",

@@ -18,7 +18,8 @@ from flambeau.ops.families.pointwise import (
     unary,
 )
 from flambeau.schema.dtype import Category, DType, bool_, float64, uint8
-from flambeau.schema.opdef import Sample
+from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.tensor.tensor import wrap
 
 
 def _comparison(name: str, sign: str, alias: str, reference: Any) -> None:
@@ -165,7 +166,13 @@ pointwise(
     check=_check_clamp,
     accepts=NUMERIC,
     aliases=("clip",),
-    samples=lambda: [Sample(args=(np.float32([-2, 0.5, 2]), -1.0, 1.0)), Sample(args=(np.arange(4), 1), kwargs={"max": 2})],
+    samples=lambda: [
+        Sample(args=(wrap(np.float32([-2, 0.5, 2])), -1.0, 1.0)),
+        Sample(args=(wrap(np.arange(4)), 1), kwargs={"max": 2}),
+    ],
+    errors=lambda: [
+        ErrorSample(args=(wrap(np.arange(4)),), error=RuntimeError, message="At least one of 'min' or 'max' must not be None")
+    ],
     doc="x brought between `min` and `max`, either of which may be None; nan stays nan.",
 )
 for _name, _bound, _choose in (("clamp_min", "min", "maximum"), ("clamp_max", "max", "minimum")):
@@ -207,8 +214,14 @@ pointwise(
     out=("self_out", None, None, None),
     reference=np.where,
     samples=lambda: [
-        Sample(args=(np.array([True, False]), np.float32([1, 2]), np.float32([3, 4]))),
-        Sample(args=(np.array([[True], [False]]), np.arange(3), 1.5)),
+        Sample(args=(wrap(np.array([True, False])), wrap(np.float32([1, 2])), wrap(np.float32([3, 4])))),
+        Sample(args=(wrap(np.array([[True], [False]])), wrap(np.arange(3)), 1.5)),
+    ],
+    errors=lambda: [
+        ErrorSample(
+            args=(wrap(np.float32([1, 2])), 1, 2), error=RuntimeError,
+            message="where expected condition to be a boolean tensor, but got a tensor with dtype Float",
+        )
     ],
     doc="Elements of `self` where the bool `condition` holds, else of `other`.",
 )

@@ -27,7 +27,7 @@ unary(
     compute=_float_or_complex,
     in_place=False,
     ulp=4,
-    reference=np.angle,
+    reference=lambda x: np.angle(x + 0),
     doc="The angle of x in the complex plane: 0 or pi for real numbers, nan for nan.",
 )
 
@@ -47,8 +47,8 @@ def _to_complex(common: DType, args: Sequence[Any] = ()) -> DType:
 
 
 for _name, _reference, _doc in (
-    ("complex(Tensor real, Tensor imag)", lambda a, b: a + 1j * b, "The complex numbers with these parts."),
-    ("polar(Tensor abs, Tensor angle)", lambda r, a: r * np.exp(1j * a), "The complex numbers of these lengths and angles."),
+    ("complex(Tensor real, Tensor imag)", np.vectorize(complex, otypes=[np.complex128]), "The complex numbers with these parts."),
+    ("polar(Tensor abs, Tensor angle)", None, "The complex numbers of these lengths and angles."),
 ):
     binary(
         f"aten::{_name} -> Tensor",

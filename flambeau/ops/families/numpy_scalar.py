@@ -18,7 +18,7 @@ from flambeau.schema.dtype import Category, DType
 
 
 def _is_float(x: Array) -> bool:
-    return x.dtype.kind in "fc"
+    return x.dtype.kind in "fcV"  # V: bfloat16
 
 
 def _refuse_zero(y: Array) -> None:
@@ -105,7 +105,7 @@ def _sigmoid(x: Array) -> Array:
     if x.dtype.kind == "c":
         return one / (one + np.exp(-x))
     small = np.exp(-np.abs(x))
-    return np.where(x >= 0, one / (one + small), small / (one + small)) + (x - x)
+    return np.where(x >= 0, one / (one + small), small / (one + small))
 
 
 def _unchanged_if_integer(function: Callable[[Array], Array]) -> Callable[[Array], Array]:

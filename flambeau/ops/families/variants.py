@@ -46,7 +46,7 @@ def in_place_schema(schema: FunctionSchema) -> FunctionSchema:
     >>> str(in_place_schema(parse_schema("aten::relu(Tensor self) -> Tensor")))
     'aten::relu_(Tensor(a!) self) -> Tensor(a!)'
     """
-    first = replace(schema.arguments[0], alias=_WRITTEN, declared="Tensor(a!)")
+    first = replace(schema.arguments[0], name="self", alias=_WRITTEN, declared="Tensor(a!)")
     stem = schema.name.removesuffix("__")
     name = stem.replace("::__", "::__i") + "__" if stem != schema.name else schema.name + "_"
     return FunctionSchema(name, schema.overload, (first, *schema.arguments[1:]), (_written_result(),))

@@ -1,0 +1,59 @@
+"""When two results are the same: dtype, sizes, and values within so many units in the last place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flambeau.schema.dtype import bfloat16, float32
+from flambeau.schema.opdef import OpDef
+from flambeau.tensor.tensor import Tensor
+
+
+def ulp_of(definition: OpDef) -> float:
+    """The declared bound; what is declared for single precision holds for all."""
+    return definition.ulp.get(float32, 0.0)
+
+
+def difference(ours: Any, theirs: Any, ulp: float) -> str:
+    """What differs between two arrays, or nothing."""
+    if ours.dtype != theirs.dtype:
+        return f"dtype {ours.dtype}, expected {theirs.dtype}"
+    if ours.shape != theirs.shape:
+        return f"shape {ours.shape}, expected {theirs.shape}"
+    if ours.dtype.names:
+        return difference(_parts(ours), _parts(theirs), ulp)
+    if ours.dtype == bfloat16.numpy:
+        ours, theirs = ours.astype(np.float32), theirs.astype(np.float32)
+        scale = 2.0**-8
+    else:
+        scale = float(np.finfo(ours.dtype).eps) if ours.dtype.kind in "fc" else 0.0
+    if ours.dtype.kind not in "fc":
+        bad = ours != theirs
+    else:
+        with np.errstate(all="ignore"):
+            tolerance = ulp * scale * np.maximum(np.abs(theirs), np.finfo(ours.dtype).tiny)
+            near = np.abs(ours - theirs) <= tolerance
+            bad = ~((ours == theirs) | near | (np.isnan(ours) & np.isnan(theirs)))
+    if not bad.any():
+        return ""
+    place = tuple(np.argwhere(np.atleast_1d(bad))[0])
+    mine, expected = np.atleast_1d(ours)[place], np.atleast_1d(theirs)[place]
+    return f"{int(bad.sum())} of {bad.size} differ, at {place}: {mine!r}, expected {expected!r}"
+
+
+def _parts(array: Any) -> Any:
+    return np.stack([array["real"], array["imag"]])
+
+
+def same_structure(ours: Any, theirs: Any, ulp: float) -> str:
+    """As `difference`, through lists and tuples; numbers compare exactly."""
+    if isinstance(ours, Tensor) and isinstance(theirs, Tensor):
+        return difference(ours._array, theirs._array, ulp)
+    if isinstance(ours, list | tuple) and isinstance(theirs, list | tuple):
+        if len(ours) != len(theirs):
+            return f"{len(ours)} results, expected {len(theirs)}"
+        return next((d for a, b in zip(ours, theirs, strict=True) if (d := same_structure(a, b, ulp))), "")
+    is_same = ours == theirs or (ours != ours and theirs != theirs)
+    return "" if is_same else f"{ours!r}, expected {theirs!r}"
