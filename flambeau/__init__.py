@@ -28,10 +28,19 @@ from flambeau.schema.dtype import int32 as int
 from flambeau.schema.dtype import int64 as long
 from flambeau.schema.dtype import promote as promote_types
 from flambeau.tensor import protocol as _protocol
-from flambeau.tensor.bridge import from_numpy
+from flambeau.tensor.bridge import from_dlpack, from_numpy, to_dlpack
+from flambeau.tensor.create import as_tensor, asarray, tensor
+from flambeau.tensor.defaults import get_default_dtype, set_default_dtype
+from flambeau.tensor.formats import Layout as layout
+from flambeau.tensor.formats import MemoryFormat as memory_format
 from flambeau.tensor.random import Generator, get_rng_state, initial_seed, manual_seed, set_rng_state
 from flambeau.tensor.size import Size
 from flambeau.tensor.tensor import Tensor
 
+strided = layout.strided
+contiguous_format = memory_format.contiguous_format
+preserve_format = memory_format.preserve_format
+channels_last = memory_format.channels_last
+channels_last_3d = memory_format.channels_last_3d
 _surface.install()
 globals().update({name: value for name, value in _surface.functions().items() if name not in globals()})

@@ -14,24 +14,33 @@ from flambeau.ops import compare as _compare
 from flambeau.ops import complex_numbers as _complex_numbers
 from flambeau.ops import contractions as _contractions
 from flambeau.ops import convolution as _convolution
+from flambeau.ops import copies as _copies
+from flambeau.ops import creation as _creation
 from flambeau.ops import derived_math as _derived_math
 from flambeau.ops import embedding as _embedding
 from flambeau.ops import extremes as _extremes
 from flambeau.ops import gates as _gates
+from flambeau.ops import indexing as _indexing
 from flambeau.ops import joining as _joining
 from flambeau.ops import language as _language
 from flambeau.ops import logic as _logic
 from flambeau.ops import loss as _loss
 from flambeau.ops import normalization as _normalization
+from flambeau.ops import number_views as _number_views
 from flambeau.ops import pooling as _pooling
 from flambeau.ops import products as _products
+from flambeau.ops import queries as _queries
 from flambeau.ops import rearranging as _rearranging
 from flambeau.ops import reductions as _reductions
 from flambeau.ops import scans as _scans
+from flambeau.ops import scattering as _scattering
 from flambeau.ops import searching as _searching
 from flambeau.ops import softmax as _softmax
 from flambeau.ops import sorting as _sorting
+from flambeau.ops import splits as _splits
 from flambeau.ops import spread as _spread
 from flambeau.ops import unary as _unary
+from flambeau.ops import views as _views
+from flambeau.ops import windows as _windows
 
 __all__: list[str] = []

@@ -19,7 +19,7 @@ from flambeau.schema.argument_rules import Converter, Rule, RuntimeTypes, rule_o
 from flambeau.schema.bind_errors import refusal
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.opdef import OpDef
-from flambeau.schema.types import TensorType
+from flambeau.schema.types import ListType, TensorType
 
 ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
     "self": ("input", "x", "a", "x1"),
@@ -53,8 +53,8 @@ class Plan:
     converters: tuple[tuple[int, Converter], ...]
     varargs_at: int
     """Where ints given one by one are gathered into a list; -1 if nowhere."""
-    result_type: Callable[..., Any] | None
-    """The named tuple of the results, if they have names."""
+    finish: Callable[[Any], Any] | None
+    """Turns the kernel's result into what Python callers get: lists of tensors as tuples, named results as named tuples."""
     requires_grad_at: int
     """Which given value is `requires_grad=` of a constructor; -1 if none."""
 
@@ -152,7 +152,7 @@ class Binder:
             defaults=() if in_order else tuple(a.default if a.has_default else None for a in schema.arguments),
             converters=tuple(converters),
             varargs_at=varargs_at,
-            result_type=result_type(schema),
+            finish=finisher(schema),
             requires_grad_at=requires_grad_at,
         )
         return cost, plan
@@ -236,18 +236,24 @@ def parameter_name(schema: FunctionSchema, key: str) -> str | None:
     return None
 
 
-_result_types: dict[tuple[str, tuple[str, ...]], Callable[..., Any]] = {}
+_finishers: dict[tuple[str, tuple[str, ...]], Callable[..., Any]] = {}
 
 
-def result_type(schema: FunctionSchema) -> Callable[..., Any] | None:
-    """A named tuple class for several results with names, or None."""
+def finisher(schema: FunctionSchema) -> Callable[[Any], Any] | None:
+    """What is done to the kernel's result for a Python caller; None if nothing is."""
+    if len(schema.returns) == 1:
+        kind = schema.returns[0].type
+        return tuple if isinstance(kind, ListType) and isinstance(kind.element, TensorType) else None
     names = tuple(r.name for r in schema.returns)
-    if len(names) < 2 or not all(names) or any(r.alias is not None and not r.name for r in schema.returns):
+    if not names or not all(names) or any(a.is_out for a in schema.arguments):
         return None
     short = schema.name.rpartition("::")[2]
-    if any(a.is_out for a in schema.arguments):
-        return None
-    found = _result_types.get((short, names))
+    found = _finishers.get((short, names))
     if found is None:
-        found = _result_types[short, names] = namedtuple(short, names)  # noqa: PYI024
+        named = namedtuple(short, names)  # type: ignore[misc]  # names come from the schema
+
+        def found(result: Any) -> Any:
+            return named(*result) if type(result) is tuple else result
+
+        _finishers[short, names] = found
     return found

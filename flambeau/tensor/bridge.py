@@ -40,3 +40,18 @@ def from_numpy_or_copy(array: np.ndarray[Any, Any]) -> Tensor:
     if any(s < 0 or s % array.itemsize for s in array.strides):
         array = array.copy()
     return from_numpy(array)
+
+
+def from_dlpack(source: Any) -> Tensor:
+    """A tensor on the memory of any object that exports DLPack on the CPU (arrays and tensors of other libraries).
+
+    Raises BufferError when the exporter refuses, TypeError for an object that exports nothing.
+    """
+    if not hasattr(source, "__dlpack__"):
+        raise TypeError(f"expected an object with __dlpack__, got {type(source).__name__}")
+    return from_numpy_or_copy(np.from_dlpack(source))
+
+
+def to_dlpack(tensor: Tensor) -> Any:
+    """A DLPack capsule on the tensor's memory."""
+    return tensor.__dlpack__()

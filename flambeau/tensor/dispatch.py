@@ -121,7 +121,7 @@ class Operator:
             result = run(plan.definition, arguments)
         else:
             result = plan.kernel(*arguments)
-        return plan.result_type(*result) if plan.result_type is not None and type(result) is tuple else result
+        return result if plan.finish is None else plan.finish(result)
 
     def call_with_keywords(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """The same for a call with keywords."""
@@ -131,7 +131,7 @@ class Operator:
         result = run(plan.definition, plan.arguments(args, kwargs))
         if plan.requires_grad_at >= 0 and kwargs["requires_grad"]:
             result.requires_grad_()
-        return plan.result_type(*result) if plan.result_type is not None and type(result) is tuple else result
+        return result if plan.finish is None else plan.finish(result)
 
     def plan(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Plan:
         """The plan for arguments of these types. Raises TypeError if no overload takes them."""

@@ -83,5 +83,12 @@ class Storage:
     def __len__(self) -> int:
         return self.nbytes
 
+    def __reduce__(self) -> tuple[type[Storage], tuple[np.ndarray[Any, Any]]]:
+        return (Storage, (self.bytes.copy(),))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Storage:
+        result = memo[id(self)] = Storage(self.bytes.copy())
+        return result
+
     def __repr__(self) -> str:
         return f"<storage of {self.nbytes} bytes on {self.device}>"

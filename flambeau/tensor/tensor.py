@@ -10,8 +10,9 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -168,8 +169,212 @@ class Tensor:
             self._requires_grad = bool(requires_grad)
         return self
 
+    # Reading
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self._array.size
+
+    nelement = numel
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self._array.ndim
+
+    def size(self, dim: int | None = None) -> Any:
+        """All sizes, or the one of a dimension. Raises IndexError for a dimension out of range."""
+        array = self._array
+        return Size(array.shape) if dim is None else array.shape[layout.wrap_dim(dim, array.ndim, allow_scalar=False)]
+
+    def is_contiguous(self, memory_format: int = 0) -> bool:
+        """Whether its elements lie in that order without gaps: row-major, or channels last for 4 or 5 dimensions."""
+        array = self._array
+        if memory_format == 0:
+            return bool(array.flags.c_contiguous)
+        wanted = 4 if memory_format == 2 else 5
+        return array.ndim == wanted and layout.is_channels_last(array.shape, self.stride())
+
+    def is_floating_point(self) -> bool:
+        """Whether elements are real floats."""
+        return self.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        """Whether elements are complex."""
+        return self.dtype.is_complex
+
+    def is_signed(self) -> bool:
+        """Whether elements can be negative."""
+        return self.dtype.is_signed
+
+    def get_device(self) -> int:
+        """The index of its device; -1 for the CPU."""
+        return -1 if self.device.index is None else self.device.index
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether its memory is the CPU's."""
+        return self.device.type == "cpu"
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether its memory is a CUDA device's."""
+        return self.device.type == "cuda"
+
+    def numpy(self, *, force: bool = False) -> Array:
+        """The elements as a NumPy array on the same memory; bfloat16 has the dtype of `ml_dtypes`.
+
+        Raises RuntimeError for a tensor that requires a gradient, unless `force`.
+        """
+        if not force and self.requires_grad:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        return self._array[...]
+
+    def item(self) -> Any:
+        """The only element as a Python number. Raises RuntimeError unless there is exactly one."""
+        array = self._array
+        if array.size != 1:
+            raise RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
+        value = array.item()
+        if isinstance(value, bool | int | float | complex):
+            return value
+        return complex(*map(float, value)) if isinstance(value, tuple) else float(value)
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers; a number for a 0-d tensor."""
+        if self._array.ndim == 0:
+            return self.item()
+        if self.dtype is dtypes.bfloat16:
+            return self._array.astype(np.float32).tolist()
+        if self.dtype is dtypes.complex32:
+            return (self._array["real"].astype(np.complex64) + self._array["imag"].astype(np.float32) * 1j).tolist()
+        return self._array.tolist()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        array = self.numpy()
+        if dtype is not None and np.dtype(dtype) != array.dtype:
+            if copy is False:
+                raise ValueError(f"converting {array.dtype} to {np.dtype(dtype)} needs a copy; leave copy=False out")
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def __buffer__(self, flags: int) -> memoryview:
+        return memoryview(self.numpy())
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """A DLPack capsule on the same memory. Raises BufferError for a tensor that requires a gradient."""
+        if self.requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __len__(self) -> int:
+        if self._array.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return self._array.shape[0]
+
+    def __bool__(self) -> bool:
+        array = self._array
+        if array.size != 1:
+            how_many = "more than one value" if array.size else "no values"
+            raise RuntimeError(f"Boolean value of Tensor with {how_many} is ambiguous")
+        return bool(self.item())
+
+    def _only_element(self) -> Any:
+        if self._array.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self.item()
+
+    def __int__(self) -> int:
+        value = self._only_element()
+        if isinstance(value, complex):
+            if value.imag:
+                raise RuntimeError("value cannot be converted to type int64_t without overflow")
+            value = value.real
+        return int(value)
+
+    def __float__(self) -> float:
+        value = self._only_element()
+        if isinstance(value, complex):
+            if value.imag:
+                raise RuntimeError("value cannot be converted to type double without overflow")
+            value = value.real
+        return float(value)
+
+    def __complex__(self) -> complex:
+        return complex(self._only_element())
+
+    def __index__(self) -> int:
+        if self._array.size != 1 or self._array.dtype.kind not in "iub":
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self._array.item())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if self._array.ndim == 0 and spec else object.__format__(self, spec)
+
     def __hash__(self) -> int:
         return id(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.grad_fn is not None:
+            raise RuntimeError(
+                "Only leaf tensors can be pickled: this one was computed while gradients were recorded. Use tensor.detach()."
+            )
+        place = (tuple(self._array.shape), self.stride(), self.storage_offset())
+        return (_rebuild, (self._storage, self.dtype, *place, self._requires_grad))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        if self.grad_fn is not None:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
+                "Use tensor.detach().clone() for a copy of this one."
+            )
+        place = (tuple(self._array.shape), self.stride(), self.storage_offset())
+        result = _rebuild(deepcopy(self._storage, memo), self.dtype, *place, self._requires_grad)
+        memo[id(self)] = result
+        result.grad = deepcopy(self.grad, memo)
+        return result
+
+    if TYPE_CHECKING:
+        # Methods and Python operators come from the operator declarations when the package is imported.
+        def __getattr__(self, name: str) -> Any: ...
+        def __getitem__(self, index: Any) -> Tensor: ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+        def __iter__(self) -> Iterator[Tensor]: ...
+        def __add__(self, other: Any) -> Tensor: ...
+        def __radd__(self, other: Any) -> Tensor: ...
+        def __sub__(self, other: Any) -> Tensor: ...
+        def __rsub__(self, other: Any) -> Tensor: ...
+        def __mul__(self, other: Any) -> Tensor: ...
+        def __rmul__(self, other: Any) -> Tensor: ...
+        def __truediv__(self, other: Any) -> Tensor: ...
+        def __rtruediv__(self, other: Any) -> Tensor: ...
+        def __floordiv__(self, other: Any) -> Tensor: ...
+        def __mod__(self, other: Any) -> Tensor: ...
+        def __pow__(self, other: Any) -> Tensor: ...
+        def __rpow__(self, other: Any) -> Tensor: ...
+        def __matmul__(self, other: Any) -> Tensor: ...
+        def __and__(self, other: Any) -> Tensor: ...
+        def __or__(self, other: Any) -> Tensor: ...
+        def __xor__(self, other: Any) -> Tensor: ...
+        def __neg__(self) -> Tensor: ...
+        def __invert__(self) -> Tensor: ...
+        def __abs__(self) -> Tensor: ...
+        def __lt__(self, other: Any) -> Tensor: ...
+        def __le__(self, other: Any) -> Tensor: ...
+        def __gt__(self, other: Any) -> Tensor: ...
+        def __ge__(self, other: Any) -> Tensor: ...
+
+
+def _rebuild(
+    storage: Storage, dtype: DType, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int, requires_grad: bool
+) -> Tensor:
+    """The tensor that was pickled, on the storage that was pickled with it."""
+    anchor = Tensor(np.empty(0, dtype.numpy), storage)
+    result = view_of(anchor, sizes, strides, offset)
+    result._requires_grad = requires_grad
+    return result
 
 
 def wrap(array: Any) -> Tensor:

@@ -1,0 +1,102 @@
+"""Operators that write some places of a tensor: one kernel over arrays that writes into its first argument gives `op_`, `op`
+(on a copy) and `op.out`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from flambeau.ops.families.opaque import by_name, declare_out, unwrapped
+from flambeau.ops.families.rules import same_dtype, same_shape
+from flambeau.ops.families.variants import check_overlap, in_place_schema
+from flambeau.schema.function import FunctionSchema, parse_schema
+from flambeau.schema.opdef import Effect, ErrorSample, OpDef, Sample
+from flambeau.schema.registry import register
+from flambeau.tensor.create import empty_strided
+from flambeau.tensor.layout import preserved_strides
+from flambeau.tensor.tensor import Tensor, wrap
+
+
+def overwrite(
+    *schemas: str,
+    kernel: Callable[..., None],
+    outs: tuple[str, ...] = (),
+    doc: str = "",
+    samples: Callable[[], Iterable[Sample]] | None = None,
+    errors: Callable[[], Iterable[ErrorSample]] | None = None,
+    effect: Effect = Effect.NONE,
+    has_functional: bool = True,
+    is_function: bool = True,
+    is_in_place_function: bool = False,
+) -> None:
+    """Register the functional overloads in `schemas` with their in-place forms. `kernel` writes into its first array."""
+    for i, text in enumerate(schemas):
+        schema = parse_schema(text)
+        run = by_name(schema, kernel)
+        first: dict[str, Any] = {"doc": doc, "samples": samples, "errors": errors} if i == 0 else {}
+        common: dict[str, Any] = {"dtype": same_dtype_of_first, "shape": same_shape_of_first, "effect": effect}
+        if has_functional:
+            functional = _functional(run)
+            register(
+                OpDef(schema=schema, family="overwrite", kernel=functional, is_function=is_function, **common, **first)
+            )
+            if i < len(outs) and outs[i]:
+                declare_out(schema, outs[i], functional, {"effect": effect, "is_function": is_function})
+        changed = in_place_schema(schema)
+        register(
+            OpDef(
+                schema=changed,
+                family="overwrite",
+                kernel=_in_place(run, schema),
+                is_function=is_in_place_function,
+                **common,
+                **(first if not has_functional else {}),
+            )
+        )
+
+
+def same_dtype_of_first(*arguments: Any) -> Any:
+    """The first argument's dtype."""
+    return same_dtype(arguments[0])
+
+
+def same_shape_of_first(*arguments: Any) -> Any:
+    """The first argument's sizes."""
+    return same_shape(arguments[0])
+
+
+def _functional(run: Callable[..., None]) -> Callable[..., Tensor]:
+    def call(self: Tensor, *rest: Any) -> Tensor:
+        array = self._array
+        if array.flags.c_contiguous:
+            fresh = array.copy()
+        else:
+            fresh = empty_strided(array.shape, preserved_strides(array.shape, self.stride()), self.dtype)
+            np.copyto(fresh, array)
+        run(fresh, *[unwrapped(r) for r in rest])
+        return wrap(fresh)
+
+    return call
+
+
+def _in_place(run: Callable[..., None], schema: FunctionSchema) -> Callable[..., Tensor]:
+    def call(self: Tensor, *rest: Any) -> Tensor:
+        check_writeable(self)
+        check_overlap(self, rest)
+        run(self._array, *[unwrapped(r) for r in rest])
+        self.bump_version()
+        return self
+
+    call.__name__ = schema.name.rpartition("::")[2] + "_"
+    return call
+
+
+def check_writeable(target: Tensor) -> None:
+    """Raise RuntimeError for a tensor on read-only memory."""
+    if not target._array.flags.writeable:
+        raise RuntimeError(
+            "the tensor's memory is read-only (it was made from a read-only NumPy array). Write to a copy, tensor.clone()."
+        )

@@ -1,0 +1,362 @@
+"""Reading elements at places that tensors name: index, index_select, gather, take, masks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from flambeau.ops.families.opaque import declare
+from flambeau.ops.families.rules import same_dtype, to_int64
+from flambeau.ops.views import _sample
+from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
+from flambeau.schema.types import TensorType
+from flambeau.tensor.layout import broadcast, wrap_dim
+from flambeau.tensor.tensor import Tensor, wrap
+
+Array = np.ndarray[Any, Any]
+BAD_DTYPE = "tensors used as indices must be long, int, byte or bool tensors"
+
+
+def places(shape: Sequence[int], indices: Sequence[Array | None]) -> tuple[Any, ...]:
+    """The NumPy index for a list of index arrays, where None means all of a dimension and a mask counts for all of its own.
+
+    Raises IndexError for wrong dtypes, masks of other sizes, and places out of range.
+    """
+    result: list[Any] = []
+    for position, index in enumerate(indices):
+        if index is None:
+            result.append(slice(None))
+        elif index.dtype.kind == "b" or index.dtype == np.uint8:
+            result.extend(_mask_places(shape, len(result), position, index))
+        elif index.dtype in (np.int64, np.int32):
+            result.append(index)
+        else:
+            raise IndexError(BAD_DTYPE)
+    if len(result) > len(shape):
+        raise IndexError(f"too many indices for tensor of dimension {len(shape)} (got {len(result)})")
+    for dim, index in enumerate(result):
+        if not isinstance(index, slice):
+            check_range(index, shape[dim], dim)
+    _check_broadcast([i for i in result if not isinstance(i, slice)])
+    return tuple(result)
+
+
+def _mask_places(shape: Sequence[int], dim: int, position: int, mask: Array) -> tuple[Array, ...]:
+    for i, size in enumerate(mask.shape):
+        if dim + i >= len(shape):
+            raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
+        if size != shape[dim + i]:
+            raise IndexError(
+                f"The shape of the mask {list(mask.shape)} at index {i} does not match the shape of the indexed tensor "
+                f"{list(shape)} at index {dim + i}"
+            )
+    return np.nonzero(mask.reshape(1) if mask.ndim == 0 else mask)
+
+
+def check_range(index: Array, size: int, dim: int) -> None:
+    """Raise IndexError for the first place outside `-size <= place < size`."""
+    if index.size and (int(index.max()) >= size or int(index.min()) < -size):
+        bad = index[(index >= size) | (index < -size)].flat[0]
+        raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
+
+
+def _check_broadcast(indices: Sequence[Array]) -> None:
+    if len({i.shape for i in indices}) > 1:
+        try:
+            np.broadcast_shapes(*(i.shape for i in indices))
+        except ValueError:
+            shapes = ", ".join(str(list(i.shape)) for i in indices)
+            raise IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}") from None
+
+
+def index_kernel(self: Array, indices: Sequence[Array | None]) -> Array:
+    """NumPy's advanced indexing: index dimensions stay in place if neighbours, else they come first."""
+    return np.array(self[places(self.shape, indices)], order="C")
+
+
+def index_select_kernel(self: Array, dim: int, index: Array) -> Array:
+    """The named places along one dimension."""
+    at = wrap_dim(dim, self.ndim)
+    if index.ndim > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    if index.dtype not in (np.int64, np.int32):
+        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
+    source = self.reshape(1) if self.ndim == 0 else self
+    size = source.shape[at]
+    if index.size and (int(index.max()) >= size or int(index.min()) < 0):
+        raise IndexError("index out of range in self")
+    if self.ndim == 0:
+        if index.size != 1:
+            raise IndexError(
+                f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)"
+            )
+        return np.array(self, order="C")
+    return np.take(source, index.reshape(-1), axis=at)
+
+
+def along(index: Array, dim: int) -> tuple[Any, ...]:
+    """The NumPy index that goes through `index` itself along `dim` and in step along the other dimensions."""
+    grid = list(np.ogrid[tuple(slice(n) for n in index.shape)])
+    grid[dim] = index
+    return tuple(grid)
+
+
+def check_gather(name: str, shape: Sequence[int], dim: int, index: Array) -> int:
+    """What gather and scatter ask of `index`; the dimension from the front."""
+    if index.dtype not in (np.int64, np.int32):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+    at = wrap_dim(dim, len(shape))
+    if index.size == 0:
+        return at
+    if max(index.ndim, 1) != max(len(shape), 1):
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    return at
+
+
+def check_index_range(index: Array, size: int, dim: int) -> None:
+    """Raise RuntimeError for a place outside `0 <= place < size`."""
+    if index.size and (int(index.max()) >= size or int(index.min()) < 0):
+        bad = index[(index >= size) | (index < 0)].flat[0]
+        raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
+
+
+def gather_kernel(self: Array, dim: int, index: Array, sparse_grad: bool = False) -> Array:
+    """result[i][j] = self[index[i][j]][j] for dim 0."""
+    at = check_gather("gather", self.shape, dim, index)
+    if index.size == 0:
+        return np.empty(index.shape, self.dtype)
+    if any(index.shape[d] > self.shape[d] for d in range(self.ndim) if d != at and index.ndim):
+        raise RuntimeError(
+            f"Size does not match at dimension {next(d for d in range(self.ndim) if d != at and index.shape[d] > self.shape[d])} "
+            f"expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart from dimension {at}"
+        )
+    source = self.reshape(1) if self.ndim == 0 else self
+    flat = index.reshape(1) if index.ndim == 0 else index
+    check_index_range(flat, source.shape[at], at)
+    return np.array(source[along(flat, at)].reshape(index.shape), order="C")
+
+
+def take_kernel(self: Array, index: Array) -> Array:
+    """Elements by their number in row-major order."""
+    if index.dtype != np.int64:
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {wrap(index).dtype.display}")
+    if self.size == 0 and index.size:
+        raise IndexError("take(): tried to take from an empty tensor")
+    if index.size and (int(index.max()) >= self.size or int(index.min()) < -self.size):
+        bad = index[(index >= self.size) | (index < -self.size)].flat[0]
+        raise IndexError(f"out of range: tried to access index {bad} on a tensor of {self.size} elements.")
+    return np.array(np.take(np.ascontiguousarray(self).reshape(-1), index), order="C").reshape(index.shape)
+
+
+def take_along_dim_kernel(self: Array, indices: Array, dim: int | None = None) -> Array:
+    """`gather` whose operands broadcast; without a dimension, over all elements in order."""
+    if indices.dtype != np.int64:
+        raise RuntimeError("torch.take_along_dim(): dtype of indices should be Long but got " + wrap(indices).dtype.display)
+    if dim is None:
+        return gather_kernel(np.ascontiguousarray(self).reshape(-1), 0, indices.reshape(-1))
+    if self.ndim != indices.ndim:
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{self.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
+        )
+    at = wrap_dim(dim, self.ndim)
+    common = np.broadcast_shapes(
+        tuple(1 if d == at else n for d, n in enumerate(self.shape)),
+        tuple(1 if d == at else n for d, n in enumerate(indices.shape)),
+    )
+    wide = np.broadcast_to(self, tuple(self.shape[d] if d == at else n for d, n in enumerate(common)))
+    index = np.broadcast_to(indices, tuple(indices.shape[d] if d == at else n for d, n in enumerate(common)))
+    return gather_kernel(wide, at, index)
+
+
+def nonzero_kernel(self: Array) -> Array:
+    """The places of elements other than zero, a row each."""
+    if self.ndim == 0:
+        return np.zeros((int(bool(self)), 0), np.int64)
+    return np.ascontiguousarray(np.argwhere(self).astype(np.int64))
+
+
+def nonzero_numpy_kernel(self: Tensor) -> list[Tensor]:
+    """The places of elements other than zero, a vector for each dimension."""
+    array = self._array.reshape(1) if self._array.ndim == 0 else self._array
+    return [wrap(np.ascontiguousarray(i)) for i in np.nonzero(array)]
+
+
+def nonzero_static_kernel(self: Array, size: int, fill_value: int = -1) -> Array:
+    """Exactly `size` rows of `nonzero`, filled up with `fill_value`."""
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    found = nonzero_kernel(self)[:size]
+    result = np.full((size, self.ndim), fill_value, np.int64)
+    result[: len(found)] = found
+    return result
+
+
+def masked_select_kernel(self: Array, mask: Array) -> Array:
+    """The elements where the mask holds, after broadcasting, in row-major order."""
+    if mask.dtype != np.bool_:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    a, m = broadcast_two(self, mask)
+    return np.array(a[m].reshape(-1))
+
+
+def broadcast_two(a: Array, b: Array) -> tuple[Array, Array]:
+    """Both arrays in their common size. Raises RuntimeError naming the sizes that do not fit."""
+    common = broadcast(a.shape, b.shape)
+    return np.broadcast_to(a, common), np.broadcast_to(b, common)
+
+
+def _select_shape(self: TensorType, dim: Any, index: TensorType) -> Sizes | None:
+    if self.sizes is None or dim is UNKNOWN:
+        return None
+    if not self.sizes:
+        return ()
+    at = wrap_dim(dim, len(self.sizes))
+    count = None if index.sizes is None else (index.sizes[0] if index.sizes else 1)
+    return (*self.sizes[:at], count, *self.sizes[at + 1 :])
+
+
+def _long(*values: int) -> Tensor:
+    return wrap(np.array(values, np.int64))
+
+
+declare(
+    "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
+    "aten::index.Tensor_hacked_twin(Tensor self, Tensor[] indices) -> Tensor",
+    kernel=index_kernel,
+    family="indexing",
+    outs=("Tensor_out",),
+    dtype=same_dtype,
+    is_method=False,
+    is_function=False,
+    doc="Elements at the places that index tensors name; None stands for all of a dimension.",
+    samples=lambda: (
+        Sample(args=(_sample(3, 4), [_long(0, 2)])),
+        Sample(args=(_sample(3, 4), [None, _long(1, 1)])),
+        Sample(args=(_sample(2, 3), [wrap(np.array([True, False]))])),
+    ),
+    errors=lambda: (
+        ErrorSample(
+            args=(_sample(3), [_long(5)]), error=IndexError, message="index 5 is out of bounds for dimension 0 with size 3"
+        ),
+        ErrorSample(args=(_sample(3), [_sample(1)]), error=IndexError, message=BAD_DTYPE),
+        ErrorSample(
+            args=(_sample(3), [wrap(np.array([True, False]))]),
+            error=IndexError,
+            message="The shape of the mask [2] at index 0 does not match the shape of the indexed tensor [3] at index 0",
+        ),
+    ),
+)
+declare(
+    "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor",
+    kernel=index_select_kernel,
+    family="indexing",
+    outs=("out",),
+    dtype=same_dtype,
+    shape=_select_shape,
+    doc="The named places along one dimension; a copy.",
+    samples=lambda: (Sample(args=(_sample(3, 4), 1, _long(0, 0, 3))), Sample(args=(_sample(3), -1, _long()))),
+    errors=lambda: (
+        ErrorSample(args=(_sample(3), 0, _long(3)), error=IndexError, message="index out of range in self"),
+        ErrorSample(args=(_sample(3), 0, _sample(1)), error=RuntimeError, message="Expected dtype int32 or int64 for index"),
+    ),
+)
+declare(
+    "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
+    kernel=gather_kernel,
+    family="indexing",
+    outs=("out",),
+    dtype=same_dtype,
+    shape=lambda index: index.sizes,
+    doc="Along one dimension, the element that `index` names at each place: result[i][j] = self[index[i][j]][j] for dim 0.",
+    samples=lambda: (Sample(args=(_sample(2, 3), 1, wrap(np.array([[0, 2], [1, 1]])))),),
+    errors=lambda: (
+        ErrorSample(
+            args=(_sample(2, 3), 1, wrap(np.zeros((3, 1), np.int64))),
+            error=RuntimeError,
+            message="Size does not match at dimension 0 expected index [3, 1] to be no larger than self [2, 3] apart from "
+            "dimension 1",
+        ),
+        ErrorSample(
+            args=(_sample(2, 3), 1, wrap(np.array([[5]]))),
+            error=RuntimeError,
+            message="index 5 is out of bounds for dimension 1 with size 3",
+        ),
+        ErrorSample(
+            args=(_sample(2, 3), 1, _sample(1, 1)), error=RuntimeError, message="gather(): Expected dtype int32/int64 for index"
+        ),
+    ),
+)
+declare(
+    "aten::take(Tensor self, Tensor index) -> Tensor",
+    kernel=take_kernel,
+    family="indexing",
+    outs=("out",),
+    dtype=same_dtype,
+    shape=lambda index: index.sizes,
+    doc="Elements by their number in row-major order.",
+    samples=lambda: (Sample(args=(_sample(2, 3), _long(0, -1))),),
+    errors=lambda: (ErrorSample(args=(_sample(3), _long(3)), error=IndexError, message="tried to access index 3"),),
+)
+declare(
+    "aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
+    kernel=take_along_dim_kernel,
+    family="indexing",
+    outs=("out",),
+    dtype=same_dtype,
+    doc="`gather` whose operands broadcast; without `dim`, over all elements in order.",
+    samples=lambda: (
+        Sample(args=(_sample(2, 3), wrap(np.array([[2]])), 1)),
+        Sample(args=(_sample(2, 3), _long(5, 0))),
+    ),
+)
+declare(
+    "aten::nonzero(Tensor self) -> Tensor",
+    kernel=nonzero_kernel,
+    family="indexing",
+    outs=("out",),
+    dtype=to_int64,
+    shape=lambda self: None if self.sizes is None else (None, len(self.sizes)),
+    doc="The places of elements other than zero, a row each.",
+    samples=lambda: (Sample(args=(_sample(2, 3),)), Sample(args=(_sample(),))),
+)
+declare(
+    "aten::argwhere(Tensor self) -> Tensor",
+    kernel=nonzero_kernel,
+    family="indexing",
+    dtype=to_int64,
+    shape=lambda self: None if self.sizes is None else (None, len(self.sizes)),
+    doc="The same as `nonzero`.",
+    samples=lambda: (Sample(args=(_sample(2, 3),)),),
+)
+declare(
+    "aten::nonzero_numpy(Tensor self) -> Tensor[]",
+    kernel=nonzero_numpy_kernel,
+    on_tensors=True,
+    family="indexing",
+    is_function=False,
+)
+declare(
+    "aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor",
+    kernel=nonzero_static_kernel,
+    family="indexing",
+    outs=("out",),
+    dtype=to_int64,
+    doc="Exactly `size` rows of `nonzero`, filled up with `fill_value`.",
+    samples=lambda: (Sample(args=(_sample(2, 3),), kwargs={"size": 3}),),
+)
+declare(
+    "aten::masked_select(Tensor self, Tensor mask) -> Tensor",
+    kernel=masked_select_kernel,
+    family="indexing",
+    outs=("out",),
+    dtype=same_dtype,
+    shape=lambda: (None,),
+    doc="The elements where the mask holds, in row-major order.",
+    samples=lambda: (Sample(args=(_sample(2, 3), wrap(np.array([True, False, True])))),),
+    errors=lambda: (
+        ErrorSample(args=(_sample(2), _sample(2)), error=RuntimeError, message="masked_select: expected BoolTensor for mask"),
+    ),
+)

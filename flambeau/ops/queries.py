@@ -1,0 +1,114 @@
+"""What programs ask about a tensor: sizes, strides, dtype, device, its only element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from flambeau.ops.families.promotion import can_cast as dtype_can_cast
+from flambeau.schema import dtype as dtypes
+from flambeau.schema.dtype import by_code
+from flambeau.schema.function import parse_schema
+from flambeau.schema.opdef import OpDef
+from flambeau.schema.registry import register
+from flambeau.tensor import layout
+from flambeau.tensor.tensor import Tensor, wrap
+
+
+def query(schema: str, kernel: Callable[..., Any], *, is_function: bool = False, doc: str = "") -> OpDef:
+    """Declare an operator that looks at tensors and makes none. `Tensor` itself has the method, if there is one."""
+    return register(
+        OpDef(schema=parse_schema(schema), family="query", kernel=kernel, doc=doc, is_method=False, is_function=is_function)
+    )
+
+
+def _stride_of(self: Tensor, dim: int) -> int:
+    return int(self.stride(dim))
+
+
+def _strides_match_storage(self: Tensor) -> bool:
+    return layout.is_non_overlapping_and_dense(self._array.shape, self.stride())
+
+
+def is_same_size(self: Tensor, other: Tensor) -> bool:
+    """Whether both have the same sizes."""
+    return self._array.shape == other._array.shape
+
+
+def is_nonzero(self: Tensor) -> bool:
+    """Whether the only element is not zero. Raises RuntimeError unless there is exactly one."""
+    return bool(self)
+
+
+def equal(self: Tensor, other: Tensor) -> bool:
+    """Whether sizes and all elements are equal. nan differs from itself."""
+    if self.dtype is not other.dtype:
+        raise RuntimeError(
+            f"Expected all tensors to have the same dtype, but got {self.dtype.display} and {other.dtype.display}"
+        )
+    return self._array.shape == other._array.shape and bool(np.all(self._array == other._array))
+
+
+def can_cast(from_: int, to: int) -> bool:
+    """Whether results of one dtype may be stored as another."""
+    return dtype_can_cast(by_code(from_), by_code(to))
+
+
+def _is_zero_dim(self: Tensor) -> list[int]:
+    return list(self._array.shape)
+
+
+query("aten::size(Tensor self) -> int[]", _is_zero_dim)
+query("aten::size.int(Tensor self, int dim) -> int", lambda self, dim: self.size(dim))
+query("aten::sym_size(Tensor self) -> SymInt[]", _is_zero_dim)
+query("aten::sym_size.int(Tensor self, int dim) -> SymInt", lambda self, dim: self.size(dim))
+query("aten::stride(Tensor self) -> int[]", lambda self: list(self.stride()))
+query("aten::stride.int(Tensor self, int dim) -> int", _stride_of)
+query("aten::dim(Tensor self) -> int", Tensor.dim)
+query("aten::numel(Tensor self) -> int", Tensor.numel, is_function=True, doc="The number of elements.")
+query("aten::sym_numel(Tensor self) -> SymInt", Tensor.numel)
+query("aten::storage_offset(Tensor self) -> int", Tensor.storage_offset)
+query("aten::element_size(Tensor self) -> int", Tensor.element_size)
+query("aten::len.Tensor(Tensor t) -> int", len)
+query("aten::is_contiguous(Tensor self) -> bool", Tensor.is_contiguous)
+query("aten::is_contiguous.memory_format(Tensor self, MemoryFormat memory_format) -> bool", Tensor.is_contiguous)
+query("aten::is_non_overlapping_and_dense(Tensor self) -> bool", _strides_match_storage)
+query("aten::is_floating_point(Tensor self) -> bool", Tensor.is_floating_point, is_function=True)
+query("aten::is_complex(Tensor self) -> bool", Tensor.is_complex, is_function=True)
+query("aten::is_signed(Tensor self) -> bool", Tensor.is_signed, is_function=True)
+query("aten::is_same_size(Tensor self, Tensor other) -> bool", is_same_size, is_function=True)
+query("aten::is_nonzero(Tensor self) -> bool", is_nonzero, is_function=True)
+query("aten::is_conj(Tensor self) -> bool", lambda self: False, is_function=True)
+query("aten::is_neg(Tensor self) -> bool", lambda self: False, is_function=True)
+query("aten::is_leaf(Tensor self) -> bool", lambda self: self.is_leaf)
+query("aten::is_inference(Tensor self) -> bool", lambda self: False, is_function=True)
+query("aten::output_nr(Tensor self) -> int", lambda self: self.output_nr)
+query("aten::_version(Tensor self) -> int", lambda self: self._version)
+query("aten::get_device(Tensor self) -> int", Tensor.get_device)
+query("aten::item(Tensor self) -> Scalar", Tensor.item)
+query("aten::_local_scalar_dense(Tensor self) -> Scalar", Tensor.item)
+query("aten::equal(Tensor self, Tensor other) -> bool", equal, is_function=True, doc="Whether sizes and all elements are equal.")
+query("aten::can_cast(ScalarType from_, ScalarType to) -> bool", can_cast, is_function=True)
+query("aten::_shape_as_tensor(Tensor self) -> Tensor", lambda self: wrap(np.array(self._array.shape, np.int64)))
+query("aten::requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)", Tensor.requires_grad_)
+query("prim::shape(Tensor self) -> int[]", _is_zero_dim)
+query("prim::dtype(Tensor a) -> int", lambda a: a.dtype.code)
+query("prim::device(Tensor a) -> Device", lambda a: a.device)
+query("prim::layout(Tensor a) -> Layout", lambda a: int(a.layout))
+query("prim::itemsize(Tensor a) -> int", Tensor.element_size)
+query("prim::nbytes(Tensor a) -> int", lambda a: a.nbytes)
+query("prim::requires_grad(Tensor a) -> bool", lambda a: a.requires_grad)
+query("prim::grad(Tensor a) -> Tensor(*)", lambda a: a.grad)
+query("prim::data(Tensor(a) a) -> Tensor(a)", lambda a: Tensor(a._array, a._storage))
+query("prim::name(Tensor a) -> str?", lambda a: None)
+query("prim::is_cpu(Tensor a) -> bool", lambda a: a.is_cpu)
+query("prim::is_cuda(Tensor a) -> bool", lambda a: a.is_cuda)
+for _kind in ("ipu", "maia", "meta", "mkldnn", "mps", "mtia", "nested", "quantized", "sparse", "sparse_csr", "vulkan", "xla", "xpu"):
+    query(f"prim::is_{_kind}(Tensor a) -> bool", lambda a: False)
+query(
+    "prim::NumToTensor.Scalar(Scalar a) -> Tensor",
+    lambda a: wrap(np.array(a, dtypes.float64.numpy if isinstance(a, float) else None)),
+)
+query("prim::NumToTensor.bool(bool a) -> Tensor", lambda a: wrap(np.array(a, np.bool_)))

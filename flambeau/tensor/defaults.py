@@ -1,0 +1,31 @@
+"""The float dtype of tensors that nobody gave one, for the current thread or everywhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flambeau.schema import dtype as dtypes
+from flambeau.schema.argument_rules import to_dtype
+from flambeau.schema.dtype import DType
+
+
+class _Default:
+    dtype: DType = dtypes.float32
+
+
+def float_dtype() -> DType:
+    """The dtype of `zeros(2)` and `tensor(1.5)`."""
+    return _Default.dtype
+
+
+def set_default_dtype(dtype: Any) -> None:
+    """Change the default dtype. Raises TypeError unless it is a floating point type."""
+    found = to_dtype(dtype)
+    if not found.is_floating_point:
+        raise TypeError(f"only floating-point types are supported as the default type, got {found!r}")
+    _Default.dtype = found
+
+
+def get_default_dtype() -> DType:
+    """The default dtype: float32 unless it was changed."""
+    return _Default.dtype

@@ -1,0 +1,190 @@
+"""Tensors as text: `repr` in the form of `tensor([[1., 2.], [3., 4.]])`, and the column form that programs print.
+
+Numbers of one tensor share a format: plain integers with a point if all are integral, four decimals, or scientific when the
+largest is beyond 1e8, the smallest under 1e-4, or they span more than three decades. Large tensors show their corners.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flambeau.schema import dtype as dtypes
+from flambeau.schema.dtype import Category
+from flambeau.tensor import defaults
+from flambeau.tensor.tensor import Tensor
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(slots=True)
+class PrintOptions:
+    """How `repr` shows tensors."""
+
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+options = PrintOptions()
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Change how `repr` shows tensors; what is not given stays, but `sci_mode` goes back to automatic."""
+    for name, value in (("precision", precision), ("threshold", threshold), ("edgeitems", edgeitems), ("linewidth", linewidth)):
+        if value is not None:
+            setattr(options, name, value)
+    options.sci_mode = sci_mode
+
+
+@dataclass(frozen=True, slots=True)
+class NumberFormat:
+    """How each number of a tensor is written: a function to text, and the width it is padded to."""
+
+    write: Callable[[Any], str]
+    width: int
+
+    def __call__(self, value: Any) -> str:
+        return self.write(value).rjust(self.width)
+
+
+def _float_format(values: Array) -> NumberFormat:
+    finite = np.abs(values[np.isfinite(values) & (values != 0)].astype(np.float64))
+    digits = options.precision
+    if finite.size == 0:
+        is_integral, scientific = True, False
+    else:
+        low, high = float(finite.min()), float(finite.max())
+        is_integral = bool(np.all(finite == np.ceil(finite)))
+        scientific = high / low > 1000.0 or high > 1.0e8 or (not is_integral and low < 1.0e-4)
+    if options.sci_mode is not None:
+        scientific = options.sci_mode
+    shown = values[np.isfinite(values) & (values != 0)]
+    if scientific:
+
+        def write(value: float) -> str:
+            return f"{value:.{digits}e}"
+
+    elif is_integral:
+
+        def write(value: float) -> str:
+            return f"{value:.0f}." if math.isfinite(value) else f"{value:.0f}"
+
+    else:
+
+        def write(value: float) -> str:
+            return f"{value:.{digits}f}"
+
+    return NumberFormat(write, max([1, *(len(write(float(v))) for v in shown.reshape(-1))]))
+
+
+def _format_for(array: Array, dtype: dtypes.DType) -> NumberFormat:
+    if dtype.category < Category.FLOAT:
+        return NumberFormat(str, max([1, *(len(str(v)) for v in array.reshape(-1).tolist())]))
+    if not dtype.is_complex:
+        return _float_format(array)
+    real, imaginary = _float_format(array.real), _float_format(array.imag)
+
+    def write(value: complex) -> str:
+        text = real(value.real)
+        imag = imaginary(value.imag).lstrip() + "j"
+        return text + (imag if imag[0] in "+-" else "+" + imag)
+
+    return NumberFormat(write, real.width + imaginary.width + 1)
+
+
+def _corners(array: Array) -> Array:
+    """The first and last places of each long dimension."""
+    edge = options.edgeitems
+    for axis in range(array.ndim):
+        if array.shape[axis] > 2 * edge:
+            keep = np.r_[0:edge, array.shape[axis] - edge : array.shape[axis]]
+            array = np.take(array, keep, axis=axis)
+    return array
+
+
+def _rows(array: Array, number: NumberFormat, indent: int, summarise: bool) -> str:
+    edge = options.edgeitems
+    cut = summarise and array.ndim > 0 and array.shape[0] > 2 * edge
+    if array.ndim == 0:
+        return number(array.item())
+    if array.ndim == 1:
+        texts = [number(v) for v in (_corners(array) if cut else array).tolist()]
+        if cut:
+            texts.insert(edge, " ...")
+        per_line = max(1, int((options.linewidth - indent) / (number.width + 2)))
+        lines = [", ".join(texts[i : i + per_line]) for i in range(0, len(texts), per_line)]
+        return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+    if cut:
+        heads = [_rows(array[i], number, indent + 1, summarise) for i in range(edge)]
+        tails = [_rows(array[i], number, indent + 1, summarise) for i in range(array.shape[0] - edge, array.shape[0])]
+        parts = [*heads, "...", *tails]
+    else:
+        parts = [_rows(a, number, indent + 1, summarise) for a in array]
+    return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
+
+
+def _plain(tensor: Tensor) -> Array:
+    """The elements as an array whose `tolist` gives Python numbers."""
+    array = tensor._array
+    if tensor.dtype is dtypes.bfloat16:
+        return array.astype(np.float32)
+    if tensor.dtype is dtypes.complex32:
+        return (array["real"].astype(np.float32) + 1j * array["imag"].astype(np.float32)).astype(np.complex64)
+    return array
+
+
+def tensor_text(tensor: Tensor) -> str:
+    """`repr(tensor)`: its elements, its dtype unless that is what such numbers have by default, and its place on the tape."""
+    prefix = "tensor("
+    dtype = tensor.dtype
+    suffixes: list[str] = []
+    if tensor.device.type != "cpu":
+        suffixes.append(f"device='{tensor.device}'")
+    if tensor.numel() == 0:
+        body = "[]"
+        if tensor.ndim != 1:
+            suffixes.append(f"size={tuple(tensor.shape)}")
+        if dtype is not defaults.float_dtype():
+            suffixes.append(f"dtype={dtype!r}")
+    else:
+        if dtype not in (defaults.float_dtype(), defaults.float_dtype().to_complex(), dtypes.int64, dtypes.bool_):
+            suffixes.append(f"dtype={dtype!r}")
+        array = _plain(tensor)
+        summarise = array.size > options.threshold
+        number = _format_for(_corners(array) if summarise else array, dtype)
+        body = _rows(array, number, len(prefix), summarise)
+    if tensor.grad_fn is not None:
+        suffixes.append(f"grad_fn={_tape_name(tensor.grad_fn)}")
+    elif tensor.requires_grad:
+        suffixes.append("requires_grad=True")
+    return _with_suffixes(prefix + body, suffixes, len(prefix))
+
+
+def _tape_name(node: Any) -> str:
+    name = node.name() if callable(getattr(node, "name", None)) else type(node).__name__
+    return f"<{name}>"
+
+
+def _with_suffixes(text: str, suffixes: Sequence[str], indent: int) -> str:
+    last_line = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if last_line + len(suffix) + 2 > options.linewidth:
+            text += ",\n" + " " * indent + suffix
+            last_line = indent + len(suffix)
+        else:
+            text += ", " + suffix
+            last_line += len(suffix) + 2
+    return text + ")"

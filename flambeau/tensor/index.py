@@ -1,0 +1,231 @@
+"""`x[...]` and `x[...] = v`: what an index expression means, as a chain of operators.
+
+Integers select, slices slice, None and bools add a dimension, `...` skips: views. Tensors, lists and masks are gathered and go
+together to `aten::index` or `aten::index_put_` on that view.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.schema.dtype import Category, from_numpy_dtype
+from flambeau.tensor import dispatch
+from flambeau.tensor.bridge import from_numpy_or_copy
+from flambeau.tensor.dispatch import call
+from flambeau.tensor.tensor import Tensor, share, wrap
+
+NOT_AN_INDEX: Final = (
+    "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})"
+)
+BAD_INDEX_DTYPE: Final = "tensors used as indices must be long, int, byte or bool tensors"
+SCALAR_INDEX: Final = (
+    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor "
+    "to a number"
+)
+
+
+def get_item(self: Tensor, key: Any) -> Tensor:
+    """`self[key]`. Raises IndexError, TypeError or ValueError for what is no index of it."""
+    if not dispatch.is_intercepted():
+        quick = _plain_view(self, key)
+        if quick is not None:
+            return quick
+    view, indices = _apply(self, _items(key))
+    if any(i is not None for i in indices):
+        result: Tensor = call("aten::index", view, indices)
+        return result
+    return call("aten::alias", view) if view is self else view
+
+
+def set_item(self: Tensor, key: Any, value: Any) -> None:
+    """`self[key] = value`, converting numbers and views' sources to the dtype of `self`."""
+    view, indices = _apply(self, _items(key))
+    if isinstance(value, np.ndarray):
+        value = from_numpy_or_copy(value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, Tensor):
+        if not isinstance(value, int | float | complex):
+            raise TypeError(f"can't assign a {type(value).__name__} to a torch.{self.dtype.display}Tensor")
+        if all(i is None for i in indices):
+            call("aten::fill_", view, value)
+            return
+        value = call("aten::scalar_tensor", value, dtype=self.dtype)
+    if all(i is None for i in indices):
+        call("aten::copy_", view, _without_leading_ones(value, view._array.ndim))
+        return
+    call("aten::index_put_", view, indices, _without_leading_ones(value, _result_rank(view, indices)))
+
+
+def _plain_view(self: Tensor, key: Any) -> Tensor | None:
+    """The result for an integer, a slice or a tuple of these; None leaves the key, or its refusal, to the full way."""
+    keys = key if type(key) is tuple else (key,)
+    array = self._array
+    if len(keys) > array.ndim:
+        return None
+    for one in keys:
+        if type(one) is not int and not (
+            type(one) is slice
+            and (one.step is None or (type(one.step) is int and one.step > 0))
+            and (one.start is None or type(one.start) is int)
+            and (one.stop is None or type(one.stop) is int)
+        ):
+            return None
+    try:
+        return share(self, array[(*keys, ...)])
+    except IndexError:
+        return None
+
+
+def _items(key: Any) -> list[Any]:
+    """The parts of an index expression, lists and arrays as tensors."""
+    parts = list(key) if isinstance(key, tuple) else [key]
+    return [_item(p) for p in parts]
+
+
+def _item(part: Any) -> Any:
+    if isinstance(part, Tensor | int | slice) or part is None or part is Ellipsis:
+        return part
+    if isinstance(part, np.ndarray):
+        return from_numpy_or_copy(part)
+    if isinstance(part, np.bool_):
+        return bool(part)
+    if isinstance(part, list | tuple | range):
+        return _sequence(part)
+    if isinstance(part, str):
+        raise TypeError("new(): invalid data type 'str'")
+    if hasattr(part, "__index__"):
+        return part.__index__()
+    raise IndexError(NOT_AN_INDEX.format(type(part).__name__))
+
+
+def _sequence(part: list[Any] | tuple[Any, ...] | range) -> Tensor:
+    """A nested list of ints or bools (tensors among them) as an index tensor."""
+    plain = [_plain(p) for p in part]
+    array = np.asarray(plain) if plain else np.empty(0, np.int64)
+    if array.dtype.kind not in "iub":
+        if array.size == 0:
+            array = array.astype(np.int64)
+        else:
+            raise IndexError(NOT_AN_INDEX.format(f"a list of {type(plain[0]).__name__}"))
+    return wrap(array)
+
+
+def _plain(part: Any) -> Any:
+    if isinstance(part, Tensor):
+        return part.tolist()
+    if isinstance(part, slice) or part is None or part is Ellipsis:
+        raise IndexError(
+            f"a list used as an index holds numbers only, got {type(part).__name__}; use a tuple, x[:, 0], for several dimensions"
+        )
+    return [_plain(p) for p in part] if isinstance(part, list | tuple | range) else part
+
+
+def _consumed(item: Any) -> int:
+    """How many dimensions an item takes."""
+    if item is None or item is Ellipsis or isinstance(item, bool):
+        return 0
+    if isinstance(item, Tensor) and _is_mask(item):
+        return item._array.ndim
+    return 1
+
+
+def _is_mask(tensor: Tensor) -> bool:
+    return tensor._array.dtype.kind == "b" or tensor._array.dtype == np.uint8
+
+
+def _apply(self: Tensor, items: list[Any]) -> tuple[Tensor, list[Tensor | None]]:
+    """The view that the basic items make, and an index tensor (or None) per part of it."""
+    rank = self._array.ndim
+    consumed = sum(map(_consumed, items))
+    if consumed > rank:
+        if rank == 0 and all(isinstance(i, int) for i in items):
+            raise IndexError(SCALAR_INDEX)
+        if rank == 0 and any(isinstance(i, slice) for i in items):
+            raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+        raise IndexError(f"too many indices for tensor of dimension {rank}")
+    view, dim = self, 0
+    indices: list[Tensor | None] = []
+    for position, item in enumerate(items):
+        if item is Ellipsis:
+            skipped = view._array.ndim - dim - sum(map(_consumed, items[position + 1 :]))
+            dim += skipped
+            indices += [None] * skipped
+        elif item is None:
+            view = call("aten::unsqueeze", view, dim)
+            dim += 1
+            indices.append(None)
+        elif isinstance(item, slice):
+            view = _slice(view, dim, item)
+            dim += 1
+            indices.append(None)
+        elif isinstance(item, bool):
+            view = call("aten::unsqueeze", view, dim)
+            dim += 1
+            indices.append(wrap(np.array([item])))
+        elif isinstance(item, int):
+            view = _select(view, dim, item, position)
+        else:
+            view, dim = _tensor_item(view, dim, item, indices)
+    return view, indices
+
+
+def _tensor_item(view: Tensor, dim: int, item: Tensor, indices: list[Tensor | None]) -> tuple[Tensor, int]:
+    """Note an index tensor; a 0-d one is an integer or a bool."""
+    if from_numpy_dtype(item._array.dtype).category >= Category.FLOAT or item._array.dtype == np.int16:
+        raise IndexError(BAD_INDEX_DTYPE)
+    if item._array.ndim == 0:
+        if not _is_mask(item):
+            return call("aten::select", view, dim, int(item._array.item())), dim
+        view = call("aten::unsqueeze", view, dim)
+        indices.append(wrap(item._array.astype(np.bool_).reshape(1)))
+        return view, dim + 1
+    indices.append(item)
+    return view, dim + (item._array.ndim if _is_mask(item) else 1)
+
+
+def _select(view: Tensor, dim: int, at: int, position: int) -> Tensor:
+    size = view._array.shape[dim]
+    if not -size <= at < size:
+        raise IndexError(f"index {at} is out of bounds for dimension {position} with size {size}")
+    result: Tensor = call("aten::select", view, dim, at)
+    return result
+
+
+def _slice(view: Tensor, dim: int, item: slice) -> Tensor:
+    for bound in (item.start, item.stop, item.step):
+        if bound is not None and not hasattr(bound, "__index__"):
+            raise TypeError("slice indices must be integers or None or have an __index__ method")
+    start, stop, step = (None if b is None else b.__index__() for b in (item.start, item.stop, item.step))
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    if step is not None and step < 0:
+        raise ValueError("step must be greater than zero")
+    if start is None and stop is None and step in (None, 1):
+        return view
+    result: Tensor = call("aten::slice", view, dim, start, stop, 1 if step is None else step)
+    return result
+
+
+def _without_leading_ones(value: Tensor, rank: int) -> Tensor:
+    """The value without leading dimensions of size 1 that the target does not have."""
+    array = value._array
+    extra = 0
+    while array.ndim - extra > rank and array.shape[extra] == 1:
+        extra += 1
+    for _ in range(extra):
+        value = call("aten::select", value, 0, 0)
+    return value
+
+
+def _result_rank(view: Tensor, indices: list[Tensor | None]) -> int:
+    """The number of dimensions of `view[indices]`."""
+    used = 0
+    rank = 0
+    for one in indices:
+        if one is not None:
+            used += one._array.ndim if _is_mask(one) else 1
+            rank = max(rank, 1 if _is_mask(one) else one._array.ndim)
+    return view._array.ndim - used + rank

@@ -1,0 +1,165 @@
+"""Python's operators, indexing, iteration and attributes of tensors, each by the operator that does it.
+
+Importing this module installs them on `Tensor`. An operand that is no number, tensor or array is left to Python, which then says
+"unsupported operand type(s) for +: 'Tensor' and 'str'".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.schema import dtype as dtypes
+from flambeau.schema.dtype import DType
+from flambeau.tensor import create, format, index
+from flambeau.tensor.dispatch import call
+from flambeau.tensor.tensor import Tensor, install_method
+
+_OPERANDS: Final = (Tensor, int, float, complex, np.ndarray, np.generic)
+
+BINARY: Final = {
+    "__add__": "add", "__sub__": "sub", "__mul__": "mul", "__truediv__": "div", "__floordiv__": "floor_divide",
+    "__mod__": "remainder", "__pow__": "pow", "__matmul__": "matmul", "__and__": "bitwise_and", "__or__": "bitwise_or",
+    "__xor__": "bitwise_xor", "__lshift__": "bitwise_left_shift", "__rshift__": "bitwise_right_shift",
+}  # fmt: skip
+"""`x + y` is `add(x, y)`, `y + x` with a number `y` too, and `x += y` is `add_(x, y)`."""
+COMPARISONS: Final = {"__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge", "__eq__": "eq", "__ne__": "ne"}
+UNARY: Final = {"__neg__": "neg", "__abs__": "abs", "__pos__": "positive"}
+
+
+def _binary(special: str, name: str, is_reflected: bool = False) -> Callable[[Tensor, Any], Any]:
+    if is_reflected:
+
+        def method(self: Tensor, other: Any) -> Any:
+            return call(name, other, self) if isinstance(other, _OPERANDS) else NotImplemented
+    else:
+
+        def method(self: Tensor, other: Any) -> Any:
+            return call(name, self, other) if isinstance(other, _OPERANDS) else NotImplemented
+
+    method.__name__ = special
+    method.__qualname__ = f"Tensor.{special}"
+    return method
+
+
+def _unary(special: str, name: str) -> Callable[[Tensor], Any]:
+    def method(self: Tensor) -> Any:
+        return call(name, self)
+
+    method.__name__ = special
+    method.__qualname__ = f"Tensor.{special}"
+    return method
+
+
+def _reflected_subtraction(self: Tensor, other: Any) -> Any:
+    return call("aten::rsub", self, other) if isinstance(other, _OPERANDS) else NotImplemented
+
+
+def _invert(self: Tensor) -> Any:
+    if self._array.dtype.kind not in "biu":
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return call("aten::bitwise_not", self)
+
+
+def _arithmetic() -> dict[str, Callable[..., Any]]:
+    """The methods of Python's number protocol."""
+    methods: dict[str, Callable[..., Any]] = {"__rsub__": _reflected_subtraction, "__invert__": _invert}
+    for special, name in BINARY.items():
+        stem = special.removeprefix("__")
+        methods[special] = _binary(special, f"aten::{name}")
+        methods.setdefault(f"__r{stem}", _binary(f"__r{stem}", f"aten::{name}", is_reflected=True))
+        if special != "__matmul__":
+            methods[f"__i{stem}"] = _binary(f"__i{stem}", f"aten::{name}_")
+    for special, name in COMPARISONS.items():
+        methods[special] = _binary(special, f"aten::{name}")
+    for special, name in UNARY.items():
+        methods[special] = _unary(special, f"aten::{name}")
+    return methods
+
+
+def _getitem(self: Tensor, key: Any) -> Tensor:
+    return index.get_item(self, key)
+
+
+def _setitem(self: Tensor, key: Any, value: Any) -> None:
+    index.set_item(self, key, value)
+
+
+def _iter(self: Tensor) -> Iterator[Tensor]:
+    if self._array.ndim == 0:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(call("aten::unbind", self, 0))
+
+
+def _contains(self: Tensor, element: Any) -> bool:
+    if not isinstance(element, _OPERANDS):
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+    return bool(np.any(self._array == (element._array if isinstance(element, Tensor) else element)))
+
+
+def _reversed(self: Tensor) -> Tensor:
+    flipped: Tensor = call("aten::flip", self, list(range(self._array.ndim)))
+    return flipped
+
+
+def _attribute(name: str, doc: str) -> property:
+    return property(lambda self: call(name, self), doc=doc)
+
+
+CASTS: Final = {
+    "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16, "bfloat16": dtypes.bfloat16,
+    "int": dtypes.int32, "long": dtypes.int64, "short": dtypes.int16, "char": dtypes.int8, "byte": dtypes.uint8,
+    "bool": dtypes.bool_, "cfloat": dtypes.complex64, "cdouble": dtypes.complex128, "chalf": dtypes.complex32,
+}  # fmt: skip
+"""`x.float()` is `x.to(float32)`."""
+
+
+def _cast(name: str, dtype: DType) -> Callable[..., Tensor]:
+    def method(self: Tensor, memory_format: Any = None) -> Tensor:
+        result: Tensor = call("aten::to", self, dtype, memory_format=memory_format)
+        return result
+
+    method.__name__ = name
+    method.__qualname__ = f"Tensor.{name}"
+    method.__doc__ = f"The tensor as {dtype.name}: itself if it is that already, else a copy."
+    return method
+
+
+def _new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A new tensor with a copy of `data` and, unless told otherwise, the dtype of this one."""
+    return create.tensor(data, dtype=self.dtype if dtype is None else dtype, device=device, requires_grad=requires_grad)
+
+
+def _type(self: Tensor, dtype: Any = None) -> Any:
+    """The name of the tensor's type, or the tensor converted to a dtype."""
+    if dtype is None:
+        return f"torch.{self.dtype.display}Tensor"
+    return call("aten::to", self, dtype)
+
+
+def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
+    return format.tensor_text(self)
+
+
+def _install() -> None:
+    for name, dtype in CASTS.items():
+        install_method(name, _cast(name, dtype))
+    methods: dict[str, Any] = _arithmetic() | {
+        "__getitem__": _getitem, "__setitem__": _setitem, "__repr__": _repr, "new_tensor": _new_tensor, "type": _type,
+        "__iter__": _iter, "__contains__": _contains, "__reversed__": _reversed,
+        "T": _attribute("aten::numpy_T", "The dimensions in reverse order; a view."),
+        "mT": _attribute("aten::mT", "The last two dimensions swapped; a view."),
+        "H": _attribute("aten::matrix_H", "The conjugate of a matrix's transpose."),
+        "mH": _attribute("aten::mH", "The conjugate of `mT`."),
+        "real": _attribute("aten::real", "The real parts; a view."),
+        "imag": _attribute("aten::imag", "The imaginary parts; a view. Raises RuntimeError for real tensors."),
+        "data": _attribute("aten::detach", "The same memory without a record of gradients."),
+    }  # fmt: skip
+    for name, method in methods.items():
+        install_method(name, method)
+
+
+_install()
+
