@@ -1,0 +1,157 @@
+"""Which values may share memory, and who writes to it: a points-to analysis driven by the alias annotations of schemas.
+
+>>> import flambeau.ops
+>>> from flambeau.ir import parse_ir
+>>> graph = parse_ir('''graph(%x : Tensor, %n : int):
+...   %y : Tensor = aten::mul(%x, %n)
+...   %v : Tensor = aten::t(%y)
+...   %w : Tensor = aten::add_(%v, %n, %n)
+...   return (%y)''')
+>>> facts = AliasAnalysis(graph)
+>>> values = {v.name: v for n in graph.nodes() for v in n.outputs}
+>>> facts.may_alias(values["y"], values["v"]), facts.may_alias(graph.inputs[0], values["y"])
+(True, False)
+>>> [n.kind for n in facts.writers(values["y"])]
+['aten::add_']
+
+Parameters of the graph, what calls return and what is read from objects may be any outside memory of their type. New
+results are new memory. Containers are followed: what is taken out of a list that the graph made is one of the things it
+put in. The analysis does not look at the order of nodes, so its answers hold at every point of the graph, until the
+graph changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from flambeau.analysis import effects
+from flambeau.analysis.memory import Memory, Place, any_overlap
+from flambeau.analysis.points_to import PointsTo
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.ir.walk import nodes_within, operands_within
+
+
+class AliasAnalysis:
+    """The answers for one graph as it is now."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._points_to = PointsTo(graph)
+        self._memory: Memory = self._points_to.memory
+        self._written: dict[Place, list[Node]] = {}
+        for node, places in self._points_to.writes.items():
+            for place in places:
+                self._written.setdefault(place, []).append(node)
+        self._wild_writes = [p for p in self._written if p.escaped]
+
+    # -- values -------------------------------------------------------------------------------------------------------
+
+    def places(self, value: Value) -> frozenset[Place]:
+        """What a value may point to; empty for numbers and other immutable values."""
+        return frozenset(self._points_to.of(value))
+
+    def may_alias(self, a: Value, b: Value) -> bool:
+        """Whether writing to one value may change the other itself."""
+        return any_overlap(self._points_to.of(a), self._points_to.of(b))
+
+    def may_contain_alias(self, a: Iterable[Value] | Value, b: Iterable[Value] | Value) -> bool:
+        """Whether anything in or at one may be anything in or at the other."""
+        return any_overlap(self._reach(a), self._reach(b))
+
+    def escapes(self, value: Value) -> bool:
+        """Whether code outside the graph may reach the value while the graph runs."""
+        return any(place.escaped for place in self._points_to.of(value))
+
+    def writers(self, value: Value) -> list[Node]:
+        """The nodes that may write to the value or to something in it."""
+        found: dict[Node, None] = {}
+        for place in self._reach(value):
+            for written, nodes in self._candidates(place):
+                if written.overlaps(place):
+                    found.update(dict.fromkeys(nodes))
+        return list(found)
+
+    def has_writers(self, value: Value) -> bool:
+        """Whether any node may write to the value or to something in it."""
+        return any(written.overlaps(place) for place in self._reach(value) for written, _ in self._candidates(place))
+
+    def _candidates(self, place: Place) -> Iterable[tuple[Place, list[Node]]]:
+        if place in self._written:
+            yield place, self._written[place]
+        if place.escaped:
+            for written in self._wild_writes:
+                if written is not place:
+                    yield written, self._written[written]
+
+    def _reach(self, values: Iterable[Value] | Value) -> set[Place]:
+        given = (values,) if isinstance(values, Value) else values
+        return self._memory.reach(place for value in given for place in self._points_to.of(value))
+
+    # -- nodes --------------------------------------------------------------------------------------------------------
+
+    def writes(self, node: Node) -> set[Place]:
+        """The places that a node, with what is nested in it, may write to."""
+        found: set[Place] = set()
+        for inner in nodes_within(node):
+            found |= self._points_to.writes.get(inner, set())
+        return found
+
+    def reads(self, node: Node) -> set[Place]:
+        """The places that a node, with what is nested in it, may look at."""
+        return self._reach(operands_within(node))
+
+    def writes_to(self, node: Node, values: Iterable[Value] | Value) -> bool:
+        """Whether a node may write to any of the values or to something in them."""
+        return any_overlap(self.writes(node), self._reach(values))
+
+    def depends_on_writes(self, node: Node) -> bool:
+        """Whether any operand of the node, or something in it, is written anywhere."""
+        return any(self.has_writers(v) for v in node.inputs)
+
+    def may_exchange(self, first: Node, second: Node) -> bool:
+        """Whether two neighbours may run in the other order: no data, memory or effect goes from one to the other."""
+        results = set(first.outputs)
+        if any(v in results for v in operands_within(second)):
+            return False
+        writes_a, writes_b = self.writes(first), self.writes(second)
+        if writes_a and any_overlap(writes_a, self.reads(second) | writes_b):
+            return False
+        if writes_b and any_overlap(writes_b, self.reads(first)):
+            return False
+        return not _effects_collide(first, second)
+
+    def can_move_before(self, node: Node, place: Node) -> bool:
+        """Whether a later node of the same block may move to before `place`."""
+        if node.owner_block is not place.owner_block or not place.is_before(node):
+            return False
+        current = node.previous
+        while current is not None:
+            if not self.may_exchange(current, node):
+                return False
+            if current is place:
+                return True
+            current = current.previous
+        return False
+
+    def can_move_after(self, node: Node, place: Node) -> bool:
+        """Whether an earlier node of the same block may move to after `place`."""
+        if node.owner_block is not place.owner_block or not node.is_before(place):
+            return False
+        current = node.next
+        while current is not None:
+            if not self.may_exchange(node, current):
+                return False
+            if current is place:
+                return True
+            current = current.next
+        return False
+
+
+def _effects_collide(a: Node, b: Node) -> bool:
+    """Whether the world could tell in which order two nodes ran, also by which of them failed first."""
+    if effects.is_random(a) and effects.is_random(b):
+        return True
+    if effects.has_effect(a):
+        return effects.has_effect(b) or effects.may_raise(b)
+    return effects.has_effect(b) and effects.may_raise(a)

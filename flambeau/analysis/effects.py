@@ -1,0 +1,102 @@
+"""What a node does besides computing its results: touch the world, draw random numbers, raise.
+
+Writes to memory are no effects here; `alias` knows about those. What nothing is known of is taken to do everything.
+
+>>> from flambeau.ir import parse_ir
+>>> graph = parse_ir("graph(%x):\\n  %y = my::unknown(%x)\\n  %l : Tensor[] = prim::ListConstruct(%x)\\n  return (%l)")
+>>> [has_effect(n) for n in graph.nodes()], [may_raise(n) for n in graph.nodes()]
+([True, False], [True, False])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flambeau.ir import kinds
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.printer import SUBGRAPH
+from flambeau.schema.opdef import Effect
+from flambeau.schema.types import BoolType, FloatType, IntType, NoneType, StringType
+
+_NEVER_RAISE = frozenset(
+    {
+        "prim::Constant", "prim::Uninitialized", "prim::ListConstruct", "prim::TupleConstruct", "prim::TupleUnpack",
+        "prim::isinstance", "prim::unchecked_cast", "prim::CreateObject", "prim::dtype", "prim::device", "prim::layout",
+        "aten::__is__", "aten::__isnot__", "aten::dim", "aten::__not__",
+    }
+)  # fmt: skip
+_TOTAL_ON_NUMBERS = frozenset(
+    {
+        "aten::add", "aten::sub", "aten::mul", "aten::neg", "aten::eq", "aten::ne", "aten::lt", "aten::le", "aten::gt",
+        "aten::ge", "aten::__and__", "aten::__or__", "aten::__xor__", "aten::__not__", "aten::Bool", "prim::max",
+        "prim::min", "aten::__derive_index", "aten::len",
+    }
+)  # fmt: skip
+"""Operators that cannot fail on ints, floats, bools and strings."""
+_PLAIN = (IntType, FloatType, BoolType, StringType, NoneType)
+
+
+def has_effect(node: Node) -> bool:
+    """Whether the world would notice if the node, or anything nested in it, did not run."""
+    return any(_own_effect(n) is Effect.WORLD for n in _deep(node))
+
+
+def is_random(node: Node) -> bool:
+    """Whether the node, or anything nested in it, draws from a generator."""
+    return any(_own_effect(n) is Effect.RANDOM for n in _deep(node))
+
+
+def is_pure(node: Node) -> bool:
+    """Whether equal operands give equal results, and nothing else happens apart from declared writes."""
+    return all(_own_effect(n) is Effect.NONE for n in _deep(node))
+
+
+def writes_memory(node: Node) -> bool:
+    """Whether the node, or anything nested in it, writes to memory that existed before."""
+    return any(_own_writes(n) for n in _deep(node))
+
+
+def may_raise(node: Node) -> bool:
+    """Whether running the node, or anything nested in it, can fail for operands of the right types."""
+    return any(_own_may_raise(n) for n in _deep(node))
+
+
+def _deep(node: Node) -> Iterator[Node]:
+    """The node and what runs when it runs: nodes in its blocks and in its subgraph."""
+    yield node
+    for block in node.blocks:
+        for inner in block:
+            yield from _deep(inner)
+    subgraph = node.attributes.get(SUBGRAPH)
+    if isinstance(subgraph, Graph) and node.kind not in kinds.OPAQUE:
+        for inner in subgraph.block:
+            yield from _deep(inner)
+
+
+def _own_effect(node: Node) -> Effect:
+    kind = node.kind
+    if kind in kinds.OPAQUE or kind in kinds.WORLD or kind.startswith("^"):
+        return Effect.WORLD
+    if kinds.is_known(kind):
+        return Effect.NONE
+    definition = node.definition
+    return Effect.WORLD if definition is None else definition.effect
+
+
+def _own_writes(node: Node) -> bool:
+    if node.kind in kinds.OPAQUE or node.kind == "prim::SetAttr" or node.kind.startswith("^"):
+        return True
+    if kinds.is_known(node.kind):
+        return False
+    definition = node.definition
+    return definition is None or definition.schema.is_mutable
+
+
+def _own_may_raise(node: Node) -> bool:
+    kind = node.kind
+    if kind in _NEVER_RAISE or kind in kinds.CONTROL:
+        return False
+    if kind in _TOTAL_ON_NUMBERS:
+        return not all(isinstance(v.type, _PLAIN) for v in node.inputs)
+    return True

@@ -1,0 +1,159 @@
+"""The places that values may point to: memory of tensors, lists, dicts and objects, and what lies inside containers.
+
+A `Place` stands for memory that one node makes, or, per kind of type, for all memory that the graph shares with the
+outside (a wildcard). A place that has escaped may be reached through the wildcard of its kind as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from flambeau.schema.types import (
+    AnyType,
+    AwaitType,
+    ClassType,
+    DictType,
+    FutureType,
+    GeneratorType,
+    ListType,
+    NamedType,
+    OptionalType,
+    RRefType,
+    TensorType,
+    TupleType,
+    Type,
+    UnionType,
+    VarType,
+    without_refinement,
+)
+
+Keys = frozenset[str]
+ANYTHING = "*"
+NO_KEYS: Keys = frozenset()
+
+
+def keys_of(type_: Type) -> Keys:
+    """The kinds of memory a value of this type may be; empty for numbers, strings and the like."""
+    match type_:
+        case TensorType():
+            return frozenset({"Tensor"})
+        case OptionalType() | UnionType():
+            return frozenset().union(*map(keys_of, type_.contained))
+        case ListType() | DictType():
+            return frozenset({str(without_refinement(type_))})
+        case TupleType():
+            return frozenset({"tuple"}) if any(map(keys_of, type_.elements)) else NO_KEYS
+        case NamedType():
+            return frozenset({"object"})
+        case AnyType() | VarType() | FutureType() | AwaitType() | RRefType():
+            return frozenset({ANYTHING})
+        case GeneratorType():
+            return frozenset({"Generator"})
+    return frozenset({ANYTHING}) if type_.kind in ("AnyListType", "AnyTupleType", "AnyDictType") else NO_KEYS
+
+
+def compatible(a: Keys, b: Keys) -> bool:
+    """Whether memory of one kind may be memory of the other."""
+    return bool(a & b) or (bool(a) and ANYTHING in b) or (bool(b) and ANYTHING in a)
+
+
+def element_keys(type_: Type) -> Keys:
+    """The kinds of memory that a container of this type may hold."""
+    match type_:
+        case OptionalType() | UnionType():
+            return frozenset().union(*map(element_keys, type_.contained))
+        case ListType() | DictType() | TupleType():
+            return frozenset().union(*map(keys_of, type_.contained))
+        case ClassType() | NamedType() | AnyType() | VarType() | FutureType() | AwaitType() | RRefType():
+            return frozenset({ANYTHING})
+    return NO_KEYS
+
+
+class Place:
+    """Memory that a value may point to."""
+
+    __slots__ = ("contents", "element_keys", "escaped", "is_wild", "keys")
+
+    def __init__(self, keys: Keys, elements: Keys, *, is_wild: bool = False) -> None:
+        self.keys = keys
+        self.element_keys = elements
+        self.is_wild = is_wild
+        self.escaped = is_wild
+        """Whether the outside may reach it."""
+        self.contents: set[Place] = set()
+        """What was put in, as far as the graph shows."""
+
+    def overlaps(self, other: Place) -> bool:
+        """Whether both may be the same memory."""
+        if self is other:
+            return True
+        if not (self.escaped and other.escaped and (self.is_wild or other.is_wild)):
+            return False
+        return compatible(self.keys, other.keys)
+
+
+class Memory:
+    """All places of one graph."""
+
+    def __init__(self) -> None:
+        self._wild: dict[str, Place] = {}
+        self.changed = False
+        """Set whenever a place gets contents or escapes."""
+
+    def wildcard(self, key: str, elements: Keys = NO_KEYS) -> Place:
+        """All outside memory of a kind."""
+        place = self._wild.get(key)
+        if place is None:
+            place = self._wild[key] = Place(frozenset({key}), elements, is_wild=True)
+        elif not elements <= place.element_keys:
+            place.element_keys |= elements
+        return place
+
+    def wildcards(self, type_: Type) -> set[Place]:
+        """All outside memory that a value of this type may be."""
+        elements = element_keys(type_)
+        return {self.wildcard(key, elements) for key in keys_of(type_)}
+
+    def contents(self, place: Place) -> set[Place]:
+        """What may lie in a place."""
+        if not place.escaped:
+            return place.contents
+        return place.contents | {self.wildcard(key) for key in place.element_keys}
+
+    def reach(self, places: Iterable[Place]) -> set[Place]:
+        """The places and everything in them, at any depth."""
+        found = set(places)
+        waiting = list(found)
+        while waiting:
+            new = self.contents(waiting.pop()) - found
+            found |= new
+            waiting.extend(new)
+        return found
+
+    def put(self, container: Place, places: Iterable[Place]) -> None:
+        """Something may now lie in `container`."""
+        new = set(places) - container.contents
+        if new:
+            container.contents |= new
+            self.changed = True
+        if container.escaped:
+            self.escape(new)
+
+    def escape(self, places: Iterable[Place]) -> None:
+        """The outside may now reach these places and what is in them."""
+        for place in self.reach(places):
+            if not place.escaped:
+                place.escaped = self.changed = True
+
+
+def any_overlap(a: Iterable[Place], b: Iterable[Place]) -> bool:
+    """Whether any place of one may be one of the other."""
+    first, second = set(a), set(b)
+    if not first.isdisjoint(second):
+        return True
+    return any(x.overlaps(y) for x in first if x.escaped for y in second if y.escaped)
+
+
+def of_kind(places: Iterable[Place], wanted: Keys) -> Iterator[Place]:
+    """Those places that may be memory of these kinds."""
+    return (p for p in places if compatible(p.keys, wanted))

@@ -1,0 +1,264 @@
+"""Runs over a graph until nothing new can be said of what its values point to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from flambeau.analysis.memory import Memory, Place, compatible, element_keys, keys_of, of_kind
+from flambeau.ir import kinds
+from flambeau.ir.constants import is_mutable
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Block, Node
+from flambeau.ir.printer import SUBGRAPH
+from flambeau.ir.value import Value
+from flambeau.ir.walk import subgraphs
+from flambeau.schema.alias import AliasInfo
+from flambeau.schema.function import FunctionSchema
+from flambeau.schema.types import FUNCTION, TensorType
+
+_NOTHING: frozenset[Place] = frozenset()
+
+
+class PointsTo:
+    """What each value may point to, and what each node writes."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.memory = Memory()
+        self.writes: dict[Node, set[Place]] = {}
+        """The places that each node itself may write to; nodes that write nothing are missing."""
+        self._points: dict[Value, set[Place]] = {}
+        self._new: dict[Value, Place] = {}
+        self._shared: dict[int, Place] = {}
+        """Places of constants by the identity of what they hold."""
+        self._attributes: dict[str, set[Place]] = {}
+        """What was stored in attributes, by name."""
+        for value in graph.inputs:
+            self._add(value, self.memory.wildcards(value.type))
+        self.memory.changed = True
+        while self.memory.changed:
+            self.memory.changed = False
+            self._block(graph.block)
+
+    def of(self, value: Value) -> Iterable[Place]:
+        """What a value may point to."""
+        return self._points.get(value, _NOTHING)
+
+    # -- recording ----------------------------------------------------------------------------------------------------
+
+    def _add(self, value: Value, places: Iterable[Place]) -> None:
+        wanted = keys_of(value.type)
+        if not wanted:
+            return
+        known = self._points.setdefault(value, set())
+        new = {p for p in of_kind(places, wanted) if p not in known}
+        if new:
+            known |= new
+            self.memory.changed = True
+
+    def _write(self, node: Node, places: Iterable[Place]) -> None:
+        new = set(places)
+        known = self.writes.get(node)
+        if new and (known is None or not new <= known):
+            self.writes[node] = new if known is None else known | new
+            self.memory.changed = True
+
+    def _fresh(self, value: Value) -> Place | None:
+        """The memory that comes into being with a value."""
+        keys = keys_of(value.type)
+        if not keys:
+            return None
+        place = self._new.get(value)
+        if place is None:
+            place = self._new[value] = Place(keys, element_keys(value.type))
+        self._add(value, (place,))
+        return place
+
+    def _all_of(self, values: Iterable[Value]) -> set[Place]:
+        return {p for v in values for p in self.of(v)}
+
+    # -- rules --------------------------------------------------------------------------------------------------------
+
+    def _block(self, block: Block) -> None:
+        for node in block:
+            self._node(node)
+
+    def _node(self, node: Node) -> None:
+        rule = _RULES.get(node.kind)
+        if rule is not None:
+            rule(self, node)
+        elif node.kind in kinds.OPAQUE or node.kind.startswith("^"):
+            self._opaque(node)
+        elif isinstance(node.attributes.get(SUBGRAPH), Graph):
+            self._group(node, node.attributes[SUBGRAPH])
+        elif node.kind in kinds.PASS:
+            self._passed(node)
+        elif node.kind in kinds.TAKE:
+            self._taken(node)
+        elif node.kind in kinds.BUILD:
+            self._built(node)
+        elif (definition := node.definition) is not None:
+            self._operator(node, definition.schema)
+        elif node.kind in kinds.QUERY:
+            for value in node.outputs:
+                self._fresh(value)
+        else:
+            self._opaque(node)
+
+    def _constant(self, node: Node) -> None:
+        value = node.output()
+        held = node.attributes.get("value")
+        if value.type == FUNCTION or not is_mutable(held):
+            return
+        place = self._shared.setdefault(id(held), Place(keys_of(value.type), element_keys(value.type)))
+        if isinstance(value.type, TensorType) and not place.escaped:
+            self.memory.escape((place,))
+        self._add(value, (place,))
+        if place.element_keys:
+            inner = self._shared.setdefault(-id(held), Place(place.element_keys, frozenset()))
+            self.memory.escape((inner,))
+            self.memory.put(place, (inner,))
+
+    def _if(self, node: Node) -> None:
+        for block in node.blocks:
+            self._block(block)
+            for result, returned in zip(node.outputs, block.outputs, strict=False):
+                self._add(result, self.of(returned))
+
+    def _loop(self, node: Node) -> None:
+        (body,) = node.blocks
+        for parameter, start, result in zip(body.inputs[1:], node.inputs[2:], node.outputs, strict=False):
+            self._add(parameter, self.of(start))
+            self._add(result, self.of(start))
+        self._block(body)
+        for parameter, returned, result in zip(body.inputs[1:], body.outputs[1:], node.outputs, strict=False):
+            self._add(parameter, self.of(returned))
+            self._add(result, self.of(returned))
+
+    def _built(self, node: Node) -> None:
+        for value in node.outputs:
+            place = self._fresh(value)
+            if place is not None:
+                self.memory.put(place, of_kind(self._all_of(node.inputs), place.element_keys))
+
+    def _taken(self, node: Node) -> None:
+        sources = self._all_of(node.inputs)
+        inside = {p for place in sources for p in self.memory.contents(place)}
+        for value in node.outputs:
+            self._add(value, inside)
+            if node.kind == "prim::TupleSlice":
+                self._add(value, sources)
+
+    def _passed(self, node: Node) -> None:
+        for index, value in enumerate(node.outputs):
+            if node.inputs:
+                self._add(value, self.of(node.input(min(index, len(node.inputs) - 1))))
+
+    def _get_attribute(self, node: Node) -> None:
+        value = node.output()
+        stored = self._attributes.get(str(node.attributes.get("name")), _NOTHING)
+        self._add(value, stored)
+        if not stored or any(p.escaped for p in self.of(node.input())):
+            self._add(value, self.memory.wildcards(value.type))
+
+    def _set_attribute(self, node: Node) -> None:
+        owner, value = node.inputs
+        places = set(self.of(value))
+        known = self._attributes.setdefault(str(node.attributes.get("name")), set())
+        if not places <= known:
+            known |= places
+            self.memory.changed = True
+        self._write(node, self.of(owner))
+        for place in self.of(owner):
+            self.memory.put(place, places)
+
+    def _opaque(self, node: Node) -> None:
+        """Everything given may be kept, and everything within reach may be written."""
+        given = self._all_of(node.inputs)
+        self.memory.escape(given)
+        self._write(node, {*self.memory.reach(given), self.memory.wildcard("*")})
+        for value in node.outputs:
+            self._add(value, self.memory.wildcards(value.type))
+        for block in node.blocks:
+            for parameter in block.inputs:
+                self._add(parameter, self.memory.wildcards(parameter.type))
+            self._block(block)
+            self.memory.escape(self._all_of(block.outputs))
+
+    def _group(self, node: Node, graph: Graph) -> None:
+        """A subgraph: new results for groups that are known to be harmless; else results may be what was given."""
+        for value in node.outputs:
+            self._fresh(value)
+            if node.kind not in kinds.GROUPS:
+                self._add(value, self.memory.reach(self._all_of(node.inputs)))
+        if node.kind not in kinds.GROUPS and any(_may_write(n) for g in subgraphs(graph) for n in g.all_nodes()):
+            self._opaque(node)
+
+    # -- operators ----------------------------------------------------------------------------------------------------
+
+    def _operator(self, node: Node, schema: FunctionSchema) -> None:
+        sets: dict[str, set[Place]] = {}
+        for value, argument in zip(node.inputs, schema.arguments, strict=False):
+            if argument.alias is not None:
+                self._argument(node, value, argument.alias, sets)
+        self._store(node, schema)
+        given = self._all_of(node.inputs)
+        for index, value in enumerate(node.outputs):
+            alias = schema.returns[index].alias if index < len(schema.returns) else None
+            self._result(value, alias, sets, given)
+
+    def _argument(self, node: Node, value: Value, alias: AliasInfo, sets: dict[str, set[Place]]) -> None:
+        places = set(self.of(value))
+        for name in alias.before:
+            sets.setdefault(name, set()).update(places)
+        if alias.is_write:
+            self._write(node, places)
+        for inner in alias.contained:
+            if inner is None:
+                continue
+            contents = {p for place in places for p in self.memory.contents(place)}
+            for name in inner.before:
+                sets.setdefault(name, set()).update(contents)
+            if inner.is_write:
+                self._write(node, contents)
+
+    def _store(self, node: Node, schema: FunctionSchema) -> None:
+        """Containers that are written may now hold what the other operands are or hold."""
+        for value, argument in zip(node.inputs, schema.arguments, strict=False):
+            if argument.alias is None or not argument.alias.is_write:
+                continue
+            for place in self.of(value):
+                if place.element_keys:
+                    others = self.memory.reach(self._all_of(v for v in node.inputs if v is not value))
+                    self.memory.put(place, of_kind(others, place.element_keys))
+
+    def _result(self, value: Value, alias: AliasInfo | None, sets: Mapping[str, set[Place]], given: set[Place]) -> None:
+        if alias is not None and alias.is_wildcard:
+            inside = {p for p in self.memory.reach(given) if compatible(p.keys, keys_of(value.type))}
+            self._add(value, inside or self.memory.wildcards(value.type))
+            return
+        if alias is not None and alias.before:
+            for name in alias.sets:
+                self._add(value, sets.get(name, _NOTHING))
+            return
+        place = self._fresh(value)
+        if place is None or not place.element_keys:
+            return
+        named = [sets.get(n, set()) for inner in (alias.contained if alias else ()) if inner for n in inner.sets]
+        inside = set().union(*named) if any(named) else self.memory.reach(given)
+        self.memory.put(place, of_kind(inside, place.element_keys))
+        if not any(named):
+            self.memory.put(place, (self._shared.setdefault(-id(place), Place(place.element_keys, frozenset())),))
+
+
+def _may_write(node: Node) -> bool:
+    definition = node.definition
+    return not kinds.is_known(node.kind) and (definition is None or definition.schema.is_mutable)
+
+
+_RULES: Mapping[str, Callable[[PointsTo, Node], None]] = {
+    "prim::Constant": PointsTo._constant,
+    "prim::If": PointsTo._if,
+    "prim::Loop": PointsTo._loop,
+    "prim::GetAttr": PointsTo._get_attribute,
+    "prim::SetAttr": PointsTo._set_attribute,
+}
