@@ -8,6 +8,7 @@ from __future__ import annotations
 from flambeau.ops import activation as _activation
 from flambeau.ops import addmm as _addmm
 from flambeau.ops import arithmetic as _arithmetic
+from flambeau.ops import attention as _attention
 from flambeau.ops import batch_norm as _batch_norm
 from flambeau.ops import classification as _classification
 from flambeau.ops import compare as _compare
@@ -17,6 +18,7 @@ from flambeau.ops import convolution as _convolution
 from flambeau.ops import copies as _copies
 from flambeau.ops import creation as _creation
 from flambeau.ops import derived_math as _derived_math
+from flambeau.ops import einsum as _einsum
 from flambeau.ops import embedding as _embedding
 from flambeau.ops import extremes as _extremes
 from flambeau.ops import gates as _gates
@@ -27,11 +29,13 @@ from flambeau.ops import logic as _logic
 from flambeau.ops import loss as _loss
 from flambeau.ops import normalization as _normalization
 from flambeau.ops import number_views as _number_views
+from flambeau.ops import padding as _padding
 from flambeau.ops import pooling as _pooling
 from flambeau.ops import products as _products
 from flambeau.ops import queries as _queries
 from flambeau.ops import rearranging as _rearranging
 from flambeau.ops import reductions as _reductions
+from flambeau.ops import resampling as _resampling
 from flambeau.ops import scans as _scans
 from flambeau.ops import scattering as _scattering
 from flambeau.ops import searching as _searching

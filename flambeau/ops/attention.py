@@ -1,0 +1,104 @@
+"""Scaled dot-product attention: softmax(query @ key.T * scale + mask) @ value."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from flambeau.ops.families.composite import composite
+from flambeau.schema.dtype import bool_, float32
+from flambeau.schema.opdef import ErrorSample, Sample, Sizes
+from flambeau.schema.types import TensorType
+from flambeau.tensor.tensor import Tensor, wrap
+
+
+def check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool) -> None:
+    """Raise RuntimeError for ranks, dtypes and masks that do not fit."""
+    if mask is not None and is_causal:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    if not (query.dtype is key.dtype is value.dtype):
+        raise RuntimeError(
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: {query.dtype.short} key.dtype: "
+            f"{key.dtype.short} and value.dtype: {value.dtype.short} instead."
+        )
+    if min(query.ndim, key.ndim, value.ndim) < 2:
+        raise RuntimeError(
+            f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {query.ndim} key.dim: "
+            f"{key.ndim} and value.dim: {value.ndim} instead."
+        )
+    if mask is not None and mask.dtype is not bool_ and mask.dtype is not query.dtype and mask.dtype is not float32:
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+            f"{mask.dtype.short} and  query.dtype: {query.dtype.short} instead."
+        )
+
+
+def attention(
+    F: Any, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float, is_causal: bool,  # noqa: N803
+    scale: float | None, enable_gqa: bool,
+) -> Any:  # fmt: skip
+    """Rows that may look at nothing give zeros."""
+    check(query, key, value, attn_mask, is_causal)
+    if enable_gqa:
+        key = F.repeat_interleave(key, query.shape[-3] // key.shape[-3], -3)
+        value = F.repeat_interleave(value, query.shape[-3] // value.shape[-3], -3)
+    factor = sqrt(1 / sqrt(max(query.shape[-1], 1)) if scale is None else abs(scale))
+    sign = -1.0 if scale is not None and scale < 0 else 1.0
+    scores = F.matmul(F.mul(query, factor * sign), F.transpose(F.mul(key, factor), -2, -1))
+    if is_causal:
+        attn_mask = F.tril(F.ones([query.shape[-2], key.shape[-2]], dtype=bool_))
+    weights = masked_softmax(F, scores, attn_mask)
+    if dropout_p > 0:
+        weights = F.dropout(weights, dropout_p, True)
+    return F.matmul(weights, value)
+
+
+def masked_softmax(F: Any, scores: Tensor, mask: Tensor | None) -> Any:  # noqa: N803
+    """Softmax over the last dimension of what a bool mask allows, or with a float mask added."""
+    if mask is None:
+        return F.softmax(scores, -1)
+    if mask.dtype is bool_:
+        allowed = F.masked_fill(scores, F.logical_not(mask), float("-inf"))
+    else:
+        allowed = F.add(scores, F.to(mask, scores.dtype))
+    weights = F.softmax(allowed, -1)
+    hidden = F.all(F.eq(allowed, float("-inf")), -1, True)
+    return F.masked_fill(weights, hidden, 0.0)
+
+
+def attention_shape(query: TensorType, value: TensorType) -> Sizes | None:
+    """The query's sizes, with the value's last."""
+    if query.sizes is None or value.sizes is None:
+        return None
+    return (*query.sizes[:-1], value.sizes[-1])
+
+
+def _rows(*sizes: int) -> Tensor:
+    return wrap(((np.arange(np.prod(sizes), dtype=np.float32) * 37 % 23) / 8 - 1).reshape(sizes))
+
+
+def reference(query: Any, key: Any, value: Any) -> Any:
+    """By the definition."""
+    scores = query.astype(np.float64) @ key.swapaxes(-1, -2) / sqrt(query.shape[-1])
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True) @ value
+
+
+composite(
+    "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
+    "float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
+    body=attention,
+    doc="softmax(query @ key.T * scale + mask) @ value; `scale` is 1 / sqrt(query.size(-1)) by default.",
+    dtype=None,
+    samples=lambda: [
+        Sample(args=(_rows(2, 3, 4), _rows(2, 5, 4), _rows(2, 5, 6))),
+    ],
+    errors=lambda: [
+        ErrorSample(args=(_rows(3), _rows(2, 3), _rows(2, 3)), error=RuntimeError, message="at least 2 dimensional"),
+    ],
+    reference=reference,
+    is_function=False,
+    namespaces=("nn.functional",),
+)

@@ -1,0 +1,158 @@
+"""Einstein summation: subscripts name dimensions; what the result does not name is summed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from flambeau.ops.families.arrays import Array, contiguous, dtype_of, widened
+from flambeau.ops.families.opaque import declare
+from flambeau.ops.products import ULP
+from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.tensor.tensor import Tensor, wrap
+
+
+def operands(equation: str) -> tuple[list[str], str | None]:
+    """The subscripts of each operand and of the result (None when it is implied). Raises RuntimeError for other letters."""
+    text = equation.replace(" ", "")
+    left, arrow, right = text.partition("->")
+    for place, letter in enumerate(equation.replace("->", "  ").replace("...", "   ")):
+        if not (letter.isascii() and letter.isalpha()) and letter not in ", ":
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {place} in the equation string, subscripts must be in [a-zA-Z]"
+            )
+    return left.split(","), right if arrow else None
+
+
+def check(equation: str, tensors: Sequence[Array]) -> None:
+    """Raise RuntimeError for subscripts that do not fit the operands."""
+    named, result = operands(equation)
+    if len(named) > len(tensors):
+        raise RuntimeError("einsum(): fewer operands were provided than specified in the equation")
+    if len(named) < len(tensors):
+        raise RuntimeError("einsum(): more operands were provided than specified in the equation")
+    sizes: dict[str, int] = {}
+    for i, (letters, tensor) in enumerate(zip(named, tensors, strict=True)):
+        bare = letters.replace("...", "")
+        if "..." not in letters and len(bare) != tensor.ndim:
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({len(bare)}) does not match the number of dimensions "
+                f"({tensor.ndim}) for operand {i} and no ellipsis was given"
+            )
+        if len(bare) > tensor.ndim:
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({len(bare)}) is more than the number of dimensions "
+                f"({tensor.ndim}) for operand {i}"
+            )
+        before, _, after = letters.partition("...")
+        places = list(zip(before, tensor.shape, strict=False))
+        places += list(zip(reversed(after), reversed(tensor.shape), strict=False)) if "..." in letters else []
+        for letter, size in places:
+            known = sizes.setdefault(letter, size)
+            if size != known and 1 not in (size, known):
+                raise RuntimeError(
+                    f"einsum(): subscript {letter} has size {size} for operand {i} which does not broadcast with previously "
+                    f"seen size {known}"
+                )
+            sizes[letter] = max(size, known) if 0 not in (size, known) else 0
+    check_result(result, sizes)
+
+
+def check_result(result: str | None, sizes: dict[str, int]) -> None:
+    """Raise RuntimeError for a result that names an unknown subscript, or one twice."""
+    for letter in (result or "").replace("...", ""):
+        if (result or "").count(letter) > 1:
+            raise RuntimeError(f"einsum(): output subscript {letter} appears more than once in the output")
+        if letter not in sizes:
+            raise RuntimeError(
+                f"einsum(): output subscript {letter} does not appear in the equation for any input operand"
+            )
+
+
+def einsum_kernel(equation: str, tensors: Sequence[Array], path: Sequence[int] | None = None) -> Array:
+    """Products are formed pair by pair in a cheap order; `path` is a hint that is not needed."""
+    check(equation, tensors)
+    first = tensors[0]
+    for other in tensors[1:]:
+        if other.dtype != first.dtype:
+            raise RuntimeError(f"expected scalar type {dtype_of(first).display} but found {dtype_of(other).display}")
+    named, result = operands(equation)
+    squeezed, wide = singles_squeezed(named, [widened(t) for t in tensors])
+    text = ",".join(squeezed) + "->" + (implied(named) if result is None else result)
+    if result is not None and "..." in ",".join(named) and "..." not in result:
+        return contiguous(_summed_ellipsis(squeezed, result, wide).astype(first.dtype, copy=False))
+    made = np.einsum(text, *wide, optimize=len(wide) > 1)
+    return contiguous(np.array(made) if made.base is not None else np.asarray(made)).astype(first.dtype, copy=False)
+
+
+def implied(named: Sequence[str]) -> str:
+    """The result that is meant without an arrow: broadcast dimensions, then what occurs once, in alphabetical order."""
+    together = "".join(named).replace("...", "")
+    once = sorted(c for c in set(together) if together.count(c) == 1)
+    return ("..." if any("..." in n for n in named) else "") + "".join(once)
+
+
+def singles_squeezed(named: Sequence[str], tensors: Sequence[Array]) -> tuple[list[str], list[Array]]:
+    """Operands without the dimensions of size one that broadcast against another operand's."""
+    sizes: dict[str, int] = {}
+    for letters, tensor in zip(named, tensors, strict=True):
+        if "..." not in letters:
+            for letter, size in zip(letters, tensor.shape, strict=True):
+                sizes[letter] = max(sizes.get(letter, 1), size)
+    texts, arrays = [], []
+    for letters, tensor in zip(named, tensors, strict=True):
+        if "..." in letters:
+            texts.append(letters)
+            arrays.append(tensor)
+            continue
+        kept = [i for i, c in enumerate(letters) if not (tensor.shape[i] == 1 and sizes[c] > 1)]
+        texts.append("".join(letters[i] for i in kept))
+        arrays.append(tensor.reshape([tensor.shape[i] for i in kept]))
+    return texts, arrays
+
+
+def _summed_ellipsis(named: Sequence[str], result: str, tensors: Sequence[Array]) -> Array:
+    made = np.einsum(",".join(named) + "->..." + result, *tensors, optimize=len(tensors) > 1)
+    extra = made.ndim - len(result)
+    return np.asarray(np.add.reduce(made, axis=tuple(range(extra))))
+
+
+def _grid(*sizes: int) -> Tensor:
+    return wrap(((np.arange(np.prod(sizes), dtype=np.float32) * 37 % 23) / 8 - 1).reshape(sizes))
+
+
+def _reference(equation: str, tensors: Any) -> Any:
+    return np.einsum(equation, *tensors)
+
+
+declare(
+    "aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
+    kernel=einsum_kernel,
+    doc="Products of operands whose dimensions `equation` names, summed over the names that the result lacks.",
+    samples=lambda: [
+        Sample(args=("ij,jk->ik", [_grid(2, 3), _grid(3, 4)])),
+        Sample(args=("ii->i", [_grid(3, 3)]), note="diagonal"),
+        Sample(args=("ij", [_grid(2, 3)]), note="no arrow"),
+        Sample(args=("...ij,...jk->...ik", [_grid(5, 2, 3), _grid(3, 4)])),
+        Sample(args=("bi,bj,bij->b", [_grid(2, 3), _grid(2, 4), _grid(2, 3, 4)])),
+    ],
+    errors=lambda: [
+        ErrorSample(
+            args=("ij,jk", [_grid(2, 3), _grid(2, 3)]),
+            error=RuntimeError,
+            message="einsum(): subscript j has size 2 for operand 1 which does not broadcast with previously seen size 3",
+        ),
+        ErrorSample(
+            args=("ij", [_grid(2)]),
+            error=RuntimeError,
+            message="the number of subscripts in the equation (2) does not match the number of dimensions (1) for operand 0",
+        ),
+        ErrorSample(args=("i->ii", [_grid(2)]), error=RuntimeError, message="output subscript i appears more than once"),
+        ErrorSample(args=("i1->i", [_grid(2, 2)]), error=RuntimeError, message="invalid subscript given at index 1"),
+    ],
+    reference=_reference,
+    ulp=ULP,
+    is_method=False,
+)

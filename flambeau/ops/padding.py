@@ -1,0 +1,191 @@
+"""Padding: constants, reflections, repetitions of the border, or the other end, around the last dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.ops.families.arrays import Array, contiguous
+from flambeau.ops.families.opaque import declare
+from flambeau.ops.families.rules import known, same_dtype
+from flambeau.schema.opdef import ErrorSample, Sample, Sizes
+from flambeau.schema.types import TensorType
+from flambeau.tensor.tensor import Tensor, wrap
+
+Ints = Sequence[int]
+
+COMBINATIONS: Final = (
+    "Supported combinations for non-constant padding:\n"
+    "  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
+    "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
+    "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
+)
+_NUMPY_MODES: Final = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+
+
+def per_dim(pad: Ints, ndim: int) -> list[tuple[int, int]]:
+    """Amounts before and after every dimension; `pad` begins with the last dimension."""
+    pairs = [(int(pad[i]), int(pad[i + 1])) for i in range(0, len(pad), 2)]
+    return [(0, 0)] * (ndim - len(pairs)) + pairs[::-1]
+
+
+def constant_pad_nd_kernel(self: Array, pad: Ints, value: complex = 0) -> Array:
+    """Negative amounts cut off. Raises RuntimeError for too many amounts, or when more is cut off than there is."""
+    if len(pad) % 2:
+        raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
+    if len(pad) > 2 * self.ndim:
+        raise RuntimeError(
+            "Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
+            f"{len(pad)}while the input has {self.ndim}dimensions."
+        )
+    around = per_dim(pad, self.ndim)
+    shape = tuple(s + b + a for s, (b, a) in zip(self.shape, around, strict=True))
+    for dim, (size, (before, after)) in enumerate(zip(shape, around, strict=True)):
+        if size < 0 or self.shape[dim] + min(before, 0) + min(after, 0) < 0:
+            raise RuntimeError("narrow(): length must be non-negative.")
+    made = np.full(shape, np.asarray(value).astype(self.dtype), self.dtype)
+    source = tuple(slice(max(-b, 0), s - max(-a, 0)) for s, (b, a) in zip(self.shape, around, strict=True))
+    target = tuple(slice(max(b, 0), s - max(a, 0)) for s, (b, a) in zip(shape, around, strict=True))
+    made[target] = self[source]
+    if self.ndim == 4 and not self.flags.c_contiguous and self.transpose(0, 2, 3, 1).flags.c_contiguous:
+        return np.ascontiguousarray(made.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
+    return made
+
+
+def border_pad(self: Array, padding: Ints, mode: str) -> Array:
+    """The last dimensions padded from what is inside. Raises RuntimeError for more than the dimension has."""
+    around = per_dim(padding, self.ndim)
+    for dim, (before, after) in enumerate(around):
+        size = self.shape[dim]
+        if mode == "reflect" and (before >= size or after >= size) and (before or after):
+            place = 2 * (self.ndim - dim) + 2
+            raise RuntimeError(
+                f"Argument #{place}: Padding size should be less than the corresponding input dimension, but got: padding "
+                f"({before}, {after}) at dimension {dim} of input {list(self.shape)}"
+            )
+        if mode == "circular" and (before > size or after > size):
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+    cut = tuple(slice(max(-b, 0), s - max(-a, 0)) for s, (b, a) in zip(self.shape, around, strict=True))
+    kind: Any = _NUMPY_MODES[mode]
+    return contiguous(np.pad(self[cut], [(max(b, 0), max(a, 0)) for b, a in around], mode=kind))
+
+
+def border_kernel(mode: str, dims: int) -> Any:
+    """The kernel of `reflection_pad2d` and its kin."""
+
+    def kernel(self: Array, padding: Ints) -> Array:
+        if len(padding) != 2 * dims:
+            raise RuntimeError(f"padding size is expected to be {2 * dims}, but got: {len(padding)}")
+        if self.ndim not in (dims + 1, dims + 2) or 0 in self.shape[1:]:
+            raise RuntimeError(
+                f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
+                f"dimensions for input, but got: {list(self.shape)}"
+            )
+        return border_pad(self, padding, mode)
+
+    return kernel
+
+
+def pad_kernel(self: Array, pad: Ints, mode: str = "constant", value: float | None = None) -> Array:
+    """Any mode. Raises NotImplementedError for an unknown one, or for ranks that it does not have."""
+    if len(pad) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(pad) > 2 * self.ndim:
+        raise RuntimeError(
+            f"Padding length should be less than or equal to two times the input dimension but got padding length {len(pad)} "
+            f"and input of dimension {self.ndim}"
+        )
+    if mode == "constant":
+        return constant_pad_nd_kernel(self, pad, 0.0 if value is None else value)
+    if value is not None and value != 0:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if self.ndim not in (len(pad) // 2 + 1, len(pad) // 2 + 2) or len(pad) > 6:
+        raise NotImplementedError(
+            f"Padding size {len(pad)} is not supported for {self.ndim}D input tensor.\n{COMBINATIONS}"
+        )
+    if mode not in _NUMPY_MODES:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    return border_pad(self, pad, mode)
+
+
+def pad_shape(self: TensorType, pad: Any) -> Sizes | None:
+    """Sizes grow by the amounts."""
+    if self.sizes is None or not known(pad):
+        return None
+    around = per_dim(pad, len(self.sizes))
+    return tuple(None if s is None or s < 0 else s + b + a for s, (b, a) in zip(self.sizes, around, strict=True))
+
+
+def border_shape(self: TensorType, padding: Any) -> Sizes | None:
+    """Sizes grow by the amounts."""
+    return pad_shape(self, padding)
+
+
+def _image(*sizes: int) -> Tensor:
+    return wrap(np.arange(np.prod(sizes), dtype=np.float32).reshape(sizes))
+
+
+declare(
+    "aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
+    outs=("out",),
+    kernel=constant_pad_nd_kernel,
+    doc="`value` around the last dimensions; negative amounts cut off.",
+    dtype=same_dtype,
+    shape=pad_shape,
+    samples=lambda: [Sample(args=(_image(2, 3), [1, 2], 7)), Sample(args=(_image(2, 3), [-1, 0, 1, 1]))],
+    errors=lambda: [
+        ErrorSample(args=(_image(2), [1]), error=RuntimeError, message="Length of pad must be even"),
+        ErrorSample(args=(_image(2), [-2, -1]), error=RuntimeError, message="length must be non-negative"),
+    ],
+    reference=lambda self, pad, value=0: np.pad(self, [(0, 0), (1, 2)], constant_values=value) if value else (
+        np.pad(self[:, 1:], [(1, 1), (0, 0)])
+    ),
+)
+
+declare(
+    'aten::pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor',
+    kernel=pad_kernel,
+    doc="The last dimensions padded; `mode` is constant, reflect, replicate or circular.",
+    dtype=same_dtype,
+    shape=pad_shape,
+    samples=lambda: [
+        Sample(args=(_image(2, 3), [1, 2])),
+        *(Sample(args=(_image(1, 2, 3), [1, 2], mode)) for mode in _NUMPY_MODES),
+    ],
+    errors=lambda: [
+        ErrorSample(
+            args=(_image(2, 2, 2), [2, 2], "reflect"),
+            error=RuntimeError,
+            message="Padding size should be less than the corresponding input dimension, but got: padding (2, 2)",
+        ),
+        ErrorSample(
+            args=(_image(2, 2, 2), [3, 3], "circular"),
+            error=RuntimeError,
+            message="Padding value causes wrapping around more than once.",
+        ),
+        ErrorSample(args=(_image(2, 2, 2), [1, 1], "foo"), error=NotImplementedError, message="Unrecognised padding mode"),
+        ErrorSample(
+            args=(_image(2), [1, 1], "reflect"),
+            error=NotImplementedError,
+            message="Padding size 2 is not supported for 1D input tensor.",
+        ),
+    ],
+    is_method=False,
+    is_function=False,
+    namespaces=("nn.functional",),
+)
+
+for _word, _mode in (("reflection", "reflect"), ("replication", "replicate")):
+    for _dims in (1, 2, 3):
+        declare(
+            f"aten::{_word}_pad{_dims}d(Tensor self, SymInt[{2 * _dims}] padding) -> Tensor",
+            outs=("out",),
+            kernel=border_kernel(_mode, _dims),
+            dtype=same_dtype,
+            shape=border_shape,
+            samples=lambda dims=_dims: [Sample(args=(_image(2, *(3,) * dims), [1, 2] * dims))],
+            is_method=False,
+            is_function=False,
+        )

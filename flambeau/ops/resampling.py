@@ -1,0 +1,260 @@
+"""Images of other sizes: nearest and linear resampling, and shuffles between channels and places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import floor, prod
+from typing import Any
+
+import numpy as np
+
+from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, not_implemented, widened
+from flambeau.ops.families.composite import composite
+from flambeau.ops.families.opaque import declare
+from flambeau.ops.families.rules import same_dtype
+from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.tensor.tensor import Tensor, wrap
+
+Ints = Sequence[int]
+Scales = Sequence[float | None]
+
+
+def target_sizes(input: Array, output_size: Ints | None, scale_factors: Sequence[float] | None) -> list[int]:
+    """The spatial sizes of the result. Raises RuntimeError unless exactly one argument is given."""
+    if (output_size is None) == (scale_factors is None):
+        raise RuntimeError("Must specify exactly one of output_size and scale_factors")
+    if output_size is not None:
+        return [int(s) for s in output_size]
+    return [floor(s * f) for s, f in zip(input.shape[2:], scale_factors or (), strict=True)]
+
+
+def check(input: Array, sizes: Ints, dims: int) -> None:
+    """Raise RuntimeError for other ranks and empty sizes."""
+    if len(sizes) != dims:
+        raise RuntimeError(f"It is expected output_size equals to {dims}, but got size {len(sizes)}")
+    if input.ndim != dims + 2:
+        raise RuntimeError(f"It is expected input_size equals to {dims + 2}, but got size {input.ndim}")
+    if min(*sizes, *input.shape[2:]) <= 0:
+        letters = ("D", "H", "W")[-dims:]
+        had, made = (
+            ", ".join(f"{c}: {n}" for c, n in zip(letters, v, strict=True)) for v in (input.shape[2:], sizes)
+        )
+        raise RuntimeError(f"Input and output sizes should be greater than 0, but got input ({had}) output ({made})")
+
+
+def step(size: int, count: int, scale: float | None) -> float:
+    """How far one element of the result is in the input."""
+    return 1 / scale if scale is not None and scale > 0 else size / count
+
+
+def nearest(input: Array, sizes: Ints, scales: Scales, dims: int, exact: bool = False) -> Array:
+    """The element that lies at or before each place, or at its middle if `exact`."""
+    check(input, sizes, dims)
+    if not (is_float(input) or input.dtype == np.uint8):
+        raise not_implemented(f"upsample_nearest{dims}d_channels_last" if dims > 1 else "upsample_nearest1d", dtype_of(input))
+    made = input
+    for axis, (size, count, scale) in enumerate(zip(input.shape[2:], sizes, scales, strict=True), start=2):
+        ratio = np.float32(step(size, count, scale))
+        places = np.arange(count, dtype=np.float32) + np.float32(0.5 if exact else 0)
+        chosen = np.minimum(np.floor(places * ratio).astype(np.int64), size - 1)
+        made = np.take(made, chosen, axis=axis)
+    return _same_layout(made, input)
+
+
+def linear(input: Array, sizes: Ints, align_corners: bool, scales: Scales, dims: int) -> Array:
+    """Interpolated between the two nearest elements along every dimension."""
+    check(input, sizes, dims)
+    if not is_float(input):
+        raise not_implemented(f"upsample_{('linear1d', 'bilinear2d', 'trilinear3d')[dims - 1]}", dtype_of(input))
+    made = widened(input)
+    for axis in range(input.ndim - 1, 1, -1):
+        size, count = input.shape[axis], sizes[axis - 2]
+        below, above, weight = neighbours(size, count, align_corners, scales[axis - 2], made.dtype)
+        shape = [1] * input.ndim
+        shape[axis] = count
+        weight = weight.reshape(shape)
+        made = np.take(made, below, axis=axis) * (1 - weight) + np.take(made, above, axis=axis) * weight
+    return _same_layout(made.astype(input.dtype, copy=False), input)
+
+
+def neighbours(
+    size: int, count: int, align_corners: bool, scale: float | None, dtype: np.dtype[Any]
+) -> tuple[Array, Array, Array]:
+    """For each place of the result: the element before, the one after, and how near the latter is."""
+    places = np.arange(count, dtype=dtype)
+    if align_corners:
+        source = places * dtype.type((size - 1) / (count - 1) if count > 1 else 0)
+    else:
+        source = np.maximum((places + dtype.type(0.5)) * dtype.type(step(size, count, scale)) - dtype.type(0.5), 0)
+    below = np.minimum(np.floor(source).astype(np.int64), size - 1)
+    above = np.minimum(below + 1, size - 1)
+    return below, above, np.clip(source - below, 0, 1).astype(dtype)
+
+
+def _same_layout(made: Array, input: Array) -> Array:
+    if input.ndim == 4 and not input.flags.c_contiguous and input.transpose(0, 2, 3, 1).flags.c_contiguous:
+        return np.ascontiguousarray(made.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
+    return contiguous(made)
+
+
+def nearest_kernels(dims: int, exact: bool) -> tuple[Any, Any]:
+    """The kernels with sizes, and with sizes or factors."""
+
+    def sized(
+        self: Array, output_size: Ints, scales: float | None = None, scales_d: float | None = None,
+        scales_h: float | None = None, scales_w: float | None = None,
+    ) -> Array:  # fmt: skip
+        return nearest(self, output_size, (scales_d, scales_h, scales or scales_w)[-dims:], dims, exact)
+
+    def either(input: Array, output_size: Ints | None, scale_factors: Sequence[float] | None) -> Array:
+        scales = scale_factors or (None,) * dims
+        return nearest(input, target_sizes(input, output_size, scale_factors), scales, dims, exact)
+
+    return sized, either
+
+
+def linear_kernels(dims: int) -> tuple[Any, Any]:
+    """The kernels with sizes, and with sizes or factors."""
+
+    def sized(
+        self: Array, output_size: Ints, align_corners: bool, scales: float | None = None,
+        scales_d: float | None = None, scales_h: float | None = None, scales_w: float | None = None,
+    ) -> Array:  # fmt: skip
+        return linear(self, output_size, align_corners, (scales_d, scales_h, scales or scales_w)[-dims:], dims)
+
+    def either(
+        input: Array, output_size: Ints | None, align_corners: bool, scale_factors: Sequence[float] | None
+    ) -> Array:
+        scales = scale_factors or (None,) * dims
+        return linear(input, target_sizes(input, output_size, scale_factors), align_corners, scales, dims)
+
+    return sized, either
+
+
+def pixel_shuffle(F: Any, self: Tensor, upscale_factor: int) -> Any:  # noqa: N803
+    """(..., C r^2, H, W) to (..., C, H r, W r)."""
+    if self.ndim < 3:
+        raise RuntimeError(
+            f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {self.ndim} dimension(s)"
+        )
+    if upscale_factor <= 0:
+        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {upscale_factor}")
+    *lead, channels, height, width = self.shape
+    r = upscale_factor
+    if channels % (r * r):
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
+            f"input.size(-3)={channels} is not divisible by {r * r}"
+        )
+    n = len(lead)
+    split = F.reshape(self, [*lead, channels // (r * r), r, r, height, width])
+    moved = F.permute(split, [*range(n), n, n + 3, n + 1, n + 4, n + 2])
+    return F.reshape(F.clone(moved, memory_format=0), [*lead, channels // (r * r), height * r, width * r])
+
+
+def pixel_unshuffle(F: Any, self: Tensor, downscale_factor: int) -> Any:  # noqa: N803
+    """(..., C, H r, W r) to (..., C r^2, H, W)."""
+    if self.ndim < 3:
+        raise RuntimeError(
+            f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {self.ndim} dimension(s)"
+        )
+    if downscale_factor <= 0:
+        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {downscale_factor}")
+    *lead, channels, height, width = self.shape
+    r = downscale_factor
+    for name, place, size in (("height", -2, height), ("width", -1, width)):
+        if size % r:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({place})={size} is not "
+                f"divisible by {r}"
+            )
+    n = len(lead)
+    split = F.reshape(self, [*lead, channels, height // r, r, width // r, r])
+    moved = F.permute(split, [*range(n), n, n + 2, n + 4, n + 1, n + 3])
+    return F.reshape(F.clone(moved, memory_format=0), [*lead, channels * r * r, height // r, width // r])
+
+
+def channel_shuffle_kernel(self: Array, groups: int) -> Array:
+    """Channels (dimension 1) of all groups in turn. Raises RuntimeError unless groups divide them."""
+    if self.ndim < 3:
+        raise RuntimeError(
+            f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(self.shape)}"
+        )
+    if groups <= 0:
+        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+    channels = self.shape[1]
+    if channels % groups:
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
+        )
+    split = self.reshape(self.shape[0], groups, channels // groups, *self.shape[2:])
+    return np.ascontiguousarray(split.swapaxes(1, 2)).reshape(self.shape)
+
+
+def _image(*sizes: int) -> Tensor:
+    return wrap(((np.arange(prod(sizes), dtype=np.float32) * 37 % 23) / 8).reshape(sizes))
+
+
+for _dims in (1, 2, 3):
+    _scales = {1: "float? scales=None", 2: "float? scales_h=None, float? scales_w=None"}.get(
+        _dims, "float? scales_d=None, float? scales_h=None, float? scales_w=None"
+    )
+    _either_args = "(Tensor input, SymInt[]? output_size, "
+    for _exact in (False, True):
+        _name = f"{'_upsample_nearest_exact' if _exact else 'upsample_nearest'}{_dims}d"
+        _sized, _either = nearest_kernels(_dims, _exact)
+        for _schema, _kernel in (
+            (f"aten::{_name}.vec{_either_args}float[]? scale_factors) -> Tensor", _either),
+            (f"aten::{_name}(Tensor self, SymInt[{_dims}] output_size, {_scales}) -> Tensor", _sized),
+        ):
+            declare(
+                _schema,
+                outs=("",) if ".vec" in _schema else ("out",),
+                kernel=_kernel,
+                samples=None if ".vec" in _schema else lambda d=_dims: [Sample(args=(_image(1, 2, *(3, 4, 2)[:d]), [5] * d))],
+                is_method=False,
+                is_function=False,
+            )
+    _name = ("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d")[_dims - 1]
+    _sized, _either = linear_kernels(_dims)
+    for _schema, _kernel in (
+        (f"aten::{_name}.vec{_either_args}bool align_corners, float[]? scale_factors) -> Tensor", _either),
+        (f"aten::{_name}(Tensor self, SymInt[{_dims}] output_size, bool align_corners, {_scales}) -> Tensor", _sized),
+    ):
+        declare(
+            _schema,
+            outs=("",) if ".vec" in _schema else ("out",),
+            kernel=_kernel,
+            samples=None if ".vec" in _schema else lambda d=_dims: [
+                Sample(args=(_image(1, 2, *(3, 4, 2)[:d]), [5] * d, corners)) for corners in (False, True)
+            ],
+            is_method=False,
+            is_function=False,
+        )
+
+for _name, _body, _argument, _size in (
+    ("pixel_shuffle", pixel_shuffle, "upscale_factor", (1, 8, 2, 3)),
+    ("pixel_unshuffle", pixel_unshuffle, "downscale_factor", (1, 2, 4, 6)),
+):
+    composite(
+        f"aten::{_name}(Tensor self, int {_argument}) -> Tensor",
+        body=_body,
+        doc="Channels become places." if _name == "pixel_shuffle" else "Places become channels.",
+        dtype=same_dtype,
+        samples=lambda size=_size: [Sample(args=(_image(*size), 2))],
+        errors=lambda: [
+            ErrorSample(args=(_image(2, 2), 2), error=RuntimeError, message="expects input to have at least 3 dimensions")
+        ],
+        namespaces=("nn.functional",),
+    )
+
+declare(
+    "aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor",
+    outs=("out",),
+    kernel=channel_shuffle_kernel,
+    doc="Channels of all groups in turn.",
+    dtype=same_dtype,
+    samples=lambda: [Sample(args=(_image(1, 4, 2, 2), 2))],
+    is_method=False,
+    namespaces=("nn.functional",),
+)
