@@ -67,9 +67,7 @@ NOT_A_TYPE = "Expression of type {kind} cannot be used in a type expression"
 CALL = "Type annotation should not contain calls, but found '{text}'"
 TUPLE_LITERAL = "Tuple literal in Tuple type annotation must not have any elements!"
 BARE = "Attempted to use {name} without a contained type. Please add a contained type, e.g. {name}[int]"
-BARE_DICT = (
-    "Attempted to use Dict without contained types. Please add contained type, e.g. Dict[int, int]"
-)
+BARE_DICT = "Attempted to use Dict without contained types. Please add contained type, e.g. Dict[int, int]"
 UNKNOWN_OBJECT = "Unknown type annotation: '{text}'"
 
 NAMES: Final[dict[str, Type]] = {
@@ -168,7 +166,9 @@ def _named(tree: Var | Select, resolver: Resolver, bare: bool) -> Type:
 
 
 def _is_container(value: Any) -> bool:
-    return value in (list, tuple, dict) or (typing.get_origin(value) in (list, tuple, dict) and not typing.get_args(value))
+    return value in (list, tuple, dict) or (
+        typing.get_origin(value) in (list, tuple, dict) and not typing.get_args(value)
+    )
 
 
 def _python_value(tree: Expr, resolver: Resolver) -> Any:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau.frontend.annotations import type_of_tree
+from flambeau.frontend.conversions import pack_list, pack_tuple
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.emit_call import emit_arguments
 from flambeau.frontend.emit_comprehension import collect_dict, collect_list
 from flambeau.frontend.emit_condition import Condition, ConditionValue, Facts
-from flambeau.frontend.conversions import pack_list, pack_tuple
 from flambeau.frontend.schema_matching import call_operator
 from flambeau.frontend.simple_value import SimpleValue
 from flambeau.frontend.sugared import Given, Sugared
@@ -34,20 +34,11 @@ from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
 
-class LenFunction(Sugared):
-    """`len`."""
-
-    @property
-    def kind(self) -> str:
-        """As messages call it."""
-        return "__len__"
-
-    @staticmethod
-    def form(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
-        """The length of one thing, a value or not."""
-        if len(tree.args) != 1 or tree.keywords:
-            raise CompileError(f"len expected 1 argument, got {len(tree.args)}", tree.callee.range)
-        return SimpleValue(e.sugared(tree.args[0]).length(e, tree.callee.range))
+def emit_len(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """The length of one thing, a value or not."""
+    if len(tree.args) != 1 or tree.keywords:
+        raise CompileError(f"len expected 1 argument, got {len(tree.args)}", tree.callee.range)
+    return SimpleValue(e.sugared(tree.args[0]).length(e, tree.callee.range))
 
 
 class PrintFunction(Sugared):
@@ -66,23 +57,14 @@ class PrintFunction(Sugared):
         return SimpleValue(e.constant(None))
 
 
-class IsinstanceForm(Sugared):
-    """`isinstance`."""
-
-    @property
-    def kind(self) -> str:
-        """As messages call it."""
-        return "isinstance"
-
-    @staticmethod
-    def form(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
-        """A test that the compiler answers itself where the type of the value decides."""
-        if len(tree.args) != 2 or tree.keywords:
-            raise CompileError(f"isinstance expected 2 arguments, got {len(tree.args)}", tree.callee.range)
-        value = e.value(tree.args[0])
-        tested = tested_types(e, tree.args[1])
-        name = tree.args[0].name if isinstance(tree.args[0], Var) else None
-        return ConditionValue(instance_condition(e, value, tested, name))
+def emit_isinstance(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """A test that the compiler answers itself where the type of the value decides."""
+    if len(tree.args) != 2 or tree.keywords:
+        raise CompileError(f"isinstance expected 2 arguments, got {len(tree.args)}", tree.callee.range)
+    value = e.value(tree.args[0])
+    tested = tested_types(e, tree.args[1])
+    name = tree.args[0].name if isinstance(tree.args[0], Var) else None
+    return ConditionValue(instance_condition(e, value, tested, name))
 
 
 def tested_types(e: Emission, tree: Expr) -> list[Type]:
@@ -103,7 +85,9 @@ def instance_condition(e: Emission, value: Value, tested: list[Type], name: str 
             return Condition(known=True)
         if not possible:
             return Condition(known=False)
-    result = e.emit("prim::isinstance", (value,), BOOL, types=list(tested))
+    node = e.insert("prim::isinstance", (value,), BOOL)
+    node.attributes["types"] = list(tested)
+    result = node.output()
     if name is None:
         return Condition(result)
     if members is None:
@@ -128,26 +112,18 @@ def _members(type_: Type) -> list[Type] | None:
     return [type_]
 
 
-class HasattrForm(Sugared):
-    """`hasattr`."""
-
-    @staticmethod
-    def form(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
-        """Always known while compiling."""
-        owner, name = _owner_and_name(e, tree, "hasattr", (2,))
-        return ConditionValue(Condition(known=owner.has_attribute(e, tree.range, name)))
+def emit_hasattr(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """Always known while compiling."""
+    owner, name = _owner_and_name(e, tree, "hasattr", (2,))
+    return ConditionValue(Condition(known=owner.has_attribute(e, tree.range, name)))
 
 
-class GetattrForm(Sugared):
-    """`getattr`."""
-
-    @staticmethod
-    def form(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
-        """The attribute, or the default if there is none."""
-        owner, name = _owner_and_name(e, tree, "getattr", (2, 3))
-        if len(tree.args) == 3 and not owner.has_attribute(e, tree.range, name):
-            return e.sugared(tree.args[2])
-        return owner.attribute(e, tree.range, name)
+def emit_getattr(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """The attribute, or the default if there is none."""
+    owner, name = _owner_and_name(e, tree, "getattr", (2, 3))
+    if len(tree.args) == 3 and not owner.has_attribute(e, tree.range, name):
+        return e.sugared(tree.args[2])
+    return owner.attribute(e, tree.range, name)
 
 
 def _owner_and_name(e: Emission, tree: Apply, what: str, counts: tuple[int, ...]) -> tuple[Sugared, str]:
@@ -159,99 +135,54 @@ def _owner_and_name(e: Emission, tree: Apply, what: str, counts: tuple[int, ...]
     return e.sugared(tree.args[0]), name.value
 
 
-class ListForm(Sugared):
-    """`list`."""
-
-    @property
-    def kind(self) -> str:
-        """As messages call it."""
-        return "list"
-
-    @staticmethod
-    def form(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
-        """A new list of the items of one thing."""
-        wanted = hint.element if isinstance(hint, ListType) else None
-        if not tree.args:
-            return SimpleValue(pack_list(e, (), wanted or TensorType()))
-        if len(tree.args) != 1 or tree.keywords:
-            raise CompileError(f"list expected at most 1 argument, got {len(tree.args)}", tree.callee.range)
-        if isinstance(tree.args[0], ListComp):
-            return e.sugared(tree.args[0], hint)
-        source = e.sugared(tree.args[0])
-        if isinstance(source, SimpleValue):
-            type_ = source.value.type
-            if isinstance(type_, ListType) or type_ == STRING:
-                return SimpleValue(call_operator(e, tree.callee.range, "aten::list", [source.value]))
-        return SimpleValue(collect_list(e, tree.range, source, wanted))
+def emit_list(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """A new list of the items of one thing."""
+    wanted = hint.element if isinstance(hint, ListType) else None
+    if not tree.args:
+        return SimpleValue(pack_list(e, (), wanted or TensorType()))
+    if len(tree.args) != 1 or tree.keywords:
+        raise CompileError(f"list expected at most 1 argument, got {len(tree.args)}", tree.callee.range)
+    if isinstance(tree.args[0], ListComp):
+        return e.sugared(tree.args[0], hint)
+    source = e.sugared(tree.args[0])
+    if isinstance(source, SimpleValue):
+        type_ = source.value.type
+        if isinstance(type_, ListType) or type_ == STRING:
+            return SimpleValue(call_operator(e, tree.callee.range, "aten::list", [source.value]))
+    return SimpleValue(collect_list(e, tree.range, source, wanted))
 
 
-class TupleForm(Sugared):
-    """`tuple`."""
-
-    @property
-    def kind(self) -> str:
-        """As messages call it."""
-        return "tuple"
-
-    @staticmethod
-    def form(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
-        """A tuple of the items of something of known length."""
-        if not tree.args:
-            return SimpleValue(pack_tuple(e, ()))
-        if len(tree.args) != 1 or tree.keywords:
-            raise CompileError(f"tuple expected at most 1 argument, got {len(tree.args)}", tree.callee.range)
-        items = e.sugared(tree.args[0]).as_tuple(e, tree.args[0].range)
-        return SimpleValue(pack_tuple(e, [item.as_value(e, tree.range) for item in items]))
+def emit_tuple(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """A tuple of the items of something of known length."""
+    if not tree.args:
+        return SimpleValue(pack_tuple(e, ()))
+    if len(tree.args) != 1 or tree.keywords:
+        raise CompileError(f"tuple expected at most 1 argument, got {len(tree.args)}", tree.callee.range)
+    items = e.sugared(tree.args[0]).as_tuple(e, tree.args[0].range)
+    return SimpleValue(pack_tuple(e, [item.as_value(e, tree.range) for item in items]))
 
 
-class DictForm(Sugared):
-    """`dict`."""
-
-    @property
-    def kind(self) -> str:
-        """As messages call it."""
-        return "dict"
-
-    @staticmethod
-    def form(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
-        """A new dict of pairs, of another dict, of keywords, or of both."""
-        return SimpleValue(collect_dict(e, tree, hint if isinstance(hint, DictType) else None))
+def emit_dict(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """A new dict of pairs, of another dict, of keywords, or of both."""
+    return SimpleValue(collect_dict(e, tree, hint if isinstance(hint, DictType) else None))
 
 
-class SliceForm(Sugared):
-    """`slice`."""
-
-    @property
-    def kind(self) -> str:
-        """As messages call it."""
-        return "slice"
-
-    @staticmethod
-    def form(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
-        """A slice held in a variable."""
-        if tree.keywords:
-            raise CompileError("Slice does not accept any keyword arguments", tree.callee.range)
-        if not 1 <= len(tree.args) <= 3:
-            raise CompileError(f"slice expected 1 to 3 arguments, got {len(tree.args)}", tree.callee.range)
-        parts: list[Value | None] = [None if isinstance(a, NoneLit) else e.value(a) for a in tree.args]
-        if len(parts) == 1:
-            return SliceValue(None, parts[0], None)
-        return SliceValue(parts[0], parts[1], parts[2] if len(parts) == 3 else None)
+def emit_slice(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """A slice held in a variable."""
+    if tree.keywords:
+        raise CompileError("Slice does not accept any keyword arguments", tree.callee.range)
+    if not 1 <= len(tree.args) <= 3:
+        raise CompileError(f"slice expected 1 to 3 arguments, got {len(tree.args)}", tree.callee.range)
+    parts: list[Value | None] = [None if isinstance(a, NoneLit) else e.value(a) for a in tree.args]
+    if len(parts) == 1:
+        return SliceValue(None, parts[0], None)
+    return SliceValue(parts[0], parts[1], parts[2] if len(parts) == 3 else None)
 
 
-class SumForm(Sugared):
-    """`sum`."""
-
-    @property
-    def kind(self) -> str:
-        """As messages call it."""
-        return "sum"
-
-    @staticmethod
-    def form(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
-        """The sum of a list; of anything else that can be looped over, of the list of its items."""
-        args, keywords = emit_arguments(e, tree) if not _is_iterable(e, tree) else _listed(e, tree)
-        return SimpleValue(call_operator(e, tree.callee.range, "aten::sum", args, keywords))
+def emit_sum(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """The sum of a list; of anything else that can be looped over, of the list of its items."""
+    args, keywords = emit_arguments(e, tree) if not _is_iterable(e, tree) else _listed(e, tree)
+    return SimpleValue(call_operator(e, tree.callee.range, "aten::sum", args, keywords))
 
 
 def _is_iterable(e: Emission, tree: Apply) -> bool:

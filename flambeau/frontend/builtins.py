@@ -7,22 +7,11 @@ import cmath
 import math
 from typing import Any, Final
 
-from flambeau.frontend.builtin_forms import (
-    DictForm,
-    GetattrForm,
-    HasattrForm,
-    IsinstanceForm,
-    LenFunction,
-    ListForm,
-    PrintFunction,
-    SliceForm,
-    SumForm,
-    TupleForm,
-)
+from flambeau.frontend import builtin_forms as forms
+from flambeau.frontend import sugared_iterables as iterables
 from flambeau.frontend.casts import CastValue
 from flambeau.frontend.simple_value import OperatorValue
-from flambeau.frontend.sugared import Sugared
-from flambeau.frontend.sugared_iterables import EnumerateForm, RangeForm, ReversedForm, ZipForm
+from flambeau.frontend.sugared import FormValue, Sugared
 from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, STRING
 
 OPERATORS: Final[dict[Any, str]] = {
@@ -31,14 +20,71 @@ OPERATORS: Final[dict[Any, str]] = {
     ord: "aten::ord", pow: "aten::pow", round: "aten::round", sorted: "aten::sorted",
 }  # fmt: skip
 
-MATH: Final = (
-    "acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh degrees erf erfc exp expm1 fabs factorial floor fmod "
-    "frexp gamma gcd isfinite isinf isnan ldexp lgamma log log10 log1p modf pow radians sin sinh sqrt tan tanh"
-).split()
+MATH: Final = [
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "ceil",
+    "copysign",
+    "cos",
+    "cosh",
+    "degrees",
+    "erf",
+    "erfc",
+    "exp",
+    "expm1",
+    "fabs",
+    "factorial",
+    "floor",
+    "fmod",
+    "frexp",
+    "gamma",
+    "gcd",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "ldexp",
+    "lgamma",
+    "log",
+    "log10",
+    "log1p",
+    "modf",
+    "pow",
+    "radians",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+]
 RENAMED: Final = {"remainder": "aten::mathremainder"}
-CMATH: Final = (
-    "acos acosh asin asinh atan atanh cos cosh exp isfinite isinf isnan log log10 phase rect sin sinh sqrt tan tanh"
-).split()
+CMATH: Final = [
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "cos",
+    "cosh",
+    "exp",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "log",
+    "log10",
+    "phase",
+    "rect",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+]
 
 FORMS: Final[dict[Any, Sugared]] = {
     builtins.int: CastValue(INT, "aten::Int", "__int__"),
@@ -46,20 +92,20 @@ FORMS: Final[dict[Any, Sugared]] = {
     builtins.bool: CastValue(BOOL, "aten::Bool", "__bool__"),
     builtins.str: CastValue(STRING, "aten::str", "__str__"),
     builtins.complex: CastValue(COMPLEX, "aten::Complex", "__complex__"),
-    len: LenFunction(),
-    print: PrintFunction(),
-    isinstance: IsinstanceForm(),
-    hasattr: HasattrForm(),
-    getattr: GetattrForm(),
-    list: ListForm(),
-    tuple: TupleForm(),
-    dict: DictForm(),
-    slice: SliceForm(),
-    sum: SumForm(),
-    range: RangeForm(),
-    enumerate: EnumerateForm(),
-    zip: ZipForm(),
-    reversed: ReversedForm(),
+    print: forms.PrintFunction(),
+    len: FormValue("__len__", forms.emit_len),
+    isinstance: FormValue("isinstance", forms.emit_isinstance),
+    hasattr: FormValue("hasattr", forms.emit_hasattr),
+    getattr: FormValue("getattr", forms.emit_getattr),
+    list: FormValue("list", forms.emit_list),
+    tuple: FormValue("tuple", forms.emit_tuple),
+    dict: FormValue("dict", forms.emit_dict),
+    slice: FormValue("slice", forms.emit_slice),
+    sum: FormValue("sum", forms.emit_sum),
+    range: FormValue("range", iterables.emit_range),
+    enumerate: FormValue("enumerate", iterables.emit_enumerate),
+    zip: FormValue("zip", iterables.emit_zip),
+    reversed: FormValue("reversed", iterables.emit_reversed),
 }
 
 BUILTINS: Final[dict[Any, Sugared]] = {
@@ -70,4 +116,3 @@ BUILTINS: Final[dict[Any, Sugared]] = {
     **FORMS,
 }
 """What each Python builtin is in a program."""
-

@@ -13,7 +13,7 @@ from flambeau.frontend.sugared import Given, Sugared
 from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, STRING, NamedType, Type
 from flambeau.util.source import SourceRange
 
-EMPTY = {INT: 0, FLOAT: 0.0, BOOL: False, STRING: "", COMPLEX: 0j}
+EMPTY: dict[Type, object] = {INT: 0, FLOAT: 0.0, BOOL: False, STRING: "", COMPLEX: 0j}
 
 
 @dataclass(slots=True)

@@ -85,9 +85,7 @@ STATEMENTS: Final[Mapping[type, StatementRule]] = {
 RULES: Final = Rules(expressions=EXPRESSIONS, statements=STATEMENTS, wrap=sugared_python.wrap)
 
 NO_RETURN = "Function was not annotated as having type None, but does not return along all paths"
-TOO_DEEP = (
-    "the program is nested too deeply to compile. Give names to parts of the longest expression, or write a loop"
-)
+TOO_DEEP = "the program is nested too deeply to compile. Give names to parts of the longest expression, or write a loop"
 
 
 def compile_def(
@@ -116,10 +114,17 @@ def _compile(
     graph = Graph(tree.name)
     declared = None if tree.decl.returns is None else type_of_tree(tree.decl.returns, resolver)
     e = Emission(
-        name=tree.name, graph=graph, resolver=resolver, rules=RULES, declared_return=declared, has_self=self_type is not None
+        name=tree.name,
+        graph=graph,
+        resolver=resolver,
+        rules=RULES,
+        declared_return=declared,
+        has_self=self_type is not None,
     )
     values = {**defaults, **written_defaults(tree, resolver)}
-    arguments = [_parameter(e, param, values, self_type if i == 0 else None) for i, param in enumerate(tree.decl.params)]
+    arguments = [
+        _parameter(e, param, values, self_type if i == 0 else None) for i, param in enumerate(tree.decl.params)
+    ]
     check_defaults(arguments, tree)
     with graph.at_range(tree.range):
         if e.statements(tree.body):
@@ -178,7 +183,9 @@ class _SourceUnit:
         self.trees: dict[str, t.Def] = {}
         for tree in trees:
             if tree.name in self.trees:
-                raise CompileError(f"function '{tree.name}' is defined twice: overloads have to have different names", tree.ident.range)
+                raise CompileError(
+                    f"function '{tree.name}' is defined twice: overloads have to have different names", tree.ident.range
+                )
             self.trees[tree.name] = tree
         self.done: dict[str, Function] = {}
         self.active: list[str] = []

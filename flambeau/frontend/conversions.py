@@ -58,7 +58,11 @@ def plan_conversion(value: Value, wanted: Type, *, implicit: bool) -> tuple[Type
         if actual.elements and all(_fits(t, wanted.element) for t in actual.elements):
             return _tuple_to_list(value, actual, wanted)
     elif isinstance(actual, TupleType) and isinstance(wanted, TupleType):
-        if len(actual.elements) == len(wanted.elements) and not is_subtype(actual, wanted) and not has_variables(wanted):
+        if (
+            len(actual.elements) == len(wanted.elements)
+            and not is_subtype(actual, wanted)
+            and not has_variables(wanted)
+        ):
             return _tuple_to_tuple(value, wanted, implicit)
     elif implicit and isinstance(actual, TensorType) and wanted in FROM_TENSOR:
         kind = FROM_TENSOR[wanted]
@@ -132,6 +136,8 @@ def _converts(actual: Type, wanted: Type) -> bool:
     inner = wanted.element if isinstance(wanted, OptionalType) else wanted
     if isinstance(actual, TupleType) and isinstance(inner, ListType):
         return all(is_subtype(t, inner.element) for t in actual.elements)
-    return isinstance(actual, TupleType) and isinstance(inner, TupleType) and all(
-        map(_converts, actual.elements, inner.elements)
+    return (
+        isinstance(actual, TupleType)
+        and isinstance(inner, TupleType)
+        and all(map(_converts, actual.elements, inner.elements))
     )

@@ -19,7 +19,7 @@ MUTABLE = (
     "the function. Found {type} on parameter {name}."
 )
 WRONG_DEFAULT = 'Expected a default value of type {wanted} on parameter "{name}".'
-INFERRED = '\nBecause "{name}" was not annotated with an explicit type it is assumed to be type \'Tensor\'.'
+INFERRED = "\nBecause \"{name}\" was not annotated with an explicit type it is assumed to be type 'Tensor'."
 
 
 def written_defaults(tree: t.Def, resolver: Resolver) -> dict[str, Any]:
@@ -31,8 +31,8 @@ def _literal(tree: t.Expr, resolver: Resolver) -> Any:
     match tree:
         case t.Const():
             return tree.value
-        case t.UnaryMinus(value=t.Const()):
-            return -tree.value.value
+        case t.UnaryMinus(value=t.Const(value=number)):
+            return -number
         case t.StringLiteral():
             return tree.value
         case t.TrueLit() | t.FalseLit():

@@ -1,6 +1,6 @@
 """Assignment to names, and to patterns of targets; other targets are handed to `emit_subscript`.
 
-    a, (b, *c) = x, y    →    %b, %c.1, ... = prim::TupleUnpack(%y)    and stores of `a`, `b`, `c`
+a, (b, *c) = x, y    →    %b, %c.1, ... = prim::TupleUnpack(%y)    and stores of `a`, `b`, `c`
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ def assign_pattern(e: Emission, target: TupleLiteral | ListLiteral, value: Sugar
     items = value.as_tuple(e, where, None if stars else len(targets))
     minimum = len(targets) - len(stars)
     if len(items) < minimum:
-        raise CompileError(f"need {'at least ' if stars else ''}{minimum} values to unpack but found only {len(items)}", target.range)
+        raise CompileError(
+            f"need {'at least ' if stars else ''}{minimum} values to unpack but found only {len(items)}", target.range
+        )
     if len(items) > minimum and not stars:
         raise CompileError(f"too many values to unpack: need {minimum} but found {len(items)}", target.range)
     if not stars:

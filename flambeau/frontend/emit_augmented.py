@@ -1,6 +1,6 @@
 """Augmented assignment: tensors and lists change in place, everything else is computed and stored back.
 
-    x[0] += 1    with a tensor x    →    %i = aten::select(%x, 0, 0)    aten::add_(%i, 1, 1)
+x[0] += 1    with a tensor x    →    %i = aten::select(%x, 0, 0)    aten::add_(%i, 1, 1)
 """
 
 from __future__ import annotations

@@ -29,8 +29,9 @@ def emit_select(e: Emission, tree: Select, hint: Type | None) -> Sugared:
 def emit_apply(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     """`callee(...)`. Arguments are evaluated left to right, starred tuples spread out."""
     callee = e.sugared(tree.callee)
-    if callee.form is not None:
-        return callee.form(e, tree, hint)
+    whole = callee.call_tree(e, tree, hint)
+    if whole is not None:
+        return whole
     args, keywords = emit_arguments(e, tree)
     return callee.call(e, tree.callee.range, args, keywords)
 

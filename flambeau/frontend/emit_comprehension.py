@@ -1,6 +1,6 @@
 """Comprehensions, and `list(...)` and `dict(...)` of anything that a loop goes over.
 
-    [f(i) for i in x]    →    %r = prim::ListConstruct()    and a loop that appends to it
+[f(i) for i in x]    →    %r = prim::ListConstruct()    and a loop that appends to it
 """
 
 from __future__ import annotations

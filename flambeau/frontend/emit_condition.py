@@ -1,7 +1,7 @@
 """Conditions: their value, whether it is known while compiling, and what types follow from it.
 
-    if x is not None and isinstance(y, int): A      →      in A, `x` has lost its None and `y` is an int
-    else: B                                                in B, nothing is known: either part may have failed
+if x is not None and isinstance(y, int): A      →      in A, `x` has lost its None and `y` is an int
+else: B                                                in B, nothing is known: either part may have failed
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Branches and loops, and which names and types hold behind them.
 
-    if c: y = 1          →    %n : int = prim::If(%c)    with a block an arm; names stored in both arms are known behind
-    else: y = 2
+if c: y = 1          →    %n : int = prim::If(%c)    with a block an arm; names stored in both arms are known behind
+else: y = 2
 """
 
 from __future__ import annotations
@@ -40,9 +40,7 @@ def emit_if(e: Emission, tree: If) -> bool:
     if condition.known is not None:
         refine(e, condition.if_true if condition.known else condition.if_false)
         return e.statements(tree.body if condition.known else tree.orelse)
-    return emit_branches(
-        e, condition, tree.range, lambda: e.statements(tree.body), lambda: e.statements(tree.orelse)
-    )
+    return emit_branches(e, condition, tree.range, lambda: e.statements(tree.body), lambda: e.statements(tree.orelse))
 
 
 def emit_branches(

@@ -1,6 +1,6 @@
 """Literals of containers and texts, and the types that hints give to them.
 
-    x: List[Optional[int]] = [1, None]    →    %x : int?[] = prim::ListConstruct(%one, %none)
+x: List[Optional[int]] = [1, None]    →    %x : int?[] = prim::ListConstruct(%one, %none)
 """
 
 from __future__ import annotations
@@ -61,9 +61,7 @@ NO_LIST_FITS = (
 )
 NO_INNER_LIST = "Expected an Union type annotation with an inner List type, but got {hint}"
 NOT_A_LIST = "Expected an annotation of type List, but got {hint}"
-MIXED_KEYS = (
-    "Dicts may only contain homogeneous keys, but the type of the first generated key was {found}"
-)
+MIXED_KEYS = "Dicts may only contain homogeneous keys, but the type of the first generated key was {found}"
 WRONG_KEY = "Dict type annotation `{hint}` did not match the type of an actual key type `{found}`"
 WRONG_VALUE = "Dict type annotation `{hint}` did not match the type of an actual value type `{found}`"
 NO_INNER_DICT = "Expected an Union type annotation with an inner Dict type, but got {hint}"
@@ -231,6 +229,4 @@ def _dict_of_union(where: SourceRange, wanted: UnionType, key: Type | None, valu
     for candidate in candidates:
         if is_subtype(key, candidate.key) and is_subtype(value, candidate.value):
             return candidate
-    raise CompileError(
-        NO_DICT_FITS.format(hint=wanted.annotation, key=key.annotation, value=value.annotation), where
-    )
+    raise CompileError(NO_DICT_FITS.format(hint=wanted.annotation, key=key.annotation, value=value.annotation), where)

@@ -1,14 +1,14 @@
 """Operators: arithmetic, comparison and their mixtures of tensors, numbers, tuples, strings and objects.
 
-    2 - x    with a tensor x    →    %a = aten::neg(%x)    %b = aten::add(%a, %two, %one)
+2 - x    with a tensor x    →    %a = aten::neg(%x)    %b = aten::add(%a, %two, %one)
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from flambeau.frontend.emission import Emission
 from flambeau.frontend.conversions import pack_list, pack_tuple, unpack_tuple
+from flambeau.frontend.emission import Emission
 from flambeau.frontend.emit_condition import to_bool
 from flambeau.frontend.schema_matching import call_operator
 from flambeau.frontend.simple_value import SimpleValue
@@ -17,10 +17,7 @@ from flambeau.frontend.tree_views import BinOp, Compare, Const, Expr, Invert, Un
 from flambeau.ir.value import Value
 from flambeau.schema.types import (
     BOOL,
-    FLOAT,
-    INT,
     STRING,
-    ListType,
     NamedType,
     StringType,
     TensorType,
@@ -194,5 +191,3 @@ def number(e: Emission, value: complex, where: SourceRange) -> Value:
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
         raise CompileError(OUT_OF_RANGE, where)
     return e.constant(value)
-
-

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from flambeau.frontend.annotations import type_of_tree
-from flambeau.frontend.conversions import convert, plan_conversion
+from flambeau.frontend.conversions import plan_conversion
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.emit_assign import assign
-from flambeau.frontend.emit_condition import Condition, emit_condition, refine
+from flambeau.frontend.emit_condition import emit_condition, refine
 from flambeau.frontend.emit_control import emit_branches
 from flambeau.frontend.emit_subscript import subscript_values
 from flambeau.frontend.environment import Absent
@@ -19,7 +19,6 @@ from flambeau.frontend.tree_views import (
     Delete,
     Expr,
     ExprStmt,
-    NoneLit,
     Pass,
     Raise,
     Return,
@@ -32,7 +31,7 @@ from flambeau.frontend.tree_views import (
 )
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import is_subtype, unify
-from flambeau.schema.types import NONE, STRING, DictType, ListType, NamedType, TupleType, Type
+from flambeau.schema.types import STRING, DictType, ListType, NamedType, Type
 from flambeau.util.errors import CompileError, UnsupportedNodeError
 
 NO_DELETE = "del statements are only supported for deleting list and dict items and variables"
@@ -40,9 +39,7 @@ SLICE_DELETE = (
     "del statements only support deletion at a single index, slicing is not supported (see "
     "https://github.com/pytorch/pytorch/issues/31430)"
 )
-OTHER_RETURN = (
-    "Previous return statement returned a value of type {before} but this return statement returns a value of type {after}"
-)
+OTHER_RETURN = "Previous return statement returned a value of type {before} but this return statement returns a value of type {after}"
 WRONG_RETURN = "Return value was annotated as having type {wanted} but is actually of type {found}"
 
 
@@ -54,7 +51,9 @@ def emit_assignment(e: Emission, tree: Assign) -> bool:
     value = e.sugared(tree.value, annotation)
     if len(tree.targets) > 1:
         # Evaluated once: each target is given the same value.
-        value = SimpleValue(value.as_value(e, tree.value.range)) if value.held(e, tree.value.range) is not None else value
+        value = (
+            SimpleValue(value.as_value(e, tree.value.range)) if value.held(e, tree.value.range) is not None else value
+        )
     for target in tree.targets:
         assign(e, target, value, tree.value.range, annotation)
     return True
@@ -144,7 +143,9 @@ def _raise_assertion(e: Emission, message: Expr | None) -> bool:
         text = e.constant(f"AssertionError: {message.value}")
     else:
         value = e.value(message)
-        text = call_operator(e, message.range, "aten::add", [e.constant("AssertionError: "), _as_text(e, message, value)])
+        text = call_operator(
+            e, message.range, "aten::add", [e.constant("AssertionError: "), _as_text(e, message, value)]
+        )
     e.insert("prim::RaiseException", (text, e.constant(None)))
     return False
 
@@ -191,5 +192,3 @@ def emit_with(e: Emission, tree: With) -> bool:
 def emit_nested_def(e: Emission, tree: Stmt) -> bool:
     """A function inside a function."""
     raise UnsupportedNodeError.of("function definitions", tree.range, "move it out of this function")
-
-

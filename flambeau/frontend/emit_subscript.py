@@ -1,7 +1,7 @@
 """Subscripts: items and slices of lists, dicts, texts, tuples and tensors, and stores into tensors.
 
-    x[i, 1:, mask]    →    %s = aten::select(%x, 0, %i)    %t = aten::slice(%s, 0, 1, None, 1)
-                           %l = prim::ListConstruct(%none, %mask)    aten::index(%t, %l)
+x[i, 1:, mask]    →    %s = aten::select(%x, 0, %i)    %t = aten::slice(%s, 0, 1, None, 1)
+                       %l = prim::ListConstruct(%none, %mask)    aten::index(%t, %l)
 """
 
 from __future__ import annotations
@@ -36,9 +36,7 @@ from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
 OUT_OF_RANGE = "Tuple index out of range. Tuple is length {length} and index is {index}"
-UNRESOLVED = (
-    "Cannot index into a {type} with a non-integer literal because we cannot resolve the output type"
-)
+UNRESOLVED = "Cannot index into a {type} with a non-integer literal because we cannot resolve the output type"
 BAD_INDEX = (
     "Unsupported operation: indexing tensor with unsupported index type '{type}'. Only ints, slices, lists and tensors "
     "are supported"

@@ -183,10 +183,11 @@ class _Exits:
 
     def after_return(self, block: Block, node: Node, region: _Region) -> Flow:
         """Go on behind a loop that may have returned only if it has not."""
+        if node.next is None and block is self.graph.block:
+            return Flow.EXITS
         following = node.next or block.return_node
         test = self.test(RETURNED, following)
-        with self.graph.inserting(test.blocks[0]):
-            place = test.blocks[0].return_node
+        place = test.blocks[0].return_node
         self.note_return(region, place)
         self.flag(region.exited, True, place)
         flow = self.join(block, test, (Flow.EXITS, Flow.FALLS), region)

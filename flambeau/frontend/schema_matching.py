@@ -39,9 +39,7 @@ NO_VARIANT = "\nArguments for call are not valid.\nThe following variants are av
 ORIGINAL_CALL = "\nThe original call is"
 UNKNOWN_OPERATOR = "\nUnknown builtin op: {name}.\n"
 SUGGESTIONS = "Here are some suggestions: \n{names}\nThe original call is"
-NO_SUGGESTIONS = (
-    "Could not find any similar ops to {name}. This op may not exist or may not be currently supported in TorchScript.\n"
-)
+NO_SUGGESTIONS = "Could not find any similar ops to {name}. This op may not exist or may not be currently supported in TorchScript.\n"
 
 
 @dataclass(slots=True)
@@ -92,9 +90,6 @@ class _Attempt:
             )
         for name in by_name:
             raise Mismatch(f"Keyword argument {name} unknown.")
-        for formal, actual in self.bound:
-            if not fits(formal.type, actual, dict(self.bindings)):
-                raise Mismatch(_not_a(formal, actual))
         return Match(self.schema, plans, result_types(self.schema, self.bindings))
 
     def keywords_by_name(self) -> dict[str, Given]:
@@ -124,6 +119,8 @@ class _Attempt:
                     f"Could not match type {_shown(value.type)} to {_shown(wanted)} in argument '{formal.name}': "
                     f"{_why_unbound(wanted, actual, before)}."
                 )
+            if any(not fits(f.type, t, dict(self.bindings)) for f, t in self.bound):
+                raise Mismatch(_not_a(formal, actual))
             self.bound.append((formal, actual))
         elif not is_subtype(actual, wanted):
             raise Mismatch(_not_a(formal, value.type, actual))
@@ -158,9 +155,7 @@ class _Attempt:
         return lambda e: e.constant(value, default_type(value, formal.type))
 
 
-def match_schema(
-    schema: FunctionSchema, args: Sequence[Given], keywords: Sequence[Given], *, implicit: bool
-) -> Match:
+def match_schema(schema: FunctionSchema, args: Sequence[Given], keywords: Sequence[Given], *, implicit: bool) -> Match:
     """How the call fits the schema. Raises `Mismatch` if it does not."""
     return _Attempt(schema, args, keywords, implicit).run()
 
@@ -180,9 +175,7 @@ def match_schemas(
     raise CompileError(NO_VARIANT + variants_text(schemas, args, keywords) + ORIGINAL_CALL, where)
 
 
-def match_single(
-    schema: FunctionSchema, args: Sequence[Given], keywords: Sequence[Given], where: SourceRange
-) -> Match:
+def match_single(schema: FunctionSchema, args: Sequence[Given], keywords: Sequence[Given], where: SourceRange) -> Match:
     """How the call fits the only schema there is. Raises CompileError with the schema and the reason."""
     try:
         return match_schema(schema, args, keywords, implicit=True)

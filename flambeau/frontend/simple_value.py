@@ -70,6 +70,7 @@ PROPERTIES: dict[str, tuple[str, Type]] = {
 """What a tensor has without a call: the operator that reads it, and its type."""
 
 NO_ATTRIBUTE = "'{type}' object has no attribute or method '{name}'."
+NOT_NAMED = "hasattr's first argument must be an object or NamedTuple, but got {found} instead"
 NO_STATIC_SIZE = "cannot statically infer the expected size of a list in this context"
 UNREFINED_TUPLE = (
     "Provided tuple is not fully defined/refined including its element types, please provide a value of type like "
@@ -112,10 +113,8 @@ class SimpleValue(Sugared):
         if isinstance(type_, NamedType):
             return name in _names(type_) or has_method(e, type_, name, where)
         if isinstance(type_, TupleType):
-            raise CompileError("hasattr's first argument must be an object or NamedTuple, but got a normal Tuple instead", where)
-        raise CompileError(
-            f"hasattr's first argument must be an object or NamedTuple, but got {self.kind} instead", where
-        )
+            raise CompileError(NOT_NAMED.format(found="a normal Tuple"), where)
+        raise CompileError(NOT_NAMED.format(found=self.kind), where)
 
     def set_attribute(self, e: Emission, where: SourceRange, name: str, value: Value) -> None:
         """Only objects have attributes that can be set."""
@@ -131,7 +130,8 @@ class SimpleValue(Sugared):
         converted = convert(e, value, expected, implicit=True)
         if not is_subtype(converted.type, expected):
             raise CompileError(
-                f"Wrong type for attribute assignment. Expected {expected.annotation} but got {shown(value.type)}", where
+                f"Wrong type for attribute assignment. Expected {expected.annotation} but got {shown(value.type)}",
+                where,
             )
         e.insert("prim::SetAttr", (self.value, converted), name=name)
 
@@ -251,7 +251,8 @@ class UnrolledIteration(Iteration):
     def at(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
         """The item of a constant index."""
         assert index.node is not None
-        return self.items[index.node.attribute("value")]
+        position: int = index.node.attribute("value")
+        return self.items[position]
 
 
 def shown(type_: Type) -> str:

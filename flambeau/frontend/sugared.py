@@ -1,4 +1,4 @@
-"""Values as the compiler sees them: a value of the graph, or something that only means one, such as a module or a `range`.
+"""Values as the compiler sees them: values of the graph, or something that only means one, a module or a `range`.
 
     torch.relu(x)[0]    `torch` a namespace, `torch.relu` an operator, the call's result a `SimpleValue`, its item another
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from flambeau.ir.value import Value
 from flambeau.schema.types import Type
@@ -39,9 +39,6 @@ Form = Callable[["Emission", "Apply", "Type | None"], "Sugared"]
 class Sugared:
     """What a name or expression stands for."""
 
-    form: ClassVar[Form | None] = None
-    """How a call is emitted from its tree, for what cannot be called with values alone."""
-
     @property
     def kind(self) -> str:
         """What it is, for messages."""
@@ -61,7 +58,8 @@ class Sugared:
 
     def has_attribute(self, e: Emission, where: SourceRange, name: str) -> bool:
         """Whether `self.name` exists."""
-        raise CompileError(f"hasattr's first argument must be an object or NamedTuple, but got {self.kind} instead", where)
+        text = f"hasattr's first argument must be an object or NamedTuple, but got {self.kind} instead"
+        raise CompileError(text, where)
 
     def set_attribute(self, e: Emission, where: SourceRange, name: str, value: Value) -> None:
         """`self.name = value`."""
@@ -70,6 +68,10 @@ class Sugared:
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """`self(*args, **keywords)`."""
         raise CompileError(f"cannot call a {self.kind}", where)
+
+    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared | None:
+        """A call that is emitted from its tree; None if the values of its arguments are all it needs."""
+        return None
 
     def as_tuple(self, e: Emission, where: SourceRange, size: int | None = None) -> list[Sugared]:
         """Its items, for unpacking; `size` is how many are wanted, where that is known."""
@@ -86,6 +88,23 @@ class Sugared:
     def length(self, e: Emission, where: SourceRange) -> Value:
         """`len(self)`."""
         raise CompileError(f"'{self.kind}' object has no len()", where)
+
+
+@dataclass(slots=True)
+class FormValue(Sugared):
+    """A builtin that looks at the trees of its arguments."""
+
+    name: str
+    emit: Form
+
+    @property
+    def kind(self) -> str:
+        """Its name."""
+        return self.name
+
+    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+        """What the form makes of the call."""
+        return self.emit(e, tree, hint)
 
 
 class Iteration(ABC):

@@ -175,7 +175,8 @@ class ReversedValue(Sugared):
         return ReversedIteration(iteration, count)
 
 
-def _range(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_range(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """`range(...)`."""
     where = tree.callee.range
     if tree.keywords:
         raise CompileError("range doesn't accept any keyword arguments", where)
@@ -199,7 +200,8 @@ def _range(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return RangeValue(values[0], values[1], step)
 
 
-def _enumerate(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_enumerate(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """`enumerate(...)`."""
     where = tree.callee.range
     trees = [*tree.args, *(k.value for k in tree.keywords if k.name in ("iterable", "start"))]
     if not trees:
@@ -213,7 +215,8 @@ def _enumerate(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return JoinedValue("enumerate", [CountIteration(start), iteration])
 
 
-def _zip(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_zip(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """`zip(...)`."""
     if tree.keywords:
         raise CompileError("zip doesn't accept any keyword arguments", tree.callee.range)
     if not tree.args:
@@ -221,37 +224,9 @@ def _zip(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return JoinedValue("zip", [e.sugared(arg).iterate(e, arg.range) for arg in tree.args])
 
 
-def _reversed(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_reversed(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """`reversed(...)`."""
     if len(tree.args) != 1 or tree.keywords:
-        raise CompileError(f"reversed expected 1 argument, got {len(tree.args) + len(tree.keywords)}", tree.callee.range)
+        count = len(tree.args) + len(tree.keywords)
+        raise CompileError(f"reversed expected 1 argument, got {count}", tree.callee.range)
     return ReversedValue(e.sugared(tree.args[0]))
-
-
-class _IterableForm(Sugared):
-    @property
-    def kind(self) -> str:
-        return type(self).__name__.removesuffix("Form").lower()
-
-
-class RangeForm(_IterableForm):
-    """`range`."""
-
-    form = staticmethod(_range)
-
-
-class EnumerateForm(_IterableForm):
-    """`enumerate`."""
-
-    form = staticmethod(_enumerate)
-
-
-class ZipForm(_IterableForm):
-    """`zip`."""
-
-    form = staticmethod(_zip)
-
-
-class ReversedForm(_IterableForm):
-    """`reversed`."""
-
-    form = staticmethod(_reversed)

@@ -1,6 +1,6 @@
 """What Python values are in a program: functions to compile, namespaces, operators, constants.
 
-    import math; LIMIT = 3          `math` is a namespace, `math.sqrt` an operator, `LIMIT` the constant 3
+import math; LIMIT = 3          `math` is a namespace, `math.sqrt` an operator, `LIMIT` the constant 3
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
 NOT_A_VALUE = (
-    "python value of type '{type}' cannot be used as a value. Perhaps it is a closed over global variable? If so, please "
-    "consider passing it in as an argument or use a local variable instead."
+    "python value of type '{type}' cannot be used as a value. Perhaps it is a closed over global variable? If so, "
+    "please consider passing it in as an argument or use a local variable instead."
 )
 UNSUPPORTED_BUILTIN = "Python builtin {value!r} is currently not supported in Torchscript"
 
@@ -40,7 +40,9 @@ class PythonValue(Sugared):
     @property
     def kind(self) -> str:
         """As messages call it."""
-        return "module" if isinstance(self.python, types.ModuleType) else f"python value of type '{type(self.python).__name__}'"
+        if isinstance(self.python, types.ModuleType):
+            return "module"
+        return f"python value of type '{type(self.python).__name__}'"
 
     def as_value(self, e: Emission, where: SourceRange) -> Value:
         """Never a value."""
