@@ -46,8 +46,8 @@ def compile_kernel(kernel: Kernel) -> CompiledKernel:
 def compile_lowered(lowered: Lowered) -> CompiledKernel:
     """A callable for a lowered region; its inputs and outputs are the region's, in order.
 
-    A call raises ``KernelError`` when the arrays' shapes ask for something the kernel does not compute (the caller then runs
-    the region in the interpreter, which also gives the user's error where there is one) and ``ZeroDivisionError``.
+    A call raises ``KernelError`` when the arrays' shapes ask for something the kernel does not compute (the caller then
+    runs the region in the interpreter, which also gives the user's error where there is one) and ``ZeroDivisionError``.
     """
     if not available():
         raise RuntimeError("native code needs llvmlite, which is not installed: pip install llvmlite")
@@ -55,7 +55,7 @@ def compile_lowered(lowered: Lowered) -> CompiledKernel:
 
 
 def compile_graph(graph: Graph, types: Sequence[Type] | None = None, *, name: str = "fused") -> CompiledKernel:
-    """A callable for a whole graph. Raises ``Unsupported`` (a ``KernelError``) when it has no native form."""
+    """A callable for a whole graph. Raises ``LoweringError`` (a ``KernelError``) when it has no native form."""
     return compile_lowered(lower_graph(graph, types, name=name))
 
 

@@ -1,4 +1,4 @@
-"""Moves what does not change inside a loop out of it: ``for i { for j { w = exp load w[i] } }`` computes ``w`` once an i."""
+"""Moves what does not change in a loop out of it: ``for i { for j { %0 = exp load w[i] } }`` computes it once an i."""
 
 from __future__ import annotations
 

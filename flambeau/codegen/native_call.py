@@ -1,7 +1,8 @@
 """Callables with a native entry: a type made at run time whose instances jump straight into machine code.
 
-Field offsets of arrays and the callable's own slots are found by looking at live objects; where anything looks different from what
-the entry needs (another Python implementation, a debug build), ``make`` gives None and callers use the Python path.
+Field offsets of arrays and the callable's own slots are found by looking at live objects; where anything looks
+different from what the entry needs (another Python implementation, a debug build), ``make`` gives None and callers
+use the Python path.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def _address(function: Any) -> int:
 
 def _numpy_functions() -> dict[str, int] | None:
     """Addresses from NumPy's C interface."""
-    from numpy._core import _multiarray_umath as umath
+    from numpy._core import _multiarray_umath as umath  # type: ignore[attr-defined]
 
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
@@ -146,9 +147,10 @@ def make(cell: ctypes.c_void_p, slow: Callable[..., Any], thread_count: int) -> 
     if support is None:
         return None
     cls, code = support
-    made = cls()
+    made: Any = cls()
     made.kept = (slow, cell, code)
     ctypes.c_void_p.from_address(id(made) + _SLOW).value = id(slow)
     ctypes.c_void_p.from_address(id(made) + _CELL).value = ctypes.addressof(cell)
     ctypes.c_void_p.from_address(id(made) + _VECTORCALL).value = code.addresses["entry"]
-    return made
+    callable_: Callable[..., Any] = made
+    return callable_

@@ -31,7 +31,9 @@ class Chain:
         self._count += 1
         outputs: list[int] = []
         for o in plan.outputs:
-            strides = 0 if o.permutation is None else self._numbers(_strides_of(o.shape, o.permutation, o.dtype.itemsize))
+            strides = (
+                0 if o.permutation is None else self._numbers(_strides_of(o.shape, o.permutation, o.dtype.itemsize))
+            )
             size = int(np.prod(o.shape, dtype=np.int64)) * o.dtype.itemsize
             outputs += [self._object(o.dtype), len(o.shape), self._numbers(o.shape), strides, size, int(o.large)]
         inputs: list[int] = []

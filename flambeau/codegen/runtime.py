@@ -1,8 +1,9 @@
 """Compiled kernels as Python callables on NumPy arrays.
 
-A call looks up its plan by the arrays' shapes and strides, allocates the outputs, fills a block of words and jumps into native
-code without the GIL. The first call of a new pattern specialises the kernel and, where no other kernel has come down to the same
-loop nest, compiles it. ``CompiledKernel.entry()`` gives a callable that does the same natively for patterns it has seen.
+A call looks up its plan by the arrays' shapes and strides, allocates the outputs, fills a block of words and jumps
+into native code without the GIL. The first call of a new pattern specialises the kernel and, where no other kernel
+has come down to the same loop nest, compiles it. ``CompiledKernel.entry()`` gives a callable that does the same
+natively for patterns it has seen.
 """
 
 from __future__ import annotations
@@ -113,7 +114,9 @@ class CompiledKernel:
         """What was compiled, why and how long it took; what plans exist."""
         lines = [f"kernel {self.kernel.name}: {len(self._plans)} plans, {len(self.variants)} variants"]
         for v in self.variants:
-            lines.append(f"  {v.schedule.key().strip()}: {v.milliseconds:.1f} ms, {v.code.object_bytes} bytes of object code")
+            lines.append(
+                f"  {v.schedule.key().strip()}: {v.milliseconds:.1f} ms, {v.code.object_bytes} bytes of object code"
+            )
         for key, plan in self._plans.items():
             shapes = ", ".join(str(shape) for shape, _ in key)
             pieces = f", {plan.pieces} pieces" if plan.step else ""

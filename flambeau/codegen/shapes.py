@@ -19,9 +19,7 @@ class Span:
     inputs: frozenset[str]
 
 
-def check_spans(
-    kernel: Kernel, spans: tuple[Span, ...], sizes: dict[str, int], shapes: list[tuple[int, ...]]
-) -> None:
+def check_spans(kernel: Kernel, spans: tuple[Span, ...], sizes: dict[str, int], shapes: list[tuple[int, ...]]) -> None:
     """Raise ``KernelError`` where a value of this call would have to be narrower than its axis."""
     for span in spans:
         reached = 1
@@ -31,7 +29,8 @@ def check_spans(
                 reached = shape[-back]
         if reached != sizes[span.axis]:
             raise KernelError(
-                f"{kernel.name}: a value of size {reached} along {span.axis} shares the axis with one of size {sizes[span.axis]}"
+                f"{kernel.name}: a value of size {reached} along {span.axis} "
+                f"shares the axis with one of size {sizes[span.axis]}"
             )
 
 
@@ -49,9 +48,10 @@ def broadcast_sizes(kernel: Kernel, shapes: list[tuple[int, ...]]) -> dict[str, 
             )
         for axis, size in zip(buffer.axes[len(buffer.axes) - len(shape) :], shape, strict=True):
             known = 1 if axis == ONE else sizes.get(axis, 1)
-            if size != 1 and known not in (1, size) or axis == ONE and size != 1:
+            if (size != 1 and known not in (1, size)) or (axis == ONE and size != 1):
                 raise KernelError(
-                    f"{kernel.name}: input {buffer.name} of shape {shape} has size {size} along {axis}, expected {known}"
+                    f"{kernel.name}: input {buffer.name} of shape {shape} has size {size} along {axis}, "
+                    f"expected {known}"
                 )
             if axis != ONE:
                 sizes[axis] = known if size == 1 else size

@@ -1,8 +1,8 @@
 """From a kernel and the shapes and strides of one call to a smaller kernel that runs fast for all calls like it.
 
-Axes of size one disappear, broadcast inputs lose the axes they do not move along, the independent outer axes are ordered by
-stride, neighbouring axes that every buffer walks as one become one. What remains is renamed, so that equal loop nests have
-equal text whatever they came from::
+Axes of size one disappear, broadcast inputs lose the axes they do not move along, the independent outer axes are
+ordered by stride, neighbouring axes that every buffer walks as one become one. What remains is renamed, so that equal
+loop nests have equal text whatever they came from::
 
     y[i, j, k] = exp x[i, j, k], x contiguous        ->  y[a] = exp x[a]
     y[i, j] = x[i, j] + w[j]                         ->  y[a, b] = x[a, b] + w[b]
@@ -136,7 +136,7 @@ def _rename(
             return type(s)(s.name, shorter(s.axes))
         return s
 
-    new_sizes = {new: 1 for new in names.values()}
+    new_sizes = dict.fromkeys(names.values(), 1)
     for axis, new in final.items():
         new_sizes[new] *= sizes[axis]
     new_buffers = tuple(Buffer(b.name, b.dtype, b.role, shorter(b.axes)) for b in buffers)

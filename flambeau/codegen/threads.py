@@ -30,7 +30,8 @@ class Pool:
         text = pool_text(threads, _MACHINES[platform.machine()])
         self.code: NativeCode = engine().link(text, ("run", "worker"), {"flambeau_syscall": system_call})
         self.run_address = self.code.addresses["run"]
-        signature = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int32)
+        address, number64, number32 = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32
+        signature = ctypes.CFUNCTYPE(None, address, address, number64, number64, number32)
         self.run: Any = signature(self.run_address)
         worker = ctypes.CFUNCTYPE(None, ctypes.c_int32)(self.code.addresses["worker"])
         for number in range(1, threads):

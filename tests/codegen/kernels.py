@@ -33,9 +33,9 @@ def special_values(dtype: str) -> npt.NDArray[Any]:
     if dtype.startswith("float"):
         info = np.finfo(dtype)
         numbers = [
-            0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, -7.0, 1e-3, -1e-3, 1e5, -1e5, 88.0, -88.0, 710.0, 0.999,
-            np.inf, -np.inf, np.nan, info.max, info.min, info.tiny, -info.tiny, info.smallest_subnormal, info.eps,
-            1.0 + info.eps, 1.0 - info.eps, -1.0 + info.eps, 8388609.0, 1e10, -1e10, 3e38, 2147483648.0,
+            0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, -7.0, 1e-3, -1e-3, 1e5, -1e5, 88.0, -88.0, 710.0,
+            0.999, np.inf, -np.inf, np.nan, info.max, info.min, info.tiny, -info.tiny, info.smallest_subnormal,
+            info.eps, 1.0 + info.eps, 1.0 - info.eps, -1.0 + info.eps, 8388609.0, 1e10, -1e10, 3e38, 2147483648.0,
         ]  # fmt: skip
         return np.array(numbers, dtype)
     limits = np.iinfo(dtype)

@@ -48,7 +48,7 @@ def test_operation(op: str, dtype: str) -> None:
             2 * np.finfo(dtype).smallest_subnormal if op in ULP else 0
         )
     same = (got == want) | (np.isnan(got) & np.isnan(want)) | close
-    wrong = [tuple(a[k] for a in arrays) + (got[k], want[k]) for k in np.flatnonzero(~same)[:5]]
+    wrong = [(*(a[k] for a in arrays), got[k], want[k]) for k in np.flatnonzero(~same)[:5]]
     assert same.all(), wrong
 
 

@@ -1,7 +1,7 @@
 """The scalar operations of kernels: arity, element types taken, element type given.
 
-The names are the method names of the Scalar protocol (``flambeau.schema.scalar``), so that an operator's scalar meaning,
-run against a builder, yields kernel statements of the same names.
+The names are the method names of the Scalar protocol (``flambeau.schema.scalar``), so that an operator's scalar
+meaning, run against a builder, yields kernel statements of the same names.
 """
 
 from __future__ import annotations
@@ -51,9 +51,7 @@ def _table() -> dict[str, OpSpec]:
         ("shl shr", 2, INTEGER, "same"),
         ("isnan isinf isfinite signbit", 1, FLOAT, "bool"),
     ]
-    return {
-        name: OpSpec(name, arity, kinds, result) for names, arity, kinds, result in rows for name in names.split()
-    }
+    return {name: OpSpec(name, arity, kinds, result) for names, arity, kinds, result in rows for name in names.split()}
 
 
 OPS: dict[str, OpSpec] = _table()

@@ -1,4 +1,4 @@
-"""Float operations other than the transcendental functions: arithmetic, divisions with remainder, rounding, predicates."""
+"""Float operations that are not transcendental: arithmetic, divisions with remainder, rounding, predicates."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Writes LLVM IR text: typed values, one method per instruction, the same code for scalars and vectors of any width.
 
-Nothing here knows of kernels. Text is several times faster to produce than ``llvmlite.ir`` objects, and LLVM's own parser
-checks it.
+Nothing here knows of kernels. Text is several times faster to produce than ``llvmlite.ir`` objects, and LLVM's own
+parser checks it.
 """
 
 from __future__ import annotations
@@ -241,9 +241,7 @@ class Emitter:
             picks = ", ".join(f"i32 {k}" for k in range(2 * lanes))
             vt = parts[0].full_type
             parts = [
-                self.define(
-                    f"shufflevector {vt} {a}, {vt} {b}, <{2 * lanes} x i32> <{picks}>", a.type, 2 * lanes
-                )
+                self.define(f"shufflevector {vt} {a}, {vt} {b}, <{2 * lanes} x i32> <{picks}>", a.type, 2 * lanes)
                 for a, b in zip(parts[::2], parts[1::2], strict=True)
             ]
         return parts[0]

@@ -1,7 +1,7 @@
 """The one place that talks to LLVM: text to object code to an address, in a shared ORC JIT.
 
-Kernels with explicit vectors go straight to instruction selection: the mid-level pipeline costs half the compile time and
-makes them slower. Code lives as long as the ``NativeCode`` that owns it. Compiling is serialised by a lock.
+Kernels with explicit vectors go straight to instruction selection: the mid-level pipeline costs half the compile time
+and makes them slower. Code lives as long as the ``NativeCode`` that owns it. Compiling is serialised by a lock.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class NativeCode:
 def available() -> bool:
     """Whether LLVM can be loaded here."""
     try:
-        import llvmlite.binding  # noqa: F401
+        import llvmlite.binding  # type: ignore[import-untyped]  # noqa: F401
     except (ImportError, OSError):
         return False
     return True

@@ -1,9 +1,10 @@
 """The native call entry: from a Python call to a kernel and back without interpreting a line.
 
-One function serves every kernel; what differs is data. A callable holds the address of a cell with its newest plan, and plans
-are chained. A plan (``PLAN`` words) describes one pattern of inputs exactly: descriptor, rank, dimensions and strides of each. The
-entry compares, allocates the outputs through NumPy's C interface, copies the plan's block of words, puts in the addresses and jumps
-into the kernel. Whatever does not match goes to the slow callable, which makes new plans and raises errors.
+One function serves every kernel; what differs is data. A callable holds the address of a cell with its newest plan,
+and plans are chained. A plan (``PLAN`` words) describes one pattern of inputs exactly: descriptor, rank, dimensions
+and strides of each. The entry compares, allocates the outputs through NumPy's C interface, copies the plan's block of
+words, puts in the addresses and jumps into the kernel. Whatever does not match goes to the slow callable, which makes
+new plans and raises errors.
 
 Offsets of object fields are arguments: they are probed when the process starts, never assumed.
 """
@@ -48,7 +49,9 @@ class Offsets:
 
 def _word(name: str, plan: str, register: str, kind: str = "i64") -> str:
     place = PLAN.index(name)
-    return f"  %{register}.p = getelementptr i64, ptr {plan}, i64 {place}\n  %{register} = load {kind}, ptr %{register}.p"
+    return (
+        f"  %{register}.p = getelementptr i64, ptr {plan}, i64 {place}\n  %{register} = load {kind}, ptr %{register}.p"
+    )
 
 
 def entry_text(o: Offsets) -> str:
@@ -145,6 +148,13 @@ no:
 
 def _run(o: Offsets) -> str:
     return f"""
+define internal ptr @new(ptr %descr, i32 %rank, ptr %dims, ptr %strides, ptr %data, i32 %flags, ptr %none) {{
+  call void @flambeau_Py_IncRef(ptr %descr)
+  %a = call ptr @flambeau_new_array(ptr @flambeau_ndarray, ptr %descr, i32 %rank, ptr %dims, ptr %strides,
+    ptr %data, i32 %flags, ptr %none)
+  ret ptr %a
+}}
+
 define internal ptr @allocate(ptr %record) {{
 entry:
   %descr = load ptr, ptr %record
@@ -160,8 +170,7 @@ entry:
   %is_large = icmp ne i64 %large, 0
   br i1 %is_large, label %aligned, label %plain
 plain:
-  call void @flambeau_Py_IncRef(ptr %descr)
-  %p = call ptr @flambeau_new_array(ptr @flambeau_ndarray, ptr %descr, i32 %rank, ptr %dims, ptr %strides, ptr null, i32 0, ptr null)
+  %p = call ptr @new(ptr %descr, i32 %rank, ptr %dims, ptr %strides, ptr null, i32 0, ptr null)
   ret ptr %p
 aligned:
   %bytes.p = getelementptr i64, ptr %record, i64 4
@@ -169,8 +178,7 @@ aligned:
   %room = alloca i64
   %padded = add i64 %bytes, 64
   store i64 %padded, ptr %room
-  call void @flambeau_Py_IncRef(ptr @flambeau_bytes_descr)
-  %raw = call ptr @flambeau_new_array(ptr @flambeau_ndarray, ptr @flambeau_bytes_descr, i32 1, ptr %room, ptr null, ptr null, i32 0, ptr null)
+  %raw = call ptr @new(ptr @flambeau_bytes_descr, i32 1, ptr %room, ptr null, ptr null, i32 0, ptr null)
   %failed = icmp eq ptr %raw, null
   br i1 %failed, label %none, label %view
 view:
@@ -179,8 +187,7 @@ view:
   %up = add i64 %data, 63
   %down = and i64 %up, -64
   %start = inttoptr i64 %down to ptr
-  call void @flambeau_Py_IncRef(ptr %descr)
-  %a = call ptr @flambeau_new_array(ptr @flambeau_ndarray, ptr %descr, i32 %rank, ptr %dims, ptr %strides, ptr %start, i32 1281, ptr null)
+  %a = call ptr @new(ptr %descr, i32 %rank, ptr %dims, ptr %strides, ptr %start, i32 1281, ptr null)
   %failed2 = icmp eq ptr %a, null
   br i1 %failed2, label %drop, label %based
 drop:

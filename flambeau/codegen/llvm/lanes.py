@@ -15,7 +15,9 @@ def c_name(function: str, element: str) -> str:
     return function + ("f" if element == "float" else "")
 
 
-def call_lanes(e: Emitter, function: str, args: tuple[Value, ...], where: Value | None = None, otherwise: Value | None = None) -> Value:  # fmt: skip
+def call_lanes(
+    e: Emitter, function: str, args: tuple[Value, ...], where: Value | None = None, otherwise: Value | None = None
+) -> Value:
     """``function`` of each lane, or only of the lanes ``where`` is set, the others taken from ``otherwise``."""
     a = args[0]
     name = c_name(function, a.type)

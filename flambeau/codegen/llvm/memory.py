@@ -35,7 +35,7 @@ def _suffix(element: str, lanes: int) -> str:
 
 
 def _mode(schedule: Schedule, place: Place, buffer: Buffer) -> str:
-    """How a buffer is reached here: ``scalar``, ``unit``, ``gather`` or ``lanes`` (scratch with a vector per element)."""
+    """How a buffer is reached: ``scalar``, ``unit``, ``gather`` or ``lanes`` (scratch with a vector per element)."""
     if not place.in_vector:
         return "scalar"
     if schedule.vector_axis in buffer.axes:
@@ -57,7 +57,9 @@ def load(e: Emitter, schedule: Schedule, place: Place, buffer: Buffer) -> Value:
             head = f"call {vt} @llvm.masked.load.{suffix}.p0(ptr {base}, i32 {t.itemsize}"
         else:
             pointers = _lane_pointers(e, place, buffer, lanes)
-            e.declare(f"declare {vt} @llvm.masked.gather.{suffix}.v{lanes}p0(<{lanes} x ptr>, i32, <{lanes} x i1>, {vt})")
+            e.declare(
+                f"declare {vt} @llvm.masked.gather.{suffix}.v{lanes}p0(<{lanes} x ptr>, i32, <{lanes} x i1>, {vt})"
+            )
             head = f"call {vt} @llvm.masked.gather.{suffix}.v{lanes}p0(<{lanes} x ptr> {pointers}, i32 {t.itemsize}"
         raw = e.define(f"{head}, {mask.full_type} {mask}, {vt} zeroinitializer)", t.memory, lanes)
     else:
@@ -87,7 +89,9 @@ def store(e: Emitter, schedule: Schedule, place: Place, buffer: Buffer, value: V
             head = f"call void @llvm.masked.store.{suffix}.p0({vt} {value}, ptr {base}"
         else:
             pointers = _lane_pointers(e, place, buffer, lanes)
-            e.declare(f"declare void @llvm.masked.scatter.{suffix}.v{lanes}p0({vt}, <{lanes} x ptr>, i32, <{lanes} x i1>)")
+            e.declare(
+                f"declare void @llvm.masked.scatter.{suffix}.v{lanes}p0({vt}, <{lanes} x ptr>, i32, <{lanes} x i1>)"
+            )
             head = f"call void @llvm.masked.scatter.{suffix}.v{lanes}p0({vt} {value}, <{lanes} x ptr> {pointers}"
         e.raw(f"{head}, i32 {t.itemsize}, {mask.full_type} {mask})")
     elif schedule.nontemporal and mode == "unit" and buffer.role == "out":

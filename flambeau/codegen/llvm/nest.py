@@ -1,8 +1,9 @@
 """A specialised loop nest to one LLVM function.
 
-The vector axis becomes a loop over ``lanes`` turns at a time and a masked turn for the rest; the other axes become plain
-loops. A carried state that the vector axis runs inside of is a vector folded across lanes when its loop ends; one carried
-by loops inside the vector axis has a lane per turn. Values that do not vary along the vector axis stay scalars.
+The vector axis becomes a loop over ``lanes`` turns at a time and a masked turn for the rest; the other axes become
+plain loops. A carried state that the vector axis runs inside of is a vector folded across lanes when its loop ends;
+one carried by loops inside the vector axis has a lane per turn. Values that do not vary along the vector axis stay
+scalars.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.kernel.nest import (
     Accumulate,
-    Buffer,
     Carry,
     Const,
     Extent,
@@ -134,7 +134,9 @@ class NestEmitter:
             if isinstance(statement, Loop):
                 self.loop(statement, scope)
             elif isinstance(statement, Store):
-                memory.store(self.e, self.schedule, scope, self.buffers[statement.buffer], scope.values[statement.value])
+                memory.store(
+                    self.e, self.schedule, scope, self.buffers[statement.buffer], scope.values[statement.value]
+                )
             elif isinstance(statement, Accumulate):
                 self.accumulate(statement, scope)
             else:
@@ -145,8 +147,7 @@ class NestEmitter:
         e = self.e
         if isinstance(s, Const):
             t = element_type(s.dtype)
-            make = float_constant if t.is_float else int_constant
-            return make(s.value, t.llvm, 1)  # type: ignore[operator]
+            return float_constant(s.value, t.llvm, 1) if t.is_float else int_constant(int(s.value), t.llvm, 1)
         if isinstance(s, Position):
             return self.position(s.axes, scope)
         if isinstance(s, Extent):

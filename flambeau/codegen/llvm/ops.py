@@ -44,7 +44,7 @@ BY_LANE = frozenset({"atan2", "hypot", "pow"})
 
 
 def supports(op: str, dtype: str) -> bool:
-    """Whether ``op`` on operands of ``dtype`` has native code; ``select``, ``cast`` and ``const`` have for every type."""
+    """Whether ``op`` on operands of ``dtype`` has native code; ``select``, ``cast`` and ``const`` always have."""
     if dtype not in ELEMENT_TYPES:
         return False
     if op in ("select", "cast", "const"):

@@ -1,10 +1,10 @@
 """A pool of threads written in LLVM IR, for pieces of work of a few microseconds.
 
-Each thread has a contiguous range of the pieces, so that the same thread sees the same memory on every call; who is done steals
-from the others. A range is one 64-bit word, generation and next index, claimed by compare-and-exchange. The caller drains whatever
-nobody has claimed and waits only for pieces that somebody really runs, so a worker that never wakes costs nothing. A pool that is
-busy (a nested call, another Python thread) runs the work serially in the caller; so does the child of a fork, whose workers
-are gone. Idle workers spin for a moment and then sleep on a futex.
+Each thread has a contiguous range of the pieces, so that the same thread sees the same memory on every call; who is
+done steals from the others. A range is one 64-bit word, generation and next index, claimed by compare-and-exchange.
+The caller drains whatever nobody has claimed and waits only for pieces that somebody really runs, so a worker that
+never wakes costs nothing. A pool that is busy (a nested call, another Python thread) runs the work serially in the
+caller; so does the child of a fork, whose workers are gone. Idle workers spin for a moment and then sleep on a futex.
 """
 
 from __future__ import annotations
@@ -118,7 +118,8 @@ sleep:
   br i1 %late, label %awake, label %wait
 wait:
   %t64 = zext i32 %ticket to i64
-  %r = call i64 (i64, ...) @flambeau_syscall(i64 {futex}, ptr @wake_sequence, i64 128, i64 %t64, ptr null, ptr null, i64 0)
+  %r = call i64 (i64, ...) @flambeau_syscall(i64 {futex}, ptr @wake_sequence, i64 128, i64 %t64, ptr null,
+    ptr null, i64 0)
   br label %awake
 awake:
   %o2 = atomicrmw sub ptr @sleepers, i32 1 seq_cst
@@ -156,7 +157,8 @@ publish:
   br i1 %any, label %wake, label %work
 wake:
   %o = atomicrmw add ptr @wake_sequence, i32 1 seq_cst
-  %r = call i64 (i64, ...) @flambeau_syscall(i64 {futex}, ptr @wake_sequence, i64 129, i64 {n}, ptr null, ptr null, i64 0)
+  %r = call i64 (i64, ...) @flambeau_syscall(i64 {futex}, ptr @wake_sequence, i64 129, i64 {n}, ptr null,
+    ptr null, i64 0)
   br label %work
 work:
   call void @drain(i32 0)

@@ -93,7 +93,5 @@ def across_lanes(e: Emitter, reducer: str, t: ElementType, state: State) -> Stat
         state = combine(e, reducer, t, [e.part(v, 0, half) for v in state], [e.part(v, half, half) for v in state])
     if state[0].lanes == 1:
         return state
-    ends = [
-        [e.define(f"extractelement {v.full_type} {v}, i64 {k}", v.type, 1) for v in state] for k in (0, 1)
-    ]
+    ends = [[e.define(f"extractelement {v.full_type} {v}, i64 {k}", v.type, 1) for v in state] for k in (0, 1)]
     return combine(e, reducer, t, ends[0], ends[1])

@@ -1,9 +1,10 @@
 """Folds over a whole array: pieces of fixed size folded independently, their states put together in order.
 
-A kernel whose outermost loops run along one axis, with a carried state, becomes several functions: one per loop, which runs it over
-[low, high) and leaves the state in a table, and one that folds the table, does the rest and stores. Later loops begin by folding the
-tables of the earlier ones. The number and size of pieces depend on the axis's size alone, so the result does not depend on how
-many threads there are; short pieces also keep float sums accurate.
+A kernel whose outermost loops run along one axis, with a carried state, becomes several functions: one per loop,
+which runs it over [low, high) and leaves the state in a table, and one that folds the table, does the rest and
+stores. Later loops begin by folding the tables of the earlier ones. The number and size of pieces depend on the
+axis's size alone, so the result does not depend on how many threads there are; short pieces also keep float sums
+accurate.
 """
 
 from __future__ import annotations
@@ -119,7 +120,9 @@ class _Stage(NestEmitter):
         next_piece, next_at = e.binary("add", piece, int_constant(1, "i64", 1)), e.binary("add", at, self.step)
         latch = e.block
         e.branch(head)
-        pairs = zip([piece, at, *state], [int_constant(0, "i64", 1)] * 2 + start, [next_piece, next_at, *new], strict=True)
+        pairs = zip(
+            [piece, at, *state], [int_constant(0, "i64", 1)] * 2 + start, [next_piece, next_at, *new], strict=True
+        )
         e.lines[mark:mark] = [f"  {v} = phi {v.type} [{s}, %{before}], [{n}, %{latch}]" for v, s, n in pairs]
         e.start(after)
         return state

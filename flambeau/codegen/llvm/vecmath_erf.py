@@ -1,8 +1,8 @@
 """Error functions.
 
-erf below 1 is ``x + x P(x^2)``. erfc is ``exp(-x^2) G(t) / (1 + 2x)`` with ``t = (x - K) / (x + K)``, K = 3.75, which one
-polynomial covers from 0 to where erfc underflows (Shepherd and Laframboise, Mathematics of Computation 36, 1981). The
-rounding error of ``x^2`` is put back, since exp would magnify it.
+erf below 1 is ``x + x P(x^2)``. erfc is ``exp(-x^2) G(t) / (1 + 2x)`` with ``t = (x - K) / (x + K)``, K = 3.75, which
+one polynomial covers from 0 to where erfc underflows (Shepherd and Laframboise, Mathematics of Computation 36, 1981).
+The rounding error of ``x^2`` is put back, since exp would magnify it.
 """
 
 from __future__ import annotations

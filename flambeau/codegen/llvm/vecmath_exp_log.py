@@ -194,18 +194,14 @@ def log2(e: Emitter, x: Value) -> Value:
 def log10(e: Emitter, x: Value) -> Value:
     if x.type == "float":
         return _log_base(e, x, (0.4342944920063019, -1.0103049952192578e-08), (0.301025390625, 4.605039066518657e-06))
-    return _log_base(
-        e, x, (0.4342944819032518, 1.098319650216765e-17), (0.3010299955494702, 1.1451100898021838e-10)
-    )
+    return _log_base(e, x, (0.4342944819032518, 1.098319650216765e-17), (0.3010299955494702, 1.1451100898021838e-10))
 
 
 def log1p(e: Emitter, x: Value) -> Value:
     """With ``u = 1 + x`` rounded and ``c`` what the rounding lost, ``log(u) + c / u``; ``x`` itself where tiny."""
     one = e.like(x, 1.0)
     u = e.fadd(x, one)
-    lost = e.select(
-        e.fcmp("oge", e.fabs(x), one), e.fsub(one, e.fsub(u, x)), e.fsub(x, e.fsub(u, one))
-    )
+    lost = e.select(e.fcmp("oge", e.fabs(x), one), e.fsub(one, e.fsub(u, x)), e.fsub(x, e.fsub(u, one)))
     k, f = _split(e, u)
     # 2^-k c joins f before the polynomial, which keeps the relative error near x = 0.
     correction = scale(e, lost, e.fneg(k))

@@ -1,8 +1,8 @@
 """Circular functions and their inverses.
 
-sin, cos and tan: ``x = n pi/2 + r`` with ``|r| <= pi/4``, both polynomials of ``r``, the choice between them and the sign
-from ``n``. The subtraction uses pi in three parts with fused multiply-adds, which holds up to a bound on ``|x|``; lanes
-beyond it go to the C library.
+sin, cos and tan: ``x = n pi/2 + r`` with ``|r| <= pi/4``, both polynomials of ``r``, the choice between them and the
+sign from ``n``. The subtraction uses pi in three parts with fused multiply-adds, which holds up to a bound on
+``|x|``; lanes beyond it go to the C library.
 """
 
 from __future__ import annotations

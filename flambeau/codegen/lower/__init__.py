@@ -1,7 +1,8 @@
 """From a region of a graph to a kernel.
 
-A region is a run of nodes with the values that come in and go out. Every tensor that comes in has a known dtype and rank; sizes
-known to be one let a dimension broadcast. `lower_graph` takes a whole graph, such as the body of a fusion group.
+A region is a run of nodes with the values that come in and go out. Every tensor that comes in has a known dtype and
+rank; sizes known to be one let a dimension broadcast. `lower_graph` takes a whole graph, such as the body of a fusion
+group.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.lower.passes import Lowered, build
 from flambeau.codegen.lower.rules import lower_node
-from flambeau.codegen.lower.values import Dim, Expr, Unsupported
+from flambeau.codegen.lower.values import Dim, Expr, LoweringError
 from flambeau.codegen.shapes import Span
 from flambeau.ir.constants import is_constant
 from flambeau.ir.graph import Graph
@@ -21,13 +22,13 @@ from flambeau.ir.value import Value
 from flambeau.schema.dtype import DType
 from flambeau.schema.types import BoolType, FloatType, IntType, TensorType, Type
 
-__all__ = ["Lowered", "Span", "Unsupported", "lower_graph", "lower_region"]
+__all__ = ["Lowered", "LoweringError", "Span", "lower_graph", "lower_region"]
 
 _NUMBERS: tuple[tuple[type[Type], str], ...] = ((IntType, "int64"), (FloatType, "float64"), (BoolType, "bool"))
 
 
 def lower_graph(graph: Graph, types: Sequence[Type] | None = None, *, name: str = "fused") -> Lowered:
-    """The kernel of a graph; its inputs and outputs are the kernel's. Raises `Unsupported` when there is none.
+    """The kernel of a graph; its inputs and outputs are the kernel's. Raises `LoweringError` when there is none.
 
     `types` says what is known of the inputs where the graph's own types say less.
     """
@@ -50,10 +51,10 @@ def lower_region(
         region.add_node(node)
     try:
         return build(name, region.inputs, [region.tensor(v) for v in outputs])
-    except Unsupported:
+    except LoweringError:
         raise
     except KernelError as error:
-        raise Unsupported(str(error)) from error
+        raise LoweringError(str(error)) from error
 
 
 class _Region:
@@ -67,18 +68,18 @@ class _Region:
     def add_input(self, value: Value, type_: Type, buffer: str) -> None:
         if isinstance(type_, TensorType):
             if type_.dtype is None or type_.sizes is None:
-                raise Unsupported(f"%{value.name}: dtype and rank must be known, got {type_}")
+                raise LoweringError(f"%{value.name}: dtype and rank must be known, got {type_}")
             dims = tuple(None if size == 1 else Dim() for size in type_.sizes)
             dtype = type_.dtype.name
         else:
             dims = ()
             dtype = next((d for t, d in _NUMBERS if isinstance(type_, t)), "")
             if not dtype:
-                raise Unsupported(f"%{value.name}: a kernel takes tensors and numbers, got {type_}")
+                raise LoweringError(f"%{value.name}: a kernel takes tensors and numbers, got {type_}")
         try:
             element_type(dtype)
         except KernelError as error:
-            raise Unsupported(str(error)) from None
+            raise LoweringError(str(error)) from None
         expr = Expr("input", dtype, (), dims, buffer)
         self.inputs.append(expr)
         self.known[value], self.types[value] = expr, type_
@@ -86,7 +87,7 @@ class _Region:
     def tensor(self, value: Value) -> Expr:
         found = self.known.get(value)
         if not isinstance(found, Expr):
-            raise Unsupported(f"%{value.name} is not a value of the region")
+            raise LoweringError(f"%{value.name} is not a value of the region")
         return found
 
     def argument(self, value: Value) -> Any:
@@ -98,22 +99,22 @@ class _Region:
             return value.node.attributes.get("value")
         if value.node is not None and value.node.kind == "prim::ListConstruct":
             return [self.argument(v) for v in value.node.inputs]
-        raise Unsupported(f"%{value.name} comes from outside the region")
+        raise LoweringError(f"%{value.name} comes from outside the region")
 
     def add_node(self, node: Node) -> None:
         if node.kind in ("prim::Constant", "prim::ListConstruct"):
             return
         definition = node.definition
         if definition is None or len(node.outputs) != 1:
-            raise Unsupported(f"{node.kind} has no native form")
+            raise LoweringError(f"{node.kind} has no native form")
         given = [self.argument(v) for v in node.inputs]
         said = [self.types.get(v, g) for v, g in zip(node.inputs, given, strict=True)]
         result = definition.dtype(*said) if definition.dtype is not None else None
         compute = definition.compute(*said) if definition.compute is not None else None
         if not isinstance(result, DType):
-            raise Unsupported(f"{node.kind}: the dtype of its result is not known")
+            raise LoweringError(f"{node.kind}: the dtype of its result is not known")
         named = {a.name: g for a, g in zip(definition.schema.arguments, given, strict=True)}
-        expr = lower_node(definition, named, compute, result)
+        expr = lower_node(definition, named, compute if isinstance(compute, DType) else None, result)
         self.known[node.output()] = expr
         sizes = tuple(1 if d is None else None for d in expr.dims)
         self.types[node.output()] = TensorType(dtype=result, sizes=sizes)

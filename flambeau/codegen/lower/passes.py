@@ -1,7 +1,8 @@
-"""Expressions to a loop nest: one loop over what is kept, and inside it as many passes over what is folded as it takes.
+"""Expressions to a loop nest: one loop over what is kept, and inside it as many passes over what is folded as it
+takes.
 
-A fold's value is known only after its pass, so what depends on it runs in a later one. What several passes need is computed
-again in each, unless it holds a costly function: then it is kept in a scratch row.
+A fold's value is known only after its pass, so what depends on it runs in a later one. What several passes need is
+computed again in each, unless it holds a costly function: then it is kept in a scratch row.
 """
 
 from __future__ import annotations
@@ -10,12 +11,41 @@ from dataclasses import dataclass, field
 
 from flambeau.codegen.kernel.build import KernelBuilder
 from flambeau.codegen.kernel.nest import ONE, Carry, Kernel
-from flambeau.codegen.lower.values import Dim, Expr, Reduction, Unsupported, topological
+from flambeau.codegen.lower.values import Dim, Expr, LoweringError, Reduction, topological
 from flambeau.codegen.shapes import Span
 
 COSTLY = frozenset(
-    "exp exp2 expm1 log log2 log10 log1p sigmoid sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf "
-    "erfc pow div floordiv truncdiv remainder fmod".split()
+    [
+        "exp",
+        "exp2",
+        "expm1",
+        "log",
+        "log2",
+        "log10",
+        "log1p",
+        "sigmoid",
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "atan2",
+        "sinh",
+        "cosh",
+        "tanh",
+        "asinh",
+        "acosh",
+        "atanh",
+        "erf",
+        "erfc",
+        "pow",
+        "div",
+        "floordiv",
+        "truncdiv",
+        "remainder",
+        "fmod",
+    ]
 )
 
 
@@ -28,7 +58,7 @@ class Lowered:
 
 
 def build(name: str, inputs: list[Expr], outputs: list[Expr]) -> Lowered:
-    """The kernel that computes `outputs`. Raises `Unsupported` where their shapes do not fit one nest."""
+    """The kernel that computes `outputs`. Raises `LoweringError` where their shapes do not fit one nest."""
     return _Nest(name, inputs, outputs).build()
 
 
@@ -40,7 +70,7 @@ class _Nest:
         self.axes = self.name_axes()
         folded = {tuple(self.in_order(frozenset(d.root for d in reduction(f).over))) for f in self.folds}
         if len(folded) > 1:
-            raise Unsupported("folds over different dimensions")
+            raise LoweringError("folds over different dimensions")
         self.folded = next(iter(folded), ())
         self.kept = tuple(d for d in self.axes if d not in self.folded)
         self.b = KernelBuilder(name, tuple(self.axes.values()))
@@ -56,10 +86,10 @@ class _Nest:
         longest = shapes[0] if shapes else ()
         for dims in shapes:
             if len(set(dims)) != len(dims):
-                raise Unsupported("a dimension meets itself across a broadcast")
+                raise LoweringError("a dimension meets itself across a broadcast")
             places = [longest.index(d) if d in longest else -1 for d in dims]
             if -1 in places or places != sorted(places):
-                raise Unsupported("values whose dimensions have no common order")
+                raise LoweringError("values whose dimensions have no common order")
         return {d: f"d{k}" for k, d in enumerate(longest)}
 
     def in_order(self, dims: frozenset[Dim]) -> list[Dim]:

@@ -9,7 +9,7 @@ from typing import Any
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.opset import OPS, result_dtype
 from flambeau.codegen.llvm.ops import supports
-from flambeau.codegen.lower.values import Expr, Unsupported, broadcast
+from flambeau.codegen.lower.values import Expr, LoweringError, broadcast
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 
@@ -27,7 +27,7 @@ def constant(value: complex, dtype: str) -> Expr:
     """A literal in an element type, rounded or wrapped to it later."""
     t = element_type(dtype)
     if isinstance(value, complex):
-        raise Unsupported("complex numbers have no native code")
+        raise LoweringError("complex numbers have no native code")
     if t.kind == "bool":
         return Expr("const", dtype, (), (), bool(value))
     if t.is_float:
@@ -56,7 +56,7 @@ def apply(op: str, *args: Expr) -> Expr:
     if simpler is not None:
         return simpler
     if not supports(op, args[-1].dtype):
-        raise Unsupported(f"{op} on {args[-1].dtype} has no native code")
+        raise LoweringError(f"{op} on {args[-1].dtype} has no native code")
     return Expr(op, result_dtype(op, tuple(a.dtype for a in args)), args, broadcast([a.dims for a in args]))
 
 
@@ -109,7 +109,7 @@ class Recorder:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name not in OPS:
-            raise Unsupported(f"{name} has no native code")
+            raise LoweringError(f"{name} has no native code")
         return functools.partial(apply, name)
 
 

@@ -1,4 +1,4 @@
-"""Nodes to expressions: pointwise operators through their scalar meaning, reductions and row operators by their folds."""
+"""Nodes to expressions: pointwise operators by their scalar meaning, reductions and row operators by their folds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.lower.recorder import RECORDER, apply, cast, constant
-from flambeau.codegen.lower.values import Dim, Dims, Expr, Reduction, Unsupported
+from flambeau.codegen.lower.values import Dim, Dims, Expr, LoweringError, Reduction
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import FloatType, NumberType, OptionalType, TensorType, Type
@@ -30,7 +30,7 @@ def pointwise(definition: OpDef, arguments: Arguments, compute: DType, result: D
         given = arguments[argument.name]
         if isinstance(given, Expr):
             if not takes_value(argument.type):
-                raise Unsupported(f"{definition.name}: argument {argument.name} is not a constant")
+                raise LoweringError(f"{definition.name}: argument {argument.name} is not a constant")
             converted.append(cast(given, compute.name))
         elif given is not None and takes_value(argument.type):
             converted.append(constant(given, compute.name))
@@ -38,7 +38,7 @@ def pointwise(definition: OpDef, arguments: Arguments, compute: DType, result: D
             converted.append(given)
     value = definition.scalar(RECORDER, *converted)
     if not isinstance(value, Expr):
-        raise Unsupported(f"{definition.name}: its scalar meaning gives several values")
+        raise LoweringError(f"{definition.name}: its scalar meaning gives several values")
     return cast(value, result.name)
 
 
@@ -51,7 +51,7 @@ def dims_over(x: Expr, dim: Any, *, empty_is_all: bool = True) -> tuple[int, ...
     if rank == 0:
         return ()
     if any(not -rank <= d < rank for d in given) or len({d % rank for d in given}) != len(given):
-        raise Unsupported(f"dimensions {given} do not fit a tensor of {rank} dimensions")
+        raise LoweringError(f"dimensions {given} do not fit a tensor of {rank} dimensions")
     return tuple(sorted(d % rank for d in given))
 
 
@@ -86,9 +86,9 @@ def fold(accumulator: str, arguments: Arguments, result: DType) -> Expr:
     if accumulator == "mean":
         return apply("div", reduce(x, "sum", places, keepdim), count(x, places, result.name))
     if accumulator in ("sum", "prod") and result.name == "bool":
-        raise Unsupported(f"{accumulator} in bool")
+        raise LoweringError(f"{accumulator} in bool")
     if accumulator not in ("sum", "prod", "max", "min"):
-        raise Unsupported(f"no native fold is called {accumulator}")
+        raise LoweringError(f"no native fold is called {accumulator}")
     return reduce(x, accumulator, places, keepdim)
 
 
@@ -103,7 +103,7 @@ def variance(arguments: Arguments, result: DType, *, is_root: bool) -> Expr:
     """var and std in two passes."""
     x = cast(arguments["self"], result.name)
     if not element_type(x.dtype).is_float:
-        raise Unsupported("variance of integers")
+        raise LoweringError("variance of integers")
     places = dims_over(x, arguments.get("dim"))
     correction = arguments.get("correction", 1 if arguments.get("unbiased", True) else 0)
     total = reduce(_deviation(x, places)[1], "sum", places, bool(arguments.get("keepdim", False)))
@@ -116,7 +116,7 @@ def softmax(accumulator: str, arguments: Arguments, result: DType) -> Expr:
     """softmax and log_softmax along one dimension, the row's largest element taken off first."""
     x = cast(arguments["self"], result.name)
     if not element_type(x.dtype).is_float or not x.dims:
-        raise Unsupported(f"{accumulator} of {len(x.dims)} dimensions of {x.dtype}")
+        raise LoweringError(f"{accumulator} of {len(x.dims)} dimensions of {x.dtype}")
     places = dims_over(x, arguments["dim"])
     # A nan need not survive in the maximum: it comes back through the sum.
     off = apply("sub", x, reduce(x, "maxnum", places, True))
@@ -150,7 +150,7 @@ BY_NAME: dict[str, Callable[[Arguments, DType], Expr]] = {
 
 
 def lower_node(definition: OpDef, arguments: Arguments, compute: DType | None, result: DType) -> Expr:
-    """The expression of one call. Raises `Unsupported` when there is none."""
+    """The expression of one call. Raises `LoweringError` when there is none."""
     if definition.scalar is not None and compute is not None:
         return pointwise(definition, arguments, compute, result)
     if definition.name in BY_NAME:
@@ -159,4 +159,4 @@ def lower_node(definition: OpDef, arguments: Arguments, compute: DType | None, r
         return softmax(definition.accumulator, arguments, result)
     if definition.accumulator:
         return fold(definition.accumulator, arguments, result)
-    raise Unsupported(f"{definition.full_name} has no native form")
+    raise LoweringError(f"{definition.full_name} has no native form")

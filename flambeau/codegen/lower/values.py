@@ -1,7 +1,7 @@
 """Tensor values of a region while it is lowered: an expression graph whose dimensions are variables.
 
-A `Dim` is one dimension of a tensor; dimensions that broadcast against each other are unified. None stands for a dimension that
-is known to have size one. Nothing here knows of loops yet.
+A `Dim` is one dimension of a tensor; dimensions that broadcast against each other are unified. None stands for a
+dimension that is known to have size one. Nothing here knows of loops yet.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TypeAlias
 from flambeau.codegen.kernel.dtypes import KernelError
 
 
-class Unsupported(KernelError):
+class LoweringError(KernelError):
     """A region, or a node of one, that has no native form; the interpreter runs it."""
 
 
