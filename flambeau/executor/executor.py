@@ -13,7 +13,7 @@ from flambeau.executor.plan import ExecutionPlan, make_plan
 from flambeau.executor.report import Explanation, PassRecord, PassReport
 from flambeau.interpreter import reference
 from flambeau.interpreter.code import Code
-from flambeau.interpreter.compile import compile_graph
+from flambeau.interpreter.compile import code_of
 from flambeau.interpreter.machine import run
 from flambeau.program.function import Function
 from flambeau.tensor import dispatch
@@ -33,23 +33,20 @@ class Executor:
     def __call__(self, *arguments: Any) -> Any:
         """Run the function on all arguments in schema order."""
         if self.options.backend == "reference":
-            return reference.evaluate(self.function.graph, arguments)
+            return _single(reference.evaluate(self.function.graph, arguments))
         if dispatch.is_intercepted():
-            return run(self._plain_code(), arguments)
+            return _single(run(self._plain_code(), arguments))
         spec = specs.spec_of(arguments)
         plan = self._latest
         if plan is None or plan.spec != spec:
             plan = self._plans.get(spec) or self._make(spec, arguments)
             self._latest = plan
         plan.calls += 1
-        return run(plan.code, arguments)
+        return _single(run(plan.code, arguments))
 
     def _plain_code(self) -> Code:
         """The function as written, for interceptors that want to see every operator."""
-        if self.function.bytecode is None:
-            self.function.bytecode = compile_graph(self.function.graph, self.function.name)
-        code: Code = self.function.bytecode
-        return code
+        return code_of(self.function)
 
     def plan_for(self, arguments: Sequence[Any]) -> ExecutionPlan:
         """The plan for arguments like these, made now if there is none."""
@@ -103,6 +100,11 @@ class Executor:
         """Every plan, with cause and time."""
         plans = tuple(p.facts() for p in self._plans.values())
         return Explanation(self.function.short_name, self.options.backend, plans, self._dropped)
+
+
+def _single(results: tuple[Any, ...]) -> Any:
+    """The value of a call: a function without results gives None."""
+    return results[0] if len(results) == 1 else results or None
 
 
 def attach(function: Function, options: Options | None = None) -> Executor:

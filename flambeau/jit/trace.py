@@ -12,7 +12,7 @@ import numpy as np
 from flambeau.executor.executor import attach
 from flambeau.executor.options import Options
 from flambeau.ir.constants import insert_constant
-from flambeau.ir.equal import difference
+from flambeau.ir.equal import first_difference
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
 from flambeau.jit.function import ScriptFunction
@@ -217,7 +217,7 @@ class _Run:
                 warnings.simplefilter("ignore", TracerWarning)
                 again, _ = self.record(inputs, held, warn=False)
             mine = traced.graph
-            found = difference(mine, again)
+            found = first_difference(mine, again)
             if found is not None:
                 raise TracingCheckError(f"Graphs differed across invocations!\n{found}")
         if self.random:
