@@ -14,7 +14,20 @@ from flambeau import ops as _ops
 from flambeau.ops import surface as _surface
 from flambeau.schema.device import Device as device
 from flambeau.schema.dtype import DType as dtype
-from flambeau.schema.dtype import bfloat16, complex32, complex64, complex128, float16, float32, float64
+from flambeau.schema.dtype import (
+    bfloat16,
+    complex32,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+)
 from flambeau.schema.dtype import bool_ as bool
 from flambeau.schema.dtype import complex32 as chalf
 from flambeau.schema.dtype import complex64 as cfloat
@@ -22,7 +35,6 @@ from flambeau.schema.dtype import complex128 as cdouble
 from flambeau.schema.dtype import float16 as half
 from flambeau.schema.dtype import float32 as float
 from flambeau.schema.dtype import float64 as double
-from flambeau.schema.dtype import int8, int16, int32, int64, uint8
 from flambeau.schema.dtype import int16 as short
 from flambeau.schema.dtype import int32 as int
 from flambeau.schema.dtype import int64 as long

@@ -1,4 +1,5 @@
-"""Functions of neural networks: every operator declared for this module, and the spellings that differ from an operator's.
+"""Functions of neural networks: every operator declared for this module, and the spellings that differ from an
+operator's.
 
 Functions whose operators have an in-place form take `inplace=True`.
 
@@ -73,7 +74,8 @@ def _last_dim(input: Tensor, dim: int | None) -> int:
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    """Each element zeroed with probability `p` while training, the others divided by 1 - p; the tensor itself otherwise.
+    """Each element zeroed with probability `p` while training, the others divided by 1 - p; the tensor itself
+    otherwise.
 
     Raises ValueError for a probability outside [0, 1].
     """

@@ -43,6 +43,7 @@ from flambeau.ops import softmax as _softmax
 from flambeau.ops import sorting as _sorting
 from flambeau.ops import splits as _splits
 from flambeau.ops import spread as _spread
+from flambeau.ops import triangles as _triangles
 from flambeau.ops import unary as _unary
 from flambeau.ops import views as _views
 from flambeau.ops import windows as _windows

@@ -87,7 +87,7 @@ def _check_gelu(common: DType, x: Any, approximate: str) -> None:
 
 
 activation(
-    "aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor",
+    'aten::gelu(Tensor self, *, str approximate="none") -> Tensor',
     scalar=_gelu,
     check=_check_gelu,
     refusal="\"GeluKernelImpl\" not implemented for '{}'",

@@ -30,8 +30,8 @@ def _check_sub(common: DType, x: Any, y: Any, alpha: Any) -> None:
         )
     if any(getattr(operand, "dtype", None) is bool_ for operand in (x, y)):
         raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
-            "the `~` or `logical_not()` operator instead."
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+            "use the `~` or `logical_not()` operator instead."
         )
     check_alpha(common, x, y, alpha)
 
@@ -143,7 +143,8 @@ def _remainder(name: str, meaning: str, doc: str, reference: Any, *, has_scalar_
 
 
 _remainder(
-    "remainder", "remainder", 'x - floor(x / y) * y, with the sign of y. An integer y of zero raises "ZeroDivisionError".',
+    "remainder", "remainder",
+    'x - floor(x / y) * y, with the sign of y. An integer y of zero raises "ZeroDivisionError".',
     np.remainder, has_scalar_self=True,
 )  # fmt: skip
 _remainder(
@@ -174,8 +175,8 @@ pointwise(
 def _check_addcdiv(common: DType, x: Any, a: Any, b: Any, value: Any) -> None:
     if common.category < Category.FLOAT:
         raise RuntimeError(
-            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
-            "division of tensor1 and tensor2. Use (input + value * div(tensor1, tensor2, rounding_mode='trunc')) for "
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "
+            "true division of tensor1 and tensor2. Use (input + value * div(tensor1, tensor2, rounding_mode='trunc')) for "
             "integers and (input + value * tensor1 / tensor2) for floats."
         )
 
@@ -285,9 +286,7 @@ _float_pair(
     "atan2", lambda s, x, y: s.atan2(x, y), REAL, to_float,
     "The angle of the point (y, x) from the first axis, in (-pi, pi].", np.arctan2, aliases=("arctan2",), ulp=4,
 )  # fmt: skip
-_float_pair(
-    "hypot", lambda s, x, y: s.hypot(x, y), _FLOAT_ONLY, same, "The length of the hypotenuse.", np.hypot, ulp=2
-)
+_float_pair("hypot", lambda s, x, y: s.hypot(x, y), _FLOAT_ONLY, same, "The length of the hypotenuse.", np.hypot, ulp=2)
 _float_pair(
     "nextafter", lambda s, x, y: s.nextafter(x, y), _FLOAT_ONLY, same, "The next number from x towards y.", np.nextafter
 )

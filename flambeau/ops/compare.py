@@ -64,7 +64,9 @@ def _not_complex(text: str, error: type[Exception] = RuntimeError) -> Any:
 
 
 _predicate("isnan", lambda s, x: s.isnan(x), "Whether x is nan; of complex numbers, whether a part is.", np.isnan)
-_predicate("isinf", lambda s, x: s.isinf(x), "Whether x is inf or -inf; of complex numbers, whether a part is.", np.isinf)
+_predicate(
+    "isinf", lambda s, x: s.isinf(x), "Whether x is inf or -inf; of complex numbers, whether a part is.", np.isinf
+)
 _predicate("isfinite", lambda s, x: s.isfinite(x), "Whether x is neither infinite nor nan.", np.isfinite)
 _predicate(
     "signbit", lambda s, x: s.signbit(x), "Whether the sign bit is set, as it is of -0.0.", None, out=(),
@@ -78,7 +80,9 @@ _predicate(
     "isneginf", lambda s, x: s.logical_and(s.isinf(x), s.lt(x, literal(s, x, 0))), "Whether x is -inf.", None, out=(),
     check=_not_complex("isneginf does not support complex inputs."),
 )  # fmt: skip
-_predicate("isreal", lambda s, x: s.eq(s.imag(x), literal(s, s.imag(x), 0)), "Whether the imaginary part is zero.", None)
+_predicate(
+    "isreal", lambda s, x: s.eq(s.imag(x), literal(s, s.imag(x), 0)), "Whether the imaginary part is zero.", None
+)
 
 
 def _isclose(s: Any, x: Any, y: Any, rtol: Any, atol: Any, equal_nan: bool) -> Any:
@@ -167,11 +171,13 @@ pointwise(
     accepts=NUMERIC,
     aliases=("clip",),
     samples=lambda: [
-        Sample(args=(wrap(np.float32([-2, 0.5, 2])), -1.0, 1.0)),
+        Sample(args=(wrap(np.array([-2, 0.5, 2], np.float32)), -1.0, 1.0)),
         Sample(args=(wrap(np.arange(4)), 1), kwargs={"max": 2}),
     ],
     errors=lambda: [
-        ErrorSample(args=(wrap(np.arange(4)),), error=RuntimeError, message="At least one of 'min' or 'max' must not be None")
+        ErrorSample(
+            args=(wrap(np.arange(4)),), error=RuntimeError, message="At least one of 'min' or 'max' must not be None"
+        )
     ],
     doc="x brought between `min` and `max`, either of which may be None; nan stays nan.",
 )
@@ -214,12 +220,15 @@ pointwise(
     out=("self_out", None, None, None),
     reference=np.where,
     samples=lambda: [
-        Sample(args=(wrap(np.array([True, False])), wrap(np.float32([1, 2])), wrap(np.float32([3, 4])))),
+        Sample(
+            args=(wrap(np.array([True, False])), wrap(np.array([1, 2], np.float32)), wrap(np.array([3, 4], np.float32)))
+        ),
         Sample(args=(wrap(np.array([[True], [False]])), wrap(np.arange(3)), 1.5)),
     ],
     errors=lambda: [
         ErrorSample(
-            args=(wrap(np.float32([1, 2])), 1, 2), error=RuntimeError,
+            args=(wrap(np.array([1, 2], np.float32)), 1, 2),
+            error=RuntimeError,
             message="where expected condition to be a boolean tensor, but got a tensor with dtype Float",
         )
     ],

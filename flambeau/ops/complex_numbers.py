@@ -31,6 +31,7 @@ unary(
     doc="The angle of x in the complex plane: 0 or pi for real numbers, nan for nan.",
 )
 
+
 def _check_parts(common: DType, a: Any, b: Any) -> None:
     if a.dtype not in (float16, float32, float64) or b.dtype not in (float16, float32, float64):
         raise RuntimeError(
@@ -38,7 +39,8 @@ def _check_parts(common: DType, a: Any, b: Any) -> None:
         )
     if a.dtype is not b.dtype:
         raise RuntimeError(
-            f"Expected object of scalar type {a.dtype.display} but got scalar type {b.dtype.display} for second argument"
+            f"Expected object of scalar type {a.dtype.display} but got scalar type {b.dtype.display} "
+            "for second argument"
         )
 
 
@@ -46,19 +48,30 @@ def _to_complex(common: DType, args: Sequence[Any] = ()) -> DType:
     return common.to_complex()
 
 
-for _name, _reference, _doc in (
-    ("complex(Tensor real, Tensor imag)", np.vectorize(complex, otypes=[np.complex128]), "The complex numbers with these parts."),
-    ("polar(Tensor abs, Tensor angle)", None, "The complex numbers of these lengths and angles."),
-):
+def _from_parts(name: str, schema: str, doc: str, reference: Any) -> None:
     binary(
-        f"aten::{_name} -> Tensor",
-        scalar=lambda s, a, b, _operation=_name.partition("(")[0]: getattr(s, _operation)(a, b),
+        schema,
+        scalar=lambda s, a, b: getattr(s, name)(a, b),
         result=_to_complex,
         compute=same,
         check=_check_parts,
         in_place=False,
         is_method=False,
         ulp=4,
-        reference=_reference,
-        doc=_doc,
+        reference=reference,
+        doc=doc,
     )
+
+
+_from_parts(
+    "complex",
+    "aten::complex(Tensor real, Tensor imag) -> Tensor",
+    "The complex numbers with these parts.",
+    np.vectorize(complex, otypes=[np.complex128]),
+)
+_from_parts(
+    "polar",
+    "aten::polar(Tensor abs, Tensor angle) -> Tensor",
+    "The complex numbers of these lengths and angles.",
+    None,
+)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from flambeau.ops.families.pointwise import BITS, binary, literal, pointwise, to_bool, unary
-from flambeau.schema.dtype import Category, DType
+from flambeau.ops.families.pointwise import BITS, binary, literal, to_bool, unary
+from flambeau.schema.dtype import Category
 
 
 def _truth(s: Any, x: Any) -> Any:
@@ -93,5 +92,9 @@ def _shift(name: str, special: str, kernel: str, meaning: str, doc: str) -> None
 
 _shift("bitwise_left_shift", "__lshift__", "lshift", "shl", "x times 2 to the power of y; 0 if y is outside the width.")
 _shift(
-    "bitwise_right_shift", "__rshift__", "rshift", "shr", "x divided by 2 to the power of y, rounded down; the sign stays."
+    "bitwise_right_shift",
+    "__rshift__",
+    "rshift",
+    "shr",
+    "x divided by 2 to the power of y, rounded down; the sign stays.",
 )

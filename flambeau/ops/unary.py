@@ -13,7 +13,13 @@ from flambeau.schema.dtype import DType, bool_, int64
 
 
 def _float_function(
-    name: str, doc: str, reference: Callable[..., Any] | None, *, alias: str = "", is_complex: bool = True, ulp: float = 4
+    name: str,
+    doc: str,
+    reference: Callable[..., Any] | None,
+    *,
+    alias: str = "",
+    is_complex: bool = True,
+    ulp: float = 4,
 ) -> None:
     """A function with fractions for results; integers and bools are converted first."""
     unary(
@@ -59,7 +65,9 @@ _float_function("erfc", "1 - erf(x), accurate far out.", _each_erfc, alias="spec
 _float_function(
     "erfinv", "The x whose erf is given; nan outside [-1, 1].", None, alias="special_erfinv", is_complex=False, ulp=8
 )
-_float_function("lgamma", "Log of the absolute gamma function.", None, alias="special_gammaln", is_complex=False, ulp=16)
+_float_function(
+    "lgamma", "Log of the absolute gamma function.", None, alias="special_gammaln", is_complex=False, ulp=16
+)
 _float_function("digamma", "The derivative of lgamma.", None, alias="special_digamma", is_complex=False, ulp=16)
 _float_function("reciprocal", "1 / x.", lambda x: 1 / x, ulp=0)
 
@@ -113,8 +121,8 @@ unary(
 def _check_neg(common: DType, x: Any) -> None:
     if common is bool_:
         raise RuntimeError(
-            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
-            "`~` or `logical_not()` operator instead."
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
+            "the `~` or `logical_not()` operator instead."
         )
 
 

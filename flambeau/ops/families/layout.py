@@ -1,7 +1,7 @@
 """Shapes and strides of pointwise results, over arrays that exist and over types of which something is known.
 
-A result keeps the order of dimensions that its operands have in memory; where operands disagree, the first wins; where none says
-anything (broadcast dimensions), it is row-major.
+A result keeps the order of dimensions that its operands have in memory; where operands disagree, the first wins;
+where none says anything (broadcast dimensions), it is row-major.
 """
 
 from __future__ import annotations
@@ -51,7 +51,11 @@ def arranged(result: Array, shape: tuple[int, ...], operands: Sequence[Array]) -
     array = np.asarray(result)
     strides = _byte_strides(shape, operands, array.itemsize)
     is_fresh = array.flags.owndata and not any(array is a for a in operands)
-    if is_fresh and array.shape == shape and (strides is None and array.flags.c_contiguous or array.strides == strides):
+    if (
+        is_fresh
+        and array.shape == shape
+        and ((strides is None and array.flags.c_contiguous) or array.strides == strides)
+    ):
         return array
     fresh = empty(shape, array.dtype, strides)
     fresh[...] = array
@@ -83,8 +87,8 @@ def _is_channels_last(array: Array) -> bool:
 
 
 def _broadcast_strides(array: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
-    missing = len(shape) - array.ndim
-    own = [
+    missing: int = len(shape) - array.ndim
+    own: list[int] = [
         0 if size == 1 and shape[missing + i] != 1 else stride
         for i, (size, stride) in enumerate(zip(array.shape, array.strides, strict=True))
     ]

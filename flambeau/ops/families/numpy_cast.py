@@ -1,7 +1,8 @@
 """Conversion of NumPy arrays between element types, with the results of x86 hardware.
 
-Floats truncate towards zero; what does not fit, nan included, becomes the smallest integer of the conversion's width (32 bits for
-signed targets up to 32 bits, else 64) and then wraps into the target. Complex numbers lose their imaginary part.
+Floats truncate towards zero; what does not fit, nan included, becomes the smallest integer of the conversion's width
+(32 bits for signed targets up to 32 bits, else 64) and then wraps into the target. Complex numbers lose their
+imaginary part.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The Scalar protocol on whole NumPy arrays: how eager calls compute.
 
-Differences to what NumPy does by itself: integer division by zero raises, counts of shifts outside the width are defined,
-`remainder` keeps the sign of a zero, powers of integers wrap, negative ones give 0 or 1 or -1, and nothing warns (callers hold
-`np.errstate(all="ignore")`). Half precision never arrives here: the families compute it in single.
+Differences to what NumPy does by itself: integer division by zero raises, counts of shifts outside the width are
+defined, `remainder` keeps the sign of a zero, powers of integers wrap, negative ones give 0 or 1 or -1, and nothing
+warns (callers hold `np.errstate(all="ignore")`). Half precision never arrives here: the families compute it in
+single.
 """
 
 from __future__ import annotations
@@ -86,8 +87,10 @@ def _shl(x: Array, y: Array) -> Array:
 
 def _shr(x: Array, y: Array) -> Array:
     last = x.dtype.type(_width(x) - 1)
-    return np.right_shift(x, np.where((y < 0) | (y > last), last, y)) if x.dtype.kind == "i" else np.where(
-        (y > last), x.dtype.type(0), np.right_shift(x, np.minimum(y, last))
+    return (
+        np.right_shift(x, np.where((y < 0) | (y > last), last, y))
+        if x.dtype.kind == "i"
+        else np.where((y > last), x.dtype.type(0), np.right_shift(x, np.minimum(y, last)))
     )
 
 

@@ -1,7 +1,8 @@
 """Special functions on NumPy arrays (SciPy is no dependency).
 
-Everything is computed in double precision and rounded to the dtype of the argument. The Chebyshev coefficients were computed for
-this module in 50-digit arithmetic; each table says what it expands, and drops at the rounding error of a double.
+Everything is computed in double precision and rounded to the dtype of the argument. The Chebyshev coefficients were
+computed for this module in 50-digit arithmetic; each table says what it expands, and drops at the rounding error of a
+double.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Pointwise operators: one declaration yields every overload, its in-place and `out` forms, its rules and its NumPy kernel.
+"""Pointwise operators: one declaration yields every overload, its in-place and `out` forms, its rules and its NumPy
+kernel.
 
-The meaning, `scalar(s, *arguments)`, gets the arguments in schema order: tensors and numbers as values of the computation dtype,
-everything else (strings, bools, None) as it is, so that it may choose by it. It must not branch on values.
+The meaning, `scalar(s, *arguments)`, gets the arguments in schema order: tensors and numbers as values of the
+computation dtype, everything else (strings, bools, None) as it is, so that it may choose by it. It must not branch on
+values.
 
     unary(
         "aten::softsign(Tensor self) -> Tensor",
@@ -30,9 +32,9 @@ from flambeau.ops.families.promotion import (
     Operand,
     common_dtype,
     compute_dtype,
+    float_of,
     number_dtype,
     result_type,
-    float_of,
 )
 from flambeau.schema import registry
 from flambeau.schema.dtype import Category, DType, bool_, float32
@@ -218,12 +220,12 @@ def pointwise(
 ) -> None:
     """Register a pointwise operator: every overload in `schemas`, in this order, and all that follows from them.
 
-    `operands` are the arguments that promote together; `raw` tensors keep their dtype. `result` maps the dtype in which they meet
-    to that of the result, `compute` to the one computed in (the result's for `to_float`, else the common one; halves in single unless
-    `lift` is off).
-    `accepts` are the kinds of number there is a meaning for; others raise NotImplementedError with `refusal`, where `{}` is the
-    dtype. `check(common, *arguments)` may raise first. `out` names the overloads that take `out`, one per schema (None: there is
-    none; left away: as usual; `out=None`: nowhere). `aliases` are further names.
+    `operands` are the arguments that promote together; `raw` tensors keep their dtype. `result` maps the dtype in
+    which they meet to that of the result, `compute` to the one computed in (the result's for `to_float`, else the
+    common one; halves in single unless `lift` is off). `accepts` are the kinds of number there is a meaning for;
+    others raise NotImplementedError with `refusal`, where `{}` is the dtype. `check(common, *arguments)` may raise
+    first. `out` names the overloads that take `out`, one per schema (None: there is none; left away: as usual;
+    `out=None`: nowhere). `aliases` are further names.
     """
     for number, text in enumerate(schemas):
         schema = parse_schema(text)
@@ -286,9 +288,7 @@ def _plan(
     )
 
 
-def _register_all(
-    definition: OpDef, base: Pointwise, out: str | None, in_place: bool, aliases: Sequence[str]
-) -> None:
+def _register_all(definition: OpDef, base: Pointwise, out: str | None, in_place: bool, aliases: Sequence[str]) -> None:
     for name in (definition.name, *(f"aten::{a}" for a in aliases)):
         schema = definition.schema.renamed(name, definition.schema.overload)
         registry.register(replace(definition, schema=schema))

@@ -1,8 +1,8 @@
 """The dtype of a result: three priorities of operand, four kinds of number.
 
-Dimensioned tensors decide before 0-dim tensors, and these before Python numbers. An operand of lower priority counts only if its
-kind of number (bool < integer < float < complex) is higher; then a 0-dim tensor brings its own dtype and a Python number the
-default one.
+Dimensioned tensors decide before 0-dim tensors, and these before Python numbers. An operand of lower priority counts
+only if its kind of number (bool < integer < float < complex) is higher; then a 0-dim tensor brings its own dtype and
+a Python number the default one.
 
 >>> from flambeau.schema.dtype import float64, int64
 >>> result_type((DIMENSIONED, int64), (ZERO_DIM, float64))
@@ -28,6 +28,7 @@ from flambeau.schema.dtype import (
     promote,
 )
 from flambeau.schema.types import BoolType, ComplexType, FloatType, IntType, TensorType
+from flambeau.tensor.defaults import float_dtype
 
 DIMENSIONED: Final = 0
 ZERO_DIM: Final = 1
@@ -36,9 +37,17 @@ NUMBER: Final = 2
 Operand = tuple[int, DType]
 """Priority and dtype."""
 
-_NUMBER_DTYPES: Final = (
-    (bool, BoolType, bool_), (int, IntType, int64), (float, FloatType, float32), (complex, ComplexType, complex64)
+_KINDS: Final = (
+    (bool, BoolType, Category.BOOL), (int, IntType, Category.INTEGER), (float, FloatType, Category.FLOAT),
+    (complex, ComplexType, Category.COMPLEX),
 )  # fmt: skip
+
+
+def default_dtype(kind: Category) -> DType:
+    """The dtype that a Python number of this kind brings to promotion."""
+    if kind < Category.FLOAT:
+        return bool_ if kind == Category.BOOL else int64
+    return float_dtype() if kind == Category.FLOAT else float_dtype().to_complex()
 
 
 @cache
@@ -64,9 +73,9 @@ def _combine(higher: DType | None, lower: DType | None) -> DType | None:
 
 def number_dtype(value: Any) -> DType | None:
     """The dtype a Python number brings to promotion; None for what is no number."""
-    for python, _, dtype in _NUMBER_DTYPES:
+    for python, _, kind in _KINDS:
         if isinstance(value, python):
-            return dtype
+            return default_dtype(kind)
     return None
 
 
@@ -79,9 +88,9 @@ def operand_of(argument: Any) -> Operand | None:
         if argument.dtype is None or argument.sizes is None:
             return None
         return (DIMENSIONED if argument.sizes else ZERO_DIM, argument.dtype)
-    for python, type_, dtype in _NUMBER_DTYPES:
+    for python, type_, kind in _KINDS:
         if isinstance(argument, python | type_):
-            return (NUMBER, dtype)
+            return (NUMBER, default_dtype(kind))
     return None
 
 
@@ -114,7 +123,7 @@ def _agree(found: list[Operand], unranked: list[DType]) -> DType | None:
 
 def float_of(dtype: DType) -> DType:
     """The dtype itself if it has fractions, else the default one: what `sqrt` of integers gives."""
-    return dtype if dtype.category >= Category.FLOAT else float32
+    return dtype if dtype.category >= Category.FLOAT else float_dtype()
 
 
 _COMPUTE: Final = {float16: float32, bfloat16: float32, complex32: complex64}

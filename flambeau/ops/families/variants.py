@@ -1,7 +1,8 @@
 """From a functional overload to the ones that write: `op_` into its first argument, `op.out` into a given tensor.
 
-Both refuse before anything is written: a target that overlaps itself or partly overlaps an input, an in-place target whose sizes
-are not those of the result, a result whose kind of number the target cannot hold. An `out` tensor of other sizes is resized.
+Both refuse before anything is written: a target that overlaps itself or partly overlaps an input, an in-place target
+whose sizes are not those of the result, a result whose kind of number the target cannot hold. An `out` tensor of
+other sizes is resized.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ INTERNAL_OVERLAP: Final = (
     "Please clone() the tensor before performing the operation."
 )
 PARTIAL_OVERLAP: Final = (
-    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
-    "Please clone() the tensor before performing the operation."
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+    "location. Please clone() the tensor before performing the operation."
 )
 RESIZED: Final = (
-    "An output with one or more elements was resized since it had shape {had}, which does not match the required output "
-    "shape {needed}. Resizing outputs that hold elements is deprecated; pass a tensor of the right shape, or one with zero "
-    "elements, which is resized silently."
+    "An output with one or more elements was resized since it had shape {had}, which does not match the required "
+    "output shape {needed}. Resizing outputs that hold elements is deprecated; pass a tensor of the right shape, or "
+    "one with zero elements, which is resized silently."
 )
 _WRITTEN: Final = AliasInfo(before=("a",), is_write=True)
 
@@ -72,12 +73,16 @@ def check_cast(result: DType, target: DType, *, is_short: bool = False) -> None:
 def check_overlap(target: Tensor, inputs: Sequence[Any]) -> None:
     """Raise RuntimeError if writing `target` element by element while reading `inputs` is not well defined."""
     array = target._array
-    if array.size > 1 and not _is_dense(array) and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)):
+    if array.size > 1 and not _is_dense(array) and _repeats(array):
         raise RuntimeError(INTERNAL_OVERLAP)
     for one in inputs:
-        if isinstance(one, Tensor) and one is not target and one._storage is target._storage:
-            if _overlaps_partly(array, one._array):
-                raise RuntimeError(PARTIAL_OVERLAP)
+        is_shared = isinstance(one, Tensor) and one is not target and one._storage is target._storage
+        if is_shared and _overlaps_partly(array, one._array):
+            raise RuntimeError(PARTIAL_OVERLAP)
+
+
+def _repeats(array: Array) -> bool:
+    return any(stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True))
 
 
 def _is_dense(array: Array) -> bool:
@@ -92,7 +97,7 @@ def _overlaps_partly(a: Array, b: Array) -> bool:
     start_a, start_b = a.ctypes.data, b.ctypes.data
     end_a, end_b = start_a + a.nbytes, start_b + b.nbytes
     if start_a == start_b and end_a == end_b:
-        return a.strides != b.strides
+        return bool(a.strides != b.strides)
     return bool(start_a < end_b and start_b < end_a)
 
 
@@ -131,4 +136,3 @@ def write(target: Tensor, result: Array) -> Tensor:
     target._array[...] = cast(result, target.dtype)
     target.bump_version()
     return target
-

@@ -1,7 +1,7 @@
 """What the matrix runs over: every operator of the registry, with calls that must work and calls that must fail.
 
-A call is an overload with all its arguments in schema order. Pointwise operators get theirs from their schemas: values that matter
-for a dtype, in every pairing. Others bring theirs in `samples`.
+A call is an overload with all its arguments in schema order. Pointwise operators get theirs from their schemas:
+values that matter for a dtype, in every pairing. Others bring theirs in `samples`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from flambeau.tensor.tensor import Tensor, wrap
 assert flambeau.Tensor is Tensor
 
 DTYPES = (
-    dtypes.bool_, dtypes.uint8, dtypes.int32, dtypes.int64, dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64,
+    dtypes.bool_, dtypes.uint8, dtypes.int32, dtypes.int64, dtypes.float16, dtypes.bfloat16, dtypes.float32,
+    dtypes.float64,
     dtypes.complex64,
 )  # fmt: skip
 WRITING = ("in_place", "out")
@@ -60,7 +61,9 @@ def copied(value: Any) -> Any:
     if isinstance(value, Tensor):
         array = value._array
         order = sorted(range(array.ndim), key=lambda i: -array.strides[i])
-        dense = np.ascontiguousarray(array.transpose(order)).transpose(np.argsort(order)) if array.ndim else array.copy()
+        dense = (
+            np.ascontiguousarray(array.transpose(order)).transpose(np.argsort(order)) if array.ndim else array.copy()
+        )
         return wrap(dense)
     if isinstance(value, list | tuple):
         return type(value)(map(copied, value))
@@ -127,7 +130,7 @@ def sample_calls(definition: OpDef) -> Iterator[Call]:
 
 
 def pointwise_calls(definition: OpDef, some: Sequence[DType] = DTYPES) -> Iterator[Call]:
-    """Calls of a pointwise overload on each dtype: tensors broadcast against one another, numbers of every lower kind."""
+    """Calls of a pointwise overload on each dtype: tensors broadcast against one another, numbers of lower kinds."""
     places = [i for i, a in enumerate(definition.schema.arguments) if is_tensor(a)]
     for dtype in some:
         choices = [argument_values(a, dtype, places.index(i) if i in places else 0, len(places))

@@ -1,7 +1,7 @@
 """The ways to run an operator. Every column must agree with the first on every call of the matrix.
 
-A column is a name and a function from an overload and its arguments to its results; it may return `SKIPPED` for what it does not
-cover. Eager is the first; scripted, traced, interpreted and native runs are columns too, added below it.
+A column is a name and a function from an overload and its arguments to its results; it may return `SKIPPED` for what
+it does not cover. Eager is the first; scripted, traced, interpreted and native runs are columns too, added below it.
 """
 
 from __future__ import annotations
@@ -34,5 +34,3 @@ def _by_python_call(definition: OpDef, arguments: Sequence[Any]) -> Any:
 
 EAGER: Final = Column("eager", dispatch.run)
 COLUMNS: Final[list[Column]] = [EAGER, Column("called", _by_python_call)]
-
-

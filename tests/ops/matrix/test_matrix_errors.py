@@ -9,7 +9,9 @@ import pytest
 from flambeau.schema import registry
 from flambeau.tensor import dispatch
 
-REFUSING = sorted({d.name for d in registry.all_definitions() if d.errors is not None and dispatch.concerns_tensors(d.schema)})
+REFUSING = sorted(
+    {d.name for d in registry.all_definitions() if d.errors is not None and dispatch.concerns_tensors(d.schema)}
+)
 
 
 @pytest.mark.parametrize("name", REFUSING)

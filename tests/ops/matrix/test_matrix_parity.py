@@ -10,9 +10,9 @@ import pytest
 from matrix_cases import Call, calls, functional_names, is_random, shown
 from matrix_compare import difference, ulp_of
 
+from flambeau.schema import registry
 from flambeau.schema.dtype import bfloat16
 from flambeau.schema.function import parse_schema
-from flambeau.schema import registry
 from flambeau.tensor.tensor import Tensor
 
 torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
@@ -32,6 +32,8 @@ CALLS_THAT_DIFFER = (
     ("aten::gelu(float32", "inf gives inf; fewer digits lost below zero"),
     ("aten::pow.Tensor_Tensor(complex64", "0 ** 0 is 1 for complex numbers too"),
     ("aten::pow.Tensor_Scalar(float16", "the root of -inf is nan in every precision"),
+    ("aten::nonzero(", "positions are row-major"),
+    ("aten::argwhere(", "positions are row-major"),
     ("aten::adaptive_", "one output size counts for every dimension"),
     ("aten::complex(float16", "complex32 has no arithmetic"),
     ("aten::polar(float16", "complex32 has no arithmetic"),
@@ -93,7 +95,8 @@ def compare(call: Call) -> str:
         except type(error):
             return ""
         except Exception as mine:
-            return "" if isinstance(mine, RuntimeError) else f"raises {type(mine).__name__}, PyTorch {type(error).__name__}: {error}"
+            kinds = f"raises {type(mine).__name__}, PyTorch {type(error).__name__}: {error}"
+            return "" if isinstance(mine, RuntimeError) else kinds
         return f"gives {shown(ours)}, PyTorch raises {type(error).__name__}: {str(error)[:120]}"
     try:
         ours = call.run()
