@@ -2,5 +2,6 @@
 
 from flambeau.codegen.llvm.engine import available
 from flambeau.codegen.llvm.ops import supports
+from flambeau.codegen.threads import get_num_threads, set_num_threads
 
-__all__ = ["available", "supports"]
+__all__ = ["available", "get_num_threads", "set_num_threads", "supports"]

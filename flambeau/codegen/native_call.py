@@ -17,10 +17,12 @@ import numpy as np
 
 from flambeau.codegen import threads
 from flambeau.codegen.llvm.engine import NativeCode, engine
-from flambeau.codegen.llvm.entry import IMPORTS, Offsets, entry_text
+from flambeau.codegen.llvm.entry import DEALLOC_IMPORTS, IMPORTS, Offsets, dealloc_text, entry_text
 
 _HEAD = object.__basicsize__
-_VECTORCALL, _DICT, _WEAK, _CELL, _SLOW, _SIZE = (_HEAD + 8 * k for k in range(6))
+_VECTORCALL, _CELL, _SLOW, _KEPT, _SIZE = (_HEAD + 8 * k for k in range(5))
+"""Fields of a native callable. ``_KEPT`` owns a tuple of all that the others point to; nothing in it leads back here, so the
+type needs no part in garbage collection."""
 _NEW_FROM_DESCR, _NDARRAY, _SET_BASE = 94, 2, 282
 """Places in NumPy's table of C functions, fixed since NumPy 1.7."""
 
@@ -97,22 +99,21 @@ def _numpy_functions() -> dict[str, int] | None:
     }
 
 
-def _make_type() -> type:
-    """A type with a vectorcall slot, an instance dictionary and two native fields."""
-    members = (_Member * 4)(
-        _Member(b"__vectorcalloffset__", 19, _VECTORCALL, 1, None),
-        _Member(b"__dictoffset__", 19, _DICT, 1, None),
-        _Member(b"__weaklistoffset__", 19, _WEAK, 1, None),
-        _Member(None, 0, 0, 0, None),
-    )
-    call, member_slot, has_vectorcall = 50, 72, 1 << 11
-    slots = (_Slot * 3)(
+@functools.cache
+def _type(offset_of_type: int) -> type:
+    """A type with a vectorcall slot and native fields."""
+    members = (_Member * 2)(_Member(b"__vectorcalloffset__", 19, _VECTORCALL, 1, None), _Member(None, 0, 0, 0, None))
+    imports = {"flambeau_" + name: _address(getattr(ctypes.pythonapi, name)) for name in DEALLOC_IMPORTS}
+    code = engine().link(dealloc_text(offset_of_type, _KEPT), ("dealloc",), imports)
+    call, dealloc, member_slot, has_vectorcall, not_from_python = 50, 52, 72, 1 << 11, 1 << 7
+    slots = (_Slot * 4)(
+        _Slot(dealloc, code.addresses["dealloc"]),
         _Slot(call, _address(ctypes.pythonapi.PyVectorcall_Call)),
         _Slot(member_slot, ctypes.cast(members, ctypes.c_void_p).value),
         _Slot(0, None),
     )
-    spec = _Spec(b"flambeau.NativeCallable", _SIZE, 0, has_vectorcall, slots)
-    _keep.extend([members, slots, spec])
+    spec = _Spec(b"flambeau.NativeCallable", _SIZE, 0, has_vectorcall | not_from_python, slots)
+    _keep.extend([members, slots, spec, code])
     create = ctypes.pythonapi.PyType_FromSpec
     create.restype, create.argtypes = ctypes.py_object, [ctypes.POINTER(_Spec)]
     made: type = create(ctypes.byref(spec))
@@ -133,12 +134,7 @@ def _support(thread_count: int) -> tuple[type, NativeCode] | None:
     for name in IMPORTS:
         imports["flambeau_" + name] = _address(getattr(ctypes.pythonapi, name))
     imports["flambeau_pool_run"] = threads.pool().run_address if thread_count > 1 else functions["flambeau_new_array"]
-    return _type(), engine().link(entry_text(offsets), ("entry",), imports)
-
-
-@functools.cache
-def _type() -> type:
-    return _make_type()
+    return _type(offsets.type), engine().link(entry_text(offsets), ("entry",), imports)
 
 
 def make(cell: ctypes.c_void_p, slow: Callable[..., Any], thread_count: int) -> Callable[..., Any] | None:
@@ -147,8 +143,12 @@ def make(cell: ctypes.c_void_p, slow: Callable[..., Any], thread_count: int) -> 
     if support is None:
         return None
     cls, code = support
-    made: Any = cls()
-    made.kept = (slow, cell, code)
+    allocate = ctypes.pythonapi.PyType_GenericAlloc
+    allocate.restype, allocate.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.c_ssize_t]
+    made: Any = allocate(cls, 0)
+    kept = (slow, cell, code)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+    ctypes.c_void_p.from_address(id(made) + _KEPT).value = id(kept)
     ctypes.c_void_p.from_address(id(made) + _SLOW).value = id(slow)
     ctypes.c_void_p.from_address(id(made) + _CELL).value = ctypes.addressof(cell)
     ctypes.c_void_p.from_address(id(made) + _VECTORCALL).value = code.addresses["entry"]

@@ -120,16 +120,15 @@ class _Stage(NestEmitter):
         next_piece, next_at = e.binary("add", piece, int_constant(1, "i64", 1)), e.binary("add", at, self.step)
         latch = e.block
         e.branch(head)
-        pairs = zip(
-            [piece, at, *state], [int_constant(0, "i64", 1)] * 2 + start, [next_piece, next_at, *new], strict=True
-        )
+        starts = [int_constant(0, "i64", 1)] * 2 + start
+        pairs = zip([piece, at, *state], starts, [next_piece, next_at, *new], strict=True)
         e.lines[mark:mark] = [f"  {v} = phi {v.type} [{s}, %{before}], [{n}, %{latch}]" for v, s, n in pairs]
         e.start(after)
         return state
 
 
 def _driver(kernel: Kernel, schedule: Schedule, symbol: str, stages: int) -> str:
-    """The kernel's function: chooses the pieces, runs each stage over them in the pool or here, then the last function."""
+    """The kernel's function: chooses the pieces, runs each stage over them in the pool or here, then the last."""
     layout = block_layout(kernel)
     rows = sum(
         2 if reduce.is_positional(c.reducer) else 1 for s in kernel.body if isinstance(s, Loop) for c in s.carries
