@@ -27,6 +27,7 @@ from flambeau.ops import joining as _joining
 from flambeau.ops import language as _language
 from flambeau.ops import logic as _logic
 from flambeau.ops import loss as _loss
+from flambeau.ops import neighbours as _neighbours
 from flambeau.ops import normalization as _normalization
 from flambeau.ops import number_views as _number_views
 from flambeau.ops import padding as _padding

@@ -69,7 +69,18 @@ def border_pad(self: Array, padding: Ints, mode: str) -> Array:
             raise RuntimeError("Padding value causes wrapping around more than once.")
     cut = tuple(slice(max(-b, 0), s - max(-a, 0)) for s, (b, a) in zip(self.shape, around, strict=True))
     kind: Any = _NUMPY_MODES[mode]
+    if 0 in self[cut].shape:
+        return extended_from_outside(self, around)
     return contiguous(np.pad(self[cut], [(max(b, 0), max(a, 0)) for b, a in around], mode=kind))
+
+
+def extended_from_outside(self: Array, around: Sequence[tuple[int, int]]) -> Array:
+    """Replicated borders when negative amounts leave nothing between them: places are held inside the input."""
+    made = self
+    for dim, (before, after) in enumerate(around):
+        places = np.arange(-before, self.shape[dim] + after).clip(0, self.shape[dim] - 1)
+        made = np.take(made, places, axis=dim)
+    return contiguous(made)
 
 
 def border_kernel(mode: str, dims: int) -> Any:

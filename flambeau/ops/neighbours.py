@@ -1,0 +1,191 @@
+"""Differences of neighbours, patches of images, distances between rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, prod
+from typing import Any
+
+import numpy as np
+
+from flambeau.ops.convolution import padded, windows
+from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, one_dim, widened
+from flambeau.ops.families.opaque import declare
+from flambeau.ops.families.rules import same_dtype
+from flambeau.ops.joining import cat_kernel
+from flambeau.ops.spread import folded_norm
+from flambeau.schema.opdef import UNKNOWN, Sample, Sizes
+from flambeau.schema.types import TensorType
+from flambeau.tensor.layout import broadcast
+from flambeau.tensor.tensor import Tensor, wrap
+
+Ints = Sequence[int]
+
+
+def diff_kernel(
+    self: Array, n: int = 1, dim: int = -1, prepend: Array | None = None, append: Array | None = None
+) -> Array:
+    """Neighbours subtracted `n` times; bools are compared."""
+    if self.ndim == 0:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    place = one_dim(dim, self.ndim)
+    parts = [p for p in (prepend, self, append) if p is not None]
+    for one in parts:
+        if one.ndim != self.ndim:
+            raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+    array = cat_kernel(parts, place) if len(parts) > 1 else self
+    if n >= array.shape[place]:
+        shape = (*array.shape[:place], 0, *array.shape[place + 1 :])
+        return np.empty(shape, array.dtype)
+    made = np.diff(array, n, axis=place)
+    return contiguous(made).copy() if n == 0 else contiguous(made)
+
+
+def im2col_kernel(self: Array, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Array:
+    """(batch, channels, height, width) to (batch, channels * kernel, windows)."""
+    kernel, dilations, pads, strides = (_two(v) for v in (kernel_size, dilation, padding, stride))
+    if self.ndim not in (3, 4):
+        raise RuntimeError(
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but "
+            f"got: {list(self.shape)}"
+        )
+    image = self[None] if self.ndim == 3 else self
+    count_windows(image.shape[2:], kernel, dilations, pads, strides)
+    seen = windows(padded(image, pads, pads), kernel, strides, dilations)
+    columns = seen.transpose(0, 1, 4, 5, 2, 3).reshape(
+        image.shape[0], image.shape[1] * prod(kernel), prod(seen.shape[2:4])
+    )
+    return columns[0] if self.ndim == 3 else columns
+
+
+def count_windows(sizes: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> list[int]:
+    """How many windows fit along each dimension. Raises RuntimeError for none."""
+    counts = [
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, k, d, p, s in zip(sizes, kernel, dilation, padding, stride, strict=True)
+    ]
+    if min(counts) < 1:
+        shown = ", ".join(map(str, counts))
+        raise RuntimeError(
+            f"Given input with spatial size ({sizes[0]}, {sizes[1]}), kernel_size=({kernel[0]}, {kernel[1]}), "
+            f"dilation=({dilation[0]}, {dilation[1]}), padding=({padding[0]}, {padding[1]}), calculated shape of the array "
+            f"of sliding blocks as ({shown}), but its components must be at least one."
+        )
+    return counts
+
+
+def col2im_kernel(
+    self: Array, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints
+) -> Array:
+    """The windows of `im2col` added up where they came from."""
+    kernel, dilations, pads, strides = (_two(v) for v in (kernel_size, dilation, padding, stride))
+    sizes = _two(output_size)
+    columns = self[None] if self.ndim == 2 else self
+    counts = count_windows(sizes, kernel, dilations, pads, strides)
+    if columns.shape[1] % prod(kernel):
+        raise RuntimeError(
+            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+            f"input.size(1)={columns.shape[1]} and kernel_size=({kernel[0]}, {kernel[1]})."
+        )
+    if columns.shape[2] != prod(counts):
+        raise RuntimeError(
+            f"Given output_size=({sizes[0]}, {sizes[1]}), expected size of input's dimension 2 to match the calculated number "
+            f"of sliding blocks {counts[0]} * {counts[1]} = {prod(counts)}, but got input.size(2)={columns.shape[2]}."
+        )
+    channels = columns.shape[1] // prod(kernel)
+    parts = widened(columns).reshape(columns.shape[0], channels, *kernel, *counts)
+    full = [n + 2 * p for n, p in zip(sizes, pads, strict=True)]
+    made = np.zeros((columns.shape[0], channels, *full), parts.dtype)
+    for i, j in np.ndindex(*kernel):
+        top, left = i * dilations[0], j * dilations[1]
+        rows = slice(top, top + strides[0] * (counts[0] - 1) + 1, strides[0])
+        cols = slice(left, left + strides[1] * (counts[1] - 1) + 1, strides[1])
+        made[:, :, rows, cols] += parts[:, :, i, j]
+    inside = contiguous(made[:, :, pads[0] : full[0] - pads[0], pads[1] : full[1] - pads[1]])
+    inside = inside.astype(self.dtype, copy=False)
+    return inside[0] if self.ndim == 2 else inside
+
+
+def _two(values: Ints) -> tuple[int, ...]:
+    return (int(values[0]),) * 2 if len(values) == 1 else tuple(int(v) for v in values)
+
+
+def cdist_kernel(x1: Array, x2: Array, p: float = 2.0, compute_mode: int | None = None) -> Array:
+    """The norm of the difference of every row of the first and every row of the second."""
+    for name, array in (("X1", x1), ("X2", x2)):
+        if not is_float(array):
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {dtype_of(array).display}")
+    if x1.ndim < 2 or x2.ndim < 2:
+        which = "X1" if x1.ndim < 2 else "X2"
+        got = x1.ndim if x1.ndim < 2 else x2.ndim
+        raise RuntimeError(f"cdist only supports at least 2D tensors, {which} got: {got}D")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(
+            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
+        )
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    broadcast(x1.shape[:-2], x2.shape[:-2])
+    differences = np.abs(widened(x1)[..., :, None, :] - widened(x2)[..., None, :, :])
+    made = folded_norm(differences, (differences.ndim - 1,), False, inf if p == inf else float(p))
+    return contiguous(made.astype(x1.dtype, copy=False))
+
+
+def diff_shape(self: TensorType, n: Any, dim: Any, prepend: Any, append: Any) -> Sizes | None:
+    """The dimension shrinks by `n`."""
+    if self.sizes is None or n is UNKNOWN or dim is UNKNOWN or prepend is not None or append is not None:
+        return None
+    place = one_dim(dim, len(self.sizes))
+    return tuple(
+        (None if s is None or s < 0 else max(s - n, 0)) if i == place else s for i, s in enumerate(self.sizes)
+    )
+
+
+def _grid(*sizes: int) -> Tensor:
+    return wrap(((np.arange(prod(sizes), dtype=np.float32) * 37 % 23) / 8 - 1).reshape(sizes))
+
+
+declare(
+    "aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
+    outs=("out",),
+    kernel=diff_kernel,
+    doc="Every element less its predecessor along `dim`, `n` times over.",
+    dtype=same_dtype,
+    shape=diff_shape,
+    samples=lambda: [Sample(args=(_grid(2, 4),)), Sample(args=(_grid(3, 2), 2, 0))],
+    reference=np.diff,
+)
+
+declare(
+    "aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
+    outs=("out",),
+    kernel=im2col_kernel,
+    doc="Every window of an image as a column.",
+    dtype=same_dtype,
+    samples=lambda: [Sample(args=(_grid(2, 3, 4, 5), [2, 3], [1, 1], [1, 0], [2, 1]))],
+    is_method=False,
+    is_function=False,
+)
+
+declare(
+    "aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)"
+    " -> Tensor",
+    outs=("out",),
+    kernel=col2im_kernel,
+    doc="Columns added up where the windows of `im2col` come from.",
+    dtype=same_dtype,
+    samples=lambda: [Sample(args=(_grid(1, 8, 4), [3, 3], [2, 2], [1, 1], [0, 0], [1, 1]))],
+    is_method=False,
+    is_function=False,
+)
+
+declare(
+    "aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor",
+    kernel=cdist_kernel,
+    doc="The distance of every row of the first from every row of the second.",
+    samples=lambda: [Sample(args=(_grid(2, 3), _grid(4, 3))), Sample(args=(_grid(2, 3), _grid(4, 3), 1.0))],
+    reference=lambda a, b, p=2: np.linalg.norm(a[:, None] - b[None], ord=p, axis=-1),
+    is_method=False,
+)
