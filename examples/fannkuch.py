@@ -48,7 +48,6 @@ def fannkuch(n: int) -> tuple[int, int]:
             if count[r] > 0:
                 break
             r += 1
-        r += 0
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ def literal(node: Node) -> Any:
     """What the node stands for. Raises RuntimeError for constants that text could not carry."""
     type_ = node.output().type
     if isinstance(type_, FunctionType):
-        return node.attributes.get("function", node.attributes.get("callable", node.attributes.get("value")))
+        return node.attributes.get("function", node.attributes.get("function", node.attributes.get("callable")))
     value = node.attributes.get("value")
     if isinstance(value, TensorLiteral):
         return _tensor(value)

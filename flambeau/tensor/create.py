@@ -79,6 +79,9 @@ def tensor(
     return made.requires_grad_() if requires_grad else made
 
 
+tensor.operator_name = "aten::tensor"  # type: ignore[attr-defined]  # how the compiler knows it
+
+
 def _from_sequence(data: Any, target: DType | None) -> Array:
     shape = _shape_of(data)
     flat: list[Any] = []

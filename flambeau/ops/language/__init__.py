@@ -10,9 +10,11 @@ from flambeau.ops.language import (
     scalars,
     strings,
     structural,
+    tensors,
     world,
 )
 
 __all__ = [
-    "conversions", "dicts", "format", "hashing", "lists", "mathematics", "scalars", "strings", "structural", "world",
+    "conversions", "dicts", "format", "hashing", "lists", "mathematics", "scalars", "strings", "structural", "tensors",
+    "world",
 ]  # fmt: skip
