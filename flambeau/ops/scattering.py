@@ -480,6 +480,7 @@ overwrite(
     "aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
     kernel=masked_fill_scalar,
     outs=("Scalar_out",),
+    broadcasts=True,
     doc="One number where the mask holds.",
     samples=lambda: (Sample(args=(_sample(2, 3), wrap(np.array([True, False, True])), 9)),),
     errors=lambda: (
@@ -494,12 +495,14 @@ overwrite(
     "aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
     kernel=masked_fill_tensor,
     outs=("Tensor_out",),
+    broadcasts=True,
     samples=lambda: (Sample(args=(_sample(2), wrap(np.array([True, False])), _sample())),),
 )
 overwrite(
     "aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
     kernel=masked_scatter,
     outs=("out",),
+    broadcasts=True,
     doc="The elements of `source` in order where the mask holds.",
     samples=lambda: (Sample(args=(_sample(2, 3), wrap(np.array([True, False, True])), _sample(4))),),
 )

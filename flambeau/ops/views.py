@@ -131,6 +131,11 @@ def expand_kernel(self: Tensor, size: Sequence[int], implicit: bool = False) -> 
     return view_of(self, *layout.expand(array.shape, self.stride(), size))
 
 
+def contiguous_first(self: Tensor) -> Tensor:
+    """The tensor itself if its elements are in row-major order, else a copy where they are."""
+    return self if self._array.flags.c_contiguous else wrap(np.ascontiguousarray(self._array))
+
+
 def _view_shape(self: TensorType, size: Any) -> Sizes | None:
     return _target_shape(self, size)
 
@@ -227,7 +232,7 @@ view(
 )
 view(
     "aten::ravel(Tensor(a) self) -> Tensor(a)",
-    kernel=lambda self: reshape_kernel(self, (self._array.size,)),
+    kernel=lambda self: reshape_kernel(contiguous_first(self), (self._array.size,)),
     doc="All dimensions as one; a view where possible.",
     samples=lambda: (Sample(args=(_sample(2, 3),)),),
 )

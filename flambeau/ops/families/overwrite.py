@@ -16,7 +16,7 @@ from flambeau.schema.function import FunctionSchema, parse_schema
 from flambeau.schema.opdef import Effect, ErrorSample, OpDef, Sample
 from flambeau.schema.registry import register
 from flambeau.tensor.create import empty_strided
-from flambeau.tensor.layout import preserved_strides
+from flambeau.tensor.layout import broadcast, preserved_strides
 from flambeau.tensor.tensor import Tensor, wrap
 
 
@@ -29,22 +29,29 @@ def overwrite(
     errors: Callable[[], Iterable[ErrorSample]] | None = None,
     effect: Effect = Effect.NONE,
     has_functional: bool = True,
+    has_in_place: bool = True,
+    broadcasts: bool = False,
     is_function: bool = True,
     is_in_place_function: bool = False,
 ) -> None:
-    """Register the functional overloads in `schemas` with their in-place forms. `kernel` writes into its first array."""
+    """Register the functional overloads in `schemas` with their in-place forms. `kernel` writes into its first array.
+
+    With `broadcasts`, the functional form first expands its first argument to the size it has in common with the second.
+    """
     for i, text in enumerate(schemas):
         schema = parse_schema(text)
         run = by_name(schema, kernel)
         first: dict[str, Any] = {"doc": doc, "samples": samples, "errors": errors} if i == 0 else {}
         common: dict[str, Any] = {"dtype": same_dtype_of_first, "shape": same_shape_of_first, "effect": effect}
         if has_functional:
-            functional = _functional(run)
+            functional = _functional(run, broadcasts)
             register(
                 OpDef(schema=schema, family="overwrite", kernel=functional, is_function=is_function, **common, **first)
             )
             if i < len(outs) and outs[i]:
                 declare_out(schema, outs[i], functional, {"effect": effect, "is_function": is_function})
+        if not has_in_place:
+            continue
         changed = in_place_schema(schema)
         register(
             OpDef(
@@ -68,18 +75,24 @@ def same_shape_of_first(*arguments: Any) -> Any:
     return same_shape(arguments[0])
 
 
-def _functional(run: Callable[..., None]) -> Callable[..., Tensor]:
+def _functional(run: Callable[..., None], broadcasts: bool) -> Callable[..., Tensor]:
     def call(self: Tensor, *rest: Any) -> Tensor:
         array = self._array
+        if broadcasts and array.shape != rest[0]._array.shape:
+            array = np.broadcast_to(array, broadcast(array.shape, rest[0]._array.shape))
         if array.flags.c_contiguous:
             fresh = array.copy()
         else:
-            fresh = empty_strided(array.shape, preserved_strides(array.shape, self.stride()), self.dtype)
+            fresh = empty_strided(array.shape, preserved_strides(array.shape, _strides(array)), self.dtype)
             np.copyto(fresh, array)
         run(fresh, *[unwrapped(r) for r in rest])
         return wrap(fresh)
 
     return call
+
+
+def _strides(array: Any) -> tuple[int, ...]:
+    return tuple(s // array.itemsize for s in array.strides)
 
 
 def _in_place(run: Callable[..., None], schema: FunctionSchema) -> Callable[..., Tensor]:
