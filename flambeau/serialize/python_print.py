@@ -88,7 +88,7 @@ def print_with_marks(
     table = ConstantTable() if table is None else table
     body = Body()
     body.depth = depth
-    statements = Statements(body, Context(table, operator_schema))
+    statements = Statements(body, Context(table, operator_schema), graph)
     _signature(own_name, graph, schema, statements, is_method)
     body.depth += 1
     statements.function_body(graph)

@@ -16,7 +16,7 @@ from flambeau.ir.node import Node
 from flambeau.ir.printer import PYTHON_ARGUMENTS
 from flambeau.ir.value import Value
 from flambeau.schema.function import FunctionSchema
-from flambeau.schema.types import FUNCTION, STRING, TENSOR, DictType, ListType, TupleType
+from flambeau.schema.types import FUNCTION, TENSOR, DictType, ListType, TupleType
 from flambeau.serialize.python_print_literals import ConstantTable, literal, shows_type, tuple_name
 from flambeau.serialize.python_print_names import is_identifier
 from flambeau.serialize.python_print_text import Tagged, separated
@@ -172,8 +172,7 @@ def _dict(node: Node, operands: Operands) -> Parts:
     assert isinstance(type_, DictType)
     pairs = [Tagged.of(node.range, k, ": ", v) for k, v in zip(operands[::2], operands[1::2], strict=True)]
     inner: Parts = ["{", *separated(pairs), "}"]
-    is_plain = type_.key == STRING and type_.value == TENSOR
-    if (pairs or is_plain) and shows_type(type_.key) and shows_type(type_.value):
+    if pairs and shows_type(type_.key) and shows_type(type_.value):
         return inner
     return [f"annotate({type_.annotation}, ", *inner, ")"]
 

@@ -7,9 +7,9 @@
 ```
 
 An expression computes its operands from left to right, and that must be the order the nodes have in the graph: then
-nothing is reordered, whatever the nodes write or print. So each block is read backwards. The node before a user may move
-into the user if it makes its last operand, the node before that if it makes the operand before, and so on down the tree.
-Constants do nothing, so they stand anywhere.
+nothing is reordered, whatever the nodes write or print. So each block is read backwards. The node before a user may
+move into the user if it makes its last operand, the node before that if it makes the operand before, and so on down the
+tree. Constants do nothing, so they stand anywhere.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from flambeau.ir.node import RETURN, Block, Node
 
 _SUBGRAPH_CALLS = frozenset({"prim::fork", "prim::awaitable", "prim::rpc_async", "prim::rpc_sync", "prim::rpc_remote"})
 """Their operands are seen inside a subgraph, where they may be used more than once."""
-_STATEMENTS = frozenset({"prim::isinstance", "prim::Enter", "prim::Exit"})
-"""Kinds that keep a line of their own: `isinstance` inside a condition would refine types a second time."""
+_STATEMENTS = frozenset({"prim::isinstance", "prim::Enter", "prim::Exit", "prim::fork", "prim::awaitable"})
+"""Kinds that keep lines of their own: `isinstance` inside a condition would refine types a second time."""
 _LOOP_CARRIED = 2
 """Operands of a loop from here on are the initial values of its variables."""
 

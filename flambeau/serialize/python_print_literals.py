@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from flambeau.ir.constant_text import complex_text, enum_text, quoted
-from flambeau.ir.constants import EnumMember, TensorLiteral, is_tensor
+from flambeau.ir.constants import EnumMember, TensorLiteral, is_tensor, same_constant
 from flambeau.schema.device import Device
 from flambeau.schema.type_text import float_text
 from flambeau.schema.types import (
@@ -55,7 +55,7 @@ def _is_same(a: Any, b: Any) -> bool:
     if isinstance(a, str) or isinstance(b, str):
         return type(a) is type(b) and bool(a == b)
     if isinstance(a, TensorLiteral) or isinstance(b, TensorLiteral):
-        return bool(a == b)
+        return same_constant(a, b)
     if not (is_tensor(a) and is_tensor(b)):
         return False
     return (

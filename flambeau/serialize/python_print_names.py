@@ -9,18 +9,26 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections.abc import Iterable, Mapping
 
+from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 
 TEMPORARY = "_"
 """What values without a name are called; numbers follow."""
 
 RESERVED = frozenset(keyword.kwlist) | {
-    TEMPORARY, "CONSTANTS", "__torch__", "annotate", "as", "aten", "attribute", "awaitable", "fork", "getattr", "inf",
-    "infj", "nan", "nanj", "ops", "torch", "unchecked_cast", "uninitialized", "unwrap_optional",
-    "bool", "float", "int", "isinstance", "len", "print", "range", "sorted", "str",
+    TEMPORARY, "CONSTANTS", "__torch__", "annotate", "as", "aten", "attribute", "fork", "getattr", "inf",
+    "infj", "nan", "nanj", "ops", "torch", "unchecked_cast", "uninitialized",
 }  # fmt: skip
-"""Words that mean something else in printed code."""
+"""Words that always mean something else in printed code."""
+
+WORD_OF_KIND: Mapping[str, str] = {
+    "prim::Loop": "range", "prim::Print": "print", "prim::isinstance": "isinstance", "aten::Int": "int",
+    "aten::Float": "float", "aten::Bool": "bool", "aten::str": "str", "aten::sorted": "sorted",
+    "aten::_unwrap_optional": "unwrap_optional", "prim::awaitable": "awaitable",
+}  # fmt: skip
+"""Builtin functions that only these nodes print: elsewhere a variable, above all a parameter, may have the name."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _FOREIGN = re.compile(r"[^A-Za-z0-9_]")
@@ -48,7 +56,8 @@ def base_name(value: Value) -> str:
 class Names:
     """The names that one function has used."""
 
-    def __init__(self) -> None:
+    def __init__(self, nodes: Iterable[Node] = ()) -> None:
+        self._reserved = RESERVED | {WORD_OF_KIND[n.kind] for n in nodes if n.kind in WORD_OF_KIND}
         self._used: set[str] = set()
         self._next: dict[str, int] = {}
 
@@ -56,9 +65,9 @@ class Names:
         """`wanted` made valid, with the first number behind it that makes it new if it is not."""
         candidate = as_identifier(wanted) if wanted else TEMPORARY
         name = candidate
-        while name in self._used or name in RESERVED:
-            number = self._next.get(candidate, 0)
-            self._next[candidate] = number + 1
+        while name in self._used or name in self._reserved:
+            number = self._next.get(name, 0)
+            self._next[name] = number + 1
             name = f"{candidate}{number}"
         self._used.add(name)
         return name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from flambeau.ir.constants import CONSTANT, constant_value, is_constant
 from flambeau.ir.graph import Graph
@@ -29,10 +29,10 @@ _NESTED_FUNCTIONS = {
 class Statements:
     """Writes the body of one function."""
 
-    def __init__(self, body: Body, context: Context) -> None:
+    def __init__(self, body: Body, context: Context, graph: Graph) -> None:
         self.body = body
         self.context = context
-        self.names = Names()
+        self.names = Names(_nodes_of(graph))
         self._inline: set[Node] = set()
         self._shown: dict[Value, Tagged] = {}
         """What a value is written as: its variable or the expression that makes it."""
@@ -139,7 +139,7 @@ class Statements:
             self.define(node, text)
 
     def keep(self, node: Node, text: Tagged) -> None:
-        """An expression for the node that uses it; too long a one gets a line, after all that must still come before."""
+        """An expression for the node that uses it; too long a one gets a line, after all that must come before."""
         self._shown[node.output()] = text
         if node.kind == CONSTANT:
             return
@@ -235,10 +235,15 @@ class Statements:
         self.body.depth -= 1
         self._waiting = waiting
         text = Tagged.of(node.range, f"{call}({name})")
-        if node in self._inline:
-            self.keep(node, text)
-        else:
-            self.define(node, text)
+        self.define(node, text)
+
+
+def _nodes_of(graph: Graph) -> Iterator[Node]:
+    """The nodes at every depth, those of nested functions included."""
+    for node in graph.all_nodes():
+        yield node
+        if node.kind in _NESTED_FUNCTIONS and isinstance(node.attributes.get(SUBGRAPH), Graph):
+            yield from _nodes_of(node.attributes[SUBGRAPH])
 
 
 def _constants_in_order_of_use(block: Block) -> list[Node]:
