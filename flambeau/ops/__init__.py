@@ -34,6 +34,8 @@ from flambeau.ops import padding as _padding
 from flambeau.ops import pooling as _pooling
 from flambeau.ops import products as _products
 from flambeau.ops import queries as _queries
+from flambeau.ops import random as _random
+from flambeau.ops import random_fill as _random_fill
 from flambeau.ops import rearranging as _rearranging
 from flambeau.ops import reductions as _reductions
 from flambeau.ops import resampling as _resampling

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import secrets
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -97,3 +99,11 @@ def get_rng_state() -> Any:
 def set_rng_state(state: Any) -> None:
     """Put the default generator back into a state from `get_rng_state`."""
     default_generator.set_state(state)
+
+
+@contextmanager
+def drawing(generator: Generator | None = None) -> Iterator[np.random.Generator]:
+    """NumPy's generator of `generator` (the default one if None), for this thread alone while the block runs."""
+    source = default_generator if generator is None else generator
+    with source.lock:
+        yield source.rng

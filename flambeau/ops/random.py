@@ -1,0 +1,330 @@
+"""Random tensors. The generators are our own: equal seeds give equal numbers here, not PyTorch's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.ops.creation import LIKE_OPTIONS, OPTIONS, check_sizes, chosen
+from flambeau.ops.families.opaque import declare
+from flambeau.ops.families.rules import same_dtype, same_shape
+from flambeau.ops.views import _sample
+from flambeau.schema.device import Device
+from flambeau.schema.dtype import Category, DType, bfloat16, by_code, float16, float32, float64, int64
+from flambeau.schema.opdef import UNKNOWN, Effect, ErrorSample, Sample, Sizes
+from flambeau.schema.types import TensorType
+from flambeau.tensor.create import check_device, empty_strided, strides_for
+from flambeau.tensor.random import Generator, drawing
+from flambeau.tensor.tensor import Tensor, wrap
+
+Array = np.ndarray[Any, Any]
+_WHOLE_FLOATS: Final = {float16: 11, bfloat16: 8, float32: 24, float64: 53}
+"""Up to 2 to this power, a float type holds every integer."""
+
+
+def uniform(rng: np.random.Generator, shape: Sequence[int], dtype: DType) -> Array:
+    """Numbers in [0, 1), each a multiple of the type's precision, so that none rounds up to 1."""
+    if dtype is float32:
+        return rng.random(tuple(shape), dtype=np.float32)
+    if dtype is float64:
+        return rng.random(tuple(shape))
+    if dtype.is_complex:
+        part = dtype.to_real()
+        return _joined(uniform(rng, shape, part), uniform(rng, shape, part), dtype)
+    bits = _WHOLE_FLOATS[dtype]
+    return (rng.integers(0, 1 << bits, tuple(shape)) / (1 << bits)).astype(np.float32).astype(dtype.numpy)
+
+
+def normal(rng: np.random.Generator, shape: Sequence[int], dtype: DType) -> Array:
+    """Numbers of mean 0 and variance 1; a complex number's parts have variance 1/2."""
+    if dtype.is_complex:
+        part = dtype.to_real()
+        half = np.sqrt(0.5)
+        parts = [(rng.standard_normal(tuple(shape)) * half).astype(part.numpy) for _ in range(2)]
+        return _joined(parts[0], parts[1], dtype)
+    if dtype is float32 or dtype is float64:
+        return np.asarray(rng.standard_normal(tuple(shape), dtype=dtype.numpy.type))
+    return np.asarray(rng.standard_normal(tuple(shape), dtype=np.float32)).astype(dtype.numpy)
+
+
+def _joined(real: Array, imag: Array, dtype: DType) -> Array:
+    result = np.empty(real.shape, dtype.numpy)
+    if result.dtype.names:
+        result["real"], result["imag"] = real, imag
+    else:
+        result.real, result.imag = real, imag
+    return result
+
+
+def integers(rng: np.random.Generator, low: int, high: int, shape: Sequence[int], dtype: DType) -> Array:
+    """Integers from `low` up to, not including, `high`."""
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    return np.asarray(rng.integers(low, high, tuple(shape), dtype=np.int64)).astype(dtype.numpy)
+
+
+Draw = Callable[[np.random.Generator, Sequence[int], DType], Array]
+
+
+def _float_dtype(name: str, dtype: DType) -> DType:
+    if dtype.category < Category.FLOAT:
+        raise NotImplementedError(f"\"{name}\" not implemented for '{dtype.display}'")
+    return dtype
+
+
+def _creator(name: str, kernel_name: str, draw: Draw) -> Callable[..., Tensor]:
+    def kernel(
+        size: Sequence[int], generator: Generator | None = None, dtype: int | None = None, device: Device | None = None
+    ) -> Tensor:
+        check_device(device)
+        check_sizes(name, size)
+        target = _float_dtype(kernel_name, chosen(dtype))
+        with drawing(generator) as rng:
+            return wrap(np.asarray(draw(rng, size, target)))
+
+    return kernel
+
+
+def _like(kernel_name: str, draw: Draw) -> Callable[..., Tensor]:
+    def kernel(
+        self: Tensor,
+        generator: Generator | None = None,
+        dtype: int | None = None,
+        device: Device | None = None,
+        memory_format: int | None = None,
+    ) -> Tensor:
+        check_device(device)
+        target = chosen(dtype, self.dtype)
+        if kernel_name:
+            _float_dtype(kernel_name, target)
+        return _placed(self, target, memory_format, generator, draw)
+
+    return kernel
+
+
+def _placed(
+    self: Tensor, dtype: DType, memory_format: int | None, generator: Generator | None, draw: Draw
+) -> Tensor:
+    """Random numbers in a tensor's sizes and order of dimensions."""
+    shape = self._array.shape
+    with drawing(generator) as rng:
+        numbers = draw(rng, shape, dtype)
+    if self._array.flags.c_contiguous and memory_format in (None, 0, 1):
+        return wrap(np.asarray(numbers))
+    wanted = 1 if memory_format is None else memory_format
+    result = empty_strided(shape, strides_for(shape, wanted, self.stride()), dtype)
+    result[...] = numbers
+    return wrap(result)
+
+
+def randint_kernel(
+    high: int,
+    size: Sequence[int],
+    low: int = 0,
+    generator: Generator | None = None,
+    dtype: int | None = None,
+    device: Device | None = None,
+) -> Tensor:
+    """Integers from `low` up to, not including, `high`."""
+    check_device(device)
+    check_sizes("randint", size)
+    target = int64 if dtype is None else by_code(dtype)
+    with drawing(generator) as rng:
+        return wrap(integers(rng, low, high, size, target))
+
+
+def randint_like_kernel(
+    self: Tensor,
+    high: int | Tensor,
+    low: int = 0,
+    generator: Generator | None = None,
+    dtype: int | None = None,
+    device: Device | None = None,
+    memory_format: int | None = None,
+) -> Tensor:
+    """The same in a tensor's sizes and dtype."""
+    check_device(device)
+    top = int(high._array.item()) if isinstance(high, Tensor) else high
+    return _placed(
+        self,
+        chosen(dtype, self.dtype),
+        memory_format,
+        generator,
+        lambda rng, shape, target: integers(rng, low, top, shape, target),
+    )
+
+
+def randperm_kernel(
+    n: int, generator: Generator | None = None, dtype: int | None = None, device: Device | None = None
+) -> Tensor:
+    """The integers from 0 to n - 1 in random order."""
+    check_device(device)
+    if n < 0:
+        raise RuntimeError(f"n must be non-negative, got{n}")
+    target = int64 if dtype is None else by_code(dtype)
+    with drawing(generator) as rng:
+        return wrap(rng.permutation(n).astype(target.numpy))
+
+
+def multinomial_kernel(
+    self: Array, num_samples: int, replacement: bool = False, generator: Generator | None = None
+) -> Array:
+    """Places drawn with the given weights, a row for each row of weights."""
+    if self.dtype.kind not in "fV" or self.ndim not in (1, 2):
+        if self.ndim not in (1, 2):
+            raise RuntimeError("prob_dist must be 1 or 2 dim")
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {wrap(self).dtype.display}")
+    weights = np.atleast_2d(self).astype(np.float64)
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and num_samples > weights.shape[1]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    total = weights.sum(axis=1)
+    if np.any(total == 0):
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    rows = []
+    with drawing(generator) as rng:
+        for row, whole in zip(weights, total, strict=True):
+            if replacement:
+                edges = np.cumsum(row / whole)
+                picked = np.searchsorted(edges, rng.random(num_samples) * edges[-1], side="right")
+                rows.append(np.minimum(picked, len(row) - 1))
+            else:
+                with np.errstate(divide="ignore"):
+                    keys = rng.exponential(size=len(row)) / row
+                rows.append(np.argsort(keys, kind="stable")[:num_samples])
+    result = np.stack(rows).astype(np.int64) if rows else np.empty((0, num_samples), np.int64)
+    return result[0] if self.ndim == 1 else result
+
+
+def poisson_kernel(self: Array, generator: Generator | None = None) -> Array:
+    """Poisson numbers with each element as their mean."""
+    with drawing(generator) as rng:
+        return np.asarray(rng.poisson(self.astype(np.float64))).astype(self.dtype)
+
+
+def _dtype_of(dtype: Any = None) -> DType | None:
+    return None if dtype is UNKNOWN else chosen(dtype)
+
+
+def _like_dtype(self: TensorType, dtype: Any = None) -> DType | None:
+    return None if dtype is UNKNOWN else self.dtype if dtype is None else by_code(dtype)
+
+
+def _integer_dtype(dtype: Any = None) -> DType | None:
+    return None if dtype is UNKNOWN else int64 if dtype is None else by_code(dtype)
+
+
+def _size_shape(size: Any) -> Sizes | None:
+    return tuple(s if isinstance(s, int) else None for s in size) if isinstance(size, list | tuple) else None
+
+
+_GENERATOR: Final = "Generator? generator"
+_INT_OPTIONS: Final = OPTIONS.replace("dtype=None", "dtype=4", 1)
+_RANDOM: Final[dict[str, Any]] = {
+    "on_tensors": True, "family": "random", "effect": Effect.RANDOM, "is_method": False,
+}  # fmt: skip
+
+for _name, _words, _refused, _draw in (
+    ("rand", "Numbers uniform in [0, 1)", "check_uniform_bounds", uniform),
+    ("randn", "Numbers of mean 0 and variance 1", "normal_kernel_cpu", normal),
+):
+    declare(
+        f"aten::{_name}(SymInt[] size, *, {OPTIONS}) -> Tensor",
+        f"aten::{_name}.generator(SymInt[] size, *, {_GENERATOR}, {OPTIONS}) -> Tensor",
+        kernel=_creator(_name, _refused, _draw),
+        dtype=_dtype_of,
+        shape=_size_shape,
+        doc=f"{_words}.",
+        samples=lambda: (Sample(args=((2, 3),)), Sample(args=((4,),), kwargs={"dtype": float64})),
+        errors=(
+            lambda name: lambda: (
+                ErrorSample(args=(-1,), error=RuntimeError, message=f"{name}: Dimension size must be non-negative."),
+            )
+        )(_name),
+        **_RANDOM,
+    )
+    declare(
+        f"aten::{_name}_like(Tensor self, *, {LIKE_OPTIONS}) -> Tensor",
+        f"aten::{_name}_like.generator(Tensor self, *, {_GENERATOR}, {LIKE_OPTIONS}) -> Tensor",
+        kernel=_like(_refused, _draw),
+        dtype=_like_dtype,
+        shape=same_shape,
+        doc=f"{_words}, in the sizes and dtype of a tensor.",
+        samples=lambda: (Sample(args=(_sample(2, 3),)),),
+        **_RANDOM,
+    )
+declare(
+    f"aten::randint(SymInt high, SymInt[] size, *, {_INT_OPTIONS}) -> Tensor",
+    f"aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, {_INT_OPTIONS}) -> Tensor",
+    f"aten::randint.generator(SymInt high, SymInt[] size, *, {_GENERATOR}, {_INT_OPTIONS}) -> Tensor",
+    f"aten::randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, {_GENERATOR}, {_INT_OPTIONS}) -> Tensor",
+    kernel=randint_kernel,
+    dtype=_integer_dtype,
+    shape=_size_shape,
+    doc="Integers from `low` (0) up to, not including, `high`.",
+    samples=lambda: (Sample(args=(3, (4,))), Sample(args=(-2, 5, (2, 2)))),
+    errors=lambda: (
+        ErrorSample(
+            args=(3, 3, (1,)), error=RuntimeError, message="random_ expects 'from' to be less than 'to', but got from=3 >= to=3"
+        ),
+    ),
+    **_RANDOM,
+)
+declare(
+    f"aten::randint_like(Tensor self, SymInt high, *, {LIKE_OPTIONS}) -> Tensor",
+    f"aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, {LIKE_OPTIONS}) -> Tensor",
+    f"aten::randint_like.Tensor(Tensor self, Tensor high, *, {LIKE_OPTIONS}) -> Tensor",
+    f"aten::randint_like.generator(Tensor self, SymInt high, *, {_GENERATOR}, {LIKE_OPTIONS}) -> Tensor",
+    f"aten::randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, {_GENERATOR}, {LIKE_OPTIONS}) -> Tensor",
+    kernel=randint_like_kernel,
+    dtype=_like_dtype,
+    shape=same_shape,
+    doc="Integers from `low` (0) up to, not including, `high`, in the sizes and dtype of a tensor.",
+    samples=lambda: (Sample(args=(_sample(2, 3), 4)),),
+    **_RANDOM,
+)
+declare(
+    f"aten::randperm(SymInt n, *, {_INT_OPTIONS}) -> Tensor",
+    f"aten::randperm.generator(SymInt n, *, {_GENERATOR}, {_INT_OPTIONS}) -> Tensor",
+    kernel=randperm_kernel,
+    dtype=_integer_dtype,
+    shape=lambda n: (n if isinstance(n, int) else None,),
+    doc="The integers from 0 to n - 1 in random order.",
+    samples=lambda: (Sample(args=(5,)), Sample(args=(0,))),
+    errors=lambda: (ErrorSample(args=(-1,), error=RuntimeError, message="n must be non-negative, got-1"),),
+    **_RANDOM,
+)
+declare(
+    "aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
+    kernel=multinomial_kernel,
+    family="random",
+    effect=Effect.RANDOM,
+    outs=("out",),
+    dtype=lambda: int64,
+    doc="Places drawn with the given weights, a row for each row of weights.",
+    samples=lambda: (Sample(args=(wrap(np.array([1.0, 2.0, 0.0])), 2)), Sample(args=(_sample(2, 3), 4, True))),
+    errors=lambda: (
+        ErrorSample(
+            args=(wrap(np.array([-1.0, 2.0])), 1),
+            error=RuntimeError,
+            message="probability tensor contains either `inf`, `nan` or element < 0",
+        ),
+    ),
+)
+declare(
+    "aten::poisson(Tensor self, Generator? generator=None) -> Tensor",
+    kernel=poisson_kernel,
+    family="random",
+    effect=Effect.RANDOM,
+    outs=("out",),
+    dtype=same_dtype,
+    shape=same_shape,
+    is_method=False,
+    doc="Poisson numbers with each element as their mean.",
+    samples=lambda: (Sample(args=(_sample(3),)),),
+)

@@ -1,0 +1,239 @@
+"""Filling a tensor with random numbers in place, and the new tensors that go with it: bernoulli and normal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from flambeau.ops.families.numpy_cast import cast
+from flambeau.ops.families.opaque import declare
+from flambeau.ops.families.overwrite import check_writeable
+from flambeau.ops.families.rules import same_dtype, same_shape
+from flambeau.ops.families.variants import check_overlap
+from flambeau.ops.creation import OPTIONS, chosen
+from flambeau.ops.random import integers, normal, uniform
+from flambeau.ops.views import _sample
+from flambeau.schema.device import Device
+from flambeau.schema.dtype import Category, int64
+from flambeau.schema.function import parse_schema
+from flambeau.schema.opdef import Effect, ErrorSample, OpDef, Sample
+from flambeau.schema.registry import register
+from flambeau.tensor import layout
+from flambeau.tensor.create import check_device
+from flambeau.tensor.random import Generator, drawing
+from flambeau.tensor.tensor import Tensor, wrap
+
+Array = np.ndarray[Any, Any]
+
+
+def fill(schema: str, draw: Callable[..., Array], doc: str = "", **facets: Any) -> None:
+    """Register an operator that overwrites `self` with `draw(rng, self, *numbers)`; the generator is the last argument."""
+
+    def kernel(self: Tensor, *rest: Any) -> Tensor:
+        check_writeable(self)
+        check_overlap(self, ())
+        with drawing(rest[-1]) as rng:
+            self._array[...] = cast(np.asarray(draw(rng, self, *rest[:-1])), self.dtype)
+        self.bump_version()
+        return self
+
+    register(
+        OpDef(
+            schema=parse_schema(schema),
+            family="random",
+            kernel=kernel,
+            dtype=lambda self, *rest: self.dtype,
+            shape=lambda self, *rest: self.sizes,
+            effect=Effect.RANDOM,
+            doc=doc,
+            is_function=False,
+            **facets,
+        )
+    )
+
+
+def _uniform(rng: np.random.Generator, self: Tensor, low: float, high: float) -> Array:
+    _needs_float("check_uniform_bounds", self)
+    if low > high:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
+    numbers = uniform(rng, self._array.shape, self.dtype)
+    return numbers if (low, high) == (0.0, 1.0) else (numbers * (high - low) + low).astype(self._array.dtype)
+
+
+def _normal(rng: np.random.Generator, self: Tensor, mean: float, std: float) -> Array:
+    _needs_float("normal_kernel_cpu", self)
+    if not std >= 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    return normal(rng, self._array.shape, self.dtype) * std + mean
+
+
+def _exponential(rng: np.random.Generator, self: Tensor, rate: float) -> Array:
+    _needs_float("exponential_kernel_impl", self)
+    if not rate > 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate:g}")
+    return rng.exponential(1.0 / rate, self._array.shape)
+
+
+def _cauchy(rng: np.random.Generator, self: Tensor, median: float, sigma: float) -> Array:
+    if not self.dtype.is_floating_point:
+        raise RuntimeError(
+            "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you specified "
+            f"{self.dtype.display}"
+        )
+    if not sigma > 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+    return rng.standard_cauchy(self._array.shape) * sigma + median
+
+
+def _log_normal(rng: np.random.Generator, self: Tensor, mean: float, std: float) -> Array:
+    _needs_float("log_normal_kernel", self)
+    if not std > 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
+    return rng.lognormal(mean, std, self._array.shape)
+
+
+def _geometric(rng: np.random.Generator, self: Tensor, p: float) -> Array:
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+    return rng.geometric(p, self._array.shape)
+
+
+def _needs_float(kernel: str, self: Tensor) -> None:
+    if self.dtype.category < Category.FLOAT:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{self.dtype.display}'")
+
+
+def _whole_range(self: Tensor) -> int:
+    """One more than the largest integer that `random_()` draws."""
+    dtype = self.dtype
+    if dtype.category == Category.BOOL:
+        return 2
+    if dtype.is_integral:
+        return int(np.iinfo(dtype.numpy).max) + (dtype is not int64)
+    return 1 << {"float16": 11, "bfloat16": 8, "float32": 24}.get(dtype.name, 53)
+
+
+def _random(rng: np.random.Generator, self: Tensor, low: int = 0, high: int | None = None) -> Array:
+    return integers(rng, low, _whole_range(self) if high is None else high, self._array.shape, int64)
+
+
+def bernoulli_array(rng: np.random.Generator, probability: Array) -> Array:
+    """True with the given probabilities. Raises RuntimeError for a number outside [0, 1]."""
+    wide = np.asarray(probability).astype(np.float64)
+    if not bool(np.all((wide >= 0) & (wide <= 1))):
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+    return np.asarray(rng.random(wide.shape) < wide)
+
+
+def _bernoulli_float(rng: np.random.Generator, self: Tensor, p: float) -> Array:
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+    return np.asarray(rng.random(self._array.shape) < p)
+
+
+def _bernoulli_tensor(rng: np.random.Generator, self: Tensor, p: Tensor) -> Array:
+    return bernoulli_array(rng, np.broadcast_to(p._array, self._array.shape))
+
+
+def bernoulli_kernel(self: Array, p: Any = None, generator: Generator | None = None) -> Array:
+    """1 with the probability that each element (or `p`) says, else 0."""
+    if p is None and self.dtype.kind not in "fV":
+        raise RuntimeError(f"Expected a floating point tensor of probabilities, got {wrap(self).dtype.display}")
+    with drawing(generator) as rng:
+        chances = self if p is None else np.broadcast_to(np.asarray(p), self.shape)
+        return bernoulli_array(rng, chances).astype(self.dtype)
+
+
+def normal_kernel(
+    mean: Any, std: Any = 1.0, size: Any = None, generator: Any = None, dtype: Any = None, device: Device | None = None
+) -> Array:
+    """Normal numbers with the given means and deviations, broadcast."""
+    check_device(device)
+    if size is not None:
+        shape, target = tuple(size), chosen(dtype)
+    else:
+        shape = layout.broadcast(np.shape(mean), np.shape(std))
+        source = mean if isinstance(mean, np.ndarray) else std
+        target = wrap(source).dtype
+    if bool(np.any(np.asarray(std).astype(np.float64) < 0)) if not np.iscomplexobj(std) else False:
+        if isinstance(std, np.ndarray):
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    with drawing(generator) as rng:
+        numbers = normal(rng, shape, target)
+        return np.asarray(cast(np.asarray(numbers * np.asarray(std) + np.asarray(mean)), target))
+
+
+_G = "Generator? generator=None"
+fill(
+    f"aten::uniform_(Tensor(a!) self, float from=0., float to=1., *, {_G}) -> Tensor(a!)",
+    _uniform,
+    doc="Overwrite with numbers uniform in [from, to).",
+    samples=lambda: (Sample(args=(_sample(2, 3), -1.0, 1.0)),),
+    errors=lambda: (
+        ErrorSample(args=(_sample(2), 2.0, 1.0), error=RuntimeError, message="uniform_ expects to return a [from, to) range"),
+    ),
+)
+fill(
+    f"aten::normal_(Tensor(a!) self, float mean=0., float std=1., *, {_G}) -> Tensor(a!)",
+    _normal,
+    doc="Overwrite with normal numbers.",
+    samples=lambda: (Sample(args=(_sample(2, 3), 1.0, 2.0)),),
+    errors=lambda: (
+        ErrorSample(args=(_sample(2), 0.0, -1.0), error=RuntimeError, message="normal expects std >= 0.0, but found std -1"),
+    ),
+)
+fill(f"aten::exponential_(Tensor(a!) self, float lambd=1., *, {_G}) -> Tensor(a!)", _exponential, "Overwrite with exponential numbers.")
+fill(f"aten::cauchy_(Tensor(a!) self, float median=0., float sigma=1., *, {_G}) -> Tensor(a!)", _cauchy, "Overwrite with Cauchy numbers.")
+fill(f"aten::log_normal_(Tensor(a!) self, float mean=1., float std=2., *, {_G}) -> Tensor(a!)", _log_normal, "Overwrite with log-normal numbers.")
+fill(f"aten::geometric_(Tensor(a!) self, float p, *, {_G}) -> Tensor(a!)", _geometric, "Overwrite with how many trials a success took.")
+fill(f"aten::random_(Tensor(a!) self, *, {_G}) -> Tensor(a!)", _random, "Overwrite with integers that the dtype holds exactly.")
+fill(f"aten::random_.to(Tensor(a!) self, int to, *, {_G}) -> Tensor(a!)", lambda rng, self, to: _random(rng, self, 0, to))
+fill(f"aten::random_.from(Tensor(a!) self, int from, int? to, *, {_G}) -> Tensor(a!)", _random)
+fill(
+    f"aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, {_G}) -> Tensor(a!)",
+    _bernoulli_float,
+    "Overwrite with 1 with probability p, else 0.",
+)
+fill(f"aten::bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, {_G}) -> Tensor(a!)", _bernoulli_tensor)
+declare(
+    f"aten::bernoulli(Tensor self, *, {_G}) -> Tensor",
+    f"aten::bernoulli.p(Tensor self, float p, *, {_G}) -> Tensor",
+    f"aten::bernoulli.Tensor(Tensor self, Tensor p, *, {_G}) -> Tensor",
+    kernel=bernoulli_kernel,
+    family="random",
+    effect=Effect.RANDOM,
+    outs=("out", "float_out", "Tensor_out"),
+    dtype=same_dtype,
+    shape=same_shape,
+    doc="1 with the probability that each element (or `p`) says, else 0.",
+    samples=lambda: (Sample(args=(wrap(np.array([0.0, 0.5, 1.0])),)), Sample(args=(_sample(3), 0.3))),
+    errors=lambda: (
+        ErrorSample(
+            args=(wrap(np.array([2.0])),),
+            error=RuntimeError,
+            message="Expected p_in >= 0 && p_in <= 1 to be true, but got false.",
+        ),
+    ),
+)
+declare(
+    f"aten::normal.Tensor_float(Tensor mean, float std=1., *, {_G}) -> Tensor",
+    f"aten::normal.float_Tensor(float mean, Tensor std, *, {_G}) -> Tensor",
+    f"aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, {_G}) -> Tensor",
+    f"aten::normal.float_float(float mean, float std, SymInt[] size, *, {_G}, {OPTIONS}) -> Tensor",
+    kernel=normal_kernel,
+    family="random",
+    effect=Effect.RANDOM,
+    outs=("Tensor_float_out", "float_Tensor_out", "Tensor_Tensor_out", ""),
+    is_method=False,
+    doc="Normal numbers with the given means and deviations.",
+    samples=lambda: (
+        Sample(args=(_sample(3), 2.0)),
+        Sample(args=(0.5, _sample(3))),
+        Sample(args=(0.0, 1.0, (2, 3))),
+        Sample(args=(_sample(2, 1), _sample(3))),
+    ),
+    errors=lambda: (ErrorSample(args=(_sample(3), -1.0), error=RuntimeError, message="normal expects std >= 0.0"),),
+)
