@@ -12,12 +12,62 @@ from __future__ import annotations
 
 from typing import Any
 
+from flambeau.nn.functional_images import (  # noqa: F401
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+    dropout1d,
+    dropout2d,
+    dropout3d,
+    interpolate,
+    max_pool1d,
+    max_pool1d_with_indices,
+    max_pool2d,
+    max_pool2d_with_indices,
+    max_pool3d,
+    max_pool3d_with_indices,
+    upsample,
+)
+from flambeau.nn.functional_layers import (  # noqa: F401
+    batch_norm,
+    bilinear,
+    embedding,
+    fold,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    linear,
+    normalize,
+    rms_norm,
+    unfold,
+)
+from flambeau.nn.functional_loss import (  # noqa: F401
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cosine_embedding_loss,
+    cross_entropy,
+    gaussian_nll_loss,
+    hinge_embedding_loss,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    margin_ranking_loss,
+    mse_loss,
+    nll_loss,
+    poisson_nll_loss,
+    smooth_l1_loss,
+    soft_margin_loss,
+    triplet_margin_loss,
+)
 from flambeau.ops import surface as _surface
 from flambeau.schema.dtype import DType
 from flambeau.tensor.dispatch import call
 from flambeau.tensor.tensor import Tensor
 
-globals().update(_surface.namespace("nn.functional"))
+globals().update({n: f for n, f in _surface.namespace("nn.functional").items() if n not in globals()})
 
 
 def sigmoid(input: Tensor) -> Any:
