@@ -1,20 +1,22 @@
-"""Flambeau compiles numerical Python to a typed SSA graph and runs it: scripts, traces, passes, an interpreter, native kernels.
+"""Flambeau compiles numerical Python to a typed SSA graph and runs it.
 
-What a program may use is here: tensors, their dtypes, and a function for every operator. The functions are derived from the
-operators' declarations; `help(flambeau.gelu)` shows what an operator does and how it is called.
+What a program may use is here: tensors, their dtypes, and a function for every operator. The functions are derived from
+the operators' declarations; `help(flambeau.gelu)` shows what an operator does and how it is called.
 
 >>> import flambeau
->>> flambeau.add(flambeau.from_numpy(np.float32([1, 2])), 1).tolist()
+>>> flambeau.add(flambeau.tensor([1.0, 2.0]), 1).tolist()
 [2.0, 3.0]
 """
 
 from __future__ import annotations
 
+from typing import Any as _Any
+
 from flambeau import ops as _ops
 from flambeau.ops import surface as _surface
-from flambeau.schema.device import Device as device
-from flambeau.schema.dtype import DType as dtype
+from flambeau.schema.device import Device
 from flambeau.schema.dtype import (
+    DType,
     bfloat16,
     complex32,
     complex64,
@@ -38,21 +40,31 @@ from flambeau.schema.dtype import float64 as double
 from flambeau.schema.dtype import int16 as short
 from flambeau.schema.dtype import int32 as int
 from flambeau.schema.dtype import int64 as long
-from flambeau.schema.dtype import promote as promote_types
 from flambeau.tensor import protocol as _protocol
 from flambeau.tensor.bridge import from_dlpack, from_numpy, to_dlpack
 from flambeau.tensor.create import as_tensor, asarray, tensor
 from flambeau.tensor.defaults import get_default_dtype, set_default_dtype
-from flambeau.tensor.formats import Layout as layout
-from flambeau.tensor.formats import MemoryFormat as memory_format
+from flambeau.tensor.format import set_printoptions
+from flambeau.tensor.formats import Layout, MemoryFormat
+from flambeau.tensor.python_forms import can_cast, is_tensor, nonzero, promote_types
 from flambeau.tensor.random import Generator, get_rng_state, initial_seed, manual_seed, set_rng_state
 from flambeau.tensor.size import Size
 from flambeau.tensor.tensor import Tensor
 
+dtype, device, layout, memory_format = DType, Device, Layout, MemoryFormat
 strided = layout.strided
 contiguous_format = memory_format.contiguous_format
 preserve_format = memory_format.preserve_format
 channels_last = memory_format.channels_last
 channels_last_3d = memory_format.channels_last_3d
 _surface.install()
-globals().update({name: value for name, value in _surface.functions().items() if name not in globals()})
+
+
+def __getattr__(name: str) -> _Any:
+    """The function of an operator, made when it is first asked for."""
+    found = globals()[name] = _surface.function(name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_surface.function_names()})

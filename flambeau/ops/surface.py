@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from flambeau.ops import describe
 from flambeau.schema import registry
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import TensorType
@@ -26,18 +27,31 @@ def install() -> None:
         install_method(name, method)
 
 
-def functions() -> dict[str, Function]:
-    """Every operator that is a function of the package, by its Python name.
+def function_names() -> list[str]:
+    """The Python names of all operators that are functions of the package."""
+    return [short for name, short in public_names() if any(d.is_function for d in definitions(name))]
+
+
+def function(short: str) -> Function:
+    """The function of that name. Raises AttributeError, with similar names, when no operator is called so.
 
     >>> from flambeau import ops
-    >>> functions()["add"].__name__
+    >>> function("add").__name__
     'add'
     """
-    return {
-        short: dispatch.function(name, short)
-        for name, short in public_names()
-        if any(d.is_function for d in definitions(name))
-    }
+    name = f"aten::{short}"
+    found = definitions(name) if not short.startswith("__") else []
+    if not any(d.is_function for d in found):
+        similar = [n.removeprefix("aten::") for n in registry.similar(name) if n.startswith("aten::")]
+        hint = f"; similar: {', '.join(similar)}" if similar else ""
+        raise AttributeError(f"module 'flambeau' has no attribute '{short}'{hint}")
+    return _derived(short)
+
+
+def _derived(short: str) -> Function:
+    made = dispatch.function(f"aten::{short}", short)
+    made.__doc__ = describe.documentation(definitions(f"aten::{short}"))
+    return made
 
 
 def methods() -> dict[str, Function]:
@@ -59,10 +73,10 @@ def namespace(path: str) -> dict[str, Function]:
     for name, short in public_names():
         if path in PREFIXES and short.startswith(f"{path}_") and not short.endswith("_"):
             public = short.removeprefix(f"{path}_")
-            found[public] = dispatch.function(name, public)
+            found[public] = _derived(short)
         elif any(path in d.namespaces for d in definitions(name)):
             has_in_place = bool(registry.overloads(name + "_"))
-            found[short] = _with_inplace(name, short) if has_in_place else dispatch.function(name, short)
+            found[short] = _with_inplace(name, short) if has_in_place else _derived(short)
     return found
 
 
@@ -99,7 +113,7 @@ def _method(name: str, short: str, position: int) -> Function:
     method = first if position == 0 else inner
     method.__name__ = short
     method.__qualname__ = f"Tensor.{short}"
-    method.__doc__ = dispatch.documentation(dispatch.operator(name))
+    method.__doc__ = next((d.doc for d in definitions(name) if d.doc), "") + f"\n\nThe operator `{name}` as a method."
     return method
 
 
@@ -111,5 +125,5 @@ def _with_inplace(name: str, short: str) -> Function:
 
     functional.__name__ = functional.__qualname__ = short
     functional.__module__ = "flambeau.nn.functional"
-    functional.__doc__ = dispatch.documentation(dispatch.operator(name))
+    functional.__doc__ = describe.documentation(definitions(name))
     return functional

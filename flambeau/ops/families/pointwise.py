@@ -159,9 +159,9 @@ class Pointwise:
         return variants.write(target, cast(self.evaluate(common, args), result))
 
     def predict_dtype(self, *args: Any) -> DType | None:
-        """The dtype rule."""
+        """The dtype rule; None for dtypes that are refused."""
         common = common_dtype(args[i] for i in self.operands)
-        return None if common is None else self.result(common, args)
+        return None if common is None or common.category not in self.accepts else self.result(common, args)
 
     def predict_compute(self, *args: Any) -> DType | None:
         """The rule for the dtype to compute in."""

@@ -1,0 +1,121 @@
+"""What `help(flambeau.gelu)` shows: what the operator does, how it is called, on which dtypes, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from flambeau.schema.dtype import ALL, DType, complex32
+from flambeau.schema.function import Argument, FunctionSchema
+from flambeau.schema.opdef import UNKNOWN, OpDef
+from flambeau.schema.types import ListType, OptionalType, TensorType, Type
+from flambeau.tensor.tensor import Tensor
+
+
+def documentation(definitions: Iterable[OpDef]) -> str:
+    """The help text of an operator, from its overloads.
+
+    >>> from flambeau import ops
+    >>> from flambeau.schema import registry
+    >>> print(documentation(registry.overloads("aten::softsign_of_nothing")))
+    Not declared.
+    """
+    found = list(definitions)
+    if not found:
+        return "Not declared."
+    parts = ["\n".join(d.doc for d in found if d.doc), "\n".join(f"    {signature(d.schema)}" for d in found)]
+    parts += [text for text in (_dtypes(found), _refusals(found), _example(found), _schemas(found)) if text]
+    return "\n\n".join(part for part in parts if part)
+
+
+def signature(schema: FunctionSchema) -> str:
+    """The call in Python's terms: `add(input: Tensor, other: Tensor, *, alpha: Number = 1) -> Tensor`."""
+    shown: list[str] = []
+    is_starred = False
+    for argument in schema.arguments:
+        if argument.kwarg_only and not is_starred:
+            shown.append("*")
+            is_starred = True
+        shown.append(_parameter(argument))
+    returns = ", ".join(type_name(r.type) for r in schema.returns)
+    short = schema.name.rpartition("::")[2]
+    return f"{short}({', '.join(shown)}) -> {returns if len(schema.returns) == 1 else f'({returns})'}"
+
+
+def _parameter(argument: Argument) -> str:
+    default = f" = {argument.default!r}" if argument.has_default else ""
+    return f"{argument.name}: {type_name(argument.type, argument.declared)}{default}"
+
+
+def type_name(type_: Type, declared: str = "") -> str:
+    """The type as a Python caller thinks of it: `Tensor`, `list[int]`, `dtype`, `Number`."""
+    if declared.startswith("ScalarType"):
+        return "dtype | None" if declared.endswith("?") else "dtype"
+    if isinstance(type_, OptionalType):
+        return f"{type_name(type_.element)} | None"
+    if isinstance(type_, ListType):
+        return f"list[{type_name(type_.element)}]"
+    if isinstance(type_, TensorType):
+        return "Tensor"
+    return {"Scalar": "Number", "Device": "device"}.get(str(type_), str(type_))
+
+
+def _dtypes(definitions: list[OpDef]) -> str:
+    """Which dtype gives which, where all tensors have the same."""
+    first = definitions[0]
+    if first.dtype is None or not any(isinstance(a.type, TensorType) for a in first.schema.arguments):
+        return ""
+    groups: dict[str, list[str]] = {}
+    for given, result in _results(first):
+        groups.setdefault("the same" if result is given else result.name, []).append(given.name)
+    lines = [f"    {', '.join(given)} -> {result}" for result, given in groups.items()]
+    return "Dtypes:\n" + "\n".join(lines) if lines else ""
+
+
+def _results(definition: OpDef) -> Iterator[tuple[DType, DType]]:
+    assert definition.dtype is not None
+    for dtype in ALL:
+        if dtype is complex32:
+            continue
+        arguments = [_told(a, dtype) for a in definition.schema.arguments]
+        result = definition.dtype(*arguments)
+        if isinstance(result, DType):
+            yield dtype, result
+
+
+def _told(argument: Argument, dtype: DType) -> Any:
+    if isinstance(argument.type, TensorType):
+        return TensorType(dtype=dtype, sizes=(2,))
+    return argument.default if argument.has_default else UNKNOWN
+
+
+def _refusals(definitions: list[OpDef]) -> str:
+    samples = [s for d in definitions if d.errors is not None for s in d.errors()]
+    lines = dict.fromkeys(f"    {s.error.__name__}: {s.message}" for s in samples)
+    return "Raises:\n" + "\n".join(lines) if lines else ""
+
+
+def _example(definitions: list[OpDef]) -> str:
+    for definition in definitions:
+        if definition.samples is not None:
+            short = definition.name.rpartition("::")[2]
+            for sample in definition.samples():
+                given = [_literal(a) for a in sample.args] + [f"{k}={_literal(v)}" for k, v in sample.kwargs.items()]
+                text = f"    flambeau.{short}({', '.join(given)})"
+                if len(text) < 160:
+                    return "Example:\n" + text
+    return ""
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, Tensor):
+        dtype = value.dtype.name
+        suffix = "" if dtype in ("float32", "int64", "bool") else f", dtype=flambeau.{dtype}"
+        return f"flambeau.tensor({value._array.tolist()!r}{suffix})"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_literal, value))}]"
+    return repr(value)
+
+
+def _schemas(definitions: list[OpDef]) -> str:
+    return "Schemas:\n" + "\n".join(f"    {d.schema}" for d in definitions)
