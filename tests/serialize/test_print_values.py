@@ -12,7 +12,7 @@ from flambeau.ir.constants import insert_constant
 from flambeau.program.function import Function
 from flambeau.schema.function import parse_schema
 from flambeau.schema.types import INT, ListType, OptionalType
-from flambeau.serialize import print_code, print_code_with_constants
+from flambeau.serialize import print_code, print_code_with_constants, print_with_marks
 from flambeau.tensor.tensor import wrap
 from tests.serialize.printing import body, code
 
