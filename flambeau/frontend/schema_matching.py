@@ -19,6 +19,7 @@ from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.match import Bindings, bind, fits, has_variables, result_types
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import (
+    AnyType,
     DictType,
     FutureType,
     ListType,
@@ -131,7 +132,7 @@ class _Attempt:
         element = _element(formal.type)
         following = self.schema.arguments[index + 1 : index + 2]
         is_last = not following or following[0].kwarg_only
-        if element is None or isinstance(element, VarType) or not is_last or formal.broadcast:
+        if element is None or isinstance(element, VarType | AnyType) or not is_last or formal.broadcast:
             return None
         first = self.args[self.used].value.type
         if isinstance(first, ListType) or (isinstance(first, TupleType) and _all_fit(first, element)):

@@ -269,9 +269,10 @@ class Generator:
     def call(self, depth: int) -> Node:
         pick = self.draw.randrange(3)
         if pick == 0:
+            text = f"fold({self._named('ints', 'ints')}, {self.int_expression(0)})"
             new = self.fresh("int")
             self.scope.append(new)
-            return Statement(f"{new.name} = fold({self._named('ints', 'ints')}, {self.int_expression(0)})")
+            return Statement(f"{new.name} = {text}")
         base = self.some("exact", (2, 3)) or self.scope[0]
         if pick == 1:
             new = self.fresh("exact", base.sizes)
@@ -320,11 +321,9 @@ class Generator:
     def list_loop(self, depth: int) -> Node:
         v, i = self.fresh("int"), self.fresh("int")
         ints = self._named("ints", "ints")
-        header = self.draw.choice(
-            [f"for {v.name} in {ints}.copy():", f"for {i.name}, {v.name} in enumerate({ints}.copy()):",
-             f"for {i.name}, {v.name} in zip(range(3), {ints}.copy()):"]
-        )  # fmt: skip
-        return self._loop(header, depth, *([v] if i.name not in header else [v, i]))
+        form = self.draw.choice(["{v} in {ints}.copy()", "{i}, {v} in enumerate({ints}.copy())", "{i}, {v} in zip(range(3), {ints}.copy())"])
+        header = f"for {form.format(v=v.name, i=i.name, ints=ints)}:"
+        return self._loop(header, depth, *([v, i] if "{i}" in form else [v]))
 
     def tensor_loop(self, depth: int) -> Node:
         base = self.some("exact", (2, 3))
