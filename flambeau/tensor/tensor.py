@@ -21,6 +21,7 @@ from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.tensor import layout
 from flambeau.tensor.formats import Layout
+from flambeau.tensor.methods import TensorMethods
 from flambeau.tensor.size import Size
 from flambeau.tensor.storage import Storage
 
@@ -28,7 +29,7 @@ Array = np.ndarray[Any, Any]
 _DTYPE_OF = {d.numpy: d for d in dtypes.ALL}
 
 
-class Tensor:
+class Tensor(TensorMethods):
     """A window on a storage: element type, sizes, strides and where it begins, all held by one NumPy array.
 
     Operators are methods too (`t.add(u)`, `t.add_(u)`); they are installed from the operator declarations.

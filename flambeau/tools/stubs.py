@@ -1,0 +1,221 @@
+"""Type stubs of the derived surface, so that type checkers and editors know what no source file spells out.
+
+`python -m flambeau.tools.stubs` writes `flambeau/__init__.pyi` (every function) and `flambeau/tensor/methods.pyi`
+(every method of `Tensor`) from the registry; with `--check` it writes nothing and fails if they are out of date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import builtins
+import inspect
+import keyword
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import flambeau
+from flambeau.ops import surface
+from flambeau.schema.function import Argument, FunctionSchema
+from flambeau.schema.opdef import OpDef
+from flambeau.schema.types import ListType, OptionalType, TensorType, TupleType, Type
+from flambeau.tensor.tensor import Tensor
+
+HEADER = '''"""{title} Written by `python -m flambeau.tools.stubs`: do not edit."""
+
+# mypy: disable-error-code="overload-overlap, overload-cannot-match, override, valid-type, misc, no-redef"
+# ruff: noqa
+'''
+NAMES = {
+    "int": "_int", "float": "_float", "bool": "_bool", "str": "str", "complex": "_complex", "Scalar": "_Number",
+    "Device": "_Device | str", "Generator": "_Generator", "Storage": "_Any", "Stream": "_Any", "QScheme": "_Any",
+}  # fmt: skip
+COMMON_IMPORTS = """
+import builtins as _builtins
+from collections.abc import Sequence as _Sequence
+from typing import Any as _Any
+from typing import overload as _overload
+
+from flambeau.schema.device import Device as _Device
+from flambeau.schema.dtype import DType as _DType
+from flambeau.tensor.random import Generator as _Generator
+from flambeau.tensor.tensor import Tensor as _Tensor
+
+_int = _builtins.int
+_float = _builtins.float
+_bool = _builtins.bool
+_complex = _builtins.complex
+_Number = _builtins.int | _builtins.float | _builtins.complex
+"""
+
+
+SPECIAL_RESULTS = {
+    "__bool__": "_bool", "__len__": "_int", "__int__": "_int", "__index__": "_int", "__float__": "_float",
+    "__complex__": "_complex", "__repr__": "str", "__str__": "str", "__format__": "str", "__contains__": "_bool",
+    "__iter__": "_Any", "__setitem__": "None", "__array__": "_Any", "__dlpack__": "_Any", "__dlpack_device__": "_Any",
+    "__deepcopy__": "_Tensor", "__reduce_ex__": "_Any", "__reduce__": "_Any", "__dir__": "list[str]", "__hash__": "_int",
+}  # fmt: skip
+"""What Python's own methods return where that is no tensor."""
+INHERITED = {"__class__", "__init__", "__new__", "__subclasshook__", "__init_subclass__", "__getstate__", "__doc__"}
+
+
+def python_type(type_: Type, declared: str = "", broadcast: int | None = None) -> str:
+    """The annotation of a parameter of this type."""
+    if declared.startswith("ScalarType"):
+        return "_DType | None" if declared.endswith("?") else "_DType"
+    if isinstance(type_, OptionalType):
+        inner = python_type(type_.element, "", broadcast)
+        return inner if inner == "_Any" else f"{inner} | None"
+    if isinstance(type_, ListType):
+        element = python_type(type_.element)
+        return f"_Sequence[{element}]" + (f" | {element}" if broadcast or element == "_int" else "")
+    if isinstance(type_, TensorType):
+        return "_Tensor"
+    return NAMES.get(str(type_), "_Any")
+
+
+def result_type(schema: FunctionSchema) -> str:
+    """The annotation of what a call returns."""
+    results = [_result(r.type) for r in schema.returns]
+    return "None" if not results else results[0] if len(results) == 1 else f"tuple[{', '.join(results)}]"
+
+
+def _result(type_: Type) -> str:
+    if isinstance(type_, ListType):
+        return f"list[{_result(type_.element)}]"
+    if isinstance(type_, TupleType):
+        return f"tuple[{', '.join(map(_result, type_.elements))}]"
+    return python_type(type_)
+
+
+def parameters(arguments: Iterable[Argument]) -> Iterator[str]:
+    """The parameter list, star included."""
+    is_starred = False
+    for argument in arguments:
+        if argument.kwarg_only and not is_starred:
+            yield "*"
+            is_starred = True
+        default = " = ..." if argument.has_default else ""
+        yield f"{_safe(argument.name)}: {python_type(argument.type, argument.declared, argument.broadcast)}{default}"
+
+
+def _safe(name: str) -> str:
+    return name + "_" if keyword.iskeyword(name) else name
+
+
+def function_stub(short: str, definitions: list[OpDef]) -> str:
+    """All overloads of a function."""
+    forms = [
+        f"def {short}({', '.join(_renamed(d.schema))}) -> {result_type(d.schema)}: ..." for d in definitions if d.is_function
+    ]
+    return _overloads(forms, "")
+
+
+def _renamed(schema: FunctionSchema) -> list[str]:
+    """A function calls `input` what the schema calls `self`."""
+    return [p.replace("self:", "input:", 1) if p.startswith("self:") else p for p in parameters(schema.arguments)]
+
+
+def method_stub(short: str, definitions: list[OpDef]) -> str:
+    """All overloads of a method."""
+    forms = []
+    for definition in definitions:
+        position = surface.self_position(definition)
+        if definition.is_method and position is not None:
+            rest = [a for i, a in enumerate(definition.schema.arguments) if i != position]
+            listed = ", ".join(["self", *parameters(rest)])
+            forms.append(f"def {short}({listed}) -> {result_type(definition.schema)}: ...")
+    return _overloads(forms, "    ")
+
+
+def _overloads(forms: list[str], indent: str) -> str:
+    distinct = list(dict.fromkeys(forms))
+    mark = f"{indent}@_overload\n" if len(distinct) > 1 else ""
+    return "".join(f"{mark}{indent}{form}\n" for form in distinct)
+
+
+def functions_stub(source: str) -> str:
+    """The stub of the package: what its source imports and assigns, and every operator."""
+    explicit, lines = _explicit_names(source)
+    text = HEADER.format(title="What `flambeau` has.") + COMMON_IMPORTS + "\n" + "\n".join(lines) + "\n\n"
+    for name, short in surface.public_names():
+        definitions = surface.definitions(name)
+        if short not in explicit and short.isidentifier() and not keyword.iskeyword(short):
+            text += function_stub(short, definitions)
+    return text
+
+
+def _explicit_names(source: str) -> tuple[set[str], list[str]]:
+    names: set[str] = set()
+    lines: list[str] = []
+    for statement in ast.parse(source).body:
+        if isinstance(statement, ast.ImportFrom) and statement.module != "__future__":
+            for alias in statement.names:
+                public = alias.asname or alias.name
+                names.add(public)
+                lines.append(f"from {statement.module} import {alias.name} as {public}")
+        elif isinstance(statement, ast.Assign):
+            names.update(n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+            lines.append(ast.unparse(statement))
+        elif isinstance(statement, ast.FunctionDef) and not statement.name.startswith("__"):
+            names.add(statement.name)
+            lines.append(f"def {statement.name}({ast.unparse(statement.args)}) -> "
+                         f"{ast.unparse(statement.returns) if statement.returns else '_Any'}: ...")  # fmt: skip
+    return names, lines
+
+
+def special_method_stub(name: str, method: Callable[..., object]) -> str:
+    """One of Python's own methods, with as many parameters as it has."""
+    count = sum(p.default is p.empty for p in inspect.signature(method).parameters.values())
+    others = "".join(f", {letter}: _Any" for letter in ("", "other", "value", "third")[1:count])
+    return f"def {name}(self{others}) -> {SPECIAL_RESULTS.get(name, '_Tensor')}: ..."
+
+
+def methods_stub(own: set[str]) -> str:
+    """The stub of the base of `Tensor`: every operator that is a method, and Python's operators."""
+    text = HEADER.format(title="The derived methods of `Tensor`.") + COMMON_IMPORTS + "\nclass TensorMethods:\n"
+    for name, method in sorted(vars(Tensor).items()):
+        if name.startswith("__") and callable(method) and name not in own | INHERITED:
+            text += f"    {special_method_stub(name, method)}\n"
+    properties = sorted(n for n, v in vars(Tensor).items() if isinstance(v, property) and n not in own)
+    text += "".join(f"    @property\n    def {name}(self) -> _Any: ...\n" for name in properties)
+    for name, short in surface.public_names():
+        if short not in own and short not in properties and short.isidentifier():
+            text += method_stub(short, surface.definitions(name))
+    return text
+
+
+def own_names(source: str) -> set[str]:
+    """What the class `Tensor` defines itself."""
+    body = next(s for s in ast.parse(source).body if isinstance(s, ast.ClassDef) and s.name == "Tensor").body
+    defined = {s.name for s in body if isinstance(s, ast.FunctionDef)}
+    return defined | {s.target.id for s in body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)}
+
+
+def stubs() -> dict[Path, str]:
+    """The text of every stub, by file."""
+    root = Path(flambeau.__file__).parent
+    tensor_source = (root / "tensor" / "tensor.py").read_text(encoding="utf-8")
+    return {
+        root / "__init__.pyi": functions_stub((root / "__init__.py").read_text(encoding="utf-8")),
+        root / "tensor" / "methods.pyi": methods_stub(own_names(tensor_source)),
+    }
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the stubs, or with `--check` say whether they are up to date."""
+    parser = argparse.ArgumentParser(prog="flambeau.tools.stubs", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a stub is out of date")
+    is_check = parser.parse_args(arguments).check
+    stale = [p for p, text in stubs().items() if not p.exists() or p.read_text(encoding="utf-8") != text]
+    for path in stale:
+        if is_check:
+            builtins.print(f"{path} is out of date: run python -m flambeau.tools.stubs", file=sys.stderr)
+        else:
+            path.write_text(stubs()[path], encoding="utf-8")
+    return int(is_check and bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
