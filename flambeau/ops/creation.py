@@ -11,10 +11,13 @@ import numpy as np
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.scalars import exact_scalar
+from flambeau.ops.families.variants import fit_out, write
 from flambeau.ops.views import _sample
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType, bool_, by_code, float64, int64
-from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
+from flambeau.schema.function import parse_schema
+from flambeau.schema.opdef import UNKNOWN, Effect, ErrorSample, OpDef, Sample, Sizes
+from flambeau.schema.registry import register
 from flambeau.schema.types import TensorType
 from flambeau.tensor import defaults
 from flambeau.tensor.create import check_device, empty_strided, infer_dtype, strides_for
@@ -145,6 +148,8 @@ def arange_kernel(
     if any(isinstance(n, complex) for n in numbers):
         raise RuntimeError('"arange" not implemented for complex numbers; take real bounds')
     given = None if dtype is None else by_code(dtype)
+    if given is not None and given.is_integral and all(np.isfinite(float(n)) for n in numbers):
+        start, end, step = numbers = (int(start), int(end), int(step))
     whole = all(isinstance(n, int) for n in numbers)
     target = given or (int64 if whole else defaults.float_dtype())
     check_steps(start, end, step)
@@ -152,9 +157,6 @@ def arange_kernel(
         count = max(0, -((start - end) // step)) if step > 0 else max(0, -((end - start) // -step))
         return wrap(cast(start + step * np.arange(count, dtype=np.int64), target))
     count = ceil((end - start) / step)
-    if target.is_integral:
-        start, step = int(start), int(step)
-        return wrap((start + step * np.arange(count, dtype=np.int64)).astype(target.numpy))
     return wrap(cast(start + step * np.arange(count, dtype=np.float64), target))
 
 
@@ -191,7 +193,7 @@ def _spaced(name: str, start: Any, end: Any, steps: int, dtype: int | None) -> t
     wide: Any = np.complex128 if target.is_complex else np.float64
     if name == "linspace" and (target.itemsize == 4 and not target.is_integral or target.name == "complex64"):
         wide = target.numpy
-    if target.is_integral and name == "linspace":
+    if target.is_integral:
         start, end = int(start), int(end)
     first, last = wide(start) if not isinstance(wide, np.dtype) else wide.type(start), np.asarray(end, wide)[()]
     if steps == 1:
@@ -475,3 +477,42 @@ for _name, _extra, _kernel in (("linspace", "", linspace_kernel), ("logspace", "
                 ErrorSample(args=(0, 1, -1), error=RuntimeError, message="number of steps must be non-negative"),
             ),
         )
+
+
+# Into a given tensor
+
+
+def declare_out_of_constructor(schema: str, kernel: Callable[..., Tensor], effect: Effect = Effect.NONE) -> None:
+    """Register a constructor that writes into `out`: it computes in the dtype of `out`."""
+
+    def write_out(*arguments: Any) -> Tensor:
+        out: Tensor = arguments[-1]
+        made = kernel(*arguments[:-1], dtype=out.dtype.code)
+        fit_out(out, made._array.shape)
+        return write(out, made._array)
+
+    register(OpDef(schema=parse_schema(schema), family="out", kernel=write_out, effect=effect, is_method=False))
+
+
+declare_out_of_constructor("aten::zeros.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)", _filled("zeros", 0))
+declare_out_of_constructor("aten::ones.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)", _filled("ones", 1))
+declare_out_of_constructor(
+    "aten::empty.out(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    lambda size, memory_format, dtype: empty_kernel(size, dtype, None, memory_format),
+)
+declare_out_of_constructor("aten::full.out(SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)", full_kernel)
+declare_out_of_constructor("aten::eye.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)", eye_kernel)
+declare_out_of_constructor("aten::eye.m_out(SymInt n, SymInt m, *, Tensor(a!) out) -> Tensor(a!)", eye_kernel)
+declare_out_of_constructor(
+    "aten::arange.out(Scalar end, *, Tensor(a!) out) -> Tensor(a!)", lambda end, dtype: arange_kernel(0, end, 1, dtype)
+)
+declare_out_of_constructor(
+    "aten::arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)", arange_kernel
+)
+declare_out_of_constructor("aten::linspace.out(Scalar start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)", linspace_kernel)
+declare_out_of_constructor(
+    "aten::logspace.out(Scalar start, Scalar end, int steps, float base=10., *, Tensor(a!) out) -> Tensor(a!)", logspace_kernel
+)
+declare_out_of_constructor(
+    "aten::range.out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)", range_kernel
+)

@@ -105,11 +105,11 @@ def along(index: Array, dim: int) -> tuple[Any, ...]:
 
 def check_gather(name: str, shape: Sequence[int], dim: int, index: Array) -> int:
     """What gather and scatter ask of `index`; the dimension from the front."""
-    if index.dtype not in (np.int64, np.int32):
-        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
     at = wrap_dim(dim, len(shape))
     if index.size == 0:
         return at
+    if index.dtype not in (np.int64, np.int32):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
     if max(index.ndim, 1) != max(len(shape), 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     return at
@@ -168,14 +168,14 @@ def take_along_dim_kernel(self: Array, indices: Array, dim: int | None = None) -
     )
     wide = np.broadcast_to(self, tuple(self.shape[d] if d == at else n for d, n in enumerate(common)))
     index = np.broadcast_to(indices, tuple(indices.shape[d] if d == at else n for d, n in enumerate(common)))
-    return gather_kernel(wide, at, index)
+    return gather_kernel(wide, at, np.where(index < 0, index + self.shape[at], index))
 
 
 def nonzero_kernel(self: Array) -> Array:
     """The places of elements other than zero, a row each."""
     if self.ndim == 0:
-        return np.zeros((int(bool(self)), 0), np.int64)
-    return np.ascontiguousarray(np.argwhere(self).astype(np.int64))
+        return np.zeros((int(bool(self != 0)), 0), np.int64)
+    return np.stack(np.nonzero(self)).astype(np.int64, copy=False).T
 
 
 def nonzero_numpy_kernel(self: Tensor) -> list[Tensor]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from flambeau.ops.creation import LIKE_OPTIONS, OPTIONS, check_sizes, chosen
+from flambeau.ops.creation import LIKE_OPTIONS, OPTIONS, check_sizes, chosen, declare_out_of_constructor
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype, same_shape
 from flambeau.ops.views import _sample
@@ -207,6 +207,20 @@ def poisson_kernel(self: Array, generator: Generator | None = None) -> Array:
         return np.asarray(rng.poisson(self.astype(np.float64))).astype(self.dtype)
 
 
+def _randn_out(size: Sequence[int], generator: Generator | None = None, dtype: int | None = None) -> Tensor:
+    return _creator("randn", "normal_kernel_cpu", normal)(size, generator, dtype)
+
+
+def _rand_out(size: Sequence[int], generator: Generator | None = None, dtype: int | None = None) -> Tensor:
+    return _creator("rand", "check_uniform_bounds", uniform)(size, generator, dtype)
+
+
+def _randint_low(
+    low: int, high: int, size: Sequence[int], generator: Generator | None = None, dtype: int | None = None
+) -> Tensor:
+    return randint_kernel(high, size, low, generator, dtype)
+
+
 def _dtype_of(dtype: Any = None) -> DType | None:
     return None if dtype is UNKNOWN else chosen(dtype)
 
@@ -327,4 +341,21 @@ declare(
     is_method=False,
     doc="Poisson numbers with each element as their mean.",
     samples=lambda: (Sample(args=(_sample(3),)),),
+)
+
+for _name, _kernel in (("rand", _rand_out), ("randn", _randn_out)):
+    declare_out_of_constructor(f"aten::{_name}.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)", _kernel, Effect.RANDOM)
+    declare_out_of_constructor(
+        f"aten::{_name}.generator_out(SymInt[] size, *, {_GENERATOR}, Tensor(a!) out) -> Tensor(a!)", _kernel, Effect.RANDOM
+    )
+declare_out_of_constructor(
+    "aten::randint.out(SymInt high, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)", randint_kernel, Effect.RANDOM
+)
+declare_out_of_constructor(
+    "aten::randint.low_out(SymInt low, SymInt high, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
+    _randint_low,
+    Effect.RANDOM,
+)
+declare_out_of_constructor(
+    "aten::randperm.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)", randperm_kernel, Effect.RANDOM
 )

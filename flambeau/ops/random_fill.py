@@ -12,7 +12,7 @@ from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.overwrite import check_writeable
 from flambeau.ops.families.rules import same_dtype, same_shape
 from flambeau.ops.families.variants import check_overlap
-from flambeau.ops.creation import OPTIONS, chosen
+from flambeau.ops.creation import OPTIONS, chosen, declare_out_of_constructor
 from flambeau.ops.random import integers, normal, uniform
 from flambeau.ops.views import _sample
 from flambeau.schema.device import Device
@@ -166,6 +166,11 @@ def normal_kernel(
         return np.asarray(cast(np.asarray(numbers * np.asarray(std) + np.asarray(mean)), target))
 
 
+def normal_float_out(mean: float, std: float, size: Any, generator: Any = None, dtype: Any = None) -> Tensor:
+    """`normal` of numbers in a given dtype."""
+    return wrap(normal_kernel(mean, std, size, generator, dtype))
+
+
 _G = "Generator? generator=None"
 fill(
     f"aten::uniform_(Tensor(a!) self, float from=0., float to=1., *, {_G}) -> Tensor(a!)",
@@ -236,4 +241,9 @@ declare(
         Sample(args=(_sample(2, 1), _sample(3))),
     ),
     errors=lambda: (ErrorSample(args=(_sample(3), -1.0), error=RuntimeError, message="normal expects std >= 0.0"),),
+)
+declare_out_of_constructor(
+    f"aten::normal.float_float_out(float mean, float std, SymInt[] size, *, {_G}, Tensor(a!) out) -> Tensor(a!)",
+    normal_float_out,
+    Effect.RANDOM,
 )

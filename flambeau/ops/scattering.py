@@ -8,7 +8,6 @@ from typing import Any, Final
 import ml_dtypes
 import numpy as np
 
-from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.overwrite import overwrite
 from flambeau.ops.families.scalars import exact_scalar
 from flambeau.ops.indexing import along, check_gather, check_index_range, places
@@ -322,8 +321,7 @@ def masked_fill_tensor(self: Array, mask: Array, value: Array) -> None:
         raise RuntimeError(
             f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
-    held = _mask_for("masked_fill_", self, mask)
-    np.copyto(self, cast(value, from_numpy_dtype(self.dtype)), where=held)
+    masked_fill_scalar(self, mask, wrap(value).item())
 
 
 def masked_scatter(self: Array, mask: Array, source: Array) -> None:

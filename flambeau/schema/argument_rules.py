@@ -90,7 +90,7 @@ def rule_of(argument: Argument, runtime: RuntimeTypes, number_as_tensor: bool = 
     fitter = _fitter(base, declared, runtime, number_as_tensor)
     if isinstance(base, ListType) and argument.broadcast is not None:
         fitter = _broadcasting(fitter, _fitter(base.element, "", runtime, False), argument.broadcast)
-    takes_varargs = isinstance(base, ListType) and isinstance(base.element, IntType)
+    takes_varargs = isinstance(base, ListType) and isinstance(base.element, IntType | TensorType)
     return Rule(argument, describe(base, declared), fitter, optional, takes_varargs)
 
 

@@ -186,7 +186,7 @@ def _kind(value: Any) -> Any:
 
 
 def _varargs_position(schema: FunctionSchema, rules: tuple[Rule, ...], args: Sequence[Any]) -> int:
-    """Where `x.view(2, 3)` has its sizes: the only positional parameter besides `self` is an int list."""
+    """Where `x.view(2, 3)` has its sizes: the only positional parameter besides `self` is a list of ints or tensors."""
     positional = schema.positional
     start = 1 if positional and positional[0].name == "self" and isinstance(positional[0].type, TensorType) else 0
     if len(positional) != start + 1 or len(args) <= start or not rules[start].takes_varargs:
@@ -215,6 +215,9 @@ def _resolve_names(
             continue
         name_ = parameter_name(schema, key)
         if name_ is None:
+            if key in (*_OPTIONS, "requires_grad") and "out" in schema.index and not positional_tensor(schema):
+                at += 1
+                continue
             if key != "requires_grad" or not all(o in schema.index for o in _OPTIONS):
                 return None
             requires_grad_at = at
@@ -224,6 +227,11 @@ def _resolve_names(
             positions[name_] = at
         at += 1
     return positions, requires_grad_at
+
+
+def positional_tensor(schema: FunctionSchema) -> bool:
+    """Whether a tensor is given by position; constructors, which take none, accept options beside `out=`."""
+    return any(isinstance(a.type, TensorType) for a in schema.positional)
 
 
 def parameter_name(schema: FunctionSchema, key: str) -> str | None:

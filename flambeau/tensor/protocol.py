@@ -15,6 +15,7 @@ from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 from flambeau.tensor import create, format, index
 from flambeau.tensor.dispatch import call
+from flambeau.tensor.python_forms import nonzero
 from flambeau.tensor.tensor import Tensor, install_method
 
 _OPERANDS: Final = (Tensor, int, float, complex, np.ndarray, np.generic)
@@ -148,6 +149,7 @@ def _install() -> None:
         install_method(name, _cast(name, dtype))
     methods: dict[str, Any] = _arithmetic() | {
         "__getitem__": _getitem, "__setitem__": _setitem, "__repr__": _repr, "new_tensor": _new_tensor, "type": _type,
+        "nonzero": nonzero,
         "__iter__": _iter, "__contains__": _contains, "__reversed__": _reversed,
         "T": _attribute("aten::numpy_T", "The dimensions in reverse order; a view."),
         "mT": _attribute("aten::mT", "The last two dimensions swapped; a view."),
