@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import numpy.typing as npt
 from flambeau.codegen.llvm.entry import PLAN, RELEASE_GIL
 from flambeau.codegen.plans import RELEASE_FROM, Plan
 
+_NUMBERS = {(float, "float64"): 0, (int, "int64"): 1}
+"""Python numbers that the entry reads by itself, and how it calls them."""
 MAX_CHAIN = 32
 """Patterns that the native entry tells apart; calls of further ones take the Python path."""
 
@@ -22,12 +25,19 @@ class Chain:
         self.cell = ctypes.c_void_p(None)
         """Holds the address of the newest plan; the entry reads it."""
         self._keep: list[Any] = []
+        self._known: set[Any] = set()
         self._count = 0
 
-    def add(self, plan: Plan, arrays: list[npt.NDArray[Any]]) -> None:
-        """Publish ``plan`` for inputs that look exactly like ``arrays``."""
-        if self._count >= MAX_CHAIN or plan.variant is None:
+    def add(self, plan: Plan, given: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> None:
+        """Publish ``plan`` for inputs that look exactly like ``given``; ``arrays`` is what they became as arrays."""
+        look = tuple([(type(x), a.shape, a.strides) for x, a in zip(given, arrays, strict=True)])
+        if self._count >= MAX_CHAIN or plan.variant is None or look in self._known:
             return
+        if not all(
+            type(x) is np.ndarray or (type(x), a.dtype.name) in _NUMBERS for x, a in zip(given, arrays, strict=True)
+        ):
+            return
+        self._known.add(look)
         self._count += 1
         outputs: list[int] = []
         for o in plan.outputs:
@@ -37,7 +47,10 @@ class Chain:
             size = int(np.prod(o.shape, dtype=np.int64)) * o.dtype.itemsize
             outputs += [self._object(o.dtype), len(o.shape), self._numbers(o.shape), strides, size, int(o.large)]
         inputs: list[int] = []
-        for a in arrays:
+        for x, a in zip(given, arrays, strict=True):
+            if type(x) is not np.ndarray:
+                inputs += [0, _NUMBERS[type(x), a.dtype.name], self._object(type(x)), 0]
+                continue
             inputs += [self._object(a.dtype), a.ndim, self._numbers(a.shape), self._numbers(a.strides)]
         address = plan.variant.code.addresses[plan.variant.native.symbol]
         self._keep.append(plan.variant)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from flambeau.codegen import threads
 from flambeau.codegen.hoist import hoist
-from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel, Loop, walk
 from flambeau.codegen.kernel.opset import NO_IDENTITY
 from flambeau.codegen.kernel.printer import print_kernel
@@ -121,7 +121,7 @@ def empty_aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 def make_plan(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array]) -> Plan:
     """The plan for inputs like ``arrays``; compiles what is missing.
 
-    Raises ``KernelError`` where shapes do not fit and ``ValueError`` for the largest of nothing.
+    Raises ``KernelError`` where shapes do not fit, and for the largest of nothing.
     """
     shapes = [a.shape for a in arrays]
     sizes = broadcast_sizes(kernel, shapes)
@@ -153,10 +153,9 @@ def make_plan(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array]) -> P
 def _input_strides(kernel: Kernel, arrays: list[Array]) -> Strides:
     strides: Strides = {}
     for buffer, a in zip(kernel.inputs, arrays, strict=True):
-        for place, axis in enumerate(reversed(buffer.axes), 1):
+        for place, axis in enumerate(buffer.axes):
             if axis != ONE:
-                moves = place <= a.ndim and a.shape[-place] != 1
-                strides[buffer.name, axis] = a.strides[-place] if moves else 0
+                strides[buffer.name, axis] = a.strides[place] if a.shape[place] != 1 else 0
     return strides
 
 
@@ -165,7 +164,7 @@ def _refuse_empty(kernel: Kernel, sizes: dict[str, int]) -> None:
         if isinstance(s, Loop) and any(sizes[a] == 0 for a in s.axes):
             for carry in s.carries:
                 if carry.reducer in NO_IDENTITY:
-                    raise ValueError(f"{carry.reducer}: no values to choose from and the reduction has no identity")
+                    raise KernelError(f"{carry.reducer}: no values to choose from and the reduction has no identity")
 
 
 def _rows_aligned(outputs: tuple[Output, ...]) -> bool:

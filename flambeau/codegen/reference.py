@@ -25,7 +25,7 @@ from flambeau.codegen.kernel.nest import (
     Statement,
     Store,
 )
-from flambeau.codegen.shapes import broadcast_sizes, expand_to
+from flambeau.codegen.shapes import broadcast_sizes
 
 Array = npt.NDArray[Any]
 
@@ -42,7 +42,7 @@ class _Machine:
         self.sizes = broadcast_sizes(kernel, [a.shape for a in arrays])
         self.memory: dict[str, Array] = {}
         for buffer, array in zip(kernel.inputs, arrays, strict=True):
-            self.memory[buffer.name] = np.broadcast_to(expand_to(array, len(buffer.axes)), self.shape(buffer.axes))
+            self.memory[buffer.name] = np.broadcast_to(array, self.shape(buffer.axes))
         for buffer in kernel.outputs + kernel.scratch:
             self.memory[buffer.name] = np.zeros(self.shape(buffer.axes), dtype=buffer.dtype)
         self.axes = {b.name: b.axes for b in kernel.buffers}

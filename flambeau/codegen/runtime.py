@@ -55,17 +55,24 @@ class CompiledKernel:
 
     def __call__(self, *inputs: Any) -> Any:
         arrays = self._arrays(inputs)
+        return self._call(self._find_plan(arrays), arrays)
+
+    def _find_plan(self, arrays: list[Array]) -> Plan:
         plan = self._plans.get(tuple([(a.shape, a.strides) for a in arrays]))
-        if plan is None:
-            plan = self._new_plan(arrays)
+        return self._new_plan(arrays) if plan is None else plan
+
+    def _call(self, plan: Plan, arrays: list[Array]) -> Any:
         outputs = [o.allocate() for o in plan.outputs]
         if plan.variant is not None:
             self._run(plan, arrays, outputs)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def _slow(self, *inputs: Any) -> Any:
-        """What the native entry calls for what it does not know."""
-        return self(*inputs)
+        """What the native entry calls for what it does not know; next time it does."""
+        arrays = self._arrays(inputs)
+        plan = self._find_plan(arrays)
+        self._chain.add(plan, inputs, arrays)
+        return self._call(plan, arrays)
 
     def _run(self, plan: Plan, arrays: list[Array], outputs: list[Array]) -> None:
         assert plan.variant is not None
@@ -107,7 +114,6 @@ class CompiledKernel:
         if len(self._plans) >= MAX_PLANS:
             self._plans.pop(next(iter(self._plans)), None)
         self._plans[tuple([(a.shape, a.strides) for a in arrays])] = plan
-        self._chain.add(plan, arrays)
         return plan
 
     def explain(self) -> str:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-import numpy.typing as npt
 
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.kernel.nest import ONE, Kernel
@@ -24,9 +21,9 @@ def check_spans(kernel: Kernel, spans: tuple[Span, ...], sizes: dict[str, int], 
     for span in spans:
         reached = 1
         for buffer, shape in zip(kernel.inputs, shapes, strict=True):
-            back = len(buffer.axes) - buffer.axes.index(span.axis) if span.axis in buffer.axes else 0
-            if buffer.name in span.inputs and 0 < back <= len(shape) and shape[-back] != 1:
-                reached = shape[-back]
+            if buffer.name in span.inputs and span.axis in buffer.axes:
+                size = shape[buffer.axes.index(span.axis)]
+                reached = reached if size == 1 else size
         if reached != sizes[span.axis]:
             raise KernelError(
                 f"{kernel.name}: a value of size {reached} along {span.axis} "
@@ -35,18 +32,18 @@ def check_spans(kernel: Kernel, spans: tuple[Span, ...], sizes: dict[str, int], 
 
 
 def broadcast_sizes(kernel: Kernel, shapes: list[tuple[int, ...]]) -> dict[str, int]:
-    """The size of every axis; a missing leading dimension and a dimension of size one follow the others.
+    """The size of every axis; a dimension of size one follows the others.
 
-    Raises ``KernelError`` where two inputs disagree or an input has more dimensions than its buffer has axes.
+    Raises ``KernelError`` where two inputs disagree or an input has not as many dimensions as its buffer has axes.
     """
     sizes: dict[str, int] = {}
     for buffer, shape in zip(kernel.inputs, shapes, strict=True):
-        if len(shape) > len(buffer.axes):
+        if len(shape) != len(buffer.axes):
             raise KernelError(
                 f"{kernel.name}: input {buffer.name} has {len(shape)} dimensions, "
-                f"expected at most {len(buffer.axes)} ([{', '.join(buffer.axes)}])"
+                f"expected {len(buffer.axes)} ([{', '.join(buffer.axes)}])"
             )
-        for axis, size in zip(buffer.axes[len(buffer.axes) - len(shape) :], shape, strict=True):
+        for axis, size in zip(buffer.axes, shape, strict=True):
             known = 1 if axis == ONE else sizes.get(axis, 1)
             if (size != 1 and known not in (1, size)) or (axis == ONE and size != 1):
                 raise KernelError(
@@ -58,8 +55,3 @@ def broadcast_sizes(kernel: Kernel, shapes: list[tuple[int, ...]]) -> dict[str, 
     for axis in kernel.axes:
         sizes.setdefault(axis, 1)
     return sizes
-
-
-def expand_to(array: npt.NDArray[Any], rank: int) -> npt.NDArray[Any]:
-    """``array`` with leading dimensions of size one until it has ``rank`` dimensions."""
-    return array.reshape((1,) * (rank - array.ndim) + array.shape) if array.ndim < rank else array

@@ -64,7 +64,8 @@ def test_fold(reducer: str, dtype: str, over: tuple[str, ...]) -> None:
         x = np.random.default_rng(1).uniform(0.9, 1.1, x.shape).astype(dtype)
     for view in (x, x.transpose(2, 0, 1), x[:, ::-1, ::2]):
         got, want = compiled(view), expected(reducer, view, over)
-        assert got.dtype == want.dtype and got.shape == want.shape
+        assert got.dtype == want.dtype
+        assert got.shape == want.shape
         if dtype.startswith("float") and reducer in ("sum", "prod"):
             np.testing.assert_allclose(got, want, rtol=2e-5 if dtype == "float32" else 1e-13)
         else:

@@ -39,9 +39,8 @@ VIEWS = {
     "one column": lambda x: x[:, :, :1],
     "one plane": lambda x: x[:, :1],
     "expanded": lambda x: np.broadcast_to(x[:, :, :1], x.shape),
-    "fewer dimensions": lambda x: x[0],
-    "vector": lambda x: x[0, 0],
-    "number": lambda x: x[0, 0, 0],
+    "vector": lambda x: x[:1, :1],
+    "number": lambda x: x[:1, :1, :1],
 }
 
 
@@ -57,7 +56,7 @@ def test_views(left: str, right: str) -> None:
         return
     got = backend.compile_kernel(ADD)(a, b)
     np.testing.assert_array_equal(got, want.reshape(got.shape))
-    assert got.shape[got.ndim - want.ndim :] == want.shape
+    assert got.shape == want.shape
 
 
 @pytest.mark.parametrize("shape", [(0, 3, 4), (3, 0, 4), (3, 4, 0), (0, 0, 0), (1, 1, 1)])
@@ -70,7 +69,8 @@ def test_zero_and_one_sizes(shape: tuple[int, ...]) -> None:
 def test_no_dimensions() -> None:
     compiled = backend.compile_kernel(pointwise("exp", ("float64",), rank=0))
     got = compiled(1.0)
-    assert got.shape == () and got == np.exp(1.0)
+    assert got.shape == ()
+    assert got == np.exp(1.0)
 
 
 def test_outputs_follow_the_memory_order_of_inputs() -> None:
@@ -108,7 +108,7 @@ def test_refusals(name: str) -> None:
     calls = {
         "wrong dtype": ((x, x.astype(np.float64)), "input x1 has dtype float64, expected float32"),
         "too many inputs": ((x, x, x), "expected 2 inputs, got 3"),
-        "too many dimensions": ((values(2, 3), x), "input x0 has 2 dimensions, expected at most 1"),
+        "too many dimensions": ((values(2, 3), x), "input x0 has 2 dimensions, expected 1"),
         "sizes": ((x, values(4)), r"input x1 of shape \(4,\) has size 4 along i0, expected 3"),
     }
     args, message = calls[name]

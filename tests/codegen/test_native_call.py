@@ -1,4 +1,4 @@
-"""The native call entry: same answers and errors as the Python path, from several threads, without leaks, in forked children."""
+"""The native call entry: the Python path's answers and errors, from several threads, without leaks, after a fork."""
 
 from __future__ import annotations
 

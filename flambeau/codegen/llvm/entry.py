@@ -18,14 +18,14 @@ PLAN = (
 )  # fmt: skip
 """Words of a plan."""
 INPUT_WORDS = 4
-"""descriptor, rank, dimensions, strides"""
+"""descriptor, rank, dimensions, strides; for a Python number 0, 0 for a float and 1 for an int, its type, 0"""
 OUTPUT_WORDS = 6
 """descriptor, rank, dimensions, strides (0: row-major), bytes, whether it starts on a 64-byte boundary"""
 RELEASE_GIL = 1
 
 IMPORTS = (
-    "PyObject_Vectorcall", "PyEval_SaveThread", "PyEval_RestoreThread", "Py_IncRef", "Py_DecRef", "PyTuple_New",
-    "PyTuple_SetItem",
+    "PyFloat_AsDouble", "PyLong_AsLongLongAndOverflow", "PyObject_Vectorcall", "PyEval_SaveThread",
+    "PyEval_RestoreThread", "Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem",
 )  # fmt: skip
 """Functions of Python's C interface that the entry calls, under the prefix ``flambeau_``."""
 
@@ -94,6 +94,8 @@ declare void @flambeau_PyEval_RestoreThread(ptr)
 declare void @flambeau_Py_IncRef(ptr)
 declare void @flambeau_Py_DecRef(ptr)
 declare ptr @flambeau_PyTuple_New(i64)
+declare double @flambeau_PyFloat_AsDouble(ptr)
+declare i64 @flambeau_PyLong_AsLongLongAndOverflow(ptr, ptr)
 declare i32 @flambeau_PyTuple_SetItem(ptr, i64, ptr)
 declare ptr @flambeau_new_array(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
 declare i32 @flambeau_set_base(ptr, ptr)
@@ -110,12 +112,20 @@ define internal i1 @matches(ptr %array, ptr %record) alwaysinline {{
 entry:
   %type.p = getelementptr i8, ptr %array, i64 {o.type}
   %type = load ptr, ptr %type.p
+  %want_descr = load ptr, ptr %record
+  %is_number = icmp eq ptr %want_descr, null
+  br i1 %is_number, label %number, label %object
+number:
+  %want_type.p = getelementptr i64, ptr %record, i64 2
+  %want_type = load ptr, ptr %want_type.p
+  %same_type = icmp eq ptr %type, %want_type
+  ret i1 %same_type
+object:
   %is_array = icmp eq ptr %type, @flambeau_ndarray
   br i1 %is_array, label %fields, label %no
 fields:
   %descr.p = getelementptr i8, ptr %array, i64 {o.descr}
   %descr = load ptr, ptr %descr.p
-  %want_descr = load ptr, ptr %record
   %same_descr = icmp eq ptr %descr, %want_descr
   %rank.p = getelementptr i8, ptr %array, i64 {o.rank}
   %rank32 = load i32, ptr %rank.p
@@ -288,23 +298,50 @@ found:
 {_word("flags", "%plan", "flags")}
   %block = alloca i64, i64 %words, align 16
   %results = alloca ptr, i64 %n_out, align 8
+  %numbers = alloca i64, i64 %n_in, align 8
   %size = mul i64 %words, 8
   call void @llvm.memcpy.p0.p0.i64(ptr align 16 %block, ptr align 8 %template, i64 %size, i1 false)
   store i32 0, ptr %error
   store ptr %error, ptr %block
   br label %fill
 fill:
-  %f = phi i64 [0, %found], [%f1, %fill_one]
+  %f = phi i64 [0, %found], [%f1, %filled]
   %more_f = icmp slt i64 %f, %n_in
   br i1 %more_f, label %fill_one, label %make
 fill_one:
   %in.p = getelementptr ptr, ptr %args, i64 %f
   %in = load ptr, ptr %in.p
+  %in_record.o = mul i64 %f, {INPUT_WORDS}
+  %in_record = getelementptr i64, ptr %inputs, i64 %in_record.o
+  %in_descr = load ptr, ptr %in_record
+  %in_number = icmp eq ptr %in_descr, null
+  br i1 %in_number, label %number, label %array
+number:
+  %in_slot = getelementptr i64, ptr %numbers, i64 %f
+  %in_slot64 = ptrtoint ptr %in_slot to i64
+  %in_kind.p = getelementptr i64, ptr %in_record, i64 1
+  %in_kind = load i64, ptr %in_kind.p
+  %in_float = icmp eq i64 %in_kind, 0
+  br i1 %in_float, label %float, label %int
+float:
+  %double = call double @flambeau_PyFloat_AsDouble(ptr %in)
+  store double %double, ptr %in_slot
+  br label %filled
+int:
+  %long = call i64 @flambeau_PyLong_AsLongLongAndOverflow(ptr %in, ptr %error)
+  store i64 %long, ptr %in_slot
+  %overflow = load i32, ptr %error
+  %fits64 = icmp eq i32 %overflow, 0
+  br i1 %fits64, label %filled, label %slow
+array:
   %in_data.p = getelementptr i8, ptr %in, i64 {o.data}
   %in_data = load i64, ptr %in_data.p
+  br label %filled
+filled:
+  %in_address = phi i64 [%in_data, %array], [%in_slot64, %float], [%in_slot64, %int]
   %f1 = add i64 %f, 1
   %in_word = getelementptr i64, ptr %block, i64 %f1
-  store i64 %in_data, ptr %in_word
+  store i64 %in_address, ptr %in_word
   br label %fill
 make:
   %m = phi i64 [0, %fill], [%m1, %made]
