@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.ops.families.arrays import Array, dtype_of, shape_text, widened
+from flambeau.ops.families.arrays import Array, dtype_of, reduce_with, shape_text, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype
 from flambeau.ops.products import (
@@ -105,7 +105,7 @@ def addbmm_kernel(self: Array, batch1: Array, batch2: Array, beta: Number = 1, a
             f"{batch2.shape[1]}x{batch2.shape[2]})"
         )
     check_expands(self, (batch1.shape[1], batch2.shape[2]))
-    product = np.add.reduce(widened(bmm_kernel(batch1, batch2)), axis=0).astype(batch1.dtype, copy=False)
+    product = reduce_with(np.add, widened(bmm_kernel(batch1, batch2)), axis=0).astype(batch1.dtype, copy=False)
     return scaled_sum(self, product, beta, alpha)
 
 

@@ -41,14 +41,15 @@ def attention(
 ) -> Any:  # fmt: skip
     """Rows that may look at nothing give zeros."""
     check(query, key, value, attn_mask, is_causal)
+    q, k, v = (tuple(t.shape) for t in (query, key, value))
     if enable_gqa:
-        key = F.repeat_interleave(key, query.shape[-3] // key.shape[-3], -3)
-        value = F.repeat_interleave(value, query.shape[-3] // value.shape[-3], -3)
-    factor = sqrt(1 / sqrt(max(query.shape[-1], 1)) if scale is None else abs(scale))
+        key = F.repeat_interleave(key, q[-3] // k[-3], -3)
+        value = F.repeat_interleave(value, q[-3] // v[-3], -3)
+    factor = sqrt(1 / sqrt(max(q[-1], 1)) if scale is None else abs(scale))
     sign = -1.0 if scale is not None and scale < 0 else 1.0
     scores = F.matmul(F.mul(query, factor * sign), F.transpose(F.mul(key, factor), -2, -1))
     if is_causal:
-        attn_mask = F.tril(F.ones([query.shape[-2], key.shape[-2]], dtype=bool_))
+        attn_mask = F.tril(F.ones([q[-2], k[-2]], dtype=bool_))
     weights = masked_softmax(F, scores, attn_mask)
     if dropout_p > 0:
         weights = F.dropout(weights, dropout_p, True)

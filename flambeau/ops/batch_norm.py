@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.ops.families.arrays import Array, dtype_of, is_inexact, not_implemented, widened
+from flambeau.ops.families.arrays import Array, dtype_of, is_inexact, not_implemented, reduce_with, widened
 from flambeau.ops.families.opaque import declare, unwrapped
 from flambeau.ops.families.rules import input_dtype, input_shape
 from flambeau.ops.normalization import ULP, standardised, with_affine
@@ -18,6 +18,10 @@ Optional = Tensor | None
 
 def check(input: Array, running_mean: Array | None, running_var: Array | None, **others: Array | None) -> None:
     """Raise RuntimeError unless every vector has one element per channel, NotImplementedError for integers."""
+    if input.ndim < 2 and input.size:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-max(input.ndim, 1)}, {max(input.ndim, 1) - 1}], but got 1)"
+        )
     channels = input.shape[1] if input.ndim > 1 else 0
     for name, one in {"running_mean": running_mean, "running_var": running_var, **others}.items():
         if one is not None and one.size != channels:
@@ -28,7 +32,7 @@ def check(input: Array, running_mean: Array | None, running_var: Array | None, *
 
 def per_channel(vector: Array | None, ndim: int) -> Array | None:
     """A vector shaped to broadcast along dimension 1."""
-    return None if vector is None else widened(vector).reshape((1, -1) + (1,) * (ndim - 2))
+    return None if vector is None else widened(vector).reshape((1, vector.size) + (1,) * (ndim - 2))
 
 
 def update(running: Optional, batch: Array, momentum: float) -> None:
@@ -50,6 +54,8 @@ def native_batch_norm_kernel(
     wide = widened(array)
     affine = per_channel(scale, array.ndim), per_channel(shift, array.ndim)
     kept = dtype_of(array if scale is None else scale).numpy
+    if array.ndim < 2:
+        return wrap(np.empty(array.shape, array.dtype)), wrap(np.empty(0, kept)), wrap(np.empty(0, kept))
     if not training:
         if mean is None or var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training is false")
@@ -62,7 +68,7 @@ def native_batch_norm_kernel(
     count = array.size // max(array.shape[1], 1)
     if running_mean is not None or running_var is not None:
         with np.errstate(divide="ignore", invalid="ignore"):
-            variance = np.add.reduce((wide - centre) ** 2, axis=axes) / wide.dtype.type(count - 1)
+            variance = reduce_with(np.add, (wide - centre) ** 2, axis=axes) / wide.dtype.type(count - 1)
         update(running_mean, centre, momentum)
         update(running_var, variance, momentum)
     made = with_affine(result, *affine).astype(array.dtype, copy=False)
@@ -94,7 +100,7 @@ def instance_norm_kernel(
     result, mean, _ = standardised(wide, axes, eps)
     count = int(np.prod(array.shape[2:]))
     if running_mean is not None or running_var is not None:
-        variance = np.add.reduce((wide - mean) ** 2, axis=axes) / wide.dtype.type(max(count - 1, 1))
+        variance = reduce_with(np.add, (wide - mean) ** 2, axis=axes) / wide.dtype.type(max(count - 1, 1))
         update(running_mean, mean.reshape(array.shape[:2]).mean(axis=0), momentum)
         update(running_var, variance.mean(axis=0), momentum)
     made = with_affine(result, per_channel(scale, array.ndim), per_channel(shift, array.ndim))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.ops.families.arrays import Array, dtype_of, is_float, not_implemented, widened
+from flambeau.ops.families.arrays import Array, dtype_of, is_float, not_implemented, reduce_with, widened
 from flambeau.ops.families.composite import composite
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype
@@ -54,8 +54,8 @@ def nll_forward(
     losses, scale = picked(wide, target, None if weight is None else widened(weight), ignore_index)
     if reduction == NONE:
         return losses.astype(self.dtype, copy=False), np.zeros((), self.dtype)
-    total = np.add.reduce(scale, axis=None, dtype=np.float64)
-    loss = np.add.reduce(losses, axis=None, dtype=np.float64)
+    total = reduce_with(np.add, scale, axis=None, dtype=np.float64)
+    loss = reduce_with(np.add, losses, axis=None, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         loss = loss / total if reduction == MEAN else loss
     return np.asarray(loss).astype(self.dtype), np.asarray(total).astype(self.dtype)
@@ -150,7 +150,7 @@ def _of_probabilities(
             f"Expected floating point type for target with class probabilities, got {target.dtype.display}"
         )
     class_dim = 0 if logs.ndim == 1 else 1
-    classes = logs.shape[class_dim]
+    classes = tuple(logs.shape)[class_dim]
     if label_smoothing:
         target = F.add(F.mul(target, 1 - label_smoothing), label_smoothing / classes)
     products = F.mul(logs, target)
@@ -158,7 +158,7 @@ def _of_probabilities(
         products = F.mul(products, _along(F, weight, logs.ndim))
     losses = F.neg(F.sum(products, [class_dim]))
     if reduction == MEAN:
-        return F.div(F.sum(losses), max(logs.numel() // classes, 1))
+        return F.div(F.sum(losses), max(logs._array.size // classes, 1))
     return reduced(F, losses, reduction)
 
 
@@ -172,7 +172,7 @@ def _smoothed(
 ) -> Any:  # fmt: skip
     """The loss mixed with that of all classes being equally likely."""
     class_dim = 0 if logs.ndim == 1 else 1
-    classes = logs.shape[class_dim]
+    classes = tuple(logs.shape)[class_dim]
     spread = logs if weight is None else F.mul(logs, _along(F, weight, logs.ndim))
     spread = F.masked_fill(F.neg(F.sum(spread, [class_dim])), F.eq(target, ignore_index), 0.0)
     if reduction == MEAN:
@@ -206,7 +206,7 @@ def binary_cross_entropy_kernel(
     loss = loss if weight is None else loss * widened(weight)
     if reduction != NONE:
         with np.errstate(invalid="ignore", divide="ignore"):
-            added = np.add.reduce(loss, axis=None, dtype=np.float64)
+            added = reduce_with(np.add, loss, axis=None, dtype=np.float64)
             loss = added / np.float64(loss.size) if reduction == MEAN else added
     return np.asarray(loss).astype(self.dtype, copy=False)
 
@@ -216,14 +216,14 @@ def nll_shape(target: TensorType, reduction: Any = MEAN) -> Sizes | None:
     return None if reduction is UNKNOWN else target.sizes if reduction == NONE else ()
 
 
-_LOGS = np.log(np.float32([[0.5, 0.25, 0.25], [0.1, 0.2, 0.7]]))
+_LOGS = np.log(np.array([[0.5, 0.25, 0.25], [0.1, 0.2, 0.7]], np.float32))
 
 
 def nll_samples() -> Iterable[Sample]:
     """Every reduction, weights, an ignored target."""
     for reduction in (MEAN, SUM, NONE):
         yield Sample(args=(wrap(_LOGS.copy()), wrap(np.array([0, 2])), None, reduction))
-    yield Sample(args=(wrap(_LOGS.copy()), wrap(np.array([0, 1])), wrap(np.float32([1, 2, 3]))))
+    yield Sample(args=(wrap(_LOGS.copy()), wrap(np.array([0, 1])), wrap(np.array([1, 2, 3], np.float32))))
     yield Sample(args=(wrap(_LOGS.copy()), wrap(np.array([0, -100]))), note="the second is ignored")
 
 
@@ -233,7 +233,7 @@ def nll_errors() -> Iterable[ErrorSample]:
         args=(wrap(_LOGS.copy()), wrap(np.array([0, 5]))), error=IndexError, message="Target 5 is out of bounds."
     )
     yield ErrorSample(
-        args=(wrap(_LOGS.copy()), wrap(np.float32([0, 1]))),
+        args=(wrap(_LOGS.copy()), wrap(np.array([0, 1], np.float32))),
         error=RuntimeError,
         message="expected target dtype to be Long or Byte, but got Float",
     )
@@ -283,10 +283,10 @@ declare(
     kernel=binary_cross_entropy_kernel,
     doc="Cross entropy of two classes; `self` is the probability of the second.",
     dtype=same_dtype,
-    samples=lambda: [Sample(args=(wrap(np.float32([0.25, 1])), wrap(np.float32([1, 0.5]))))],
+    samples=lambda: [Sample(args=(wrap(np.array([0.25, 1], np.float32)), wrap(np.array([1, 0.5], np.float32))))],
     errors=lambda: [
         ErrorSample(
-            args=(wrap(np.float32([2])), wrap(np.float32([1]))),
+            args=(wrap(np.array([2], np.float32)), wrap(np.array([1], np.float32))),
             error=RuntimeError,
             message="all elements of input should be between 0 and 1",
         )

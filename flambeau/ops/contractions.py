@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 
-from flambeau.ops.families.arrays import Array, one_dim, widened
+from flambeau.ops.families.arrays import Array, one_dim, reduce_with, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.promotion import common_dtype
 from flambeau.ops.families.rules import same_dtype
@@ -53,9 +54,9 @@ def tensordot_kernel(self: Array, other: Array, dims_self: Sequence[int], dims_o
     a, b = self, other
     for i, j in zip(mine, theirs, strict=True):
         if b.shape[j] == 1 and a.shape[i] != 1:
-            a = np.add.reduce(a, axis=i, keepdims=True, dtype=a.dtype)
+            a = reduce_with(np.add, a, axis=i, keepdims=True, dtype=a.dtype)
         elif a.shape[i] == 1 and b.shape[j] != 1:
-            b = np.add.reduce(b, axis=j, keepdims=True, dtype=b.dtype)
+            b = reduce_with(np.add, b, axis=j, keepdims=True, dtype=b.dtype)
         elif a.shape[i] != b.shape[j]:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has size "
@@ -81,7 +82,7 @@ def chain_kernel(matrices: Sequence[Array]) -> Array:
     arrays = list(matrices)
     if not arrays:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
-    for a, b in zip(arrays, arrays[1:], strict=False):
+    for a, b in pairwise(arrays):
         check_matrices(a, b)
     result = arrays[0] if len(arrays) > 1 else arrays[0].copy()
     if len(arrays) > 2:
@@ -113,7 +114,7 @@ def cross_kernel(self: Array, other: Array, dim: int = -1) -> Array:
     """Raises RuntimeError unless both have three elements along `dim` and broadcast."""
     if self.ndim != other.ndim:
         raise RuntimeError(
-            f"linalg.cross: inputs must have the same number of dimensions."
+            "linalg.cross: inputs must have the same number of dimensions."
         )
     place = one_dim(dim, self.ndim)
     if self.shape[place] != 3 or other.shape[place] != 3:

@@ -48,10 +48,10 @@ def check_numbers(stride: Ints, padding: Ints, dilation: Ints, groups: int) -> N
 def check_channels(x: Array, weight: Array, bias: Array | None, groups: int, transposed: bool) -> None:
     """Raise RuntimeError unless channels, groups, bias and dtypes fit."""
     shown = list(weight.shape)
-    if weight.shape[0] % groups or weight.shape[0] < groups:
+    if weight.shape[0] < groups or weight.shape[0] % groups:
         raise RuntimeError(
-            f"Given groups={groups}, expected weight to be {'divisible by' if weight.shape[0] % groups else 'at least'} "
-            f"{groups} at dimension 0, but got weight of size [{shown}] instead"
+            f"Given groups={groups}, expected weight to be {'at least' if weight.shape[0] < groups else 'divisible by'} "
+            f"{groups} at dimension 0, but got weight of size {shown if weight.shape[0] < groups else [shown]} instead"
         )
     wanted = weight.shape[0] if transposed else weight.shape[1] * groups
     if x.shape[1] != wanted:
@@ -87,7 +87,7 @@ def windows(x: Array, kernel: Ints, stride: Ints, dilation: Ints) -> Array:
     """A view (batch, channels, *places, *kernel) of every window."""
     dims = len(kernel)
     reach = [d * (k - 1) + 1 for d, k in zip(dilation, kernel, strict=True)]
-    seen = sliding_window_view(x, reach, axis=tuple(range(2, 2 + dims)))  # type: ignore[call-overload]
+    seen = sliding_window_view(x, reach, axis=tuple(range(2, 2 + dims)))
     every = (slice(None), slice(None), *(slice(None, None, s) for s in stride), *(slice(None, None, d) for d in dilation))
     return np.asarray(seen[every])
 
@@ -109,7 +109,7 @@ def convolved(x: Array, weight: Array, stride: Ints, before: Ints, after: Ints, 
     order = (1, 0, *range(3, 3 + dims), 2, *range(3 + dims, 3 + 2 * dims))
     columns = grouped.transpose(order).reshape(groups, batch * prod(places), inner * prod(kernel))
     filters = weight.reshape(groups, weight.shape[0] // groups, inner * prod(kernel)).transpose(0, 2, 1)
-    made = np.matmul(columns, filters)
+    made: Array = np.matmul(columns, filters)
     return made.transpose(1, 0, 2).reshape(batch, *places, weight.shape[0])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.ops.families.arrays import Array, contiguous, dtype_of, widened
+from flambeau.ops.families.arrays import Array, contiguous, dtype_of, reduce_with, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.products import ULP
 from flambeau.schema.opdef import ErrorSample, Sample
@@ -116,7 +116,7 @@ def singles_squeezed(named: Sequence[str], tensors: Sequence[Array]) -> tuple[li
 def _summed_ellipsis(named: Sequence[str], result: str, tensors: Sequence[Array]) -> Array:
     made = np.einsum(",".join(named) + "->..." + result, *tensors, optimize=len(tensors) > 1)
     extra = made.ndim - len(result)
-    return np.asarray(np.add.reduce(made, axis=tuple(range(extra))))
+    return np.asarray(reduce_with(np.add, made, axis=tuple(range(extra))))
 
 
 def _grid(*sizes: int) -> Tensor:

@@ -31,7 +31,7 @@ def embedding_kernel(
         )
     if indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]):
         raise IndexError("index out of range in self")
-    return np.take(weight, indices, axis=0)
+    return np.asarray(np.take(weight, indices, axis=0))
 
 
 def one_hot_kernel(self: Array, num_classes: int = -1) -> Array:

@@ -7,7 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_complex, not_implemented, one_dim, some_dims, widened
+from flambeau.ops.families.arrays import (
+    Array,
+    contiguous,
+    dtype_of,
+    is_complex,
+    not_implemented,
+    one_dim,
+    reduce_with,
+    some_dims,
+    widened,
+)
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.reduce import along_one_dim, reduction, require_elements
 from flambeau.ops.families.rules import reduced_pair, same_dtype, to_int64, value_and_index
@@ -25,7 +35,7 @@ def _folded(fold: np.ufunc, name: str, array: Array, dim: Dims, keepdim: bool, r
         raise not_implemented(refused, dtype_of(array))
     dims = some_dims(dim, array.ndim)
     require_elements(name, array, dim)
-    folded = np.asarray(fold.reduce(widened(array), axis=dims, keepdims=keepdim))
+    folded = np.asarray(reduce_with(fold, widened(array), axis=dims, keepdims=keepdim))
     return contiguous(folded.astype(array.dtype, copy=False))
 
 

@@ -137,7 +137,11 @@ def cosine_embedding(
     F: Any, input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: int  # noqa: N803
 ) -> Any:
     """One less the cosine where the target is 1, what the cosine exceeds `margin` by where it is -1."""
-    cosine = F.cosine_similarity(input1, input2, target.ndim, 1e-8)
+    dim = [target.ndim]
+    dot = F.sum(F.mul(input1, input2), dim)
+    first = F.add(F.sum(F.mul(input1, input1), dim), 1e-12)
+    second = F.add(F.sum(F.mul(input2, input2), dim), 1e-12)
+    cosine = F.div(dot, F.sqrt(F.mul(first, second)))
     zeros = F.zeros_like(cosine)
     loss = F.add(
         F.where(F.eq(target, 1), F.rsub(cosine, 1), zeros),
@@ -201,7 +205,7 @@ def errors() -> Iterable[ErrorSample]:
 
 
 def _numpy(loss: Any) -> Any:
-    folds = {NONE: np.asarray, MEAN: np.mean, SUM: np.sum}
+    folds: dict[int, Any] = {NONE: np.asarray, MEAN: np.mean, SUM: np.sum}
     return lambda self, target, reduction=MEAN: folds[reduction](loss(self.astype(np.float64), target))
 
 
@@ -263,13 +267,13 @@ composite(
 composite(
     "aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor",
     body=hinge_embedding,
-    samples=lambda: [Sample(args=(_pair()[0], wrap(np.float32([1, -1, 1]))))],
+    samples=lambda: [Sample(args=(_pair()[0], wrap(np.array([1, -1, 1], np.float32))))],
 )
 
 composite(
     "aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor",
     body=margin_ranking,
-    samples=lambda: [Sample(args=(*_pair(), wrap(np.float32([1, -1, 1]))))],
+    samples=lambda: [Sample(args=(*_pair(), wrap(np.array([1, -1, 1], np.float32))))],
 )
 
 composite(
@@ -287,7 +291,7 @@ composite(
     "aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1)"
     " -> Tensor",
     body=cosine_embedding,
-    samples=lambda: [Sample(args=(*_pair(), wrap(np.float32([1, -1]))))],
+    samples=lambda: [Sample(args=(*_pair(), wrap(np.array([1, -1], np.float32))))],
 )
 
 composite(

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, not_implemented, widened
+from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, not_implemented, reduce_with, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype
 from flambeau.schema.opdef import ErrorSample, Sample
@@ -35,6 +35,23 @@ def output_size(size: int, kernel: int, stride: int, padding: int, dilation: int
     return count
 
 
+def check_counts(name: str, dims: int, **arguments: Ints) -> None:
+    """Raise RuntimeError for an argument with another number of values than dimensions."""
+    number = {1: "one int", 2: "two ints", 3: "three ints"}[dims]
+    for word, values in arguments.items():
+        if len(values) in (1, dims) or (word == "stride" and not values):
+            continue
+        if dims == 1:
+            comma = "" if word in ("kernel_size", "dilation") else ","
+            none = "None, an int" if word == "stride" else "an int"
+            raise RuntimeError(
+                f"{name}() {word} must be {none}, list of ints{comma} or tuple of ints of size 1 but got size {len(values)}"
+            )
+        either = "either " if name.startswith("max") or word == "stride" else ""
+        omitted = "omitted, " if word == "stride" else ""
+        raise RuntimeError(f"{name}: {word} must {either}be {omitted}a single int, or a tuple of {number}")
+
+
 class Geometry:
     """Where the windows of one call are."""
 
@@ -42,6 +59,7 @@ class Geometry:
         self, name: str, array: Array, dims: int, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints,
         ceil_mode: bool,
     ) -> None:  # fmt: skip
+        check_counts(name, dims, kernel_size=kernel, stride=stride, padding=padding, dilation=dilation)
         self.kernel = spread(kernel, dims)
         self.stride = spread(stride, dims, self.kernel)
         self.padding = spread(padding, dims)
@@ -62,7 +80,14 @@ class Geometry:
             )
 
     def check(self, name: str, array: Array, dims: int) -> None:
-        """Raise RuntimeError for numbers that mean nothing and inputs of another rank."""
+        """Raise RuntimeError for numbers that mean nothing."""
+        if name == "max_pool1d":
+            words = {"kernel_size": self.kernel, "stride": self.stride, "dilation": self.dilation}
+            for word, values in words.items():
+                if values[0] <= 0:
+                    raise RuntimeError(f"max_pool1d() {word} must be greater than zero, but got {values[0]}")
+            if self.padding[0] < 0:
+                raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {self.padding[0]}")
         if any(s == 0 for s in self.stride):
             raise RuntimeError("stride should not be zero")
         if any(k <= 0 for k in self.kernel):
@@ -94,8 +119,8 @@ class Geometry:
         ]
         wide = np.pad(array, [(0, 0)] * (array.ndim - dims) + around, constant_values=fill)
         axes = tuple(range(array.ndim - dims, array.ndim))
-        seen = sliding_window_view(wide, reach, axis=axes)  # type: ignore[call-overload]
-        every = (
+        seen = sliding_window_view(wide, reach, axis=axes)
+        every: Any = (
             ...,
             *(slice(None, (n - 1) * s + 1, s) for n, s in zip(self.places, self.stride, strict=True)),
             *(slice(None, None, d) for d in self.dilation),
@@ -188,7 +213,7 @@ def avg_pool(dims: int) -> Any:
         geometry = Geometry(f"avg_pool{dims}d", self, dims, kernel_size, stride, padding, (1,), ceil_mode)
         check_rank(f"avg_pool{dims}d", self, dims)
         axes = tuple(range(-dims, 0))
-        added = np.add.reduce(geometry.windows(widened(self), 0), axis=axes)
+        added = reduce_with(np.add, geometry.windows(widened(self), 0), axis=axes)
         if divisor_override is not None:
             counts: Any = divisor_override
         else:
@@ -227,6 +252,11 @@ def check_adaptive(name: str, array: Array, dims: int, sizes: Ints) -> tuple[int
             f"Expected 2 to 3 dimensions, but got {array.ndim}-dimensional tensor for argument #1 'self' (while checking "
             f"arguments for {name})"
         )
+    if len(sizes) not in (1, dims):
+        if dims == 1:
+            raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(sizes)})")
+        inner = f"{name}: output_size" if "avg" in name else f"{name}(): internal error: output_size.size()"
+        raise RuntimeError(f"{inner} must be {dims}")
     if array.ndim not in (dims + 1, dims + 2):
         colon = "" if "avg" in name else ":"
         raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(array.shape)}")
@@ -236,6 +266,10 @@ def check_adaptive(name: str, array: Array, dims: int, sizes: Ints) -> tuple[int
                 f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
                 f"{list(array.shape)} with dimension {i} being empty"
             )
+    if any(s < 0 for s in sizes) and "max" in name:
+        negative = next(s for s in sizes if s < 0)
+        target = [*array.shape[: array.ndim - dims], *sizes]
+        raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: {target}")
     if any(s < 0 for s in sizes):
         shown = ", ".join(map(str, sizes))
         raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but received {{{shown}}}")
@@ -253,7 +287,7 @@ def adaptive_avg(dims: int) -> Any:
         made = widened(self)
         for axis, count in zip(range(self.ndim - dims, self.ndim), sizes, strict=True):
             parts = [
-                np.add.reduce(made[(slice(None),) * axis + (b,)], axis=axis) / made.dtype.type(b.stop - b.start)
+                reduce_with(np.add, made[(slice(None),) * axis + (b,)], axis=axis) / made.dtype.type(b.stop - b.start)
                 for b in adaptive_bounds(self.shape[axis], count)
             ]
             empty = np.empty((*made.shape[:axis], 0, *made.shape[axis + 1 :]), made.dtype)

@@ -49,8 +49,10 @@ def roll_kernel(self: Array, shifts: Ints, dims: Ints = ()) -> Array:
         return np.roll(contiguous(self), amounts[0])
     if len(chosen) != len(amounts):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(amounts)}, dims:{len(chosen)}")
+    if not self.ndim:
+        raise IndexError(f"Dimension specified as {chosen[0]} but tensor has no dimensions")
     places = [one_dim(d, self.ndim) for d in chosen]
-    return contiguous(np.roll(self, amounts, places)) if self.ndim else self.copy()
+    return contiguous(np.roll(self, amounts, places))
 
 
 def rot90_kernel(self: Array, k: int = 1, dims: Sequence[int] = (0, 1)) -> Array:

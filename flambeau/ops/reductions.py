@@ -15,6 +15,7 @@ from flambeau.ops.families.arrays import (
     dtype_of,
     is_complex,
     is_inexact,
+    reduce_with,
     some_dims,
     widened,
 )
@@ -40,7 +41,7 @@ def prod_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DTy
     wide = widened(self.astype(target.numpy, copy=False))
     dims = some_dims(dim, self.ndim)
     with np.errstate(over="ignore", invalid="ignore"):
-        return contiguous(np.asarray(np.multiply.reduce(wide, axis=dims, keepdims=keepdim)).astype(target.numpy, copy=False))
+        return contiguous(np.asarray(reduce_with(np.multiply, wide, axis=dims, keepdims=keepdim)).astype(target.numpy, copy=False))
 
 
 def mean_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DType | int | None = None) -> Array:
@@ -52,7 +53,8 @@ def mean_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DTy
 
 def sum_type(target: DType) -> np.dtype[Any]:
     """The NumPy dtype in which a mean's sum is kept until it is divided."""
-    return widened(np.empty(0, target.numpy)).dtype
+    wide: np.dtype[Any] = widened(np.empty(0, target.numpy)).dtype
+    return wide
 
 
 def averaged(added: Array, source: Array, dims: tuple[int, ...], target: DType) -> Array:
@@ -95,7 +97,7 @@ def nanmean_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: 
     target = as_dtype(dtype) or dtype_of(self)
     dims = some_dims(dim, self.ndim)
     added = total(widened(without_nan(self).astype(target.numpy, copy=False)), dims, keepdim, sum_type(target))
-    count = np.add.reduce(~np.isnan(self), axis=dims, keepdims=keepdim, dtype=np.int64)
+    count = reduce_with(np.add, ~np.isnan(self), axis=dims, keepdims=keepdim, dtype=np.int64)
     with np.errstate(divide="ignore", invalid="ignore"):
         return contiguous(np.asarray(np.true_divide(added, np.asarray(count).astype(added.dtype))).astype(target.numpy, copy=False))
 
@@ -113,14 +115,14 @@ def all_kernel(self: Array, dim: Dims = None, keepdim: bool = False) -> Array:
 def _flags(fold: np.ufunc, array: Array, dim: Dims, keepdim: bool) -> Array:
     """An empty list of dimensions removes none here, unlike in sums."""
     dims = some_dims(dim, array.ndim, empty_is_all=False)
-    folded = np.asarray(fold.reduce(array != 0, axis=dims, keepdims=keepdim))
+    folded = np.asarray(reduce_with(fold, array != 0, axis=dims, keepdims=keepdim))
     return contiguous(folded.astype(np.uint8 if array.dtype == np.uint8 else np.bool_, copy=False))
 
 
 def count_nonzero_kernel(self: Array, dim: Dims = None) -> Array:
     """How many elements are not zero."""
     dims = some_dims(dim, self.ndim)
-    return contiguous(np.add.reduce(self != 0, axis=dims, dtype=np.int64))
+    return contiguous(reduce_with(np.add, self != 0, axis=dims, dtype=np.int64))
 
 
 def mean_dtype_rule(self: TensorType, dtype: Any = None) -> DType | None:

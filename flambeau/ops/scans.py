@@ -18,13 +18,21 @@ from flambeau.ops.families.arrays import (
     is_inexact,
     not_implemented,
     one_dim,
+    reduce_with,
     rounded,
     widened,
 )
 from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.reduce import ULP
-from flambeau.ops.families.rules import accumulate_dtype, same_dtype, same_pair, same_shape, summed_dtype, value_and_index
+from flambeau.ops.families.rules import (
+    accumulate_dtype,
+    same_dtype,
+    same_pair,
+    same_shape,
+    summed_dtype,
+    value_and_index,
+)
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor.tensor import wrap
@@ -81,7 +89,7 @@ def logcumsumexp_kernel(self: Array, dim: int) -> Array:
         if is_float(wide):
             result = np.logaddexp.accumulate(wide, axis=place) if wide.size else wide.copy()
         else:
-            largest = np.maximum.reduce(wide.real, axis=place, keepdims=True, initial=-np.inf)
+            largest = reduce_with(np.maximum, wide.real, axis=place, keepdims=True, initial=-np.inf)
             largest = np.where(np.isfinite(largest), largest, 0)
             result = np.log(np.add.accumulate(np.exp(wide - largest), axis=place)) + largest
     return contiguous(rounded(result, self.dtype).reshape(self.shape))

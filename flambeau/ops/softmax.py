@@ -7,7 +7,17 @@ from typing import Any, Final
 
 import numpy as np
 
-from flambeau.ops.families.arrays import Array, as_dtype, contiguous, dtype_of, is_float, not_implemented, one_dim, widened
+from flambeau.ops.families.arrays import (
+    Array,
+    as_dtype,
+    contiguous,
+    dtype_of,
+    is_float,
+    not_implemented,
+    one_dim,
+    reduce_with,
+    widened,
+)
 from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import given_dtype, same_dtype, same_shape
@@ -35,7 +45,7 @@ def softmax_kernel(self: Array, dim: int, dtype: DType | int | None = None) -> A
         return np.empty(array.shape, array.dtype)
     shifted, axis = _shifted(array, place)
     powers = np.exp(shifted, out=shifted)
-    powers /= np.add.reduce(powers, axis=axis, keepdims=True)
+    powers /= reduce_with(np.add, powers, axis=axis, keepdims=True)
     return contiguous(powers.astype(array.dtype, copy=False).reshape(array.shape))
 
 
@@ -48,7 +58,7 @@ def log_softmax_kernel(self: Array, dim: int, dtype: DType | int | None = None) 
         return np.empty(array.shape, array.dtype)
     shifted, axis = _shifted(array, place)
     with np.errstate(divide="ignore", invalid="ignore"):
-        shifted -= np.log(np.add.reduce(np.exp(shifted), axis=axis, keepdims=True))
+        shifted -= np.log(reduce_with(np.add, np.exp(shifted), axis=axis, keepdims=True))
     return contiguous(shifted.astype(array.dtype, copy=False).reshape(array.shape))
 
 
@@ -57,7 +67,7 @@ def _shifted(array: Array, place: int) -> tuple[Array, int]:
     wide = widened(array)
     wide = wide.reshape(1) if wide.ndim == 0 else wide
     with np.errstate(invalid="ignore"):
-        return np.subtract(wide, np.maximum.reduce(wide, axis=place, keepdims=True), order="C"), place
+        return np.subtract(wide, reduce_with(np.maximum, wide, axis=place, keepdims=True), order="C"), place
 
 
 def low_level(kernel: Any) -> Any:

@@ -10,12 +10,12 @@ import numpy as np
 from flambeau.ops.families.arrays import (
     Array,
     at_least_1d,
-    contiguous,
     dtype_of,
     is_complex,
     is_inexact,
     not_implemented,
     one_dim,
+    reduce_with,
     widened,
 )
 from flambeau.ops.families.opaque import declare
@@ -38,9 +38,9 @@ def order(array: Array, place: int, descending: bool) -> Array:
     """Stable sorting indices along a dimension."""
     keys = widened(array)
     if not descending:
-        return np.argsort(keys, axis=place, kind="stable")
+        return np.asarray(np.argsort(keys, axis=place, kind="stable"))
     turned = np.argsort(np.flip(keys, place), axis=place, kind="stable")
-    return array.shape[place] - 1 - np.flip(turned, place)
+    return np.asarray(array.shape[place] - 1 - np.flip(turned, place))
 
 
 def sort_kernel(
@@ -101,12 +101,10 @@ def _middle(ignore_nan: bool) -> Any:
         size = array.shape[place]
         if not is_inexact(array):
             return np.take(indices, [(size - 1) // 2], axis=place)
-        nans = np.add.reduce(np.isnan(array), axis=place, keepdims=True)
+        nans = reduce_with(np.add, np.isnan(array), axis=place, keepdims=True)
         first_nan = size - nans
-        if ignore_nan:
-            wanted = np.maximum(first_nan - 1, 0) // 2
-        else:
-            wanted = np.where(nans > 0, first_nan, (size - 1) // 2)
+        below = np.maximum(first_nan - 1, 0) // 2
+        wanted = below if ignore_nan else np.where(nans > 0, first_nan, below)
         return np.take_along_axis(indices, wanted, axis=place)
 
     return pick

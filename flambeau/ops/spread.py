@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from math import inf, prod
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from flambeau.ops.families.arrays import (
     contiguous,
     dtype_of,
     is_inexact,
+    reduce_with,
     rounded,
     some_dims,
     widened,
@@ -46,9 +46,9 @@ def var_kernel(
     count = prod(self.shape[d] for d in dims)
     with np.errstate(all="ignore"):
         wide = precise(self)
-        centred = wide - np.add.reduce(wide, axis=dims, keepdims=True) / np.float64(count)
+        centred = wide - reduce_with(np.add, wide, axis=dims, keepdims=True) / np.float64(count)
         squares = (centred * np.conj(centred)).real
-        variance = np.add.reduce(squares, axis=dims, keepdims=keepdim) / np.float64(max(count - less, 0))
+        variance = reduce_with(np.add, squares, axis=dims, keepdims=keepdim) / np.float64(max(count - less, 0))
         return contiguous(rounded(variance, dtype_of(self).to_real().numpy))
 
 
@@ -98,17 +98,17 @@ def folded_norm(array: Array, dims: tuple[int, ...], keepdim: bool, ord: float) 
     """The norm of magnitudes."""
     with np.errstate(all="ignore"):
         if ord == inf:
-            return np.asarray(np.maximum.reduce(array, axis=dims, keepdims=keepdim, initial=-inf if array.size else 0))
+            return np.asarray(reduce_with(np.maximum, array, axis=dims, keepdims=keepdim, initial=-inf if array.size else 0))
         if ord == -inf:
-            return np.asarray(np.minimum.reduce(array, axis=dims, keepdims=keepdim, initial=inf))
+            return np.asarray(reduce_with(np.minimum, array, axis=dims, keepdims=keepdim, initial=inf))
         if ord == 0:
-            return np.add.reduce(array != 0, axis=dims, keepdims=keepdim, dtype=array.dtype)
+            return reduce_with(np.add, array != 0, axis=dims, keepdims=keepdim, dtype=array.dtype)
         wide = array.astype(np.float64, copy=False)
         if ord == 1:
-            return np.add.reduce(wide, axis=dims, keepdims=keepdim)
+            return reduce_with(np.add, wide, axis=dims, keepdims=keepdim)
         if ord == 2:
-            return np.asarray(np.sqrt(np.add.reduce(wide * wide, axis=dims, keepdims=keepdim)))
-        return np.asarray(np.add.reduce(wide**ord, axis=dims, keepdims=keepdim) ** (1 / ord))
+            return np.asarray(np.sqrt(reduce_with(np.add, wide * wide, axis=dims, keepdims=keepdim)))
+        return np.asarray(reduce_with(np.add, wide**ord, axis=dims, keepdims=keepdim) ** (1 / ord))
 
 
 def require_identity(array: Array, dims: tuple[int, ...], ord: float, dim: Dims) -> None:
@@ -143,10 +143,10 @@ def logsumexp_kernel(self: Array, dim: Dims, keepdim: bool = False) -> Array:
     target = to_float(dtype_of(self)).numpy
     with np.errstate(all="ignore"):
         if not array.size:
-            return rounded(np.log(np.add.reduce(np.exp(array), axis=dims, keepdims=keepdim)), target)
-        largest = np.maximum.reduce(array.real, axis=dims, keepdims=True)
+            return rounded(np.log(reduce_with(np.add, np.exp(array), axis=dims, keepdims=keepdim)), target)
+        largest = reduce_with(np.maximum, array.real, axis=dims, keepdims=True)
         largest = np.where(np.isinf(largest), array.real.dtype.type(0), largest)
-        added = np.log(np.add.reduce(np.exp(array - largest), axis=dims, keepdims=True)) + largest
+        added = np.log(reduce_with(np.add, np.exp(array - largest), axis=dims, keepdims=True)) + largest
         result = added if keepdim else added.reshape([s for i, s in enumerate(added.shape) if i not in dims])
         return contiguous(rounded(result, target))
 

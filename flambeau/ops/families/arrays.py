@@ -28,7 +28,7 @@ def as_dtype(value: DType | int | None) -> DType | None:
 
 def is_float(array: Array) -> bool:
     """Whether elements are real floats (float16 and bfloat16 included)."""
-    return dtype_of(array).category == Category.FLOAT
+    return dtype_of(array).is_floating_point
 
 
 def is_inexact(array: Array) -> bool:
@@ -96,3 +96,9 @@ def not_implemented(kernel: str, dtype: DType) -> NotImplementedError:
 def shape_text(array: Array) -> str:
     """`2x3`, as messages about matrices write shapes."""
     return "x".join(map(str, array.shape))
+
+
+def reduce_with(function: np.ufunc, array: Array, axis: int | tuple[int, ...] | None = None, **options: Any) -> Array:
+    """`function` folded over dimensions; a 0-dim array where NumPy gives a scalar."""
+    reduce: Any = function.reduce
+    return np.asarray(reduce(array, axis=axis, **options))

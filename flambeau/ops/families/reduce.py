@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from flambeau.ops.families.arrays import Array, at_least_1d, contiguous, one_dim, some_dims, widened
+from flambeau.ops.families.arrays import Array, at_least_1d, contiguous, one_dim, reduce_with, some_dims, widened
 from flambeau.ops.families.opaque import ArrayKernel, declare
 from flambeau.ops.families.rules import reduced_shape
 from flambeau.schema.dtype import DType, bfloat16, complex64, complex128, float16, float32, float64
@@ -51,9 +51,9 @@ def total(array: Array, dims: tuple[int, ...], keepdim: bool, dtype: np.dtype[An
     """The sum over `dims` as `dtype`."""
     wide = widened(array) if array.dtype == dtype else widened(array.astype(dtype))
     if wide.dtype == np.float32 and not _adds_pairwise(wide, dims):
-        added = np.add.reduce(wide, axis=dims, dtype=np.float64, keepdims=keepdim)
+        added = reduce_with(np.add, wide, axis=dims, dtype=np.float64, keepdims=keepdim)
     else:
-        added = np.add.reduce(wide, axis=dims, keepdims=keepdim)
+        added = reduce_with(np.add, wide, axis=dims, keepdims=keepdim)
     with np.errstate(over="ignore"):
         return contiguous(np.asarray(added).astype(dtype, copy=False))
 
