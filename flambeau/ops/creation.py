@@ -184,8 +184,14 @@ def _spaced(name: str, start: Any, end: Any, steps: int, dtype: int | None) -> t
     """Evenly spaced numbers computed from both ends, as wide as they are, and the result's dtype."""
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    start = start._array.item() if isinstance(start, Tensor) else start
-    end = end._array.item() if isinstance(end, Tensor) else end
+    ranks = [x._array.ndim if isinstance(x, Tensor) else 0 for x in (start, end)]
+    if any(ranks):
+        raise RuntimeError(
+            f"{name} only supports 0-dimensional start and end tensors, but got start with {ranks[0]} dimension(s) and end with "
+            f"{ranks[1]} dimension(s)."
+        )
+    start = start.item() if isinstance(start, Tensor) else start
+    end = end.item() if isinstance(end, Tensor) else end
     is_complex = isinstance(start, complex) or isinstance(end, complex)
     target = chosen(dtype, defaults.float_dtype().to_complex() if is_complex else None)
     if is_complex and not target.is_complex:

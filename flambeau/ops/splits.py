@@ -133,7 +133,7 @@ def _stacked_split(name: str, least: int, dim_of: Callable[[int], int]) -> tuple
         rank = self._array.ndim
         if rank < least:
             raise RuntimeError(
-                f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, but got a tensor with "
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with "
                 f"{rank} dimensions!"
             )
         return dim_of(rank)

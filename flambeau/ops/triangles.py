@@ -18,7 +18,7 @@ from flambeau.schema.dtype import DType, by_code, from_numpy_dtype
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample
 from flambeau.tensor.create import check_device
 from flambeau.tensor.layout import wrap_dim
-from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.tensor.tensor import Tensor, view_of, wrap
 
 Array = np.ndarray[Any, Any]
 
@@ -157,9 +157,7 @@ def as_strided_scatter(
     self: Array, src: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> None:
     """Overwrite a window on the storage."""
-    item = self.itemsize
-    flat = self.reshape(-1) if self.flags.c_contiguous else self
-    view = np.ndarray(tuple(size), self.dtype, flat, (storage_offset or 0) * item, [s * item for s in stride])
+    view = view_of(wrap(self), size, stride, storage_offset or 0)._array
     if src.shape != view.shape:
         raise RuntimeError(
             f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = {list(size)}"

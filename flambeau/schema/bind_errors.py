@@ -33,8 +33,39 @@ def refusal(
     if len(visible) == 1:
         return TypeError(_single(short, visible[0], args, kwargs, runtime, rules, aliases))
     got = _given(args, kwargs, runtime)
-    forms = "".join(f" * {_form(s, rules)}\n" for s in visible)
+    forms = "".join(f" * {_form(s, rules)}\n{_mismatch(s, args, kwargs, runtime, rules, aliases)}" for s in visible)
     return TypeError(f"{short}() received an invalid combination of arguments - got {got}, but expected one of:\n{forms}")
+
+
+def _mismatch(
+    schema: FunctionSchema,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    runtime: RuntimeTypes,
+    rules: Rules,
+    aliases: Aliases,
+) -> str:
+    """The line under a signature that marks what does not fit it; empty when the number of arguments is what is wrong."""
+    unknown = [
+        k for k in kwargs if k not in schema.index and not any(k in o and n in schema.index for n, o in aliases.items())
+    ]
+    if unknown:
+        return f"      didn't match because some of the keywords were incorrect: {', '.join(unknown)}\n"
+    if len(args) > len(schema.positional):
+        return ""
+    given = {a.name for a, _ in zip(schema.positional, args, strict=False)} | set(kwargs)
+    if any(not a.has_default and a.name not in given and not given & set(aliases.get(a.name, ())) for a in schema.arguments):
+        return ""
+    shown: list[str] = []
+    for rule, value in zip(rules(schema), args, strict=False):
+        text = _type_text(value, runtime)
+        shown.append(text if rule.fit(value) is not None else f"!{text}!")
+    by_name = {r.argument.name: r for r in rules(schema)}
+    for key, value in kwargs.items():
+        keyword_rule = by_name.get(key)
+        text = f"{key}={_type_text(value, runtime)}"
+        shown.append(text if keyword_rule is None or keyword_rule.fit(value) is not None else f"!{text}!")
+    return f"      didn't match because some of the arguments have invalid types: ({', '.join(shown)})\n"
 
 
 def _visible(schemas: Sequence[FunctionSchema]) -> list[FunctionSchema]:
@@ -107,14 +138,16 @@ def type_name(value: Any, runtime: RuntimeTypes) -> str:
     return type(value).__name__
 
 
-def _given(args: Sequence[Any], kwargs: Mapping[str, Any], runtime: RuntimeTypes) -> str:
-    def shown(value: Any) -> str:
-        if isinstance(value, tuple | list):
-            inner = ", ".join(type_name(v, runtime) for v in value)
-            return f"list of [{inner}]" if isinstance(value, list) else f"tuple of ({inner}{',' * (len(value) == 1)})"
-        return type_name(value, runtime)
+def _type_text(value: Any, runtime: RuntimeTypes) -> str:
+    """How messages name the type of a value, with the types inside lists."""
+    if isinstance(value, tuple | list):
+        inner = ", ".join(type_name(v, runtime) for v in value)
+        return f"list of [{inner}]" if isinstance(value, list) else f"tuple of ({inner}{',' * (len(value) == 1)})"
+    return type_name(value, runtime)
 
-    parts = [shown(a) for a in args] + [f"{k}={shown(v)}" for k, v in kwargs.items()]
+
+def _given(args: Sequence[Any], kwargs: Mapping[str, Any], runtime: RuntimeTypes) -> str:
+    parts = [_type_text(a, runtime) for a in args] + [f"{k}={_type_text(v, runtime)}" for k, v in kwargs.items()]
     return f"({', '.join(parts)}{', ' if kwargs else ''})"
 
 

@@ -92,7 +92,7 @@ def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
 class Operator:
     """All overloads of one name, with the plans of the calls seen so far."""
 
-    __slots__ = ("_deep", "_plans", "_version", "candidates", "name")
+    __slots__ = ("_deep", "_plans", "_quick", "_version", "candidates", "name")
 
     MAX_PLANS = 512
 
@@ -104,23 +104,23 @@ class Operator:
         """Look the overloads up again."""
         self._version = registry.version()
         self.candidates = tuple(d for d in registry.overloads(self.name) if concerns_tensors(d.schema))
-        self._plans: dict[Any, Plan | None] = {}
+        self._plans: dict[Any, Plan] = {}
+        self._quick: dict[Any, tuple[Callable[..., Any], tuple[Any, ...], Callable[[Any], Any] | None]] = {}
         self._deep: dict[Any, Plan] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if kwargs:
             return self.call_with_keywords(args, kwargs)
-        plan = self._plans.get(tuple(map(type, args)))
+        key = tuple(map(type, args))
+        quick = self._quick.get(key)
+        if quick is not None and not _local.stack:
+            kernel, tail, finish = quick
+            result = kernel(*args, *tail)
+            return result if finish is None else finish(result)
+        plan = self._plans.get(key)
         if plan is None:
             plan = self.plan(args, kwargs)
-        if plan.converters or plan.varargs_at >= 0:
-            arguments = plan.arguments(args, kwargs)
-        else:
-            arguments = args + plan.tail
-        if _local.stack:
-            result = run(plan.definition, arguments)
-        else:
-            result = plan.kernel(*arguments)
+        result = run(plan.definition, plan.arguments(args, kwargs))
         return result if plan.finish is None else plan.finish(result)
 
     def call_with_keywords(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -144,9 +144,13 @@ class Operator:
             if len(self._deep) >= self.MAX_PLANS:
                 self._deep.clear()
                 self._plans.clear()
+                self._quick.clear()
             self._deep[key] = plan
             if not kwargs and not any(isinstance(a, list | tuple) for a in args):
-                self._plans[tuple(map(type, args))] = plan
+                types = tuple(map(type, args))
+                self._plans[types] = plan
+                if not plan.converters and plan.varargs_at < 0:
+                    self._quick[types] = (plan.kernel, plan.tail, plan.finish)
         return plan
 
 
