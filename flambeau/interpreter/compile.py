@@ -232,7 +232,7 @@ class _Compiler:
         self.test(node, counter, limit, registers[first_condition], inside, after)
         place = len(self.sites) - 1
         self.start(inside)
-        registers.bind(body.inputs[0], counter)
+        registers.pin(body.inputs[0], counter)
         for parameter, register in zip(body.inputs[1:], results, strict=True):
             registers.bind(parameter, register)
         condition, *outputs = (source(v) for v in body.outputs)
@@ -266,7 +266,7 @@ class _Compiler:
         registers = self.registers
         copied: list[tuple[int, int]] = []
         for value, output in zip(carried, outputs, strict=True):
-            if value in ending and not is_constant(value) and carried.count(value) == 1:
+            if value in ending and registers.is_own(value) and carried.count(value) == 1:
                 registers.hand_over(value, output)
             else:
                 copied.append((registers.take(output), registers[value]))

@@ -21,7 +21,7 @@ class Registers:
         """What each register holds when the code starts."""
         self.names: dict[int, str] = {}
         self._of: dict[Value, int] = {}
-        self._constants: dict[Value, int] = {}
+        self._pinned: dict[Value, int] = {}
         self._free: list[int] = []
         self._reserved: set[int] = set()
         self._vacant: set[int] = set()
@@ -30,10 +30,10 @@ class Registers:
     # -- looking up ---------------------------------------------------------------------------------------------------
 
     def __getitem__(self, value: Value) -> int:
-        return self._of[value] if value in self._of else self._constants[value]
+        return self._of[value] if value in self._of else self._pinned[value]
 
     def __contains__(self, value: Value) -> bool:
-        return value in self._of or value in self._constants
+        return value in self._of or value in self._pinned
 
     # -- giving out ---------------------------------------------------------------------------------------------------
 
@@ -41,7 +41,7 @@ class Registers:
         """A register that holds `contents` for good."""
         index = self._new(contents)
         if value is not None:
-            self._constants[value] = index
+            self._pinned[value] = index
         return index
 
     def take(self, value: Value) -> int:
@@ -86,6 +86,16 @@ class Registers:
         self._of[value] = index
         if value.has_name:
             self.names.setdefault(index, value.name)
+
+    def pin(self, value: Value, index: int) -> None:
+        """The value is in a register that is not its own: when it ends, the register goes on."""
+        self._pinned[value] = index
+        if value.has_name:
+            self.names.setdefault(index, value.name)
+
+    def is_own(self, value: Value) -> bool:
+        """Whether the value's register is its own, to hand over or give back."""
+        return value in self._of
 
     def _new(self, contents: Any) -> int:
         self.template.append(contents)

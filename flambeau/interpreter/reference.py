@@ -1,0 +1,160 @@
+"""The living definition of what a graph means: walk it, node by node, with a dict from values to results.
+
+Slow and obvious on purpose. Every fast way to run a program is compared with it. Each result is checked against its static type
+at once, so that an operator that breaks its word is found where it did.
+
+>>> from flambeau.ir.graph import Graph
+>>> from flambeau.schema.types import INT
+>>> graph = Graph()
+>>> n = graph.add_input(INT)
+>>> graph.add_output(graph.insert("prim::TupleConstruct", [n, n]).output())
+0
+>>> evaluate(graph, [3], check_types=False)
+((3, 3),)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.interpreter import structural
+from flambeau.interpreter.conform import conforms, kind_of
+from flambeau.interpreter.future import Future
+from flambeau.interpreter.literals import literal
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Block, Node
+from flambeau.ir.value import Value
+from flambeau.program.function import Function
+from flambeau.program.object import ScriptObject
+from flambeau.tensor import dispatch
+from flambeau.util.errors import InternalError
+
+Environment = dict[Value, Any]
+
+
+def evaluate(graph: Graph, inputs: Sequence[Any], *, check_types: bool = True) -> tuple[Any, ...]:
+    """The results of a graph.
+
+    Exceptions of operators come as they are, without a traceback of the program. Raises InternalError when a value is not of its
+    type (unless `check_types` is off) and RuntimeError for a node that nothing can run.
+    """
+    return _Evaluator(check_types).graph(graph, inputs)
+
+
+class _Evaluator:
+    def __init__(self, check_types: bool) -> None:
+        self.check_types = check_types
+
+    def graph(self, graph: Graph, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        if len(inputs) != len(graph.inputs):
+            raise TypeError(f"{graph.name or 'the graph'} takes {len(graph.inputs)} values but {len(inputs)} were given")
+        environment: Environment = {}
+        for value, given in zip(graph.inputs, inputs, strict=True):
+            self.define(environment, value, given)
+        return self.block(graph.block, environment)
+
+    def define(self, environment: Environment, value: Value, result: Any) -> None:
+        if self.check_types and not conforms(result, value.type):
+            where = value.node.kind if value.node is not None else "a parameter"
+            raise InternalError("reference evaluator", f"%{value.name} : {value.type} from {where} is a {kind_of(result)}")
+        environment[value] = result
+
+    def block(self, block: Block, environment: Environment) -> tuple[Any, ...]:
+        for node in block:
+            if node.kind == "prim::Uninitialized":
+                environment[node.output()] = None
+                continue
+            results = self.node(node, [environment[v] for v in node.inputs], environment)
+            for value, result in zip(node.outputs, results, strict=True):
+                self.define(environment, value, result)
+        return tuple(environment[v] for v in block.outputs)
+
+    def node(self, node: Node, values: list[Any], environment: Environment) -> tuple[Any, ...]:
+        """The results of one node on its operands' values."""
+        match node.kind:
+            case "prim::Constant":
+                return (literal(node),)
+            case "prim::If":
+                return self.block(node.blocks[0 if values[0] else 1], environment)
+            case "prim::Loop":
+                return self.loop(node, values, environment)
+            case "prim::TupleConstruct":
+                make = structural.tuple_maker(node)
+                return (tuple(values) if make is None else make(*values),)
+            case "prim::ListConstruct":
+                return (values,)
+            case "prim::DictConstruct":
+                return (dict(zip(values[::2], values[1::2], strict=True)),)
+            case "prim::TupleUnpack" | "prim::ListUnpack":
+                if len(values[0]) != len(node.outputs):
+                    raise RuntimeError(f"Expected {len(node.outputs)} elements in a list but found {len(values[0])}")
+                return tuple(values[0])
+            case "prim::unchecked_cast" | "prim::unchecked_unwrap_optional" | "prim::profile" | "prim::Guard":
+                return tuple(values[: len(node.outputs)])
+            case "prim::GetAttr":
+                return (structural.read_attribute(node.attribute("name"))(values[0]),)
+            case "prim::SetAttr":
+                structural.write_attribute(node.attribute("name"))(*values)
+                return ()
+            case "prim::Enter":
+                return (self.context("__enter__", values),)
+            case "prim::Exit":
+                self.context("__exit__", [*values, None, None, None])
+                return ()
+            case "prim::CallFunction" | "prim::CallMethod":
+                return self.call(node, values)
+        return self.operation(node, values)
+
+    def loop(self, node: Node, values: list[Any], environment: Environment) -> tuple[Any, ...]:
+        limit, goes_on, *carried = values
+        body = node.blocks[0]
+        count = 0
+        while goes_on and count < limit:
+            for parameter, value in zip(body.inputs, (count, *carried), strict=True):
+                self.define(environment, parameter, value)
+            goes_on, *carried = self.block(body, environment)
+            count += 1
+        return tuple(carried)
+
+    def call(self, node: Node, values: list[Any]) -> tuple[Any, ...]:
+        if node.kind == "prim::CallMethod":
+            callee: Any = values[0].type.definition.method(node.attribute("name"))
+        else:
+            callee = values.pop(0)
+        if isinstance(callee, Function):
+            return self.graph(callee.graph, values)
+        return (structural.python_call(node, callee)(*values),)
+
+    def context(self, method: str, values: list[Any]) -> Any:
+        if isinstance(values[0], ScriptObject):
+            results = self.graph(values[0].type.definition.method(method).graph, values)
+            return results[0] if results else None
+        return getattr(values[0], method)(*values[1:])
+
+    def operation(self, node: Node, values: list[Any]) -> tuple[Any, ...]:
+        """A node whose function depends on nothing but its attributes and the types of its operands."""
+        maker = structural.MAKERS.get(node.kind)
+        if node.kind.startswith("^"):
+            result = structural.python_call(node, node.attribute("callable"))(*values)
+        elif maker is not None:
+            result = maker(node)(*values)
+        elif node.kind == "prim::fork":
+            return (Future.of(lambda: _single(self.graph(node.attribute("Subgraph"), values))),)
+        elif node.kind == "aten::wait":
+            result = values[0].wait()
+        elif "Subgraph" in node.attributes:
+            return self.graph(node.attribute("Subgraph"), values)
+        elif "kernel" in node.attributes:
+            result = node.attribute("kernel")(*values)
+        elif node.definition is not None:
+            result = dispatch.run(node.definition, values)
+        else:
+            raise structural.missing(node)
+        if len(node.outputs) == 1:
+            return (result,)
+        return tuple(result) if node.outputs else ()
+
+
+def _single(results: tuple[Any, ...]) -> Any:
+    return results[0] if len(results) == 1 else results
