@@ -21,8 +21,8 @@ from flambeau.codegen.llvm.entry import DEALLOC_IMPORTS, IMPORTS, Offsets, deall
 
 _HEAD = object.__basicsize__
 _VECTORCALL, _CELL, _SLOW, _KEPT, _SIZE = (_HEAD + 8 * k for k in range(5))
-"""Fields of a native callable. ``_KEPT`` owns a tuple of all that the others point to; nothing in it leads back here, so
-no cycle can pass through a callable."""
+"""Fields of a native callable. ``_KEPT`` owns a tuple of all that the others point to; nothing in it leads back
+here, so no cycle can pass through a callable."""
 _NEW_FROM_DESCR, _NDARRAY, _SET_BASE = 94, 2, 282
 """Places in NumPy's table of C functions, fixed since NumPy 1.7."""
 

@@ -42,7 +42,7 @@ def choose(special: Specialized, target: Target, aligned_outputs: bool) -> Sched
     )
     return Schedule(
         vector_axis=axis,
-        lanes=_lanes(kernel, axis, unit, target),
+        lanes=_lanes(special, axis, unit, target),
         unit=unit,
         nontemporal=aligned_outputs and _is_large(special),
     )
@@ -72,7 +72,14 @@ def _vector_axis(special: Specialized) -> str | None:
     return best if best not in parallel or best == parallel[-1] else parallel[-1]
 
 
-def _lanes(kernel: Kernel, axis: str, unit: frozenset[str], target: Target) -> int:
+def _lanes(special: Specialized, axis: str, unit: frozenset[str], target: Target) -> int:
+    """Lanes of a turn: several machine vectors, but no more than the axis fills."""
+    per_vector = target.vector_bits // widest_bits(special.kernel)
+    fitting = 1 << max(special.sizes[axis], 1).bit_length() - 1
+    return min(_wanted_lanes(special.kernel, axis, unit, target), max(per_vector, fitting))
+
+
+def _wanted_lanes(kernel: Kernel, axis: str, unit: frozenset[str], target: Target) -> int:
     per_vector = target.vector_bits // widest_bits(kernel)
     reads_all_unit = all(b.name in unit for b in kernel.inputs if axis in b.axes)
     if not reads_all_unit:
@@ -98,7 +105,7 @@ def _is_large(special: Specialized) -> bool:
 NANOSECONDS = {
     "exp": 0.16, "exp2": 0.16, "expm1": 0.2, "log": 0.27, "log2": 0.3, "log10": 0.3, "log1p": 0.35, "sigmoid": 0.22,
     "tanh": 0.22, "sin": 0.3, "cos": 0.3, "tan": 0.4, "asin": 0.3, "acos": 0.3, "atan": 0.3, "sinh": 0.5, "cosh": 0.4,
-    "asinh": 0.6, "acosh": 0.6, "atanh": 0.6, "erf": 0.5, "erfc": 0.5, "pow": 15.0, "atan2": 15.0, "hypot": 8.0,
+    "asinh": 0.6, "acosh": 0.6, "atanh": 0.6, "erf": 0.5, "erfc": 0.5, "pow": 1.0, "atan2": 15.0, "hypot": 8.0,
     "div": 0.06, "sqrt": 0.06, "rsqrt": 0.1, "floordiv": 1.0, "remainder": 1.0, "fmod": 1.0, "truncdiv": 1.0,
 }  # fmt: skip
 """Cost of an operation on one float32 of a wide vector; 0.012 for the others."""

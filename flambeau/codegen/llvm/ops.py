@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from flambeau.codegen.kernel.dtypes import ELEMENT_TYPES, ElementType
 from flambeau.codegen.kernel.opset import OPS
-from flambeau.codegen.llvm import vecmath_erf, vecmath_hyperbolic, vecmath_trig
+from flambeau.codegen.llvm import vecmath_erf, vecmath_hyperbolic, vecmath_pow, vecmath_trig
 from flambeau.codegen.llvm import vecmath_exp_log as explog
 from flambeau.codegen.llvm.arith_float import lower_float
 from flambeau.codegen.llvm.arith_int import Trap, lower_bool, lower_int
@@ -39,7 +39,7 @@ VECTOR_MATH: dict[str, Callable[[Emitter, Value], Value]] = {
 }
 """Functions with vector code of our own."""
 
-BY_LANE = frozenset({"atan2", "hypot", "pow"})
+BY_LANE = frozenset({"atan2", "hypot"})
 """Functions called in the C library lane by lane where there is no vector code."""
 
 
@@ -63,6 +63,8 @@ def lower(e: Emitter, op: str, args: list[Value], operand: ElementType, trap: Tr
     plain = lower_float(e, op, args)
     if plain is not None:
         return plain
+    if op == "pow":
+        return vecmath_pow.pow(e, args[0], args[1])
     if op in VECTOR_MATH:
         return VECTOR_MATH[op](e, args[0])
     assert op in BY_LANE, op
