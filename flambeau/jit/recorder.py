@@ -152,7 +152,7 @@ class Recorder:
         value = self.self_value
         for name in path:
             assert isinstance(value.type, t.NamedType)
-            type_ = value.type.definition.attribute_type(name)
+            type_ = value.type.definition.attribute(name).type
             value = self.graph.insert("prim::GetAttr", [value], [type_], name=name).output().set_name(name)
         return value
 

@@ -18,7 +18,7 @@ def qualified_name(value: Any) -> str:
     parts = [p for p in f"{module}.{value.__qualname__}".split(".") if p != "<locals>"]
     if parts[0] == "__main__":
         parts = parts[1:]
-    return ".".join(["__torch__", *(p if p.isidentifier() else f"_{hash(p) & 0xFFFF}" for p in parts)])
+    return ".".join(["__torch__", *(p if p.isidentifier() else p.strip("<>") or "_" for p in parts)])
 
 
 class ScriptRegistry:

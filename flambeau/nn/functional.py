@@ -70,16 +70,19 @@ from flambeau.tensor.tensor import Tensor
 globals().update({n: f for n, f in _surface.namespace("nn.functional").items() if n not in globals()})
 
 
+@_surface.runs("aten::sigmoid")
 def sigmoid(input: Tensor) -> Any:
     """1 / (1 + exp(-x))."""
     return call("aten::sigmoid", input)
 
 
+@_surface.runs("aten::tanh")
 def tanh(input: Tensor) -> Any:
     """The hyperbolic tangent."""
     return call("aten::tanh", input)
 
 
+@_surface.runs("aten::log_sigmoid")
 def logsigmoid(input: Tensor) -> Any:
     """log(sigmoid(x)), accurate far out."""
     return call("aten::log_sigmoid", input)
@@ -95,6 +98,7 @@ def tanhshrink(input: Tensor) -> Any:
     return call("aten::sub", input, call("aten::tanh", input))
 
 
+@_surface.runs("aten::hardtanh")
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
     """x brought between `min_val` and `max_val`. Raises ValueError if these are in the wrong order."""
     if min_val > max_val:
@@ -102,11 +106,13 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     return call("aten::hardtanh_" if inplace else "aten::hardtanh", input, min_val, max_val)
 
 
+@_surface.runs("aten::softmax")
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Any:
     """exp(x) divided by its sum along `dim`; computed in `dtype` if given."""
     return call("aten::softmax", input, _last_dim(input, dim), dtype)
 
 
+@_surface.runs("aten::log_softmax")
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Any:
     """The logarithm of `softmax`, accurate far out."""
     return call("aten::log_softmax", input, _last_dim(input, dim), dtype)
@@ -123,6 +129,7 @@ def _last_dim(input: Tensor, dim: int | None) -> int:
     return 0 if input.ndim in (0, 1, 3) else 1
 
 
+@_surface.runs("aten::dropout")
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Each element zeroed with probability `p` while training, the others divided by 1 - p; the tensor itself
     otherwise.

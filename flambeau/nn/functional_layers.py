@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 from flambeau.ops.families.composite import F
+from flambeau.ops.surface import runs
 from flambeau.tensor.dispatch import call
 from flambeau.tensor.tensor import Tensor
 
@@ -14,11 +15,13 @@ Ints = int | Sequence[int]
 Optional = Tensor | None
 
 
+@runs("aten::linear")
 def linear(input: Tensor, weight: Tensor, bias: Optional = None) -> Any:
     """`input @ weight.T + bias` over the last dimension."""
     return call("aten::linear", input, weight, bias)
 
 
+@runs("aten::bilinear")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Optional = None) -> Any:
     """`input1 @ weight[o] @ input2 + bias[o]` for every output o."""
     return call("aten::bilinear", input1, input2, weight, bias)
@@ -42,6 +45,7 @@ def embedding(
     return call("aten::embedding", weight, input, place, scale_grad_by_freq, sparse)
 
 
+@runs("aten::layer_norm")
 def layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Optional = None, bias: Optional = None, eps: float = 1e-5
 ) -> Any:
@@ -49,6 +53,7 @@ def layer_norm(
     return call("aten::layer_norm", input, normalized_shape, weight, bias, eps)
 
 
+@runs("aten::rms_norm")
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Optional = None, eps: float | None = None
 ) -> Any:
@@ -56,6 +61,7 @@ def rms_norm(
     return call("aten::rms_norm", input, normalized_shape, weight, eps)
 
 
+@runs("aten::group_norm")
 def group_norm(
     input: Tensor, num_groups: int, weight: Optional = None, bias: Optional = None, eps: float = 1e-5
 ) -> Any:

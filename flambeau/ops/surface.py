@@ -117,6 +117,16 @@ def _method(name: str, short: str, position: int) -> Function:
     return method
 
 
+def runs(name: str) -> Callable[[Function], Function]:
+    """Says of a Python function that it runs one operator with its own arguments, so that programs may call that directly."""
+
+    def mark(function: Function) -> Function:
+        function.operator_name = name  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
 def _with_inplace(name: str, short: str) -> Function:
     fresh, written = dispatch.operator(name).__call__, dispatch.operator(name + "_").__call__
 

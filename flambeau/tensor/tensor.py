@@ -10,6 +10,7 @@ True
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ import numpy as np
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
-from flambeau.tensor import layout
+from flambeau.tensor import layout, observer
 from flambeau.tensor.formats import Layout
 from flambeau.tensor.methods import TensorMethods
 from flambeau.tensor.size import Size
@@ -27,6 +28,24 @@ from flambeau.tensor.storage import Storage
 
 Array = np.ndarray[Any, Any]
 _DTYPE_OF = {d.numpy: d for d in dtypes.ALL}
+
+
+def _seen(kind: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Tells this thread's observer that a method takes a tensor's contents out to Python."""
+
+    def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def observed(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+            watching = observer.current()
+            if watching is None:
+                return method(self, *args, **kwargs)
+            with observer.observing(None):
+                value = method(self, *args, **kwargs)
+            return watching.converted(kind, self, value)
+
+        return observed
+
+    return decorate
 
 
 class Tensor(TensorMethods):
@@ -78,7 +97,8 @@ class Tensor(TensorMethods):
     @property
     def shape(self) -> Size:
         """The sizes."""
-        return Size(self._array.shape)
+        watching = observer.current()
+        return Size(self._array.shape if watching is None else watching.sizes(self, self._array.shape))
 
     @property
     def ndim(self) -> int:
@@ -158,10 +178,12 @@ class Tensor(TensorMethods):
         return self.grad_fn is None
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Ask for a gradient (or stop asking) and return the tensor. Raises RuntimeError for integers and for results."""
+        """Ask for a gradient (or stop asking) and return the tensor. Raises RuntimeError for integers and for
+        results."""
         if self.grad_fn is not None and not requires_grad:
             raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
+                "a "
                 "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
             )
         if requires_grad and self.dtype.category < dtypes.Category.FLOAT:
@@ -184,8 +206,8 @@ class Tensor(TensorMethods):
 
     def size(self, dim: int | None = None) -> Any:
         """All sizes, or the one of a dimension. Raises IndexError for a dimension out of range."""
-        array = self._array
-        return Size(array.shape) if dim is None else array.shape[layout.wrap_dim(dim, array.ndim, allow_scalar=False)]
+        sizes = self.shape
+        return sizes if dim is None else sizes[layout.wrap_dim(dim, len(sizes), allow_scalar=False)]
 
     def is_contiguous(self, memory_format: int = 0) -> bool:
         """Whether its elements lie in that order without gaps: row-major, or channels last for 4 or 5 dimensions."""
@@ -221,6 +243,7 @@ class Tensor(TensorMethods):
         """Whether its memory is a CUDA device's."""
         return self.device.type == "cuda"
 
+    @_seen("numpy")
     def numpy(self, *, force: bool = False) -> Array:
         """The elements as a NumPy array on the same memory; bfloat16 has the dtype of `ml_dtypes`.
 
@@ -230,6 +253,7 @@ class Tensor(TensorMethods):
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         return self._array[...]
 
+    @_seen("item")
     def item(self) -> Any:
         """The only element as a Python number. Raises RuntimeError unless there is exactly one."""
         array = self._array
@@ -240,6 +264,7 @@ class Tensor(TensorMethods):
             return value
         return complex(*map(float, value)) if isinstance(value, tuple) else float(value)
 
+    @_seen("tolist")
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers; a number for a 0-d tensor."""
         if self._array.ndim == 0:
@@ -273,8 +298,9 @@ class Tensor(TensorMethods):
     def __len__(self) -> int:
         if self._array.ndim == 0:
             raise TypeError("len() of a 0-d tensor")
-        return self._array.shape[0]
+        return int(self.shape[0])
 
+    @_seen("bool")
     def __bool__(self) -> bool:
         array = self._array
         if array.size != 1:
@@ -287,6 +313,7 @@ class Tensor(TensorMethods):
             raise ValueError("only one element tensors can be converted to Python scalars")
         return self.item()
 
+    @_seen("int")
     def __int__(self) -> int:
         value = self._only_element()
         if isinstance(value, complex):
@@ -295,6 +322,7 @@ class Tensor(TensorMethods):
             value = value.real
         return int(value)
 
+    @_seen("float")
     def __float__(self) -> float:
         value = self._only_element()
         if isinstance(value, complex):
@@ -303,9 +331,11 @@ class Tensor(TensorMethods):
             value = value.real
         return float(value)
 
+    @_seen("complex")
     def __complex__(self) -> complex:
         return complex(self._only_element())
 
+    @_seen("index")
     def __index__(self) -> int:
         if self._array.size != 1 or self._array.dtype.kind not in "iub":
             raise TypeError("only integer tensors of a single element can be converted to an index")
@@ -320,7 +350,8 @@ class Tensor(TensorMethods):
     def __reduce__(self) -> tuple[Any, ...]:
         if self.grad_fn is not None:
             raise RuntimeError(
-                "Only leaf tensors can be pickled: this one was computed while gradients were recorded. Use tensor.detach()."
+                "Only leaf tensors can be pickled: this one was computed while gradients were recorded. Use "
+                "tensor.detach()."
             )
         place = (tuple(self._array.shape), self.stride(), self.storage_offset())
         return (_rebuild, (self._storage, self.dtype, *place, self._requires_grad))
@@ -328,7 +359,8 @@ class Tensor(TensorMethods):
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         if self.grad_fn is not None:
             raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+                "moment. "
                 "Use tensor.detach().clone() for a copy of this one."
             )
         place = (tuple(self._array.shape), self.stride(), self.storage_offset())
@@ -401,16 +433,19 @@ def wrap_number(value: complex) -> Tensor:
 
 
 def share(base: Tensor, array: Array) -> Tensor:
-    """A tensor on `base`'s storage, where `array` is a NumPy view of `base`'s memory with the wanted sizes and strides."""
+    """A tensor on `base`'s storage, where `array` is a NumPy view of `base`'s memory with the wanted sizes and
+    strides."""
     return Tensor(array, base._storage)
 
 
 def view_of(
     base: Tensor, sizes: Sequence[int], strides: Sequence[int], offset: int | None = None, dtype: DType | None = None
 ) -> Tensor:
-    """A tensor on `base`'s storage with these sizes and strides (in elements), beginning `offset` elements into the storage.
+    """A tensor on `base`'s storage with these sizes and strides (in elements), beginning `offset` elements into the
+    storage.
 
-    `offset` is `base`'s own by default. `dtype` reads the memory as another type; then strides and offset count its elements.
+    `offset` is `base`'s own by default. `dtype` reads the memory as another type; then strides and offset count its
+    elements.
     Raises RuntimeError when the view would leave the storage.
     """
     array = base._array
@@ -420,10 +455,7 @@ def view_of(
     byte_strides = [s * item for s in strides]
     if 0 in sizes:
         return Tensor(np.ndarray(tuple(sizes), numpy_dtype, strides=byte_strides), storage)
-    if offset is None:
-        start = 0 if array is storage.base else array.ctypes.data - storage.address
-    else:
-        start = offset * item
+    start = (0 if array is storage.base else array.ctypes.data - storage.address) if offset is None else offset * item
     try:
         window: Array = np.ndarray(tuple(sizes), numpy_dtype, storage.bytes, start, byte_strides)
     except (ValueError, TypeError):
