@@ -16,7 +16,7 @@ at once, so that an operator that breaks its word is found where it did.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from flambeau.interpreter import structural
 from flambeau.interpreter.conform import conforms, kind_of
@@ -31,6 +31,16 @@ from flambeau.tensor import dispatch
 from flambeau.util.errors import InternalError
 
 Environment = dict[Value, Any]
+
+
+class _Uninitialised:
+    """The value of a variable on the paths where the program never looks at it."""
+
+    def __repr__(self) -> str:
+        return "<uninitialised>"
+
+
+UNINITIALISED: Final = _Uninitialised()
 
 
 def evaluate(graph: Graph, inputs: Sequence[Any], *, check_types: bool = True) -> tuple[Any, ...]:
@@ -55,7 +65,7 @@ class _Evaluator:
         return self.block(graph.block, environment)
 
     def define(self, environment: Environment, value: Value, result: Any) -> None:
-        if self.check_types and not conforms(result, value.type):
+        if self.check_types and result is not UNINITIALISED and not conforms(result, value.type):
             where = value.node.kind if value.node is not None else "a parameter"
             raise InternalError("reference evaluator", f"%{value.name} : {value.type} from {where} is a {kind_of(result)}")
         environment[value] = result
@@ -63,7 +73,7 @@ class _Evaluator:
     def block(self, block: Block, environment: Environment) -> tuple[Any, ...]:
         for node in block:
             if node.kind == "prim::Uninitialized":
-                environment[node.output()] = None
+                environment[node.output()] = UNINITIALISED
                 continue
             results = self.node(node, [environment[v] for v in node.inputs], environment)
             for value, result in zip(node.outputs, results, strict=True):

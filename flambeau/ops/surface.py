@@ -136,4 +136,4 @@ def _with_inplace(name: str, short: str) -> Function:
     functional.__name__ = functional.__qualname__ = short
     functional.__module__ = "flambeau.nn.functional"
     functional.__doc__ = describe.documentation(definitions(name))
-    return functional
+    return runs(name)(functional)
