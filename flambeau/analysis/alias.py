@@ -15,9 +15,9 @@
 ['aten::add_']
 
 Parameters of the graph, what calls return and what is read from objects may be any outside memory of their type. New
-results are new memory. Containers are followed: what is taken out of a list that the graph made is one of the things it
-put in. The analysis does not look at the order of nodes, so its answers hold at every point of the graph, until the
-graph changes.
+results are new memory. Containers are followed: what is taken out of a list that the graph made is one of the things
+it put in. The analysis does not look at the order of nodes, so its answers hold at every point of the graph, until
+the graph changes.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ class AliasAnalysis:
             for place in places:
                 self._written.setdefault(place, []).append(node)
         self._wild_writes = [p for p in self._written if p.escaped]
+        self._returned = self._reach(graph.outputs)
 
     # -- values -------------------------------------------------------------------------------------------------------
 
@@ -108,6 +109,22 @@ class AliasAnalysis:
     def depends_on_writes(self, node: Node) -> bool:
         """Whether any operand of the node, or something in it, is written anywhere."""
         return any(self.has_writers(v) for v in node.inputs)
+
+    def may_reach(self, value: Value, places: Iterable[Place]) -> bool:
+        """Whether the value, or something in it, may be one of these places."""
+        return any_overlap(self._reach(value), places)
+
+    def leaves(self, values: Iterable[Value] | Value) -> bool:
+        """Whether the value, or something in it, may be seen outside: it escapes, or the graph returns it."""
+        reach = self._reach(values)
+        return any(p.escaped for p in reach) or any_overlap(reach, self._returned)
+
+    def can_merge(self, a: Iterable[Value], b: Iterable[Value]) -> bool:
+        """Whether two results of equal content may become one: nobody writes to them, and not both are seen outside."""
+        first, second = list(a), list(b)
+        if any(map(self.has_writers, first)) or any(map(self.has_writers, second)):
+            return False
+        return not (self.leaves(first) and self.leaves(second))
 
     def may_exchange(self, first: Node, second: Node) -> bool:
         """Whether two neighbours may run in the other order: no data, memory or effect goes from one to the other."""

@@ -39,22 +39,22 @@ _PLAIN = (IntType, FloatType, BoolType, StringType, NoneType)
 
 def has_effect(node: Node) -> bool:
     """Whether the world would notice if the node, or anything nested in it, did not run."""
-    return any(_own_effect(n) is Effect.WORLD for n in _deep(node))
+    return any(own_effect(n) is Effect.WORLD for n in _deep(node))
 
 
 def is_random(node: Node) -> bool:
     """Whether the node, or anything nested in it, draws from a generator."""
-    return any(_own_effect(n) is Effect.RANDOM for n in _deep(node))
+    return any(own_effect(n) is Effect.RANDOM for n in _deep(node))
 
 
 def is_pure(node: Node) -> bool:
     """Whether equal operands give equal results, and nothing else happens apart from declared writes."""
-    return all(_own_effect(n) is Effect.NONE for n in _deep(node))
+    return all(own_effect(n) is Effect.NONE for n in _deep(node))
 
 
 def writes_memory(node: Node) -> bool:
     """Whether the node, or anything nested in it, writes to memory that existed before."""
-    return any(_own_writes(n) for n in _deep(node))
+    return any(own_writes(n) for n in _deep(node))
 
 
 def may_raise(node: Node) -> bool:
@@ -74,7 +74,8 @@ def _deep(node: Node) -> Iterator[Node]:
             yield from _deep(inner)
 
 
-def _own_effect(node: Node) -> Effect:
+def own_effect(node: Node) -> Effect:
+    """What the node does to the world, apart from what is nested in it."""
     kind = node.kind
     if kind in kinds.OPAQUE or kind in kinds.WORLD or kind.startswith("^"):
         return Effect.WORLD
@@ -84,7 +85,8 @@ def _own_effect(node: Node) -> Effect:
     return Effect.WORLD if definition is None else definition.effect
 
 
-def _own_writes(node: Node) -> bool:
+def own_writes(node: Node) -> bool:
+    """Whether the node writes memory, apart from what is nested in it."""
     if node.kind in kinds.OPAQUE or node.kind == "prim::SetAttr" or node.kind.startswith("^"):
         return True
     if kinds.is_known(node.kind):

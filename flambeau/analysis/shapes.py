@@ -11,9 +11,9 @@ True
 >>> str(graph.outputs[0].type)
 'Float(*, 3)'
 
-The dtype and shape rules of the operators do the work; a rule that fails says nothing, because the operator will say it
-better when it runs. Where control flow meets, what both ways agree on stays; loops are followed until nothing changes.
-Types of values that something may resize keep no sizes.
+The dtype and shape rules of the operators do the work; a rule that fails says nothing, because the operator will say
+it better when it runs. Where control flow meets, what both ways agree on stays; loops are followed until nothing
+changes. Types of values that something may resize keep no sizes.
 """
 
 from __future__ import annotations

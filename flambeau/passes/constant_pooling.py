@@ -1,0 +1,55 @@
+"""One node per constant, all at the top of the graph.
+
+```
+%1 : int = prim::Constant[value=2]()       %1 : int = prim::Constant[value=2]()
+%2 : int = aten::mul(%n, %1)         →     %2 : int = aten::mul(%n, %1)
+%3 : int = prim::Constant[value=2]()       %4 : int = aten::add(%2, %1)
+%4 : int = aten::add(%2, %3)
+```
+
+Constants are equal if a program cannot tell them apart: `0.` and `-0.` differ, `1` and `True` differ, tensors are
+equal only if they are one object, and so are lists and dicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from flambeau.ir.constants import CONSTANT, constant_key, is_mutable
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.printer import SUBGRAPH
+
+
+def do(graph: Graph) -> bool:
+    """Move constants to the top and merge equal ones, in subgraphs for themselves."""
+    changed = False
+    known: dict[Hashable, Node] = {}
+    place = graph.block.first
+    while place is not None and place.kind == CONSTANT:
+        known.setdefault(_key(place), place)
+        place = place.next
+    for node in list(graph.all_nodes()):
+        inner = node.attributes.get(SUBGRAPH)
+        if isinstance(inner, Graph):
+            changed = do(inner) or changed
+        if node.kind != CONSTANT:
+            continue
+        first = known.setdefault(_key(node), node)
+        if first is not node:
+            node.output().replace_uses_with(first.output())
+            node.destroy()
+            changed = True
+        elif node.owner_block is not graph.block or (place is not None and place.is_before(node)):
+            assert place is not None
+            node.move_before(place)
+            changed = True
+    return changed
+
+
+def _key(node: Node) -> Hashable:
+    held = node.attributes.get("value")
+    value = ("object", id(held)) if is_mutable(held) else constant_key(held)
+    function = node.attributes.get("function")
+    name = node.attributes.get("name")
+    return (node.output().type, "value" in node.attributes, value, name, id(function) if function is not None else None)

@@ -1,0 +1,113 @@
+"""Run now what depends on constants alone.
+
+```
+%1 : int = prim::Constant[value=2]()
+%2 : int = aten::mul(%1, %1)           →     %2 : int = prim::Constant[value=4]()
+```
+
+Only operators without effects are run, never random ones. One that fails stays, to fail when and if the program
+comes to it. A result that is memory (a tensor, a list) becomes a constant only if nobody writes to it and it is not
+seen outside: a constant is the same object in every call. Control flow whose way has become known is folded.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.effects import own_effect, own_writes
+from flambeau.ir import constants
+from flambeau.ir.constants import insert_constant
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.passes import fold_control
+from flambeau.passes.evaluate import NOT_FOLDED, evaluate
+from flambeau.schema.opdef import Effect
+from flambeau.schema.subtype import is_subtype
+from flambeau.schema.types import Type
+
+_FAMILIES_NOT_RUN = frozenset({"random", "in_place", "out"})
+
+
+def do(graph: Graph) -> bool:
+    """Fold until nothing more folds."""
+    changed = False
+    while _Folder(graph).run() | fold_control.do(graph):
+        changed = True
+    return changed
+
+
+class _Folder:
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._facts: AliasAnalysis | None = None
+
+    def run(self) -> bool:
+        changed = False
+        for node in self._graph.all_nodes():
+            if node.kind != constants.CONSTANT and not node.blocks and self._may_run(node):
+                changed = self._fold(node) or changed
+        return changed
+
+    @property
+    def facts(self) -> AliasAnalysis:
+        """Aliasing as it was before this round: folding only takes memory away."""
+        if self._facts is None:
+            self._facts = AliasAnalysis(self._graph)
+        return self._facts
+
+    def _may_run(self, node: Node) -> bool:
+        if not node.outputs or own_effect(node) is not Effect.NONE or own_writes(node):
+            return False
+        definition = node.definition
+        if definition is not None and definition.family in _FAMILIES_NOT_RUN:
+            return False
+        return all(self._is_known(v) for v in node.inputs)
+
+    def _is_known(self, value: Value) -> bool:
+        """Whether the value is a constant that stays as it is, or a container built of such."""
+        node = value.node
+        if node is None:
+            return False
+        if constants.is_constant(value):
+            return not constants.is_mutable(constants.constant_value(value)) or not self.facts.has_writers(value)
+        if node.kind in ("prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct"):
+            return all(map(self._is_known, node.inputs)) and not self.facts.has_writers(value)
+        return False
+
+    def _fold(self, node: Node) -> bool:
+        if not node.inputs and node.kind not in ("prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct"):
+            return False
+        results = evaluate(node)
+        if results is NOT_FOLDED or not self._may_be_constant(node, results):
+            return False
+        with self._graph.inserting(node), self._graph.at_range(node.range):
+            new = [
+                insert_constant(self._graph, r, _type(v.type, r)) for v, r in zip(node.outputs, results, strict=True)
+            ]
+        for old, value in zip(node.outputs, new, strict=True):
+            if old.has_name:
+                self._graph.rename(value, old.name)
+            old.replace_uses_with(value)
+        node.destroy()
+        self._facts = None
+        return True
+
+    def _may_be_constant(self, node: Node, results: tuple[Any, ...]) -> bool:
+        for value, result in zip(node.outputs, results, strict=True):
+            try:
+                constants.type_of(result)
+            except TypeError:
+                return False
+            if constants.is_mutable(result) and (self.facts.has_writers(value) or self.facts.leaves(value)):
+                return False
+        return True
+
+
+def _type(declared: Type, result: Any) -> Type:
+    """The declared type, or that of the value where it says more: a constant None is of type NoneType."""
+    own = constants.type_of(result)
+    if constants.is_tensor(result) or (not isinstance(result, list | dict | tuple) and is_subtype(own, declared)):
+        return own
+    return declared

@@ -1,0 +1,152 @@
+"""Remove what nobody needs.
+
+```
+%a : Tensor = aten::mul(%x, %x)            return (%x)
+%b : Tensor = aten::relu_(%a)       →
+return (%x)
+```
+
+A node stays if the outside sees it (it prints, raises, draws random numbers, writes memory that escapes), if a node
+that stays uses its result, or if it writes memory that such a node may look at. Results of branches and values
+carried through loops go too. A failing operator whose result nobody uses is removed with its failure.
+"""
+
+from __future__ import annotations
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.effects import own_effect, own_writes
+from flambeau.analysis.memory import Place
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import RETURN, Node
+from flambeau.ir.printer import SUBGRAPH
+from flambeau.ir.value import Value
+from flambeau.ir.walk import nodes_within
+from flambeau.schema.opdef import Effect
+
+
+def do(graph: Graph) -> bool:
+    """Remove dead nodes, results of `prim::If`, carried values, at every depth and in subgraphs."""
+    changed = False
+    for node in graph.all_nodes():
+        inner = node.attributes.get(SUBGRAPH)
+        if isinstance(inner, Graph):
+            changed |= do(inner)
+    return _Liveness(graph).sweep() or changed
+
+
+class _Liveness:
+    """Marks what is needed, from the outside in, then removes the rest."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._nodes: set[Node] = set()
+        self._values: set[Value] = set()
+        self._waiting: list[Value] = []
+        for value in graph.outputs:
+            self._value(value)
+        writing: list[Node] = []
+        for node in graph.all_nodes():
+            if own_effect(node) is not Effect.NONE:
+                self._node(node)
+            elif own_writes(node):
+                writing.append(node)
+        self._drain()
+        if writing:
+            self._mark_writers(writing)
+
+    def _mark_writers(self, writing: list[Node]) -> None:
+        facts = AliasAnalysis(self._graph)
+        written = {node: facts.writes(node) for node in writing}
+        left = [n for n in writing if n not in self._nodes]
+        while True:
+            needed = [n for n in left if any(p.escaped for p in written[n]) or self._is_seen(written[n], facts)]
+            if not needed:
+                return
+            for node in needed:
+                self._node(node)
+            self._drain()
+            left = [n for n in left if n not in self._nodes]
+
+    def _is_seen(self, written: set[Place], facts: AliasAnalysis) -> bool:
+        return any(facts.may_reach(value, written) for value in self._values)
+
+    def _value(self, value: Value) -> None:
+        if value not in self._values:
+            self._values.add(value)
+            self._waiting.append(value)
+
+    def _node(self, node: Node) -> None:
+        """A node must run, and so must the control flow around it."""
+        if node in self._nodes:
+            return
+        self._nodes.add(node)
+        if node.kind == "prim::If":
+            self._value(node.input())
+        elif node.kind == "prim::Loop":
+            self._value(node.input(0))
+            self._value(node.input(1))
+            self._value(node.blocks[0].outputs[0])
+        else:
+            for inner in nodes_within(node):
+                self._nodes.add(inner)
+                for value in inner.inputs:
+                    self._value(value)
+        owner = node.owner_block.owner_node
+        if owner is not None:
+            self._node(owner)
+
+    def _drain(self) -> None:
+        while self._waiting:
+            value = self._waiting.pop()
+            node = value.node if value.node is not None else value.owner_block.owner_node
+            if node is None:
+                continue
+            self._node(node)
+            if node.kind == "prim::If" and value.node is node:
+                for block in node.blocks:
+                    self._value(block.outputs[value.index])
+            elif node.kind == "prim::Loop":
+                self._carried(node, value.index if value.node is node else value.index - 1)
+
+    def _carried(self, loop: Node, index: int) -> None:
+        if index >= 0:
+            self._value(loop.input(index + 2))
+            self._value(loop.blocks[0].outputs[index + 1])
+            self._value(loop.blocks[0].inputs[index + 1])
+
+    # -- removal ------------------------------------------------------------------------------------------------------
+
+    def sweep(self) -> bool:
+        """Remove what was not marked; whether there was any."""
+        nodes = [n for n in self._graph.all_nodes() if n.kind != RETURN]
+        dead = [n for n in nodes if n not in self._nodes]
+        for node in dead:
+            node.set_inputs(())
+            for block in node.blocks:
+                block.return_node.set_inputs(())
+        changed = bool(dead)
+        for node in nodes:
+            if node in self._nodes and node.kind in ("prim::If", "prim::Loop"):
+                changed = self._trim(node) or changed
+        for node in reversed(dead):
+            node.destroy()
+        return changed
+
+    def _trim(self, node: Node) -> bool:
+        """Drop the results of live control flow that nobody needs."""
+        before = len(node.outputs)
+        for index in reversed(range(before)):
+            if node.kind == "prim::If" and node.output(index) not in self._values:
+                node.remove_output(index)
+                for block in node.blocks:
+                    block.remove_output(index)
+            elif node.kind == "prim::Loop" and self._is_dead_carried(node, index):
+                body = node.blocks[0]
+                node.remove_output(index)
+                node.remove_input(index + 2)
+                body.remove_output(index + 1)
+                body.remove_input(index + 1)
+        return len(node.outputs) != before
+
+    def _is_dead_carried(self, loop: Node, index: int) -> bool:
+        return loop.output(index) not in self._values and loop.blocks[0].inputs[index + 1] not in self._values

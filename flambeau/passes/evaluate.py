@@ -1,0 +1,113 @@
+"""The results of a node on constants, if it is safe and cheap to have them now."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from flambeau.ir import constants
+from flambeau.ir.constants import EnumMember, Opaque, TensorLiteral
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.schema.subtype import is_subtype
+from flambeau.schema.types import TensorType, Type
+
+LARGEST: Final = 1024
+"""Tensors, strings and lists that are larger are not worth a constant."""
+NOT_FOLDED: Final[Any] = object()
+"""What `evaluate` gives when the node is to run later."""
+_TEXTUAL = (EnumMember, Opaque, TensorLiteral)
+
+
+def evaluate(node: Node) -> Any:
+    """A tuple with the value of each result, or `NOT_FOLDED`. Nothing the operator raises comes through."""
+    try:
+        given = [_value(v) for v in node.inputs]
+        if any(isinstance(v, _TEXTUAL) or not _is_small(v) for v in given):
+            return NOT_FOLDED
+        rule = _STRUCTURAL.get(node.kind)
+        if rule is not None:
+            return rule(node, given)
+        if node.definition is None or not _is_cheap(node, given):
+            return NOT_FOLDED
+        result = node.definition.kernel(*given)
+    except Exception:  # An operator may raise anything; it will raise it again when the program comes here.
+        return NOT_FOLDED
+    results = (result,) if len(node.outputs) == 1 else result
+    if not isinstance(results, tuple) or len(results) != len(node.outputs) or not all(map(_is_small, results)):
+        return NOT_FOLDED
+    return results
+
+
+def _value(value: Value) -> Any:
+    """A constant, or a new container built as the graph builds it. Raises LookupError for anything else."""
+    if constants.is_constant(value):
+        held = constants.constant_value(value)
+        return held.copy() if isinstance(held, list | dict) else held
+    if value.node is not None and value.node.kind in _STRUCTURAL:
+        return _STRUCTURAL[value.node.kind](value.node, [_value(v) for v in value.node.inputs])[0]
+    raise LookupError(f"%{value.name} is not known")
+
+
+def _is_small(value: Any) -> bool:
+    if constants.is_tensor(value):
+        return bool(math.prod(value.shape) <= LARGEST)
+    if isinstance(value, str | list | dict | tuple):
+        return len(value) <= LARGEST
+    return True
+
+
+def _is_cheap(node: Node, given: list[Any]) -> bool:
+    """Whether the operator surely makes nothing large: no new tensors, and only small ints beside strings and lists."""
+    has_tensor = any(map(constants.is_tensor, given))
+    if not has_tensor and any(isinstance(v.type, TensorType) for v in node.outputs):
+        return False
+    if not has_tensor and not any(isinstance(v, str | list) for v in given):
+        return True
+    numbers = [n for v in given for n in (v if isinstance(v, list) else (v,)) if isinstance(n, int)]
+    return math.prod(max(abs(n), 1) for n in numbers) <= LARGEST**2
+
+
+def _list(node: Node, given: list[Any]) -> Any:
+    return NOT_FOLDED if any(map(constants.is_mutable, given)) else (given,)
+
+
+def _dictionary(node: Node, given: list[Any]) -> Any:
+    if any(map(constants.is_mutable, given)):
+        return NOT_FOLDED
+    return (dict(zip(given[::2], given[1::2], strict=True)),)
+
+
+def _index(node: Node, given: list[Any]) -> Any:
+    return (given[0][given[1]],)
+
+
+def _slice(node: Node, given: list[Any]) -> Any:
+    start, end = (given[1], given[2]) if len(given) > 2 else (node.attribute("beg"), node.attribute("end"))
+    return (given[0][start:end],)
+
+
+def _is_instance(node: Node, given: list[Any]) -> Any:
+    types: list[Type] = node.attribute("types")
+    return (all(any(is_subtype(constants.type_of(v), t) for t in types) for v in given),)
+
+
+def _tuple(node: Node, given: list[Any]) -> Any:
+    if getattr(node.output().type, "name", None) is not None:
+        return NOT_FOLDED
+    return (tuple(given),)
+
+
+_STRUCTURAL: Mapping[str, Callable[[Node, list[Any]], Any]] = {
+    "prim::ListConstruct": _list,
+    "prim::TupleConstruct": _tuple,
+    "prim::DictConstruct": _dictionary,
+    "prim::TupleUnpack": lambda node, given: tuple(given[0]),
+    "prim::ListUnpack": lambda node, given: tuple(given[0]),
+    "prim::TupleIndex": _index,
+    "prim::TupleSlice": _slice,
+    "prim::unchecked_cast": lambda node, given: (given[0],),
+    "prim::isinstance": _is_instance,
+}
+"""Kinds that have no kernel."""

@@ -1,0 +1,103 @@
+"""Take away control flow whose way is known.
+
+```
+%t : bool = prim::Constant[value=1]()
+%y = prim::If(%t)                            %y : Tensor = aten::relu(%x)
+  block0():                          →
+    %a : Tensor = aten::relu(%x)
+    -> (%a)
+  block1():
+    -> (%x)
+```
+
+Branches on constants are replaced by the block taken. Loops that do no round give what they were given. Results that
+are the same on both ways, and carried values that no round changes, are replaced by what they are.
+"""
+
+from __future__ import annotations
+
+from flambeau.ir import constants
+from flambeau.ir.clone import move_nodes
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.ir.walk import is_visible
+
+
+def do(graph: Graph) -> bool:
+    """Fold every `prim::If` and `prim::Loop` that can be, at every depth."""
+    changed = False
+    for node in list(graph.all_nodes()):
+        if not node.is_inserted or not _is_attached(node):
+            continue
+        if node.kind == "prim::If":
+            changed = _fold_if(node) or changed
+        elif node.kind == "prim::Loop":
+            changed = _fold_loop(node) or changed
+    return changed
+
+
+def _is_attached(node: Node) -> bool:
+    """Whether the blocks around a node are still part of the graph."""
+    owner = node.owner_block.owner_node
+    return owner is None or (owner.is_inserted and _is_attached(owner))
+
+
+def _fold_if(node: Node) -> bool:
+    if constants.is_constant(node.input()):
+        taken = node.blocks[0 if constants.constant_value(node.input()) else 1]
+        _replace(node, move_nodes(taken, node))
+        return True
+    changed = False
+    for index in reversed(range(len(node.outputs))):
+        first, second = (block.outputs[index] for block in node.blocks)
+        same = first if first is second or _same_constant(first, second) else None
+        if same is None:
+            continue
+        if not is_visible(same, node):
+            assert same.node is not None
+            if same.node.kind != constants.CONSTANT:
+                continue
+            same.node.move_before(node)
+        node.output(index).replace_uses_with(same)
+        node.remove_output(index)
+        for block in node.blocks:
+            block.remove_output(index)
+        changed = True
+    return changed
+
+
+def _same_constant(a: Value, b: Value) -> bool:
+    if not (constants.is_constant(a) and constants.is_constant(b)) or a.type != b.type:
+        return False
+    value = constants.constant_value(a)
+    return not constants.is_mutable(value) and constants.same_constant(value, constants.constant_value(b))
+
+
+def _fold_loop(node: Node) -> bool:
+    trips, condition = node.inputs[:2]
+    never = constants.is_constant(trips) and constants.constant_value(trips) <= 0
+    never = never or (constants.is_constant(condition) and not constants.constant_value(condition))
+    if never:
+        _replace(node, list(node.inputs[2:]))
+        return True
+    changed = False
+    body = node.blocks[0]
+    for index in reversed(range(len(node.outputs))):
+        start, parameter = node.input(index + 2), body.inputs[index + 1]
+        if body.outputs[index + 1] not in (parameter, start):
+            continue
+        body.remove_output(index + 1)
+        parameter.replace_uses_with(start)
+        body.remove_input(index + 1)
+        node.output(index).replace_uses_with(start)
+        node.remove_output(index)
+        node.remove_input(index + 2)
+        changed = True
+    return changed
+
+
+def _replace(node: Node, values: list[Value]) -> None:
+    for old, new in zip(node.outputs, values, strict=True):
+        old.replace_uses_with(new)
+    node.destroy()

@@ -1,0 +1,94 @@
+"""Gather pointwise operators, and reductions of their results, into groups that become one kernel.
+
+```
+%a : Float(*) = aten::mul(%x, %y)             %b : Float(*) = prim::FusionGroup_0(%x, %y)
+%b : Float(*) = aten::relu(%a)          →     with prim::FusionGroup_0 = graph(%x : Float(*), %y : Float(*)):
+                                                ...
+```
+
+Groups are as large as the order of memory and effects allows: a group is a run of neighbours, and nodes move next to
+it only past nodes they may exchange places with. They never cross the border of a block. What goes into a group has
+known dtypes and ranks; sizes are the kernel's business at run time. Values that need gradients stay outside.
+"""
+
+from __future__ import annotations
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Block, Node
+from flambeau.ir.walk import blocks
+from flambeau.passes.fusible import Fusible
+from flambeau.passes.outline import outline
+
+GROUP = "prim::FusionGroup"
+SMALLEST = 2
+"""Fewer nodes are not worth a kernel."""
+FARTHEST = 64
+"""Nodes that may lie between two nodes of one group."""
+LARGEST = 128
+"""Nodes in one group."""
+
+
+def do(graph: Graph) -> bool:
+    """Make groups in every block."""
+    fusible = Fusible(graph)
+    candidates = {n for n in graph.all_nodes() if fusible.is_fusible(n)}
+    if len(candidates) < SMALLEST:
+        return False
+    facts = AliasAnalysis(graph)
+    groups = [g for block in blocks(graph.block) for g in _Grouping(block, candidates, facts).groups()]
+    for group in groups:
+        outline(group, GROUP)
+    return bool(groups)
+
+
+class _Grouping:
+    """Groups of one block, each a run of neighbouring nodes."""
+
+    def __init__(self, block: Block, candidates: set[Node], facts: AliasAnalysis) -> None:
+        self._facts = facts
+        self._group_of: dict[Node, list[Node]] = {}
+        for node in list(block):
+            if node in candidates:
+                self._group_of[node] = [node]
+                self._join(node)
+
+    def groups(self) -> list[list[Node]]:
+        """Those that are large enough, in program order."""
+        unique = {id(g): g for g in self._group_of.values() if len(g) >= SMALLEST}
+        return sorted(unique.values(), key=lambda g: g[0]._order)
+
+    def _join(self, node: Node) -> None:
+        """Merge a node with the groups of its operands, the nearest first."""
+        sources = {
+            id(g): g for v in node.inputs if v.node is not None and (g := self._group_of.get(v.node)) is not None
+        }
+        for earlier in sorted(sources.values(), key=lambda g: -g[-1]._order):
+            mine = self._group_of[node]
+            if earlier is not mine and len(earlier) + len(mine) <= LARGEST and self._bring_together(earlier, mine):
+                merged = earlier + mine
+                for member in merged:
+                    self._group_of[member] = merged
+
+    def _bring_together(self, earlier: list[Node], later: list[Node]) -> bool:
+        """Make two runs neighbours by moving one of them, if that changes nothing."""
+        between: list[Node] = []
+        current = earlier[-1].next
+        while current is not None and current is not later[0]:
+            between.append(current)
+            if len(between) > FARTHEST:
+                return False
+            current = current.next
+        if current is None:
+            return False
+        if all(self._facts.may_exchange(b, n) for b in between for n in later):
+            place = earlier[-1]
+            for node in later:
+                node.move_after(place)
+                place = node
+            return True
+        if all(self._facts.may_exchange(n, b) for b in between for n in earlier):
+            for node in earlier:
+                node.move_before(later[0])
+            return True
+        return False

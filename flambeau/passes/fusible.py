@@ -1,0 +1,70 @@
+"""Which nodes a kernel can take: decided by the declarations of operators and the facts in types."""
+
+from __future__ import annotations
+
+from flambeau.ir import constants
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.schema import dtype as dtypes
+from flambeau.schema.opdef import OpDef
+from flambeau.schema.types import BoolType, FloatType, IntType, NumberType, OptionalType, TensorType, Type
+
+ACCUMULATORS = frozenset(
+    {"sum", "prod", "max", "min", "mean", "any", "all", "argmax", "argmin", "softmax", "log_softmax"}
+)
+"""Folds that kernels know."""
+COMPOSITES = frozenset({"aten::var", "aten::std", "aten::layer_norm"})
+"""Operators of several folds that kernels know."""
+DTYPES = frozenset(
+    {
+        dtypes.float32, dtypes.float64, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64, dtypes.uint8,
+        dtypes.bool_,
+    }
+)  # fmt: skip
+"""Element types that kernels know."""
+
+
+class Fusible:
+    """The decision for one graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._needs_gradients = any(isinstance(v.type, TensorType) and v.type.requires_grad for v in graph.inputs)
+
+    def is_fusible(self, node: Node) -> bool:
+        """Whether the node may be part of a kernel."""
+        definition = node.definition
+        if definition is None or len(node.outputs) != 1 or not _has_kernel_form(definition):
+            return False
+        if not any(isinstance(v.type, TensorType) for v in node.inputs) or not self._is_known(node.output().type):
+            return False
+        arguments = definition.schema.arguments
+        if len(node.inputs) != len(arguments):
+            return False
+        return all(self._takes(v, a.type) for v, a in zip(node.inputs, arguments, strict=True))
+
+    def _is_known(self, type_: Type) -> bool:
+        if not isinstance(type_, TensorType) or type_.dtype not in DTYPES or type_.sizes is None:
+            return False
+        if type_.device is not None and type_.device.type != "cpu":
+            return False
+        may_need = type_.requires_grad is not False and type_.dtype is not None and type_.dtype.is_floating_point
+        return not (may_need and self._needs_gradients) and type_.requires_grad is not True
+
+    def _takes(self, value: Value, formal: Type) -> bool:
+        """Tensors with known facts; numbers where tensors or numbers are expected; elsewhere constants."""
+        if isinstance(value.type, TensorType):
+            return self._is_known(value.type)
+        if constants.is_constant(value):
+            return True
+        inner = formal.element if isinstance(formal, OptionalType) else formal
+        is_number = isinstance(value.type, IntType | FloatType | BoolType)
+        return is_number and isinstance(inner, TensorType | NumberType | FloatType)
+
+
+def _has_kernel_form(definition: OpDef) -> bool:
+    if definition.schema.is_mutable:
+        return False
+    if definition.scalar is not None:
+        return definition.compute is not None
+    return definition.accumulator in ACCUMULATORS or definition.name in COMPOSITES

@@ -1,0 +1,91 @@
+"""Put the bodies of called functions and methods in place of the calls.
+
+```
+%f : Function = prim::Constant[name="g"]()          %y : Tensor = aten::relu(%x)
+%y : Tensor = prim::CallFunction(%f, %x)      →     return (%y)
+return (%y)
+```
+
+Each inlined node keeps its own source range, and remembers the calls through which it came to be there. Calls whose
+callee is not known (interfaces, Python functions, text that was parsed) and recursive calls stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flambeau.ir.clone import insert_graph
+from flambeau.ir.constants import CONSTANT
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.printer import SUBGRAPH
+from flambeau.ir.value import Value
+from flambeau.ir.walk import nodes_within
+from flambeau.program.function import Function
+from flambeau.schema.types import ClassType
+
+CALLS = frozenset({"prim::CallFunction", "prim::CallMethod"})
+
+
+def do(graph: Graph) -> bool:
+    """Inline every call at every depth; subgraphs of forks and the like included."""
+    return _inline(graph, ())
+
+
+def _inline(graph: Graph, active: tuple[Function, ...]) -> bool:
+    changed = False
+    for node in list(graph.all_nodes()):
+        inner = node.attributes.get(SUBGRAPH)
+        if isinstance(inner, Graph):
+            changed |= _inline(inner, active)
+        callee = callee_of(node)
+        if callee is not None and callee not in active:
+            changed = _expand(node, callee, active) or changed
+    return changed
+
+
+def callee_of(node: Node) -> Function | None:
+    """The function that a call certainly calls; None for other nodes and for calls decided at run time."""
+    if node.kind not in CALLS or not node.inputs:
+        return None
+    owner = node.input()
+    if node.kind == "prim::CallFunction":
+        found = owner.node.attributes.get("function") if owner.node is not None else None
+    elif isinstance(owner.type, ClassType) and owner.type.definition is not None:
+        found = owner.type.definition.methods.get(node.attribute("name"))
+    else:
+        found = None
+    return found if isinstance(found, Function) else None
+
+
+def _expand(call: Node, callee: Function, active: tuple[Function, ...]) -> bool:
+    given: Sequence[Value] = call.inputs[1:] if call.kind == "prim::CallFunction" else call.inputs
+    body = callee.graph
+    if len(body.inputs) != len(given) or len(body.outputs) != len(call.outputs):
+        return False
+    before = call.previous
+    graph, block = call.graph, call.owner_block
+    with graph.inserting(call):
+        results = insert_graph(graph, body, given)
+    first = block.first if before is None else before.next
+    added: list[Node] = []
+    while first is not None and first is not call:
+        added.append(first)
+        first = first.next
+    for node in added:
+        for inner in nodes_within(node):
+            inner.call_chain = (*call.call_chain, (callee.short_name, call.range), *inner.call_chain)
+    for old, new in zip(call.outputs, results, strict=True):
+        old.replace_uses_with(new)
+    function = call.input()
+    call.destroy()
+    if function.node is not None and function.node.kind == CONSTANT and not function.is_used:
+        function.node.destroy()
+    for inner in [n for node in added for n in nodes_within(node)]:
+        again = callee_of(inner)
+        if again is not None and again not in (*active, callee):
+            _expand(inner, again, (*active, callee))
+        subgraph = inner.attributes.get(SUBGRAPH)
+        if isinstance(subgraph, Graph):
+            _inline(subgraph, (*active, callee))
+    return True

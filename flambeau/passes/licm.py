@@ -1,0 +1,76 @@
+"""Move out of a loop what is the same in every round.
+
+```
+%y = prim::Loop(%n, %true, %x)                    %c : int = aten::mul(%k, %k)
+  block0(%i : int, %z : Tensor):                  %y = prim::Loop(%n, %true, %x)
+    %c : int = aten::mul(%k, %k)           →        block0(%i : int, %z : Tensor):
+    %w : Tensor = aten::add(%z, %c, %1)               %w : Tensor = aten::add(%z, %c, %1)
+    -> (%true, %w)                                    -> (%true, %w)
+```
+
+What may fail moves only out of loops that certainly run, and not past anything the world sees. What gives new memory
+moves only if nobody writes to it and it is not seen outside, where each round's result must be an object of its own.
+"""
+
+from __future__ import annotations
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.effects import has_effect, is_pure, may_raise, writes_memory
+from flambeau.analysis.memory import any_overlap
+from flambeau.ir import constants
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Block, Node
+from flambeau.ir.walk import is_visible, operands_within
+
+
+def do(graph: Graph) -> bool:
+    """Hoist out of every loop, inner loops first, so that nodes may leave several."""
+    loops = graph.find_all("prim::Loop")
+    if not loops:
+        return False
+    facts = AliasAnalysis(graph)
+    changed = False
+    for loop in reversed(loops):
+        changed = _hoist(loop, facts) or changed
+    return changed
+
+
+def _hoist(loop: Node, facts: AliasAnalysis) -> bool:
+    changed = False
+    runs = surely_runs(loop)
+    body = loop.blocks[0]
+    written = facts.writes(loop)
+    for node in body:
+        is_safe = (runs or not may_raise(node)) and not any_overlap(written, facts.reads(node))
+        if is_safe and _is_invariant(node, loop, facts):
+            node.move_before(loop)
+            changed = True
+        else:
+            runs = runs and not has_effect(node)
+    return changed
+
+
+def _is_invariant(node: Node, loop: Node, facts: AliasAnalysis) -> bool:
+    inside = {v for block in node.blocks for v in _defined_in(block)}
+    if any(v not in inside and not is_visible(v, loop) for v in operands_within(node)):
+        return False
+    if not is_pure(node) or writes_memory(node) or node.kind == "prim::CreateObject":
+        return False
+    return not any(facts.places(v) and (facts.has_writers(v) or facts.leaves(v)) for v in node.outputs)
+
+
+def _defined_in(block: Block) -> list[object]:
+    found: list[object] = list(block.inputs)
+    for node in block:
+        found += node.outputs
+        for inner in node.blocks:
+            found += _defined_in(inner)
+    return found
+
+
+def surely_runs(loop: Node) -> bool:
+    """Whether a loop runs at least one round, whatever happens."""
+    trips, condition = loop.inputs[:2]
+    if not (constants.is_constant(trips) and constants.is_constant(condition)):
+        return False
+    return bool(constants.constant_value(trips) > 0 and constants.constant_value(condition))

@@ -1,0 +1,117 @@
+"""Write the body of a loop several times.
+
+```
+%3 : int = prim::Constant[value=2]()               %0 : int = prim::Constant[value=0]()
+%y = prim::Loop(%3, %true, %x)                     %a : Tensor = aten::add(%x, %0, %1)
+  block0(%i : int, %z : Tensor):             →     %i1 : int = prim::Constant[value=1]()
+    %a : Tensor = aten::add(%z, %i, %1)            %y : Tensor = aten::add(%a, %i1, %1)
+    -> (%true, %a)
+```
+
+Innermost `for` loops (the condition is always true) with a constant number of rounds go away if they are short; with
+`partly`, others do eight rounds in one, and a second loop does what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flambeau.ir import constants
+from flambeau.ir.clone import Copies, clone_node
+from flambeau.ir.constants import insert_constant
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Block, Node
+from flambeau.ir.value import Value
+from flambeau.ir.walk import nodes_within
+from flambeau.schema.types import BOOL, INT
+
+FACTOR = 8
+"""Rounds that one round of an unrolled loop does."""
+MOST_ROUNDS = 32
+"""Longer loops are not written out whole."""
+MOST_NODES = 256
+"""No loop grows beyond this many nodes."""
+
+
+def do(graph: Graph, *, partly: bool = True) -> bool:
+    """Unroll every innermost `for` loop; without `partly` only those of few, constant rounds."""
+    changed = False
+    for loop in graph.find_all("prim::Loop"):
+        if not is_for(loop) or any(n.kind == "prim::Loop" for n in nodes_within(loop) if n is not loop):
+            continue
+        size = sum(1 for n in nodes_within(loop)) - 1
+        if constants.is_constant(loop.input(0)):
+            rounds = max(constants.constant_value(loop.input(0)), 0)
+            if rounds <= MOST_ROUNDS and rounds * size <= MOST_NODES:
+                _write_out(loop, rounds)
+                changed = True
+        elif partly and size * FACTOR <= MOST_NODES:
+            _unroll(loop)
+            changed = True
+    return changed
+
+
+def is_for(loop: Node) -> bool:
+    """Whether a loop ends only by its trip count."""
+    conditions = (loop.input(1), loop.blocks[0].outputs[0])
+    return all(constants.is_constant(c) and constants.constant_value(c) is True for c in conditions)
+
+
+def _write_out(loop: Node, rounds: int) -> None:
+    graph = loop.graph
+    carried: Sequence[Value] = loop.inputs[2:]
+    with graph.inserting(loop), graph.at_range(loop.range):
+        for index in range(rounds):
+            counter = insert_constant(graph, index) if loop.blocks[0].inputs[0].is_used else None
+            carried = _one_round(loop.blocks[0], counter, carried, graph)
+    for result, value in zip(loop.outputs, carried, strict=True):
+        result.replace_uses_with(value)
+    loop.destroy()
+
+
+def _one_round(body: Block, counter: Value | None, carried: Sequence[Value], graph: Graph) -> list[Value]:
+    """A copy of the body at the insertion point; what it carries on."""
+    copies: Copies = dict(zip(body.inputs[1:], carried, strict=True))
+    if counter is not None:
+        copies[body.inputs[0]] = counter
+    for node in body:
+        graph.insert_node(clone_node(node, graph, copies))
+    return [copies.get(v, v) for v in body.outputs[1:]]
+
+
+def _unroll(loop: Node) -> None:
+    """Eight rounds in one, as often as they fit into the trip count, then the loop itself for the rest."""
+    graph, body = loop.graph, loop.blocks[0]
+    uses_counter = body.inputs[0].is_used
+    with graph.inserting(loop), graph.at_range(loop.range):
+        eight = insert_constant(graph, FACTOR)
+        trips = graph.insert("prim::max", [loop.input(0), insert_constant(graph, 0)], [INT]).output()
+        often = graph.insert("aten::floordiv", [trips, eight], [INT]).output()
+        types = [v.type for v in loop.outputs]
+        fast = graph.insert("prim::Loop", [often, loop.input(1), *loop.inputs[2:]], types)
+        done = graph.insert("aten::mul", [often, eight], [INT]).output()
+        left = graph.insert("aten::sub", [trips, done], [INT]).output()
+    _fill(fast.add_block(), body, loop.input(1), eight, graph)
+    loop.replace_input(0, left)
+    for index, value in enumerate(fast.outputs):
+        loop.replace_input(index + 2, value)
+    if uses_counter:
+        with graph.inserting(body.first or body.return_node), graph.at_range(loop.range):
+            shifted = graph.insert("aten::add", [body.inputs[0], done], [INT])
+        body.inputs[0].replace_uses_with(shifted.output())
+        shifted.replace_input(0, body.inputs[0])
+
+
+def _fill(target: Block, body: Block, true: Value, eight: Value, graph: Graph) -> None:
+    counter = target.add_input(INT)
+    carried: Sequence[Value] = [target.add_input(v.type) for v in body.inputs[1:]]
+    with graph.inserting(target):
+        start = graph.insert("aten::mul", [counter, eight], [INT]).output() if body.inputs[0].is_used else None
+        for index in range(FACTOR):
+            at = start
+            if start is not None and index:
+                at = graph.insert("aten::add", [start, insert_constant(graph, index)], [INT]).output()
+            carried = _one_round(body, at, carried, graph)
+    assert true.type == BOOL
+    for value in (true, *carried):
+        target.add_output(value)

@@ -1,0 +1,93 @@
+"""Loops that count and test, as `for` with a `break` gives, become loops that only test: the form that source code has.
+
+```
+%y = prim::Loop(%n, %true, %x)                  %c : bool = aten::gt(%n, %0)
+  block0(%i : int, %a):                 →       %y, %i.1 : int = prim::Loop(%max, %c, %x, %0)
+    ...                                           block0(%unused : int, %a, %i : int):
+    -> (%go, %b)                                    ...
+                                                    %next : int = aten::add(%i, %1)
+                                                    %more : bool = aten::lt(%next, %n)
+                                                    %again : bool = aten::__and__(%more, %go)
+                                                    -> (%again, %b, %next)
+```
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flambeau.ir.constants import constant_value, insert_constant, is_constant
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Block, Node
+from flambeau.ir.printer import SUBGRAPH
+from flambeau.ir.value import Value
+from flambeau.schema.types import BOOL, INT
+
+LOOP: Final = "prim::Loop"
+NO_LIMIT: Final = 2**63 - 1
+"""The trip count of a loop that only its condition ends."""
+
+
+def do(graph: Graph) -> bool:
+    """Rewrite every such loop, at every depth. Returns whether there was one."""
+    changed = False
+    for node in list(graph.all_nodes()):
+        inner = node.attributes.get(SUBGRAPH)
+        if isinstance(inner, Graph):
+            changed = do(inner) or changed
+        if is_modified(node):
+            _rewrite(node)
+            changed = True
+    return changed
+
+
+def is_modified(node: Node) -> bool:
+    """Whether a node is a loop that has both a trip count and a condition."""
+    return node.kind == LOOP and counts(node) and not _always(node)
+
+
+def counts(loop: Node) -> bool:
+    """Whether a loop has a limit or reads its counter."""
+    limit = constant_value(loop.input(0)) if is_constant(loop.input(0)) else None
+    return limit != NO_LIMIT or loop.blocks[0].inputs[0].is_used
+
+
+def _always(loop: Node) -> bool:
+    """Whether a loop's condition is constantly true."""
+    return _is_true(loop.input(1)) and _is_true(loop.blocks[0].outputs[0])
+
+
+def _is_true(value: Value) -> bool:
+    return is_constant(value) and constant_value(value) is True
+
+
+def _rewrite(loop: Node) -> None:
+    graph, (block,) = loop.graph, loop.blocks
+    limit, condition = loop.input(0), loop.input(1)
+    with graph.inserting(loop), graph.at_range(loop.range):
+        zero = insert_constant(graph, 0)
+        first = graph.insert("aten::gt", (limit, zero), (BOOL,)).output()
+        if not _is_true(condition):
+            first = graph.insert("aten::__and__", (first, condition), (BOOL,)).output()
+        no_limit = insert_constant(graph, NO_LIMIT)
+    counter = block.add_input(INT)
+    block.inputs[0].replace_uses_with(counter)
+    following, again = _next_round(block, counter, limit, loop)
+    block.return_node.replace_input(0, again)
+    block.add_output(following)
+    loop.replace_input(0, no_limit)
+    loop.replace_input(1, first)
+    loop.add_input(zero)
+    loop.add_output(INT)
+
+
+def _next_round(block: Block, counter: Value, limit: Value, loop: Node) -> tuple[Value, Value]:
+    """The next count, and whether there is another round."""
+    graph, go = block.graph, block.outputs[0]
+    with graph.inserting(block), graph.at_range(loop.range):
+        one = insert_constant(graph, 1)
+        following = graph.insert("aten::add", (counter, one), (INT,)).output()
+        more = graph.insert("aten::lt", (following, limit), (BOOL,)).output()
+        if _is_true(go):
+            return following, more
+        return following, graph.insert("aten::__and__", (more, go), (BOOL,)).output()

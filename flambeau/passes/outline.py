@@ -1,0 +1,68 @@
+"""Put neighbouring nodes into the subgraph of one new node.
+
+```
+%a = aten::mul(%x, %y)                        %b = prim::FusionGroup_0(%x, %y)
+%b = aten::relu(%a)                     →     with prim::FusionGroup_0 = graph(%x, %y):
+                                                %a = aten::mul(%x, %y)
+                                                %b = aten::relu(%a)
+                                                return (%b)
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flambeau.ir.clone import Copies, clone_node
+from flambeau.ir.constants import CONSTANT
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.printer import SUBGRAPH
+from flambeau.ir.value import Value
+from flambeau.ir.walk import operands_within
+
+
+def outline(nodes: Sequence[Node], kind: str) -> Node:
+    """Replace a run of nodes of one block by a node of this kind. Constants are copied into the subgraph."""
+    graph = nodes[0].graph
+    inside = set(nodes)
+    inner = Graph()
+    copies: Copies = {}
+    inputs: list[Value] = []
+    for value in dict.fromkeys(v for node in nodes for v in operands_within(node)):
+        if value.node in inside or _is_defined_within(value, inside):
+            continue
+        if value.node is not None and value.node.kind == CONSTANT:
+            inner.insert_node(clone_node(value.node, inner, copies))
+        else:
+            copies[value] = inner.add_input(value.type, value.name if value.has_name else "")
+            inputs.append(value)
+    for node in nodes:
+        inner.insert_node(clone_node(node, inner, copies))
+    outputs = [v for node in nodes for v in node.outputs if any(not _is_within(u.user, inside) for u in v.uses)]
+    for value in outputs:
+        inner.add_output(copies[value])
+    group = graph.create(kind, inputs, [v.type for v in outputs], **{SUBGRAPH: inner})
+    group.copy_metadata(nodes[-1])
+    group.insert_after(nodes[-1])
+    for old, new in zip(outputs, group.outputs, strict=True):
+        old.replace_uses_with(new)
+        if old.has_name:
+            graph.rename(new, old.name)
+    for node in reversed(nodes):
+        node.destroy()
+    return group
+
+
+def _is_within(node: Node, inside: set[Node]) -> bool:
+    current: Node | None = node
+    while current is not None:
+        if current in inside:
+            return True
+        current = current.owner_block.owner_node
+    return False
+
+
+def _is_defined_within(value: Value, inside: set[Node]) -> bool:
+    owner = value.owner_block.owner_node
+    return owner is not None and _is_within(owner, inside)

@@ -1,0 +1,85 @@
+"""Simplify single nodes by what their operands are.
+
+```
+%2 : int = aten::mul(%n, %one)
+%3 : bool = aten::eq(%2, %2)                 %3 : bool = prim::Constant[value=1]()
+%4 : int = aten::dim(%x)               →     %4 : int = prim::Constant[value=2]()
+```
+
+A tensor is replaced by another only if no program could tell: the dtype stays (`x + 0` promotes bools; `x + 0.`
+turns -0. into 0.), nobody writes to either, and not both are seen outside.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.ir.constants import CONSTANT, insert_constant
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.passes.peephole_rules import KEEP, RULES, Constant, Literal
+
+
+def do(graph: Graph) -> bool:
+    """Apply the rules until none applies."""
+    changed = False
+    while _Peephole(graph).run():
+        changed = True
+    return changed
+
+
+class _Peephole:
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._facts: AliasAnalysis | None = None
+
+    def run(self) -> bool:
+        changed = False
+        for node in list(self._graph.all_nodes()):
+            for rule in RULES.get(node.kind, ()):
+                found = rule(node)
+                if found is not KEEP and self._replace(node, found):
+                    changed = True
+                    break
+        return changed
+
+    def _replace(self, node: Node, found: Any) -> bool:
+        old = node.output()
+        if isinstance(found, Literal):
+            if not found.is_valid(self._has_writers):
+                return False
+            found = found.replacement
+        if isinstance(found, Constant):
+            with self._graph.inserting(node), self._graph.at_range(node.range):
+                new = insert_constant(self._graph, found.value)
+        elif isinstance(found, Node):
+            new = found.insert_before(node).output()
+        else:
+            assert isinstance(found, Value)
+            new = found
+            if not self._may_stand_for(new, old, node):
+                return False
+        if old.has_name and not new.has_name and new.node is not None and new.node.kind != CONSTANT:
+            name = old.name
+            self._graph.rename(old, "")
+            self._graph.rename(new, name)
+        old.replace_uses_with(new)
+        node.destroy()
+        self._facts = None
+        return True
+
+    def _may_stand_for(self, new: Value, old: Value, node: Node) -> bool:
+        """Whether one value may replace the other, which had memory of its own."""
+        if self._facts is None:
+            self._facts = AliasAnalysis(self._graph)
+        facts = self._facts
+        if not facts.places(old) or facts.places(old) <= facts.places(new):
+            return True
+        return facts.can_merge([new], [old])
+
+    def _has_writers(self, value: Value) -> bool:
+        if self._facts is None:
+            self._facts = AliasAnalysis(self._graph)
+        return self._facts.has_writers(value)

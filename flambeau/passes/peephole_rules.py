@@ -1,0 +1,266 @@
+"""The rules of `peephole`: per kind, functions from a node to what its result is, or `KEEP`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from flambeau.ir import constants
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.schema.dtype import Category
+from flambeau.schema.types import (
+    NONE,
+    AnyType,
+    BoolType,
+    FloatType,
+    IntType,
+    OptionalType,
+    TensorType,
+    Type,
+    UnionType,
+    VarType,
+)
+
+KEEP: Final = object()
+"""No rule applies."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The result is this value."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Literal:
+    """The result is `replacement` if nobody writes to a container that the graph builds."""
+
+    container: Value
+    replacement: Any
+
+    def is_valid(self, has_writers: Callable[[Value], bool]) -> bool:
+        """Whether the container is still what it was built as."""
+        return not has_writers(self.container)
+
+
+def _constant(value: Value) -> Any:
+    """The number that a value is; None if it is none."""
+    if not constants.is_constant(value):
+        return None
+    held = constants.constant_value(value)
+    return held if isinstance(held, int | float) else None
+
+
+def _is(value: Value, number: float) -> bool:
+    """Whether a value is this number, sign of zero included; bools are no numbers here."""
+    held = _constant(value)
+    if held is None or isinstance(held, bool):
+        return False
+    if isinstance(held, int) and isinstance(number, int):
+        return held == number
+    return constants.same_constant(float(held), float(number)) or (isinstance(held, int) and held == number != 0)
+
+
+def _keeps_dtype(tensor: Value, number: Value, *, is_division: bool = False) -> bool:
+    """Whether arithmetic with the number gives a tensor of the same dtype."""
+    type_ = tensor.type
+    if not isinstance(type_, TensorType) or type_.dtype is None or type_.dtype.is_complex:
+        return False
+    least = Category.FLOAT if is_division or isinstance(number.type, FloatType) else Category.INTEGER
+    return type_.dtype.category >= least
+
+
+def _is_integral(value: Value) -> bool:
+    type_ = value.type
+    if isinstance(type_, TensorType):
+        return type_.dtype is not None and type_.dtype.is_integral
+    return isinstance(type_, IntType)
+
+
+def _plain_alpha(node: Node) -> bool:
+    return len(node.inputs) < 3 or _is(node.input(2), 1)
+
+
+def _same_kind(node: Node) -> bool:
+    """Whether the result has the type of the first operand, both numbers."""
+    return isinstance(node.input(0).type, IntType | FloatType) and node.input(0).type == node.output().type
+
+
+def _neutral(node: Node) -> Any:
+    """x + 0, x - 0, x * 1, x / 1, x // 1 for tensors and numbers; 0 + x and 1 * x for numbers."""
+    if len(node.inputs) < 2 or not _plain_alpha(node):
+        return KEEP
+    x, y = node.inputs[:2]
+    operator = node.kind.partition("::")[2]
+    if isinstance(x.type, TensorType):
+        fits = not isinstance(y.type, TensorType) and _keeps_dtype(x, y, is_division=operator == "div")
+        return x if fits and len(node.inputs) < 4 and _is_neutral(operator, x, y) else KEEP
+    if _same_kind(node) and isinstance(y.type, IntType | FloatType) and _is_neutral(operator, x, y):
+        return x
+    if operator in ("add", "mul") and y.type == node.output().type and isinstance(x.type, IntType | FloatType):
+        return y if _is_neutral(operator, y, x) else KEEP
+    return KEEP
+
+
+def _is_neutral(operator: str, x: Value, y: Value) -> bool:
+    """Whether x operator y is x. A sum with 0. is not, for x = -0.; a difference with -0. is not either."""
+    if operator == "add":
+        return _is(y, 0) if _is_integral(x) else _is(y, -0.0)
+    if operator == "sub":
+        return _is(y, 0) if _is_integral(x) else _is(y, 0.0) or (isinstance(y.type, IntType) and _is(y, 0))
+    if operator == "floordiv":
+        return _is_integral(x) and _is(y, 1)
+    return _is(y, 1)
+
+
+def _compare_same(node: Node) -> Any:
+    """x == x, x < x of ints, bools and strings; floats may be nan."""
+    x, y = node.inputs[:2]
+    if x is not y or not (isinstance(x.type, IntType | BoolType) or x.type.kind == "StringType"):
+        return KEEP
+    return Constant(node.kind in ("aten::eq", "aten::le", "aten::ge"))
+
+
+def _never_none(type_: Type) -> bool:
+    return not isinstance(type_, OptionalType | UnionType | AnyType | VarType) and type_ != NONE
+
+
+def _identity(node: Node) -> Any:
+    """Comparison with None, where the types decide."""
+    x, y = node.inputs[:2]
+    is_ = node.kind == "aten::__is__"
+    if x.type == NONE and y.type == NONE:
+        return Constant(is_)
+    if (x.type == NONE and _never_none(y.type)) or (y.type == NONE and _never_none(x.type)):
+        return Constant(not is_)
+    return KEEP
+
+
+_NEGATED: Final = {"aten::eq": "aten::ne", "aten::ne": "aten::eq", "aten::__is__": "aten::__isnot__",
+                   "aten::__isnot__": "aten::__is__"}  # fmt: skip
+
+
+def _negation(node: Node) -> Any:
+    """not not x; not (a == b)."""
+    inner = node.input().node
+    if inner is None or len(inner.outputs) != 1:
+        return KEEP
+    if inner.kind == "aten::__not__":
+        return inner.input()
+    if inner.kind in _NEGATED and inner.output().type == node.output().type:
+        new = node.graph.create(_NEGATED[inner.kind], inner.inputs, [node.output().type])
+        new.copy_metadata(node)
+        return new
+    return KEEP
+
+
+def _unwrap(node: Node) -> Any:
+    """Unwrapping what cannot be None."""
+    return node.input() if _never_none(node.input().type) else KEEP
+
+
+def _cast(node: Node) -> Any:
+    """A cast to the type that the value has."""
+    return node.input() if node.input().type == node.output().type else KEEP
+
+
+def _number_cast(node: Node) -> Any:
+    """int(n) of an int; int(t) of a number made a tensor."""
+    x = node.input()
+    if x.type == node.output().type:
+        return x
+    made = x.node
+    if made is not None and made.kind == "prim::NumToTensor" and made.input().type == node.output().type:
+        return made.input()
+    return KEEP
+
+
+def _dim(node: Node) -> Any:
+    type_ = node.input().type
+    return Constant(type_.rank) if isinstance(type_, TensorType) and type_.rank is not None else KEEP
+
+
+def _size(node: Node) -> Any:
+    """size(x, d) of a known size."""
+    type_ = node.input().type
+    if len(node.inputs) != 2 or not isinstance(type_, TensorType) or type_.sizes is None:
+        return KEEP
+    dim = _constant(node.input(1))
+    if not isinstance(dim, int) or not -len(type_.sizes) <= dim < len(type_.sizes):
+        return KEEP
+    size = type_.sizes[dim]
+    return Constant(size) if size is not None and size >= 0 else KEEP
+
+
+def _dtype(node: Node) -> Any:
+    type_ = node.input().type
+    return Constant(type_.dtype.code) if isinstance(type_, TensorType) and type_.dtype is not None else KEEP
+
+
+def _is_kind(node: Node) -> Any:
+    """is_floating_point and is_complex of a known dtype."""
+    type_ = node.input().type
+    if not isinstance(type_, TensorType) or type_.dtype is None:
+        return KEEP
+    return Constant(type_.dtype.is_complex if node.kind == "aten::is_complex" else type_.dtype.is_floating_point)
+
+
+def _device(node: Node) -> Any:
+    type_ = node.input().type
+    return Constant(type_.device) if isinstance(type_, TensorType) and type_.device is not None else KEEP
+
+
+def _built(value: Value, kind: str) -> tuple[Value, ...] | None:
+    return value.node.inputs if value.node is not None and value.node.kind == kind else None
+
+
+def _len(node: Node) -> Any:
+    """len of a list the graph builds."""
+    elements = _built(node.input(), "prim::ListConstruct")
+    return KEEP if elements is None else Literal(node.input(), Constant(len(elements)))
+
+
+def _getitem(node: Node) -> Any:
+    """[a, b][1], where the list is built by the graph."""
+    elements, index = _built(node.input(), "prim::ListConstruct"), _constant(node.input(1))
+    if elements is None or not isinstance(index, int) or not -len(elements) <= index < len(elements):
+        return KEEP
+    found = elements[index]
+    return Literal(node.input(), found) if found.type == node.output().type else KEEP
+
+
+Rule = Callable[[Node], Any]
+RULES: Mapping[str, tuple[Rule, ...]] = {
+    "aten::add": (_neutral,),
+    "aten::sub": (_neutral,),
+    "aten::mul": (_neutral,),
+    "aten::div": (_neutral,),
+    "aten::floordiv": (_neutral,),
+    "aten::eq": (_compare_same,),
+    "aten::ne": (_compare_same,),
+    "aten::lt": (_compare_same,),
+    "aten::le": (_compare_same,),
+    "aten::gt": (_compare_same,),
+    "aten::ge": (_compare_same,),
+    "aten::__is__": (_identity,),
+    "aten::__isnot__": (_identity,),
+    "aten::__not__": (_negation,),
+    "aten::_unwrap_optional": (_unwrap,),
+    "prim::unchecked_unwrap_optional": (_unwrap,),
+    "prim::unchecked_cast": (_cast,),
+    "aten::Int": (_number_cast,),
+    "aten::Float": (_number_cast,),
+    "aten::Bool": (_number_cast,),
+    "aten::dim": (_dim,),
+    "aten::size": (_size,),
+    "prim::dtype": (_dtype,),
+    "prim::device": (_device,),
+    "aten::is_floating_point": (_is_kind,),
+    "aten::is_complex": (_is_kind,),
+    "aten::len": (_len,),
+    "aten::__getitem__": (_getitem,),
+}
+"""What may apply to a kind, in this order."""

@@ -1,0 +1,241 @@
+"""Which passes run, in which order, and why in that order.
+
+>>> import flambeau.ops
+>>> from flambeau.ir import parse_ir
+>>> graph = parse_ir('''graph(%n : int):
+...   %1 : int = prim::Constant[value=1]()
+...   %2 : int = aten::mul(%n, %1)
+...   return (%2)''')
+>>> records = optimise(graph, record=lambda r: print(r.name, r.changed) if r.changed else None)
+peephole True
+dce True
+>>> print(graph, end="")
+graph(%n : int):
+  return (%n)
+
+The order is data: each step says what it must come after or before, with the reason, and that is checked when this
+module is imported. A step that fails leaves an `InternalError` that names it; nothing else is caught.
+"""
+
+from __future__ import annotations
+
+import difflib
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from flambeau.analysis import shapes
+from flambeau.ir.graph import Graph
+from flambeau.ir.verify import verify
+from flambeau.passes import (
+    constant_pooling,
+    constant_propagation,
+    cse,
+    dce,
+    fuse,
+    inline,
+    licm,
+    loop_unrolling,
+    lower_tuples,
+    peephole,
+)
+from flambeau.util.errors import InternalError
+
+Pass = Callable[[Graph], bool]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """One pass at one place in the order."""
+
+    phase: str
+    name: str
+    run: Pass
+    after: tuple[tuple[str, str], ...] = ()
+    """Names of passes that must have run before, each with the reason."""
+    before: tuple[tuple[str, str], ...] = ()
+    """Names of passes that must not have run yet, each with the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassRecord:
+    """What one pass did to one graph."""
+
+    phase: str
+    name: str
+    changed: bool
+    seconds: float
+    before: str
+    after: str
+
+    @property
+    def diff(self) -> str:
+        """What it changed, as a unified diff of graph text; empty if nothing."""
+        old, new = self.before.splitlines(), self.after.splitlines()
+        return "\n".join(difflib.unified_diff(old, new, "before", "after", lineterm="", n=2))
+
+
+Record = Callable[[PassRecord], None]
+
+
+def _unroll_short(graph: Graph) -> bool:
+    """Only loops with few, constant rounds: others would grow the code that is interpreted."""
+    return loop_unrolling.do(graph, partly=False)
+
+
+STEPS: tuple[Step, ...] = (
+    Step(phase="prepare", name="inline", run=inline.do),
+    Step(
+        phase="prepare",
+        name="lower_tuples",
+        run=lower_tuples.do,
+        after=(("inline", "functions return tuples that their callers take apart"),),
+    ),
+    Step(
+        phase="prepare",
+        name="shapes",
+        run=shapes.propagate,
+        after=(
+            ("inline", "the facts of arguments go into the functions called"),
+            ("lower_tuples", "tuples hide the facts of their elements"),
+        ),
+    ),
+    Step(
+        phase="simplify",
+        name="constant_propagation",
+        run=constant_propagation.do,
+        after=(("inline", "arguments of calls are often constants"),),
+    ),
+    Step(
+        phase="simplify",
+        name="peephole",
+        run=peephole.do,
+        after=(("shapes", "ranks, sizes and dtypes become constants"),),
+    ),
+    Step(
+        phase="simplify",
+        name="constant_propagation_2",
+        run=constant_propagation.do,
+        after=(("peephole", "it makes constants of facts, and conditions of them"),),
+    ),
+    Step(
+        phase="simplify",
+        name="unroll",
+        run=_unroll_short,
+        after=(("constant_propagation_2", "trip counts and bodies are as small as they get"),),
+    ),
+    Step(
+        phase="simplify",
+        name="constant_propagation_3",
+        run=constant_propagation.do,
+        after=(("unroll", "the counter is a constant in each copy of the body"),),
+    ),
+    Step(
+        phase="simplify",
+        name="dce",
+        run=dce.do,
+        after=(("constant_propagation_3", "what folded constants were made of is dead"),),
+    ),
+    Step(
+        phase="simplify",
+        name="constant_pooling",
+        run=constant_pooling.do,
+        after=(("dce", "dead constants need no place"),),
+        before=(("cse", "equal operands are recognised when they are one value"),),
+    ),
+    Step(
+        phase="simplify",
+        name="cse",
+        run=cse.do,
+        after=(("peephole", "nodes are equal once they are simple"),),
+    ),
+    Step(
+        phase="simplify",
+        name="licm",
+        run=licm.do,
+        after=(("cse", "fewer nodes to move"), ("unroll", "loops that go away need no hoisting")),
+    ),
+    Step(
+        phase="fuse",
+        name="refresh_shapes",
+        run=shapes.propagate,
+        after=(("unroll", "copies of loop bodies have facts of their own"),),
+    ),
+    Step(
+        phase="fuse",
+        name="fuse",
+        run=fuse.do,
+        after=(
+            ("refresh_shapes", "only what has known dtypes and ranks is fused"),
+            ("cse", "what is computed twice would be in two groups"),
+            ("licm", "what leaves a loop must not be in a group of its body"),
+        ),
+    ),
+    Step(phase="fuse", name="dce_2", run=dce.do, after=(("fuse", "constants that went into groups may be left over"),)),
+)
+"""All passes, in order. A name ending in `_2`, `_3` is the same pass again."""
+
+
+def check_order(steps: Sequence[Step]) -> None:
+    """Raise ValueError if a step stands where its constraints forbid."""
+    place = {step.name: index for index, step in enumerate(steps)}
+    if len(place) != len(steps):
+        raise ValueError("two passes have one name")
+    for index, step in enumerate(steps):
+        for name, reason in step.after:
+            if place.get(name, index) >= index:
+                raise ValueError(f"pass '{step.name}' must come after '{name}': {reason}")
+        for name, reason in step.before:
+            if place.get(name, -1) <= index:
+                raise ValueError(f"pass '{step.name}' must come before '{name}': {reason}")
+
+
+check_order(STEPS)
+
+
+def names() -> tuple[str, ...]:
+    """The passes that can be left out, in order."""
+    return tuple(dict.fromkeys(_base(step.name) for step in STEPS))
+
+
+def _base(name: str) -> str:
+    stem, _, number = name.rpartition("_")
+    return stem if number.isdigit() else name
+
+
+def optimise(
+    graph: Graph,
+    *,
+    without: Collection[str] = (),
+    check: bool = False,
+    record: Record | None = None,
+    steps: Sequence[Step] = STEPS,
+) -> bool:
+    """Run the passes on a graph, in place; whether anything changed.
+
+    Leaves out the passes named in `without` (Raises ValueError for a name that is none), verifies the graph after each with
+    `check`, and tells `record` what each did. Raises InternalError naming the pass that failed.
+    """
+    unknown = set(without) - {_base(s.name) for s in steps} - set(names())
+    if unknown:
+        raise ValueError(f"there is no pass called {', '.join(sorted(unknown))}; there are {', '.join(names())}")
+    changed = False
+    for step in steps:
+        if _base(step.name) not in without:
+            changed = _run(step, graph, check, record) or changed
+    return changed
+
+
+def _run(step: Step, graph: Graph, check: bool, record: Record | None) -> bool:
+    before = str(graph) if record is not None else ""
+    start = time.perf_counter()
+    try:
+        changed = step.run(graph)
+    except Exception as error:
+        raise InternalError(f"pass '{step.name}'", f"{type(error).__name__}: {error}") from error
+    seconds = time.perf_counter() - start
+    if record is not None:
+        record(PassRecord(step.phase, step.name, changed, seconds, before, str(graph) if changed else before))
+    if check:
+        verify(graph, stage=f"pass '{step.name}'")
+    return changed
