@@ -192,10 +192,11 @@ declare(
 _TO_REST = "bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None"
 declare(
     f"aten::to.dtype(Tensor(a) self, ScalarType dtype, {_TO_REST}) -> Tensor(a)",
-    "aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
-    f"pin_memory=None, {_TO_REST}) -> Tensor(a)",
+    "aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+    f"bool? pin_memory=None, {_TO_REST}) -> Tensor(a)",
     f"aten::to.device(Tensor(a) self, Device device, ScalarType dtype, {_TO_REST}) -> Tensor(a)",
-    "aten::to.prim_Device(Tensor(a) self, Device? device, int? dtype=None, bool non_blocking=False, bool copy=False) -> Tensor(b|a)",
+    "aten::to.prim_Device(Tensor(a) self, Device? device, int? dtype=None, bool non_blocking=False, bool "
+    "copy=False) -> Tensor(b|a)",
     "aten::to.prim_dtype(Tensor(a) self, int? dtype=None, bool non_blocking=False, bool copy=False) -> Tensor(b|a)",
     kernel=to_kernel,
     on_tensors=True,
@@ -203,7 +204,8 @@ declare(
     dtype=_to_dtype,
     shape=same_shape,
     is_function=False,
-    doc="The tensor with another dtype or device: itself when nothing changes and `copy` is not asked for, else a copy.",
+    doc="The tensor with another dtype or device: itself when nothing changes and `copy` is not asked for, else a "
+    "copy.",
     samples=lambda: (Sample(args=(_sample(2, 3), by_code(7))), Sample(args=(_sample(3), by_code(6)))),
 )
 declare(
@@ -223,8 +225,8 @@ declare(
     shape=same_shape,
 )
 declare(
-    "aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, "
-    "bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
+    "aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+    "pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
     kernel=lambda self, dtype, device, memory_format: to_kernel(self, dtype, device, True, memory_format),
     on_tensors=True,
     dtype=_to_dtype,
@@ -258,7 +260,8 @@ declare(
     dtype=same_dtype,
     shape=_copy_shape,
     is_function=False,
-    doc="Overwrite the tensor with another one, broadcast and converted. Raises RuntimeError where the two partly overlap.",
+    doc="Overwrite the tensor with another one, broadcast and converted. Raises RuntimeError where the two partly "
+    "overlap.",
     samples=lambda: (Sample(args=(_sample(2, 3), _sample(3))),),
     errors=lambda: (
         ErrorSample(
@@ -306,7 +309,9 @@ declare(
     samples=lambda: (Sample(args=(_sample(2, 3), 2.5)),),
     errors=lambda: (
         ErrorSample(
-            args=(_sample(2), 1j), error=RuntimeError, message="value cannot be converted to type float without overflow"
+            args=(_sample(2), 1j),
+            error=RuntimeError,
+            message="value cannot be converted to type float without overflow",
         ),
     ),
 )
@@ -319,7 +324,9 @@ declare(
     shape=same_shape,
     samples=lambda: (Sample(args=(_sample(2, 3), _sample())),),
     errors=lambda: (
-        ErrorSample(args=(_sample(2), _sample(2)), error=RuntimeError, message="fill_ only supports 0-dimension value tensor"),
+        ErrorSample(
+            args=(_sample(2), _sample(2)), error=RuntimeError, message="fill_ only supports 0-dimension value tensor"
+        ),
     ),
 )
 for _overload, _type, _kernel in (("Scalar", "Scalar", fill_kernel), ("Tensor", "Tensor", fill_tensor_kernel)):
@@ -367,8 +374,8 @@ declare(
     doc="Look at another tensor's memory from now on.",
 )
 declare(
-    "aten::set_.source_Tensor_storage_offset(Tensor(a!) self, Tensor source, SymInt storage_offset, SymInt[] size, SymInt[] "
-    "stride=[]) -> Tensor(a!)",
+    "aten::set_.source_Tensor_storage_offset(Tensor(a!) self, Tensor source, SymInt storage_offset, SymInt[] size, "
+    "SymInt[] stride=[]) -> Tensor(a!)",
     kernel=set_window_kernel,
     on_tensors=True,
     family="write",

@@ -1,15 +1,16 @@
-"""Tensors from sizes and numbers: zeros, ones, full, empty, eye, arange, linspace, and their `_like` and `new_` forms."""
+"""Tensors from sizes and numbers: zeros, ones, full, empty, eye, arange, linspace, and their `_like` and `new_`
+forms."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import ceil
 from typing import Any, Final
 
 import numpy as np
 
-from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.numpy_cast import cast
+from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.scalars import exact_scalar
 from flambeau.ops.families.variants import fit_out, write
 from flambeau.ops.views import _sample
@@ -87,20 +88,20 @@ def empty_permuted_kernel(
     check_device(device)
     if len(size) != len(physical_layout):
         raise RuntimeError(
-            f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(size)} is not "
-            f"equal to len(physical_layout) = {len(physical_layout)}"
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
+            f"{len(size)} is not equal to len(physical_layout) = {len(physical_layout)}"
         )
     if sorted(physical_layout) != list(range(len(size))):
         bad = next((d for d in physical_layout if not 0 <= d < len(size)), None)
         if bad is not None:
-            raise RuntimeError(f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {bad} at index ")
+            raise RuntimeError(
+                f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {bad} at index "
+            )
         raise RuntimeError("Duplicate dim not allowed")
     return wrap(zeros_strided(size, permuted_strides(size, physical_layout), chosen(dtype)))
 
 
-def full_kernel(
-    size: Sequence[int], fill_value: Any, dtype: int | None = None, device: Device | None = None
-) -> Tensor:
+def full_kernel(size: Sequence[int], fill_value: Any, dtype: int | None = None, device: Device | None = None) -> Tensor:
     """One number everywhere; its kind gives the dtype."""
     check_device(device)
     check_sizes("full", size)
@@ -170,9 +171,7 @@ def check_steps(start: Any, end: Any, step: Any) -> None:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
 
 
-def range_kernel(
-    start: Any, end: Any, step: Any = 1, dtype: int | None = None, device: Device | None = None
-) -> Tensor:
+def range_kernel(start: Any, end: Any, step: Any = 1, dtype: int | None = None, device: Device | None = None) -> Tensor:
     """Like `arange` but with the end included and a float result."""
     check_device(device)
     check_steps(start, end, step)
@@ -187,17 +186,19 @@ def _spaced(name: str, start: Any, end: Any, steps: int, dtype: int | None) -> t
     ranks = [x._array.ndim if isinstance(x, Tensor) else 0 for x in (start, end)]
     if any(ranks):
         raise RuntimeError(
-            f"{name} only supports 0-dimensional start and end tensors, but got start with {ranks[0]} dimension(s) and end with "
-            f"{ranks[1]} dimension(s)."
+            f"{name} only supports 0-dimensional start and end tensors, but got start with {ranks[0]} dimension(s) "
+            f"and end with {ranks[1]} dimension(s)."
         )
     start = start.item() if isinstance(start, Tensor) else start
     end = end.item() if isinstance(end, Tensor) else end
     is_complex = isinstance(start, complex) or isinstance(end, complex)
     target = chosen(dtype, defaults.float_dtype().to_complex() if is_complex else None)
     if is_complex and not target.is_complex:
-        raise RuntimeError(f"{name}(): inferred dtype {target.to_complex()!r} can't be safely cast to passed dtype {target!r}")
+        raise RuntimeError(
+            f"{name}(): inferred dtype {target.to_complex()!r} can't be safely cast to passed dtype {target!r}"
+        )
     wide: Any = np.complex128 if target.is_complex else np.float64
-    if name == "linspace" and (target.itemsize == 4 and not target.is_integral or target.name == "complex64"):
+    if name == "linspace" and ((target.itemsize == 4 and not target.is_integral) or target.name == "complex64"):
         wide = target.numpy
     if target.is_integral:
         start, end = int(start), int(end)
@@ -211,9 +212,7 @@ def _spaced(name: str, start: Any, end: Any, steps: int, dtype: int | None) -> t
     return np.where(index < steps // 2, low, high), target
 
 
-def linspace_kernel(
-    start: Any, end: Any, steps: int, dtype: int | None = None, device: Device | None = None
-) -> Tensor:
+def linspace_kernel(start: Any, end: Any, steps: int, dtype: int | None = None, device: Device | None = None) -> Tensor:
     """`steps` numbers from `start` to `end`, both included, evenly spaced."""
     check_device(device)
     values, target = _spaced("linspace", start, end, steps, dtype)
@@ -278,13 +277,15 @@ for _name, _value in (("zeros", 0), ("ones", 1)):
         is_method=False,
         doc=f"A tensor of {_name}; float32 unless another dtype is given.",
         samples=lambda: (Sample(args=((2, 3),)), Sample(args=(2,), kwargs={"dtype": int64}), Sample(args=((),))),
-        errors=(
-            lambda name: lambda: (ErrorSample(args=(-1,), error=RuntimeError, message=_NEGATIVE.format(name)),)
-        )(_name),
+        errors=(lambda name: lambda: (ErrorSample(args=(-1,), error=RuntimeError, message=_NEGATIVE.format(name)),))(
+            _name
+        ),
     )
     declare(
         f"aten::{_name}_like(Tensor self, *, {LIKE_OPTIONS}) -> Tensor",
-        kernel=(lambda value: lambda self, dtype, device, memory_format: like(self, value, dtype, device, memory_format))(_value),
+        kernel=(
+            lambda value: lambda self, dtype, device, memory_format: like(self, value, dtype, device, memory_format)
+        )(_value),
         on_tensors=True,
         family="creation",
         dtype=_like_dtype,
@@ -378,7 +379,12 @@ declare(
     shape=_size_shape,
     is_method=False,
     doc="One number everywhere; the kind of number gives the dtype.",
-    samples=lambda: (Sample(args=((2,), 3)), Sample(args=((2,), 3.0)), Sample(args=((2,), True)), Sample(args=((), 1j))),
+    samples=lambda: (
+        Sample(args=((2,), 3)),
+        Sample(args=((2,), 3.0)),
+        Sample(args=((2,), True)),
+        Sample(args=((), 1j)),
+    ),
 )
 declare(
     f"aten::full_like(Tensor self, Scalar fill_value, *, {LIKE_OPTIONS}) -> Tensor",
@@ -460,6 +466,12 @@ declare(
     doc="Like `arange` but with the end included and a float result.",
     samples=lambda: (Sample(args=(1, 4)),),
 )
+
+
+def _spaced_samples() -> Iterable[Sample]:
+    return (Sample(args=(0, 1, 5)), Sample(args=(3, -2.5, 4)), Sample(args=(1, 2, 1)))
+
+
 for _name, _extra, _kernel in (("linspace", "", linspace_kernel), ("logspace", ", float base=10.", logspace_kernel)):
     for _overload, _start, _end in (
         ("", "Scalar", "Scalar"),
@@ -478,7 +490,7 @@ for _name, _extra, _kernel in (("linspace", "", linspace_kernel), ("logspace", "
             doc="Numbers from `start` to `end`, both included, evenly spaced (or powers of `base` with such exponents)."
             if not _overload
             else "",
-            samples=lambda: (Sample(args=(0, 1, 5)), Sample(args=(3, -2.5, 4)), Sample(args=(1, 2, 1))) if not _overload else (),
+            samples=_spaced_samples if not _overload else None,
             errors=lambda: (
                 ErrorSample(args=(0, 1, -1), error=RuntimeError, message="number of steps must be non-negative"),
             ),
@@ -506,7 +518,9 @@ declare_out_of_constructor(
     "aten::empty.out(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     lambda size, memory_format, dtype: empty_kernel(size, dtype, None, memory_format),
 )
-declare_out_of_constructor("aten::full.out(SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)", full_kernel)
+declare_out_of_constructor(
+    "aten::full.out(SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)", full_kernel
+)
 declare_out_of_constructor("aten::eye.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)", eye_kernel)
 declare_out_of_constructor("aten::eye.m_out(SymInt n, SymInt m, *, Tensor(a!) out) -> Tensor(a!)", eye_kernel)
 declare_out_of_constructor(
@@ -515,9 +529,12 @@ declare_out_of_constructor(
 declare_out_of_constructor(
     "aten::arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)", arange_kernel
 )
-declare_out_of_constructor("aten::linspace.out(Scalar start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)", linspace_kernel)
 declare_out_of_constructor(
-    "aten::logspace.out(Scalar start, Scalar end, int steps, float base=10., *, Tensor(a!) out) -> Tensor(a!)", logspace_kernel
+    "aten::linspace.out(Scalar start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)", linspace_kernel
+)
+declare_out_of_constructor(
+    "aten::logspace.out(Scalar start, Scalar end, int steps, float base=10., *, Tensor(a!) out) -> Tensor(a!)",
+    logspace_kernel,
 )
 declare_out_of_constructor(
     "aten::range.out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)", range_kernel

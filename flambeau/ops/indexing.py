@@ -20,7 +20,8 @@ BAD_DTYPE = "tensors used as indices must be long, int, byte or bool tensors"
 
 
 def places(shape: Sequence[int], indices: Sequence[Array | None]) -> tuple[Any, ...]:
-    """The NumPy index for a list of index arrays, where None means all of a dimension and a mask counts for all of its own.
+    """The NumPy index for a list of index arrays, where None means all of a dimension and a mask counts for all of
+    its own.
 
     Raises IndexError for wrong dtypes, masks of other sizes, and places out of range.
     """
@@ -49,8 +50,8 @@ def _mask_places(shape: Sequence[int], dim: int, position: int, mask: Array) -> 
             raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
         if size != shape[dim + i]:
             raise IndexError(
-                f"The shape of the mask {list(mask.shape)} at index {i} does not match the shape of the indexed tensor "
-                f"{list(shape)} at index {dim + i}"
+                f"The shape of the mask {list(mask.shape)} at index {i} does not match the shape of the indexed "
+                f"tensor {list(shape)} at index {dim + i}"
             )
     return np.nonzero(mask.reshape(1) if mask.ndim == 0 else mask)
 
@@ -68,7 +69,9 @@ def _check_broadcast(indices: Sequence[Array]) -> None:
             np.broadcast_shapes(*(i.shape for i in indices))
         except ValueError:
             shapes = ", ".join(str(list(i.shape)) for i in indices)
-            raise IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}") from None
+            raise IndexError(
+                f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+            ) from None
 
 
 def index_kernel(self: Array, indices: Sequence[Array | None]) -> Array:
@@ -89,9 +92,7 @@ def index_select_kernel(self: Array, dim: int, index: Array) -> Array:
         raise IndexError("index out of range in self")
     if self.ndim == 0:
         if index.size != 1:
-            raise IndexError(
-                f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)"
-            )
+            raise IndexError(f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
         return np.array(self, order="C")
     return np.take(source, index.reshape(-1), axis=at)
 
@@ -129,8 +130,9 @@ def gather_kernel(self: Array, dim: int, index: Array, sparse_grad: bool = False
         return np.empty(index.shape, self.dtype)
     if any(index.shape[d] > self.shape[d] for d in range(self.ndim) if d != at and index.ndim):
         raise RuntimeError(
-            f"Size does not match at dimension {next(d for d in range(self.ndim) if d != at and index.shape[d] > self.shape[d])} "
-            f"expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart from dimension {at}"
+            "Size does not match at dimension "
+            f"{next(d for d in range(self.ndim) if d != at and index.shape[d] > self.shape[d])} expected index "
+            f"{list(index.shape)} to be no larger than self {list(self.shape)} apart from dimension {at}"
         )
     source = self.reshape(1) if self.ndim == 0 else self
     flat = index.reshape(1) if index.ndim == 0 else index
@@ -153,7 +155,9 @@ def take_kernel(self: Array, index: Array) -> Array:
 def take_along_dim_kernel(self: Array, indices: Array, dim: int | None = None) -> Array:
     """`gather` whose operands broadcast; without a dimension, over all elements in order."""
     if indices.dtype != np.int64:
-        raise RuntimeError("torch.take_along_dim(): dtype of indices should be Long but got " + wrap(indices).dtype.display)
+        raise RuntimeError(
+            "torch.take_along_dim(): dtype of indices should be Long but got " + wrap(indices).dtype.display
+        )
     if dim is None:
         return gather_kernel(np.ascontiguousarray(self).reshape(-1), 0, indices.reshape(-1))
     if self.ndim != indices.ndim:
@@ -239,13 +243,16 @@ declare(
     ),
     errors=lambda: (
         ErrorSample(
-            args=(_sample(3), [_long(5)]), error=IndexError, message="index 5 is out of bounds for dimension 0 with size 3"
+            args=(_sample(3), [_long(5)]),
+            error=IndexError,
+            message="index 5 is out of bounds for dimension 0 with size 3",
         ),
         ErrorSample(args=(_sample(3), [_sample(1)]), error=IndexError, message=BAD_DTYPE),
         ErrorSample(
             args=(_sample(3), [wrap(np.array([True, False]))]),
             error=IndexError,
-            message="The shape of the mask [2] at index 0 does not match the shape of the indexed tensor [3] at index 0",
+            message="The shape of the mask [2] at index 0 does not match the shape of the indexed tensor [3] at index "
+            "0",
         ),
     ),
 )
@@ -260,7 +267,9 @@ declare(
     samples=lambda: (Sample(args=(_sample(3, 4), 1, _long(0, 0, 3))), Sample(args=(_sample(3), -1, _long()))),
     errors=lambda: (
         ErrorSample(args=(_sample(3), 0, _long(3)), error=IndexError, message="index out of range in self"),
-        ErrorSample(args=(_sample(3), 0, _sample(1)), error=RuntimeError, message="Expected dtype int32 or int64 for index"),
+        ErrorSample(
+            args=(_sample(3), 0, _sample(1)), error=RuntimeError, message="Expected dtype int32 or int64 for index"
+        ),
     ),
 )
 declare(
@@ -270,14 +279,15 @@ declare(
     outs=("out",),
     dtype=same_dtype,
     shape=lambda index: index.sizes,
-    doc="Along one dimension, the element that `index` names at each place: result[i][j] = self[index[i][j]][j] for dim 0.",
+    doc="Along one dimension, the element that `index` names at each place: result[i][j] = self[index[i][j]][j] for "
+    "dim 0.",
     samples=lambda: (Sample(args=(_sample(2, 3), 1, wrap(np.array([[0, 2], [1, 1]])))),),
     errors=lambda: (
         ErrorSample(
             args=(_sample(2, 3), 1, wrap(np.zeros((3, 1), np.int64))),
             error=RuntimeError,
-            message="Size does not match at dimension 0 expected index [3, 1] to be no larger than self [2, 3] apart from "
-            "dimension 1",
+            message="Size does not match at dimension 0 expected index [3, 1] to be no larger than self [2, 3] apart "
+            "from dimension 1",
         ),
         ErrorSample(
             args=(_sample(2, 3), 1, wrap(np.array([[5]]))),
@@ -285,7 +295,9 @@ declare(
             message="index 5 is out of bounds for dimension 1 with size 3",
         ),
         ErrorSample(
-            args=(_sample(2, 3), 1, _sample(1, 1)), error=RuntimeError, message="gather(): Expected dtype int32/int64 for index"
+            args=(_sample(2, 3), 1, _sample(1, 1)),
+            error=RuntimeError,
+            message="gather(): Expected dtype int32/int64 for index",
         ),
     ),
 )
@@ -357,6 +369,8 @@ declare(
     doc="The elements where the mask holds, in row-major order.",
     samples=lambda: (Sample(args=(_sample(2, 3), wrap(np.array([True, False, True])))),),
     errors=lambda: (
-        ErrorSample(args=(_sample(2), _sample(2)), error=RuntimeError, message="masked_select: expected BoolTensor for mask"),
+        ErrorSample(
+            args=(_sample(2), _sample(2)), error=RuntimeError, message="masked_select: expected BoolTensor for mask"
+        ),
     ),
 )

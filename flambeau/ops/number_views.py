@@ -13,7 +13,6 @@ from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor.tensor import Tensor, share, view_of, wrap
 
 
-
 def real_kernel(self: Tensor) -> Tensor:
     """The real parts; a real tensor itself."""
     return share(self, self._array.real) if self._array.dtype.kind == "c" else self
@@ -29,7 +28,9 @@ def imag_kernel(self: Tensor) -> Tensor:
 def view_as_real_kernel(self: Tensor) -> Tensor:
     """Complex numbers as pairs of their parts, in a new last dimension of size 2."""
     if not self.dtype.is_complex:
-        raise RuntimeError(f"view_as_real is only supported for complex tensors, got a tensor of dtype {self.dtype.name}")
+        raise RuntimeError(
+            f"view_as_real is only supported for complex tensors, got a tensor of dtype {self.dtype.name}"
+        )
     strides = [*(2 * s for s in self.stride()), 1]
     return view_of(self, (*self._array.shape, 2), strides, 2 * self.storage_offset(), self.dtype.to_real())
 
@@ -39,7 +40,8 @@ def view_as_complex_kernel(self: Tensor) -> Tensor:
     dtype, shape, strides = self.dtype, self._array.shape, self.stride()
     if dtype.name not in ("float16", "float32", "float64"):
         raise RuntimeError(
-            f"view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: {dtype.display}"
+            "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
+            f"{dtype.display}"
         )
     if not shape:
         raise RuntimeError("Input tensor must have one or more dimensions")
@@ -77,7 +79,9 @@ view(
     samples=lambda: (Sample(args=(_complex_sample(),)),),
     errors=lambda: (
         ErrorSample(
-            args=(_sample(2),), error=RuntimeError, message="imag is not implemented for tensors with non-complex dtypes."
+            args=(_sample(2),),
+            error=RuntimeError,
+            message="imag is not implemented for tensors with non-complex dtypes.",
         ),
     ),
 )
@@ -89,7 +93,9 @@ view(
     doc="Complex numbers as pairs of their parts, in a new last dimension; a view.",
     is_method=False,
     samples=lambda: (Sample(args=(_complex_sample(),)),),
-    errors=lambda: (ErrorSample(args=(_sample(2),), error=RuntimeError, message="view_as_real is only supported for complex"),),
+    errors=lambda: (
+        ErrorSample(args=(_sample(2),), error=RuntimeError, message="view_as_real is only supported for complex"),
+    ),
 )
 view(
     "aten::view_as_complex(Tensor(a) self) -> Tensor(a)",

@@ -20,7 +20,14 @@ from flambeau.tensor.tensor import Tensor, wrap
 def query(schema: str, kernel: Callable[..., Any], *, is_function: bool = False, doc: str = "") -> OpDef:
     """Declare an operator that looks at tensors and makes none. `Tensor` itself has the method, if there is one."""
     return register(
-        OpDef(schema=parse_schema(schema), family="query", kernel=kernel, doc=doc, is_method=False, is_function=is_function)
+        OpDef(
+            schema=parse_schema(schema),
+            family="query",
+            kernel=kernel,
+            doc=doc,
+            is_method=False,
+            is_function=is_function,
+        )
     )
 
 
@@ -34,7 +41,7 @@ def _strides_match_storage(self: Tensor) -> bool:
 
 def is_same_size(self: Tensor, other: Tensor) -> bool:
     """Whether both have the same sizes."""
-    return self._array.shape == other._array.shape
+    return bool(self._array.shape == other._array.shape)
 
 
 def is_nonzero(self: Tensor) -> bool:
@@ -48,7 +55,7 @@ def equal(self: Tensor, other: Tensor) -> bool:
         raise RuntimeError(
             f"Expected all tensors to have the same dtype, but got {self.dtype.display} and {other.dtype.display}"
         )
-    return self._array.shape == other._array.shape and bool(np.all(self._array == other._array))
+    return bool(self._array.shape == other._array.shape) and bool(np.all(self._array == other._array))
 
 
 def can_cast(from_: int, to: int) -> bool:
@@ -89,7 +96,12 @@ query("aten::_version(Tensor self) -> int", lambda self: self._version)
 query("aten::get_device(Tensor self) -> int", Tensor.get_device)
 query("aten::item(Tensor self) -> Scalar", Tensor.item)
 query("aten::_local_scalar_dense(Tensor self) -> Scalar", Tensor.item)
-query("aten::equal(Tensor self, Tensor other) -> bool", equal, is_function=True, doc="Whether sizes and all elements are equal.")
+query(
+    "aten::equal(Tensor self, Tensor other) -> bool",
+    equal,
+    is_function=True,
+    doc="Whether sizes and all elements are equal.",
+)
 query("aten::can_cast(ScalarType from_, ScalarType to) -> bool", can_cast, is_function=True)
 query("aten::_shape_as_tensor(Tensor self) -> Tensor", lambda self: wrap(np.array(self._array.shape, np.int64)))
 query("aten::requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)", Tensor.requires_grad_)
@@ -105,7 +117,21 @@ query("prim::data(Tensor(a) a) -> Tensor(a)", lambda a: Tensor(a._array, a._stor
 query("prim::name(Tensor a) -> str?", lambda a: None)
 query("prim::is_cpu(Tensor a) -> bool", lambda a: a.is_cpu)
 query("prim::is_cuda(Tensor a) -> bool", lambda a: a.is_cuda)
-for _kind in ("ipu", "maia", "meta", "mkldnn", "mps", "mtia", "nested", "quantized", "sparse", "sparse_csr", "vulkan", "xla", "xpu"):
+for _kind in (
+    "ipu",
+    "maia",
+    "meta",
+    "mkldnn",
+    "mps",
+    "mtia",
+    "nested",
+    "quantized",
+    "sparse",
+    "sparse_csr",
+    "vulkan",
+    "xla",
+    "xpu",
+):
     query(f"prim::is_{_kind}(Tensor a) -> bool", lambda a: False)
 query(
     "prim::NumToTensor.Scalar(Scalar a) -> Tensor",

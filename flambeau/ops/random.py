@@ -104,9 +104,7 @@ def _like(kernel_name: str, draw: Draw) -> Callable[..., Tensor]:
     return kernel
 
 
-def _placed(
-    self: Tensor, dtype: DType, memory_format: int | None, generator: Generator | None, draw: Draw
-) -> Tensor:
+def _placed(self: Tensor, dtype: DType, memory_format: int | None, generator: Generator | None, draw: Draw) -> Tensor:
     """Random numbers in a tensor's sizes and order of dimensions."""
     shape = self._array.shape
     with drawing(generator) as rng:
@@ -175,7 +173,9 @@ def multinomial_kernel(
     if self.dtype.kind not in "fV" or self.ndim not in (1, 2):
         if self.ndim not in (1, 2):
             raise RuntimeError("prob_dist must be 1 or 2 dim")
-        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {wrap(self).dtype.display}")
+        raise RuntimeError(
+            f"multinomial only supports floating-point dtypes for input, got: {wrap(self).dtype.display}"
+        )
     weights = np.atleast_2d(self).astype(np.float64)
     if num_samples <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
@@ -256,8 +256,12 @@ for _name, _words, _refused, _draw in (
         doc=f"{_words}.",
         samples=lambda: (Sample(args=((2, 3),)), Sample(args=((4,),), kwargs={"dtype": float64})),
         errors=(
-            lambda name: lambda: (
-                ErrorSample(args=(-1,), error=RuntimeError, message=f"{name}: Dimension size must be non-negative."),
+            lambda name: (
+                lambda: (
+                    ErrorSample(
+                        args=(-1,), error=RuntimeError, message=f"{name}: Dimension size must be non-negative."
+                    ),
+                )
             )
         )(_name),
         **_RANDOM,
@@ -284,7 +288,9 @@ declare(
     samples=lambda: (Sample(args=(3, (4,))), Sample(args=(-2, 5, (2, 2)))),
     errors=lambda: (
         ErrorSample(
-            args=(3, 3, (1,)), error=RuntimeError, message="random_ expects 'from' to be less than 'to', but got from=3 >= to=3"
+            args=(3, 3, (1,)),
+            error=RuntimeError,
+            message="random_ expects 'from' to be less than 'to', but got from=3 >= to=3",
         ),
     ),
     **_RANDOM,
@@ -294,7 +300,8 @@ declare(
     f"aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, {LIKE_OPTIONS}) -> Tensor",
     f"aten::randint_like.Tensor(Tensor self, Tensor high, *, {LIKE_OPTIONS}) -> Tensor",
     f"aten::randint_like.generator(Tensor self, SymInt high, *, {_GENERATOR}, {LIKE_OPTIONS}) -> Tensor",
-    f"aten::randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, {_GENERATOR}, {LIKE_OPTIONS}) -> Tensor",
+    f"aten::randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, {_GENERATOR}, {LIKE_OPTIONS}) "
+    "-> Tensor",
     kernel=randint_like_kernel,
     dtype=_like_dtype,
     shape=same_shape,
@@ -314,7 +321,8 @@ declare(
     **_RANDOM,
 )
 declare(
-    "aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
+    "aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> "
+    "Tensor",
     kernel=multinomial_kernel,
     family="random",
     effect=Effect.RANDOM,
@@ -344,9 +352,13 @@ declare(
 )
 
 for _name, _kernel in (("rand", _rand_out), ("randn", _randn_out)):
-    declare_out_of_constructor(f"aten::{_name}.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)", _kernel, Effect.RANDOM)
     declare_out_of_constructor(
-        f"aten::{_name}.generator_out(SymInt[] size, *, {_GENERATOR}, Tensor(a!) out) -> Tensor(a!)", _kernel, Effect.RANDOM
+        f"aten::{_name}.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)", _kernel, Effect.RANDOM
+    )
+    declare_out_of_constructor(
+        f"aten::{_name}.generator_out(SymInt[] size, *, {_GENERATOR}, Tensor(a!) out) -> Tensor(a!)",
+        _kernel,
+        Effect.RANDOM,
     )
 declare_out_of_constructor(
     "aten::randint.out(SymInt high, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)", randint_kernel, Effect.RANDOM

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.ops.creation import OPTIONS, chosen, declare_out_of_constructor
 from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.overwrite import check_writeable
 from flambeau.ops.families.rules import same_dtype, same_shape
 from flambeau.ops.families.variants import check_overlap
-from flambeau.ops.creation import OPTIONS, chosen, declare_out_of_constructor
 from flambeau.ops.random import integers, normal, uniform
 from flambeau.ops.views import _sample
 from flambeau.schema.device import Device
@@ -29,7 +29,8 @@ Array = np.ndarray[Any, Any]
 
 
 def fill(schema: str, draw: Callable[..., Array], doc: str = "", **facets: Any) -> None:
-    """Register an operator that overwrites `self` with `draw(rng, self, *numbers)`; the generator is the last argument."""
+    """Register an operator that overwrites `self` with `draw(rng, self, *numbers)`; the generator is the last
+    argument."""
 
     def kernel(self: Tensor, *rest: Any) -> Tensor:
         check_writeable(self)
@@ -73,31 +74,31 @@ def _exponential(rng: np.random.Generator, self: Tensor, rate: float) -> Array:
     _needs_float("exponential_kernel_impl", self)
     if not rate > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate:g}")
-    return rng.exponential(1.0 / rate, self._array.shape)
+    return np.asarray(rng.exponential(1.0 / rate, self._array.shape))
 
 
 def _cauchy(rng: np.random.Generator, self: Tensor, median: float, sigma: float) -> Array:
     if not self.dtype.is_floating_point:
         raise RuntimeError(
-            "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you specified "
-            f"{self.dtype.display}"
+            "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you "
+            f"specified {self.dtype.display}"
         )
     if not sigma > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
-    return rng.standard_cauchy(self._array.shape) * sigma + median
+    return np.asarray(rng.standard_cauchy(self._array.shape) * sigma + median)
 
 
 def _log_normal(rng: np.random.Generator, self: Tensor, mean: float, std: float) -> Array:
     _needs_float("log_normal_kernel", self)
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
-    return rng.lognormal(mean, std, self._array.shape)
+    return np.asarray(rng.lognormal(mean, std, self._array.shape))
 
 
 def _geometric(rng: np.random.Generator, self: Tensor, p: float) -> Array:
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
-    return rng.geometric(p, self._array.shape)
+    return np.asarray(rng.geometric(p, self._array.shape))
 
 
 def _needs_float(kernel: str, self: Tensor) -> None:
@@ -178,7 +179,9 @@ fill(
     doc="Overwrite with numbers uniform in [from, to).",
     samples=lambda: (Sample(args=(_sample(2, 3), -1.0, 1.0)),),
     errors=lambda: (
-        ErrorSample(args=(_sample(2), 2.0, 1.0), error=RuntimeError, message="uniform_ expects to return a [from, to) range"),
+        ErrorSample(
+            args=(_sample(2), 2.0, 1.0), error=RuntimeError, message="uniform_ expects to return a [from, to) range"
+        ),
     ),
 )
 fill(
@@ -187,15 +190,39 @@ fill(
     doc="Overwrite with normal numbers.",
     samples=lambda: (Sample(args=(_sample(2, 3), 1.0, 2.0)),),
     errors=lambda: (
-        ErrorSample(args=(_sample(2), 0.0, -1.0), error=RuntimeError, message="normal expects std >= 0.0, but found std -1"),
+        ErrorSample(
+            args=(_sample(2), 0.0, -1.0), error=RuntimeError, message="normal expects std >= 0.0, but found std -1"
+        ),
     ),
 )
-fill(f"aten::exponential_(Tensor(a!) self, float lambd=1., *, {_G}) -> Tensor(a!)", _exponential, "Overwrite with exponential numbers.")
-fill(f"aten::cauchy_(Tensor(a!) self, float median=0., float sigma=1., *, {_G}) -> Tensor(a!)", _cauchy, "Overwrite with Cauchy numbers.")
-fill(f"aten::log_normal_(Tensor(a!) self, float mean=1., float std=2., *, {_G}) -> Tensor(a!)", _log_normal, "Overwrite with log-normal numbers.")
-fill(f"aten::geometric_(Tensor(a!) self, float p, *, {_G}) -> Tensor(a!)", _geometric, "Overwrite with how many trials a success took.")
-fill(f"aten::random_(Tensor(a!) self, *, {_G}) -> Tensor(a!)", _random, "Overwrite with integers that the dtype holds exactly.")
-fill(f"aten::random_.to(Tensor(a!) self, int to, *, {_G}) -> Tensor(a!)", lambda rng, self, to: _random(rng, self, 0, to))
+fill(
+    f"aten::exponential_(Tensor(a!) self, float lambd=1., *, {_G}) -> Tensor(a!)",
+    _exponential,
+    "Overwrite with exponential numbers.",
+)
+fill(
+    f"aten::cauchy_(Tensor(a!) self, float median=0., float sigma=1., *, {_G}) -> Tensor(a!)",
+    _cauchy,
+    "Overwrite with Cauchy numbers.",
+)
+fill(
+    f"aten::log_normal_(Tensor(a!) self, float mean=1., float std=2., *, {_G}) -> Tensor(a!)",
+    _log_normal,
+    "Overwrite with log-normal numbers.",
+)
+fill(
+    f"aten::geometric_(Tensor(a!) self, float p, *, {_G}) -> Tensor(a!)",
+    _geometric,
+    "Overwrite with how many trials a success took.",
+)
+fill(
+    f"aten::random_(Tensor(a!) self, *, {_G}) -> Tensor(a!)",
+    _random,
+    "Overwrite with integers that the dtype holds exactly.",
+)
+fill(
+    f"aten::random_.to(Tensor(a!) self, int to, *, {_G}) -> Tensor(a!)", lambda rng, self, to: _random(rng, self, 0, to)
+)
 fill(f"aten::random_.from(Tensor(a!) self, int from, int? to, *, {_G}) -> Tensor(a!)", _random)
 fill(
     f"aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, {_G}) -> Tensor(a!)",

@@ -51,8 +51,8 @@ def index_put(self: Array, indices: Sequence[Array | None], values: Array, accum
         np.broadcast_to(values, shape)
     except ValueError:
         raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
-            f"{list(shape)}"
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of "
+            f"shape {list(shape)}"
         ) from None
     if accumulate:
         fold_at(self, where, values, np.logical_or if self.dtype == np.bool_ else np.add)
@@ -73,8 +73,8 @@ def _source_at(name: str, self: Array, dim: int, index: Array, src: Array) -> in
         beyond_self = d != at and index.shape[d] > self.shape[d]
         if beyond_self or index.shape[d] > src.shape[d]:
             raise RuntimeError(
-                f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart from dimension {at} and "
-                f"to be no larger size than src {list(src.shape)}"
+                f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart from "
+                f"dimension {at} and to be no larger size than src {list(src.shape)}"
             )
     return at
 
@@ -167,9 +167,7 @@ def reduce_at(self: Array, where: tuple[Any, ...], values: Array, reduce: str, i
             np.copyto(self, (wide / divisor).astype(self.dtype))
 
 
-def scatter_reduce(
-    self: Array, dim: int, index: Array, src: Array, reduce: str, include_self: bool = True
-) -> None:
+def scatter_reduce(self: Array, dim: int, index: Array, src: Array, reduce: str, include_self: bool = True) -> None:
     """`scatter` that folds with sum, prod, mean, amax or amin."""
     if reduce not in _FOLDS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
@@ -187,7 +185,9 @@ def _vector_places(name: str, self: Array, dim: int, index: Array) -> tuple[int,
     """The dimension and the NumPy index of a vector of places along it."""
     at = wrap_dim(dim, self.ndim)
     if index.ndim > 1:
-        raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: {display(index)}")
+        raise IndexError(
+            f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: {display(index)}"
+        )
     if index.dtype not in (np.int64, np.int32):
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {display(index)}")
     size = self.shape[at] if self.ndim else 1
@@ -199,7 +199,9 @@ def _vector_places(name: str, self: Array, dim: int, index: Array) -> tuple[int,
 
 def _check_vector_source(name: str, self: Array, at: int, index: Array, source: Array) -> None:
     if source.dtype != self.dtype:
-        raise RuntimeError(f"{name}(): self ({display(self)}) and source ({display(source)}) must have the same scalar type")
+        raise RuntimeError(
+            f"{name}(): self ({display(self)}) and source ({display(source)}) must have the same scalar type"
+        )
     expected = tuple(index.size if d == at else n for d, n in enumerate(self.shape))
     if (source.ndim and source.shape[at] != index.size) or (not source.ndim and index.size != 1):
         raise RuntimeError(
@@ -208,7 +210,7 @@ def _check_vector_source(name: str, self: Array, at: int, index: Array, source: 
         )
     if source.ndim and self.ndim and source.shape != expected:
         raise RuntimeError(
-            f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{list(self.shape)} source.shape = {list(source.shape)}"
         )
 
@@ -229,13 +231,13 @@ def index_copy(self: Array, dim: int, index: Array, source: Array) -> None:
     at, where = _vector_places("index_copy_", self, dim, index)
     if source.dtype != self.dtype:
         raise RuntimeError(
-            f"index_copy_(): self and source expected to have the same dtype, but got (self) {display(self)} and (source) "
-            f"{display(source)}"
+            f"index_copy_(): self and source expected to have the same dtype, but got (self) {display(self)} and "
+            f"(source) {display(source)}"
         )
     if self.ndim and source.ndim and self.ndim != source.ndim:
         raise IndexError(
-            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality "
-            f"({source.ndim}), destination dimensionality ({self.ndim})"
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+            f"dimensionality ({source.ndim}), destination dimensionality ({self.ndim})"
         )
     if (source.shape[at] if source.ndim else 1) != index.size:
         raise IndexError(
@@ -261,9 +263,7 @@ def index_fill_tensor(self: Array, dim: int, index: Array, value: Array) -> None
     index_fill_scalar(self, dim, index, value.item())
 
 
-def index_reduce(
-    self: Array, dim: int, index: Array, source: Array, reduce: str, include_self: bool = True
-) -> None:
+def index_reduce(self: Array, dim: int, index: Array, source: Array, reduce: str, include_self: bool = True) -> None:
     """`index_add` that folds with prod, mean, amax or amin."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
@@ -279,13 +279,13 @@ def put(self: Array, index: Array, source: Array, accumulate: bool = False) -> N
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {display(index)}")
     if source.dtype != self.dtype:
         raise RuntimeError(
-            f"put_(): self and source expected to have the same dtype, but got self.dtype = {display(self)} and source.dtype = "
-            f"{display(source)}"
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {display(self)} and "
+            f"source.dtype = {display(source)}"
         )
     if index.size != source.size:
         raise RuntimeError(
-            f"put_(): Expected source and index to have the same number of elements, but got source.numel() = {source.size}, "
-            f"index.numel() = {index.size}"
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source.size}, index.numel() = {index.size}"
         )
     if index.size and (int(index.max()) >= self.size or int(index.min()) < -self.size):
         bad = index[(index >= self.size) | (index < -self.size)].flat[0]
@@ -300,12 +300,12 @@ def put(self: Array, index: Array, source: Array, accumulate: bool = False) -> N
 
 def _mask_for(name: str, self: Array, mask: Array) -> Array:
     if mask.dtype != np.bool_:
-        raise RuntimeError(f"{name} only supports boolean masks, but got mask with dtype {from_numpy_dtype(mask.dtype).short}")
+        raise RuntimeError(
+            f"{name} only supports boolean masks, but got mask with dtype {from_numpy_dtype(mask.dtype).short}"
+        )
     shape = layout.broadcast(self.shape, mask.shape)
     if shape != self.shape:
-        raise RuntimeError(
-            f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}"
-        )
+        raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}")
     return np.broadcast_to(mask, shape)
 
 
@@ -328,7 +328,8 @@ def masked_scatter(self: Array, mask: Array, source: Array) -> None:
     """The elements of `source` in order where the mask holds."""
     if source.dtype != self.dtype:
         raise RuntimeError(
-            f"masked_scatter: expected self and source to have same dtypes but got {display(self)} and {display(source)}"
+            f"masked_scatter: expected self and source to have same dtypes but got {display(self)} and "
+            f"{display(source)}"
         )
     if mask.dtype != np.bool_:
         raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {display(mask)}")
@@ -366,7 +367,8 @@ overwrite(
         ErrorSample(
             args=(_sample(3), [_long(0)], wrap(np.ones(1))),
             error=RuntimeError,
-            message="Index put requires the source and destination dtypes match, got Float for the destination and Double",
+            message="Index put requires the source and destination dtypes match, got Float for the destination and "
+            "Double",
         ),
         ErrorSample(
             args=(_sample(3), [_long(0, 1)], _sample(3)),
@@ -376,7 +378,8 @@ overwrite(
     ),
 )
 overwrite(
-    "aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor",
+    "aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) "
+    "-> Tensor",
     kernel=index_put,
     is_function=False,
 )
@@ -420,7 +423,8 @@ overwrite(
     samples=_scatter_samples(_sample(2, 3)),
 )
 overwrite(
-    "aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
+    "aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool "
+    "include_self=True) -> Tensor",
     kernel=scatter_reduce,
     outs=("two_out",),
     doc="`scatter` that folds with sum, prod, mean, amax or amin.",
@@ -461,7 +465,8 @@ overwrite(
     samples=lambda: (Sample(args=(_sample(3, 2), 1, _long(0), _sample())),),
 )
 overwrite(
-    "aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
+    "aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) "
+    "-> Tensor",
     kernel=index_reduce,
     outs=("out",),
     doc="`index_add` that folds with prod, mean, amax or amin.",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau.ops.families.view import view_of_list
 from flambeau.ops.views import _sample
-from flambeau.ops.windows import slice_kernel
+from flambeau.ops.windows import index_at, slice_kernel
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor.layout import wrap_dim
 from flambeau.tensor.tensor import Tensor, share
@@ -17,7 +18,7 @@ def _pieces(self: Tensor, dim: int, bounds: Sequence[int]) -> list[Tensor]:
     """The views between neighbouring bounds."""
     array = self._array
     before = (slice(None),) * dim
-    return [share(self, array[(*before, slice(a, b))]) for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [share(self, array[(*before, slice(a, b))]) for a, b in itertools.pairwise(bounds)]
 
 
 def split_kernel(self: Tensor, split_size: int, dim: int = 0) -> list[Tensor]:
@@ -47,13 +48,14 @@ def split_with_sizes_kernel(self: Tensor, split_sizes: Sequence[int], dim: int =
     for one in split_sizes:
         if one < 0:
             raise RuntimeError(
-                f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(split_sizes)}"
+                "split_with_sizes expects split_sizes have only non-negative entries, but got "
+                f"split_sizes={list(split_sizes)}"
             )
         bounds.append(bounds[-1] + one)
     if bounds[-1] != size:
         raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension {at}), but got "
-            f"split_sizes={list(split_sizes)}"
+            f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension {at}), "
+            f"but got split_sizes={list(split_sizes)}"
         )
     return _pieces(self, at, bounds)
 
@@ -78,8 +80,7 @@ def unbind_kernel(self: Tensor, dim: int = 0) -> list[Tensor]:
     if array.ndim == 0:
         raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
     at = wrap_dim(dim, array.ndim)
-    before = (slice(None),) * at
-    return [share(self, array[(*before, i, ...)]) for i in range(array.shape[at])]
+    return [share(self, array[index_at(at, i)]) for i in range(array.shape[at])]
 
 
 def tensor_split_sections(self: Tensor, sections: int, dim: int = 0) -> list[Tensor]:
@@ -109,12 +110,13 @@ def tensor_split_tensor(self: Tensor, tensor_indices_or_sections: Tensor, dim: i
     given = tensor_indices_or_sections._array
     if given.dtype.kind != "i" or given.itemsize != 8:
         raise RuntimeError(
-            f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {tensor_indices_or_sections.dtype.display}"
+            "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
+            f"{tensor_indices_or_sections.dtype.display}"
         )
     if given.ndim > 1:
         raise RuntimeError(
-            "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a "
-            f"tensor with {given.ndim} dims"
+            "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, "
+            f"but got a tensor with {given.ndim} dims"
         )
     if given.ndim == 0:
         return tensor_split_sections(self, int(given.item()), dim)
@@ -126,15 +128,17 @@ def _needs_dimension(self: Tensor) -> None:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
 
 
-def _stacked_split(name: str, least: int, dim_of: Callable[[int], int]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def _stacked_split(
+    name: str, least: int, dim_of: Callable[[int], int]
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """The kernels of hsplit, vsplit and dsplit: a split along one certain dimension."""
 
     def check(self: Tensor) -> int:
         rank = self._array.ndim
         if rank < least:
             raise RuntimeError(
-                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with "
-                f"{rank} dimensions!"
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {rank} "
+                "dimensions!"
             )
         return dim_of(rank)
 
@@ -143,8 +147,8 @@ def _stacked_split(name: str, least: int, dim_of: Callable[[int], int]) -> tuple
         size = self._array.shape[at]
         if sections == 0 or size % sections:
             raise RuntimeError(
-                f"torch.{name} attempted to split along dimension {at}, but the size of the dimension {size} is not divisible "
-                f"by the split_size {sections}!"
+                f"torch.{name} attempted to split along dimension {at}, but the size of the dimension {size} is not "
+                f"divisible by the split_size {sections}!"
             )
         return tensor_split_sections(self, sections, at)
 
@@ -158,7 +162,11 @@ view_of_list(
     "aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
     kernel=split_kernel,
     doc="Pieces of one size (the last may be smaller), or of the given sizes; views.",
-    samples=lambda: (Sample(args=(_sample(5, 2), 2)), Sample(args=(_sample(2, 6), 3, 1)), Sample(args=(_sample(0, 2), 3))),
+    samples=lambda: (
+        Sample(args=(_sample(5, 2), 2)),
+        Sample(args=(_sample(2, 6), 3, 1)),
+        Sample(args=(_sample(0, 2), 3)),
+    ),
     errors=lambda: (
         ErrorSample(args=(_sample(), 1), error=RuntimeError, message="split expects at least a 1-dimensional tensor"),
     ),
@@ -179,8 +187,8 @@ for _schema in (
             ErrorSample(
                 args=(_sample(5), (2, 2)),
                 error=RuntimeError,
-                message="split_with_sizes expects split_sizes to sum exactly to 5 (input tensor's size at dimension 0), but got "
-                "split_sizes=[2, 2]",
+                message="split_with_sizes expects split_sizes to sum exactly to 5 (input tensor's size at dimension "
+                "0), but got split_sizes=[2, 2]",
             ),
         ),
     )
@@ -190,7 +198,9 @@ view_of_list(
     doc="At most `chunks` pieces of one size, the last possibly smaller; views.",
     samples=lambda: (Sample(args=(_sample(5), 2)), Sample(args=(_sample(2, 6), 4, -1))),
     errors=lambda: (
-        ErrorSample(args=(_sample(5), 0), error=RuntimeError, message="chunk expects `chunks` to be greater than 0, got: 0"),
+        ErrorSample(
+            args=(_sample(5), 0), error=RuntimeError, message="chunk expects `chunks` to be greater than 0, got: 0"
+        ),
     ),
 )
 view_of_list(
@@ -199,7 +209,9 @@ view_of_list(
     doc="All places along a dimension, which goes; views.",
     samples=lambda: (Sample(args=(_sample(2, 3),)), Sample(args=(_sample(2, 3), 1))),
     errors=lambda: (
-        ErrorSample(args=(_sample(),), error=RuntimeError, message="Dimension specified as 0 but tensor has no dimensions"),
+        ErrorSample(
+            args=(_sample(),), error=RuntimeError, message="Dimension specified as 0 but tensor has no dimensions"
+        ),
     ),
 )
 view_of_list(
@@ -208,7 +220,9 @@ view_of_list(
     doc="Pieces whose sizes differ by at most 1, or pieces between the given places; views.",
     samples=lambda: (Sample(args=(_sample(7), 3)), Sample(args=(_sample(2, 5), 2, 1))),
     errors=lambda: (
-        ErrorSample(args=(_sample(3), 0), error=RuntimeError, message="number of sections must be larger than 0, got 0"),
+        ErrorSample(
+            args=(_sample(3), 0), error=RuntimeError, message="number of sections must be larger than 0, got 0"
+        ),
     ),
 )
 view_of_list(
@@ -217,8 +231,8 @@ view_of_list(
     samples=lambda: (Sample(args=(_sample(7), (1, 4))), Sample(args=(_sample(3), (2, 9)))),
 )
 view_of_list(
-    "aten::tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> "
-    "Tensor(a)[]",
+    "aten::tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int "
+    "dim=0) -> Tensor(a)[]",
     kernel=tensor_split_tensor,
 )
 for _name, _least, _dim_of in (
@@ -232,7 +246,9 @@ for _name, _least, _dim_of in (
         kernel=_by_sections,
         doc="Pieces of one size along a certain dimension, or between the given places; views.",
         samples=lambda: (Sample(args=(_sample(2, 4, 2), 2)),),
-        errors=lambda: (ErrorSample(args=(_sample(), 2), error=RuntimeError, message="requires a tensor with at least"),),
+        errors=lambda: (
+            ErrorSample(args=(_sample(), 2), error=RuntimeError, message="requires a tensor with at least"),
+        ),
     )
     view_of_list(
         f"aten::{_name}.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",

@@ -13,6 +13,7 @@ from flambeau.ops.families.overwrite import overwrite
 from flambeau.ops.families.rules import same_dtype
 from flambeau.ops.families.scalars import exact_scalar
 from flambeau.ops.views import _sample
+from flambeau.ops.windows import index_at
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType, by_code, from_numpy_dtype
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample
@@ -43,9 +44,7 @@ def triu(self: Array, diagonal: int = 0) -> None:
     _clear("triu", self, diagonal, True)
 
 
-def _triangle_indices(
-    name: str, row: int, col: int, offset: int, dtype: int | None, device: Device | None
-) -> Tensor:
+def _triangle_indices(name: str, row: int, col: int, offset: int, dtype: int | None, device: Device | None) -> Tensor:
     check_device(device)
     for what, value in (("row", row), ("col", col)):
         if value < 0:
@@ -128,7 +127,7 @@ def select_scatter(self: Array, src: Array, dim: int, index: int) -> None:
         raise IndexError(
             f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {at}"
         )
-    view = self[(*(slice(None),) * at, index, ...)]
+    view = self[index_at(at, index)]
     _same("slice", src, view)
     view[...] = src
 
@@ -160,7 +159,8 @@ def as_strided_scatter(
     view = view_of(wrap(self), size, stride, storage_offset or 0)._array
     if src.shape != view.shape:
         raise RuntimeError(
-            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = {list(size)}"
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
+            f"{list(size)}"
         )
     view[...] = src
 
@@ -175,19 +175,30 @@ for _name, _kernel in (("tril", tril), ("triu", triu)):
         kernel=_kernel,
         outs=("out",),
         doc=f"The {'lower' if _name == 'tril' else 'upper'} triangle of matrices, zero elsewhere.",
-        samples=lambda: (Sample(args=(_sample(3, 4),)), Sample(args=(_sample(3, 3), -1)), Sample(args=(_sample(2, 3, 3), 1))),
+        samples=lambda: (
+            Sample(args=(_sample(3, 4),)),
+            Sample(args=(_sample(3, 3), -1)),
+            Sample(args=(_sample(2, 3, 3), 1)),
+        ),
         errors=(
-            lambda name: lambda: (
-                ErrorSample(
-                    args=(_sample(3),), error=RuntimeError, message=f"{name}: input tensor must have at least 2 dimensions"
-                ),
+            lambda name: (
+                lambda: (
+                    ErrorSample(
+                        args=(_sample(3),),
+                        error=RuntimeError,
+                        message=f"{name}: input tensor must have at least 2 dimensions",
+                    ),
+                )
             )
         )(_name),
     )
     declare(
-        f"aten::{_name}_indices(int row, int col, int offset=0, *, {OPTIONS.replace('dtype=None', 'dtype=4', 1)}) -> Tensor",
+        f"aten::{_name}_indices(int row, int col, int offset=0, *, {OPTIONS.replace('dtype=None', 'dtype=4', 1)}) -> "
+        "Tensor",
         kernel=(
-            lambda name: lambda row, col, offset, dtype, device: _triangle_indices(name, row, col, offset, dtype, device)
+            lambda name: (
+                lambda row, col, offset, dtype, device: _triangle_indices(name, row, col, offset, dtype, device)
+            )
         )(_name),
         on_tensors=True,
         family="creation",
@@ -204,7 +215,9 @@ declare(
     dtype=same_dtype,
     doc="A matrix with a vector on its diagonal, or the diagonal of a matrix; a copy.",
     samples=lambda: (Sample(args=(_sample(3),)), Sample(args=(_sample(2, 3), 1))),
-    errors=lambda: (ErrorSample(args=(_sample(1, 2, 3),), error=RuntimeError, message="diag(): Supports 1D or 2D tensors."),),
+    errors=lambda: (
+        ErrorSample(args=(_sample(1, 2, 3),), error=RuntimeError, message="diag(): Supports 1D or 2D tensors."),
+    ),
 )
 declare(
     "aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
@@ -237,7 +250,8 @@ overwrite(
     samples=lambda: (Sample(args=(_sample(2, 3), _sample(3), 0, 1)),),
 )
 overwrite(
-    "aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor",
+    "aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) "
+    "-> Tensor",
     kernel=slice_scatter,
     has_in_place=False,
     outs=("out",),
@@ -253,7 +267,8 @@ overwrite(
     samples=lambda: (Sample(args=(_sample(3, 3), _sample(3))),),
 )
 overwrite(
-    "aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor",
+    "aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) "
+    "-> Tensor",
     kernel=as_strided_scatter,
     has_in_place=False,
     outs=("out",),

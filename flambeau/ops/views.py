@@ -1,6 +1,7 @@
 """Views: the same memory with other sizes and strides.
 
-`x.transpose(0, 1)` and its relatives never copy; `reshape`, `flatten`, `contiguous` and `expand_as` copy only when they must.
+`x.transpose(0, 1)` and its relatives never copy; `reshape`, `flatten`, `contiguous` and `expand_as` copy only when
+they must.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from flambeau.tensor.layout import wrap_dim
 from flambeau.tensor.tensor import Tensor, share, view_of, wrap
 
 VIEW_REFUSED = (
-    "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
-    "subspaces). Use .reshape(...) instead."
+    "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+    "contiguous subspaces). Use .reshape(...) instead."
 )
 
 
@@ -107,7 +108,8 @@ def unflatten_kernel(self: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
         raise RuntimeError("unflatten: sizes must be non-empty")
     if sum(s == -1 for s in sizes) == 0 and prod(sizes) != shape[at]:
         raise RuntimeError(
-            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {at} ({shape[at]}) in the input tensor"
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {at} ({shape[at]}) in the "
+            "input tensor"
         )
     try:
         inferred = layout.infer_size(sizes, shape[at])
@@ -115,7 +117,8 @@ def unflatten_kernel(self: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
         if "is invalid for input" not in str(error):
             raise
         raise RuntimeError(
-            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {at} ({shape[at]}) in the input tensor"
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {at} ({shape[at]}) in the "
+            "input tensor"
         ) from None
     return view_kernel(self, (*shape[:at], *inferred, *shape[at + 1 :]))
 
@@ -125,8 +128,8 @@ def expand_kernel(self: Tensor, size: Sequence[int], implicit: bool = False) -> 
     array = self._array
     if len(size) < array.ndim:
         raise RuntimeError(
-            f"expand(torch.{self.dtype.display}Tensor{{{list(array.shape)}}}, size={list(size)}): the number of sizes provided "
-            f"({len(size)}) must be greater or equal to the number of dimensions in the tensor ({array.ndim})"
+            f"expand(torch.{self.dtype.display}Tensor{{{list(array.shape)}}}, size={list(size)}): the number of sizes "
+            f"provided ({len(size)}) must be greater or equal to the number of dimensions in the tensor ({array.ndim})"
         )
     return view_of(self, *layout.expand(array.shape, self.stride(), size))
 
@@ -181,7 +184,8 @@ view(
     "aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
     kernel=view_kernel,
     shape=_view_shape,
-    doc="The same elements under other sizes, one of which may be -1. Raises RuntimeError where only a copy could do that.",
+    doc="The same elements under other sizes, one of which may be -1. Raises RuntimeError where only a copy could do "
+    "that.",
     samples=lambda: (
         Sample(args=(_sample(2, 3), 6)),
         Sample(args=(_sample(2, 3), [3, -1])),
@@ -209,7 +213,9 @@ view(
     doc="The same elements under other sizes; a view where possible, else a copy.",
     samples=lambda: (Sample(args=(_sample(2, 3), (3, 2))), Sample(args=(_sample(2, 3), (-1,)))),
     errors=lambda: (
-        ErrorSample(args=(_sample(2, 3), (4, -1)), error=RuntimeError, message="shape '[4, -1]' is invalid for input of size 6"),
+        ErrorSample(
+            args=(_sample(2, 3), (4, -1)), error=RuntimeError, message="shape '[4, -1]' is invalid for input of size 6"
+        ),
         ErrorSample(args=(_sample(2, 3), (-1, -1)), error=RuntimeError, message="only one dimension can be inferred"),
     ),
 )
@@ -242,7 +248,9 @@ view(
     doc="One dimension as several.",
     samples=lambda: (Sample(args=(_sample(6, 2), 0, (2, -1))),),
     errors=lambda: (
-        ErrorSample(args=(_sample(6), 0, (4, 2)), error=RuntimeError, message="don't multiply up to the size of dim 0 (6)"),
+        ErrorSample(
+            args=(_sample(6), 0, (4, 2)), error=RuntimeError, message="don't multiply up to the size of dim 0 (6)"
+        ),
     ),
 )
 view(
@@ -250,13 +258,17 @@ view(
     kernel=expand_kernel,
     shape=_expand_shape,
     doc="Dimensions of size 1 repeated without copying; -1 keeps a size.",
-    samples=lambda: (Sample(args=(_sample(3, 1), (2, 3, 4))), Sample(args=(_sample(1, 2), -1, 2)), Sample(args=(_sample(), [2]))),
+    samples=lambda: (
+        Sample(args=(_sample(3, 1), (2, 3, 4))),
+        Sample(args=(_sample(1, 2), -1, 2)),
+        Sample(args=(_sample(), [2])),
+    ),
     errors=lambda: (
         ErrorSample(
             args=(_sample(2, 3), (4, 3)),
             error=RuntimeError,
-            message="The expanded size of the tensor (4) must match the existing size (2) at non-singleton dimension 0.  "
-            "Target sizes: [4, 3].  Tensor sizes: [2, 3]",
+            message="The expanded size of the tensor (4) must match the existing size (2) at non-singleton dimension "
+            "0.  Target sizes: [4, 3].  Tensor sizes: [2, 3]",
         ),
     ),
 )
@@ -292,8 +304,8 @@ def permute_kernel(self: Tensor, dims: Sequence[int]) -> Tensor:
     array = self._array
     if len(dims) != array.ndim:
         raise RuntimeError(
-            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
-            f"dimensions i.e. input.dim() = {array.ndim} is not equal to len(dims) = {len(dims)}"
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {array.ndim} is not equal to len(dims) = {len(dims)}"
         )
     order = [wrap_dim(d, array.ndim) for d in dims]
     if len(set(order)) < len(order):
@@ -344,8 +356,8 @@ def movedim_kernel(self: Tensor, source: int | Sequence[int], destination: int |
     targets = [destination] if isinstance(destination, int) else list(destination)
     if len(sources) != len(targets):
         raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({sources} dims) should contain the same number of dims as "
-            f"destination ({targets} dims)"
+            f"movedim: Invalid source or destination dims: source ({sources} dims) should contain the same number of "
+            f"dims as destination ({targets} dims)"
         )
     from_ = [wrap_dim(d, rank) for d in sources]
     to = [wrap_dim(d, rank) for d in targets]
@@ -421,8 +433,12 @@ view(
     doc="The dimensions in the order `dims`; a view.",
     samples=lambda: (Sample(args=(_sample(2, 3, 4), (2, 0, 1))), Sample(args=(_sample(2, 3), -1, 0))),
     errors=lambda: (
-        ErrorSample(args=(_sample(2, 3), (0, 0)), error=RuntimeError, message="permute(): duplicate dims are not allowed."),
-        ErrorSample(args=(_sample(2, 3), (0,)), error=RuntimeError, message="input.dim() = 2 is not equal to len(dims) = 1"),
+        ErrorSample(
+            args=(_sample(2, 3), (0, 0)), error=RuntimeError, message="permute(): duplicate dims are not allowed."
+        ),
+        ErrorSample(
+            args=(_sample(2, 3), (0,)), error=RuntimeError, message="input.dim() = 2 is not equal to len(dims) = 1"
+        ),
     ),
 )
 view(
@@ -434,7 +450,9 @@ view(
     samples=lambda: (Sample(args=(_sample(2, 3),)), Sample(args=(_sample(3),)), Sample(args=(_sample(),))),
     errors=lambda: (
         ErrorSample(
-            args=(_sample(1, 2, 3),), error=RuntimeError, message="t() expects a tensor with <= 2 dimensions, but self is 3D"
+            args=(_sample(1, 2, 3),),
+            error=RuntimeError,
+            message="t() expects a tensor with <= 2 dimensions, but self is 3D",
         ),
     ),
 )
@@ -466,6 +484,8 @@ for _name in ("movedim", "moveaxis"):
         doc="Some dimensions at other places, the others in order; a view.",
         samples=lambda: (Sample(args=(_sample(2, 3, 4), (0, 1), (1, 2))), Sample(args=(_sample(2, 3, 4), 0, -1))),
         errors=lambda: (
-            ErrorSample(args=(_sample(2, 3), (0, 0), (0, 1)), error=RuntimeError, message="movedim: repeated dim in `source`"),
+            ErrorSample(
+                args=(_sample(2, 3), (0, 0), (0, 1)), error=RuntimeError, message="movedim: repeated dim in `source`"
+            ),
         ),
     )

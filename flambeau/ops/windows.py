@@ -13,6 +13,11 @@ from flambeau.tensor.layout import wrap_dim
 from flambeau.tensor.tensor import Tensor, share, view_of
 
 
+def index_at(dim: int, index: int) -> Any:
+    """The NumPy index of one place along `dim`; it gives a view, also of a single element."""
+    return (*(slice(None),) * dim, index, ...)
+
+
 def select_kernel(self: Tensor, dim: int, index: int) -> Tensor:
     """One place along a dimension, which goes."""
     array = self._array
@@ -24,7 +29,7 @@ def select_kernel(self: Tensor, dim: int, index: int) -> Tensor:
         raise IndexError(
             f"select(): index {index} out of range for tensor of size {list(array.shape)} at dimension {at}"
         )
-    return share(self, array[(*(slice(None),) * at, index, ...)])
+    return share(self, array[index_at(at, index)])
 
 
 def slice_kernel(self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
@@ -124,9 +129,7 @@ def as_strided_kernel(
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
     if any(s < 0 for s in stride):
-        raise RuntimeError(
-            f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}"
-        )
+        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
     if storage_offset is not None and storage_offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {storage_offset}")
     return view_of(self, size, stride, self.storage_offset() if storage_offset is None else storage_offset)
@@ -188,7 +191,9 @@ view(
     doc="One place along a dimension, which goes; a view.",
     samples=lambda: (Sample(args=(_sample(2, 3), 1, -1)), Sample(args=(_sample(4), 0, 2))),
     errors=lambda: (
-        ErrorSample(args=(_sample(2, 3), 0, 2), error=IndexError, message="index 2 out of range for tensor of size [2, 3]"),
+        ErrorSample(
+            args=(_sample(2, 3), 0, 2), error=IndexError, message="index 2 out of range for tensor of size [2, 3]"
+        ),
         ErrorSample(args=(_sample(), 0, 0), error=IndexError, message="select() cannot be applied to a 0-dim tensor."),
     ),
 )
@@ -214,10 +219,15 @@ view(
     doc="`length` places of a dimension from `start`; a view.",
     samples=lambda: (Sample(args=(_sample(5, 2), 0, 1, 3)), Sample(args=(_sample(5), 0, -2, 2))),
     errors=lambda: (
-        ErrorSample(args=(_sample(3), 0, 2, 2), error=RuntimeError, message="start (2) + length (2) exceeds dimension size (3)."),
+        ErrorSample(
+            args=(_sample(3), 0, 2, 2), error=RuntimeError, message="start (2) + length (2) exceeds dimension size (3)."
+        ),
     ),
 )
-view("aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)", kernel=narrow_tensor_kernel)
+view(
+    "aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)",
+    kernel=narrow_tensor_kernel,
+)
 view(
     "aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)",
     kernel=unsqueeze_kernel,
@@ -262,7 +272,9 @@ view(
         Sample(args=(_sample(2, 2), 5)),
     ),
     errors=lambda: (
-        ErrorSample(args=(_sample(2, 2), 0, 1, 1), error=RuntimeError, message="diagonal dimensions cannot be identical 1, 1"),
+        ErrorSample(
+            args=(_sample(2, 2), 0, 1, 1), error=RuntimeError, message="diagonal dimensions cannot be identical 1, 1"
+        ),
     ),
 )
 view(
@@ -273,7 +285,9 @@ view(
     samples=lambda: (Sample(args=(_sample(7), 0, 3, 2)), Sample(args=(_sample(2, 5), 1, 2, 1))),
     errors=lambda: (
         ErrorSample(
-            args=(_sample(3), 0, 5, 1), error=RuntimeError, message="maximum size for tensor at dimension 0 is 3 but size is 5"
+            args=(_sample(3), 0, 5, 1),
+            error=RuntimeError,
+            message="maximum size for tensor at dimension 0 is 3 but size is 5",
         ),
     ),
 )
@@ -287,8 +301,8 @@ view(
         ErrorSample(
             args=(_sample(3), (5,), (1,)),
             error=RuntimeError,
-            message="setStorage: sizes [5], strides [1], storage offset 0, and itemsize 4 requiring a storage size of 20 are out "
-            "of bounds for storage of size 12",
+            message="setStorage: sizes [5], strides [1], storage offset 0, and itemsize 4 requiring a storage size of "
+            "20 are out of bounds for storage of size 12",
         ),
     ),
 )

@@ -114,9 +114,7 @@ def describe(base: Type, declared: str) -> str:
     return str(base)
 
 
-def _fitter(
-    base: Type, declared: str, runtime: RuntimeTypes, number_as_tensor: bool
-) -> Callable[[Any], Fit | None]:
+def _fitter(base: Type, declared: str, runtime: RuntimeTypes, number_as_tensor: bool) -> Callable[[Any], Fit | None]:
     if declared.startswith("ScalarType"):
         return _fit_dtype
     match base:
@@ -158,15 +156,17 @@ def _tensor_fitter(runtime: RuntimeTypes, number_as_tensor: bool) -> Callable[[A
 def _number_fitter(base: Type, runtime: RuntimeTypes) -> Callable[[Any], Fit | None]:
     """Numbers by their Python class, NumPy scalars by their kind; a tensor only if nothing else takes it."""
     read = runtime.to_number
+    exact: tuple[type, ...]
+    near: tuple[type, ...] = ()
     match base:
         case IntType():
-            exact, near, tensor_read = (int,), (), _reader(read, (bool, int), int)
+            exact, tensor_read = (int,), _reader(read, (bool, int), int)
         case FloatType():
             exact, near, tensor_read = (float,), (int,), _reader(read, (bool, int, float), float)
         case ComplexType():
             exact, near, tensor_read = (complex,), (float, int), _reader(read, (bool, int, float, complex), complex)
         case NumberType():
-            exact, near, tensor_read = (int, float, complex, bool), (), read
+            exact, tensor_read = (int, float, complex, bool), read
         case _:
             return lambda value: Fit(20)
     to = {IntType: int, FloatType: float, ComplexType: complex}.get(type(base))
@@ -198,7 +198,8 @@ def _number_fitter(base: Type, runtime: RuntimeTypes) -> Callable[[Any], Fit | N
 
 def _plain(value: Any) -> Any:
     """A number of a subclass as one of Python's own classes."""
-    return next(kind(value) for kind in (bool, int, float, complex) if isinstance(value, kind))
+    kinds: tuple[Any, ...] = (bool, int, float, complex)
+    return next(kind(value) for kind in kinds if isinstance(value, kind))
 
 
 def _reader(read: Converter, allowed: tuple[type, ...], to: type) -> Converter:

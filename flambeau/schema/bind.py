@@ -1,11 +1,11 @@
 """Which overload a Python call means, and its arguments in schema order.
 
-`Binder.bind(name, overloads, args, kwargs)` tries every overload; the one that needs the least conversion wins. What was decided
-for one combination of argument types is kept as a `Plan`, so that the next such call only looks it up.
+`Binder.bind(name, overloads, args, kwargs)` tries every overload; the one that needs the least conversion wins. What
+was decided for one combination of argument types is kept as a `Plan`, so that the next such call only looks it up.
 
-Conversions are PyTorch's: int to float, numbers and one-element tensors to Scalar, a single int for `int[N]`, ints given one by
-one for the only `int[]`, dtypes given as Python or NumPy types, `input` for `self`, and NumPy's spellings `axis`, `keepdims`,
-`x1`, `x2`. NumPy arrays are taken for tensors and share their memory.
+Conversions are PyTorch's: int to float, numbers and one-element tensors to Scalar, a single int for `int[N]`, ints
+given one by one for the only `int[]`, dtypes given as Python or NumPy types, `input` for `self`, and NumPy's
+spellings `axis`, `keepdims`, `x1`, `x2`. NumPy arrays are taken for tensors and share their memory.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ class Plan:
     varargs_at: int
     """Where ints given one by one are gathered into a list; -1 if nowhere."""
     finish: Callable[[Any], Any] | None
-    """Turns the kernel's result into what Python callers get: lists of tensors as tuples, named results as named tuples."""
+    """Turns the kernel's result into what Python callers get: lists of tensors as tuples, named results as named
+    tuples."""
     requires_grad_at: int
     """Which given value is `requires_grad=` of a constructor; -1 if none."""
 

@@ -1,7 +1,7 @@
 """Why a call cannot be bound, in PyTorch's words.
 
-When only one signature is left after merging what Python callers see as one (`out=` forms, Scalar forms beside Tensor forms), the
-message names the argument; otherwise it lists the signatures.
+When only one signature is left after merging what Python callers see as one (`out=` forms, Scalar forms beside Tensor
+forms), the message names the argument; otherwise it lists the signatures.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ def refusal(
         return TypeError(_single(short, visible[0], args, kwargs, runtime, rules, aliases))
     got = _given(args, kwargs, runtime)
     forms = "".join(f" * {_form(s, rules)}\n{_mismatch(s, args, kwargs, runtime, rules, aliases)}" for s in visible)
-    return TypeError(f"{short}() received an invalid combination of arguments - got {got}, but expected one of:\n{forms}")
+    return TypeError(
+        f"{short}() received an invalid combination of arguments - got {got}, but expected one of:\n{forms}"
+    )
 
 
 def _mismatch(
@@ -45,7 +47,8 @@ def _mismatch(
     rules: Rules,
     aliases: Aliases,
 ) -> str:
-    """The line under a signature that marks what does not fit it; empty when the number of arguments is what is wrong."""
+    """The line under a signature that marks what does not fit it; empty when the number of arguments is what is
+    wrong."""
     unknown = [
         k for k in kwargs if k not in schema.index and not any(k in o and n in schema.index for n, o in aliases.items())
     ]
@@ -54,7 +57,9 @@ def _mismatch(
     if len(args) > len(schema.positional):
         return ""
     given = {a.name for a, _ in zip(schema.positional, args, strict=False)} | set(kwargs)
-    if any(not a.has_default and a.name not in given and not given & set(aliases.get(a.name, ())) for a in schema.arguments):
+    if any(
+        not a.has_default and a.name not in given and not given & set(aliases.get(a.name, ())) for a in schema.arguments
+    ):
         return ""
     shown: list[str] = []
     for rule, value in zip(rules(schema), args, strict=False):
@@ -100,7 +105,11 @@ def _single(
         return f"{short}() takes {len(positional)} positional {arguments} but {len(args)} {were} given"
     given = {a.name: v for a, v in zip(positional, args, strict=False)}
     for key, value in kwargs.items():
-        name = key if key in schema.index else next((n for n, o in aliases.items() if key in o and n in schema.index), None)
+        name = (
+            key
+            if key in schema.index
+            else next((n for n, o in aliases.items() if key in o and n in schema.index), None)
+        )
         if name is None:
             return f"{short}() got an unexpected keyword argument '{key}'"
         if name in given:

@@ -13,8 +13,8 @@ from flambeau.tensor.tensor import Tensor, wrap
 def from_numpy(array: Any) -> Tensor:
     """A tensor on the array's memory, with its sizes and strides (0 included).
 
-    A read-only array gives a tensor that can be read; writing to it is refused. Raises TypeError for anything but an array and for
-    dtypes that no tensor has, ValueError for negative strides.
+    A read-only array gives a tensor that can be read; writing to it is refused. Raises TypeError for anything but an
+    array and for dtypes that no tensor has, ValueError for negative strides.
 
     >>> from_numpy(np.zeros((2, 3), np.float32)).stride()
     (3, 1)
@@ -24,8 +24,9 @@ def from_numpy(array: Any) -> Tensor:
     from_numpy_dtype(array.dtype)
     if any(s < 0 for s in array.strides):
         raise ValueError(
-            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
-            "supported. (You can probably work around this by making a copy of your array  with array.copy().) "
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "currently supported. (You can probably work around this by making a copy of your array  with "
+            "array.copy().) "
         )
     if any(s % array.itemsize for s in array.strides):
         raise ValueError(

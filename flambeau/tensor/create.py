@@ -44,7 +44,9 @@ def strides_for(sizes: Sequence[int], memory_format: int | None, like: Sequence[
     """Strides of new memory in a memory format; `like` are the strides that `preserve_format` follows."""
     if memory_format in (2, 3):
         if len(sizes) != memory_format + 2:
-            raise RuntimeError(f"required rank {memory_format + 2} tensor to use channels_last{'_3d' * (memory_format == 3)} format")
+            raise RuntimeError(
+                f"required rank {memory_format + 2} tensor to use channels_last{'_3d' * (memory_format == 3)} format"
+            )
         return layout.channels_last_strides(sizes)
     if memory_format == 1 and like is not None:
         return layout.preserved_strides(sizes, like)
@@ -61,8 +63,8 @@ def tensor(
 ) -> Tensor:
     """A new tensor with a copy of `data`: numbers, nested sequences of numbers or tensors, arrays.
 
-    ints give int64, floats the default dtype, bools bool, complex numbers complex64. Raises ValueError for ragged sequences,
-    TypeError for what is no number, RuntimeError for numbers that `dtype` cannot hold.
+    ints give int64, floats the default dtype, bools bool, complex numbers complex64. Raises ValueError for ragged
+    sequences, TypeError for what is no number, RuntimeError for numbers that `dtype` cannot hold.
 
     >>> tensor([[1, 2], [3, 4]]).tolist()
     [[1, 2], [3, 4]]
@@ -127,9 +129,13 @@ def _is_sequence(data: Any) -> bool:
 def _flatten(data: Any, shape: tuple[int, ...], depth: int, out: list[Any]) -> None:
     if isinstance(data, Tensor | np.ndarray):
         if tuple(data.shape) != shape[depth:]:
-            raise ValueError(f"expected sequence of shape {list(shape[depth:])} at dim {depth} (got {list(data.shape)})")
+            raise ValueError(
+                f"expected sequence of shape {list(shape[depth:])} at dim {depth} (got {list(data.shape)})"
+            )
         values = data.tolist()
-        array = np.asarray(values, dtype=object).reshape(-1) if not isinstance(values, int | float | complex) else [values]
+        array = (
+            np.asarray(values, dtype=object).reshape(-1) if not isinstance(values, int | float | complex) else [values]
+        )
         out.extend(array)
         return
     if depth == len(shape):
@@ -192,7 +198,9 @@ def _check_values(values: Sequence[Any], dtype: DType) -> None:
         if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
             raise ValueError("Overflow when unpacking long long")
         is_finite = isinstance(value, int) or value - value == 0
-        fits = is_finite and (low <= int(value) <= high or (not dtype.is_signed and isinstance(value, int) and -high <= value))
+        fits = is_finite and (
+            low <= int(value) <= high or (not dtype.is_signed and isinstance(value, int) and -high <= value)
+        )
         if not fits or (not dtype.is_signed and isinstance(value, int) and value > high):
             raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
 
@@ -210,7 +218,12 @@ def as_tensor(data: Any, dtype: Any = None, device: Device | str | None = None) 
 
 
 def asarray(
-    obj: Any, *, dtype: Any = None, device: Device | str | None = None, copy: bool | None = None, requires_grad: bool = False
+    obj: Any,
+    *,
+    dtype: Any = None,
+    device: Device | str | None = None,
+    copy: bool | None = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """`obj` as a tensor: tensors, arrays, DLPack exporters, buffers and scalars share memory where they can.
 

@@ -173,8 +173,8 @@ def operator(name: str) -> Operator:
 
 
 def call(name: str, *args: Any, **kwargs: Any) -> Any:
-    """Run an operator by qualified name, `call("aten::add", x, 1)`. Raises KeyError for an unknown one, TypeError for wrong
-    arguments, and what the operator itself raises.
+    """Run an operator by qualified name, `call("aten::add", x, 1)`. Raises KeyError for an unknown one, TypeError for
+    wrong arguments, and what the operator itself raises.
     """
     found = _operators.get(name)
     return (found or operator(name))(*args, **kwargs)

@@ -1,7 +1,8 @@
 """Tensors as text: `repr` in the form of `tensor([[1., 2.], [3., 4.]])`, and the column form that programs print.
 
-Numbers of one tensor share a format: plain integers with a point if all are integral, four decimals, or scientific when the
-largest is beyond 1e8, the smallest under 1e-4, or they span more than three decades. Large tensors show their corners.
+Numbers of one tensor share a format: plain integers with a point if all are integral, four decimals, or scientific
+when the largest is beyond 1e8, the smallest under 1e-4, or they span more than three decades. Large tensors show
+their corners.
 """
 
 from __future__ import annotations
@@ -43,7 +44,12 @@ def set_printoptions(
     sci_mode: bool | None = None,
 ) -> None:
     """Change how `repr` shows tensors; what is not given stays, but `sci_mode` goes back to automatic."""
-    for name, value in (("precision", precision), ("threshold", threshold), ("edgeitems", edgeitems), ("linewidth", linewidth)):
+    for name, value in (
+        ("precision", precision),
+        ("threshold", threshold),
+        ("edgeitems", edgeitems),
+        ("linewidth", linewidth),
+    ):
         if value is not None:
             setattr(options, name, value)
     options.sci_mode = sci_mode
@@ -147,7 +153,8 @@ def _plain(tensor: Tensor) -> Array:
 
 
 def tensor_text(tensor: Tensor) -> str:
-    """`repr(tensor)`: its elements, its dtype unless that is what such numbers have by default, and its place on the tape."""
+    """`repr(tensor)`: its elements, its dtype unless that is what such numbers have by default, and its place on the
+    tape."""
     prefix = "tensor("
     dtype = tensor.dtype
     suffixes: list[str] = []

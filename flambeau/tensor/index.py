@@ -1,7 +1,7 @@
 """`x[...]` and `x[...] = v`: what an index expression means, as a chain of operators.
 
-Integers select, slices slice, None and bools add a dimension, `...` skips: views. Tensors, lists and masks are gathered and go
-together to `aten::index` or `aten::index_put_` on that view.
+Integers select, slices slice, None and bools add a dimension, `...` skips: views. Tensors, lists and masks are
+gathered and go together to `aten::index` or `aten::index_put_` on that view.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ NOT_AN_INDEX: Final = (
 )
 BAD_INDEX_DTYPE: Final = "tensors used as indices must be long, int, byte or bool tensors"
 SCALAR_INDEX: Final = (
-    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor "
-    "to a number"
+    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
+    "tensor to a number"
 )
 
 
@@ -118,7 +118,8 @@ def _plain(part: Any) -> Any:
         return part.tolist()
     if isinstance(part, slice) or part is None or part is Ellipsis:
         raise IndexError(
-            f"a list used as an index holds numbers only, got {type(part).__name__}; use a tuple, x[:, 0], for several dimensions"
+            f"a list used as an index holds numbers only, got {type(part).__name__}; use a tuple, x[:, 0], for "
+            "several dimensions"
         )
     return [_plain(p) for p in part] if isinstance(part, list | tuple | range) else part
 
@@ -133,7 +134,7 @@ def _consumed(item: Any) -> int:
 
 
 def _is_mask(tensor: Tensor) -> bool:
-    return tensor._array.dtype.kind == "b" or tensor._array.dtype == np.uint8
+    return tensor._array.dtype.kind == "b" or bool(tensor._array.dtype == np.uint8)
 
 
 def _apply(self: Tensor, items: list[Any]) -> tuple[Tensor, list[Tensor | None]]:

@@ -78,7 +78,8 @@ def is_non_overlapping_and_dense(sizes: Sizes, strides: Strides) -> bool:
 
 
 def preserved_strides(sizes: Sizes, strides: Strides) -> tuple[int, ...]:
-    """The strides a copy gets that keeps its source's format: its own when dense, else those of the same order of dimensions."""
+    """The strides a copy gets that keeps its source's format: its own when dense, else those of the same order of
+    dimensions."""
     if is_non_overlapping_and_dense(sizes, strides):
         return tuple(strides)
     return elementwise_strides(sizes, [strides])
@@ -87,8 +88,8 @@ def preserved_strides(sizes: Sizes, strides: Strides) -> tuple[int, ...]:
 def elementwise_strides(sizes: Sizes, operands: Sequence[Strides]) -> tuple[int, ...]:
     """Strides of a new result of an elementwise operator.
 
-    `operands` are the strides of each operand broadcast to `sizes` (0 where it was expanded). The result is dense, and its
-    dimensions are ordered as in the operands; the first operand that can tell two dimensions apart decides.
+    `operands` are the strides of each operand broadcast to `sizes` (0 where it was expanded). The result is dense,
+    and its dimensions are ordered as in the operands; the first operand that can tell two dimensions apart decides.
     """
     order = list(range(len(sizes) - 1, -1, -1))
     """Dimensions from innermost to outermost."""
@@ -137,7 +138,8 @@ def _broadcast_two(a: Sizes, b: Sizes) -> tuple[int, ...]:
         y = b[i] if -i <= len(b) else 1
         if x != y and x != 1 and y != 1:
             raise RuntimeError(
-                f"The size of tensor a ({x}) must match the size of tensor b ({y}) at non-singleton dimension {rank + i}"
+                f"The size of tensor a ({x}) must match the size of tensor b ({y}) at non-singleton dimension "
+                f"{rank + i}"
             )
         result[i] = y if x == 1 else x
     return tuple(result)
@@ -147,14 +149,16 @@ def expand(sizes: Sizes, strides: Strides, target: Sizes) -> tuple[tuple[int, ..
     """Sizes and strides of the view that repeats size-1 dimensions to `target`, where -1 keeps a size."""
     if len(target) < len(sizes):
         raise RuntimeError(
-            f"expand(tensor of shape {list(sizes)}, size={list(target)}): the number of sizes provided ({len(target)}) "
-            f"must be greater or equal to the number of dimensions in the tensor ({len(sizes)})"
+            f"expand(tensor of shape {list(sizes)}, size={list(target)}): the number of sizes provided "
+            f"({len(target)}) must be greater or equal to the number of dimensions in the tensor ({len(sizes)})"
         )
     new_sizes, new_strides = [0] * len(target), [0] * len(target)
     lead = len(target) - len(sizes)
     for i in range(len(target) - 1, -1, -1):
         old = sizes[i - lead] if i >= lead else 1
-        stride = strides[i - lead] if i >= lead else (new_sizes[i + 1] * new_strides[i + 1] if i + 1 < len(target) else 1)
+        stride = (
+            strides[i - lead] if i >= lead else (new_sizes[i + 1] * new_strides[i + 1] if i + 1 < len(target) else 1)
+        )
         wanted = target[i]
         if wanted == -1:
             if i < lead:

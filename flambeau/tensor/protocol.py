@@ -1,7 +1,7 @@
 """Python's operators, indexing, iteration and attributes of tensors, each by the operator that does it.
 
-Importing this module installs them on `Tensor`. An operand that is no number, tensor or array is left to Python, which then says
-"unsupported operand type(s) for +: 'Tensor' and 'str'".
+Importing this module installs them on `Tensor`. An operand that is no number, tensor or array is left to Python,
+which then says "unsupported operand type(s) for +: 'Tensor' and 'str'".
 """
 
 from __future__ import annotations
@@ -128,7 +128,9 @@ def _cast(name: str, dtype: DType) -> Callable[..., Tensor]:
     return method
 
 
-def _new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def _new_tensor(
+    self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """A new tensor with a copy of `data` and, unless told otherwise, the dtype of this one."""
     return create.tensor(data, dtype=self.dtype if dtype is None else dtype, device=device, requires_grad=requires_grad)
 
@@ -164,4 +166,3 @@ def _install() -> None:
 
 
 _install()
-

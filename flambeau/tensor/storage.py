@@ -1,7 +1,8 @@
 """The memory behind tensors.
 
-A `Storage` is the extent of memory that one or more tensors look at. It is found from the first array that was wrapped; views
-address it in bytes from its beginning. Its `version` counts writes, so that whoever saved a tensor can tell that it changed.
+A `Storage` is the extent of memory that one or more tensors look at. It is found from the first array that was
+wrapped; views address it in bytes from its beginning. Its `version` counts writes, so that whoever saved a tensor can
+tell that it changed.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Storage:
         base = self.base
         if base.size == 0:
             return 0
-        return sum((n - 1) * s for n, s in zip(base.shape, base.strides, strict=True)) + base.itemsize
+        return int(sum((n - 1) * s for n, s in zip(base.shape, base.strides, strict=True)) + base.itemsize)
 
     @property
     def is_writeable(self) -> bool:

@@ -182,9 +182,8 @@ class Tensor(TensorMethods):
         results."""
         if self.grad_fn is not None and not requires_grad:
             raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
-                "a "
-                "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
+                "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
             )
         if requires_grad and self.dtype.category < dtypes.Category.FLOAT:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
@@ -284,7 +283,7 @@ class Tensor(TensorMethods):
         return array.copy() if copy else array
 
     def __buffer__(self, flags: int) -> memoryview:
-        return memoryview(self.numpy())
+        return memoryview(self.numpy().data)
 
     def __dlpack__(self, **options: Any) -> Any:
         """A DLPack capsule on the same memory. Raises BufferError for a tensor that requires a gradient."""
@@ -360,8 +359,7 @@ class Tensor(TensorMethods):
         if self.grad_fn is not None:
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
-                "moment. "
-                "Use tensor.detach().clone() for a copy of this one."
+                "moment. Use tensor.detach().clone() for a copy of this one."
             )
         place = (tuple(self._array.shape), self.stride(), self.storage_offset())
         result = _rebuild(deepcopy(self._storage, memo), self.dtype, *place, self._requires_grad)
@@ -445,8 +443,7 @@ def view_of(
     storage.
 
     `offset` is `base`'s own by default. `dtype` reads the memory as another type; then strides and offset count its
-    elements.
-    Raises RuntimeError when the view would leave the storage.
+    elements. Raises RuntimeError when the view would leave the storage.
     """
     array = base._array
     storage = base._storage

@@ -1,5 +1,5 @@
-"""Operators that write some places of a tensor: one kernel over arrays that writes into its first argument gives `op_`, `op`
-(on a copy) and `op.out`.
+"""Operators that write some places of a tensor: one kernel over arrays that writes into its first argument gives
+`op_`, `op` (on a copy) and `op.out`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def overwrite(
 ) -> None:
     """Register the functional overloads in `schemas` with their in-place forms. `kernel` writes into its first array.
 
-    With `broadcasts`, the functional form first expands its first argument to the size it has in common with the second.
+    With `broadcasts`, the functional form first expands its first argument to the size it has in common with the
+    second.
     """
     for i, text in enumerate(schemas):
         schema = parse_schema(text)
@@ -111,5 +112,6 @@ def check_writeable(target: Tensor) -> None:
     """Raise RuntimeError for a tensor on read-only memory."""
     if not target._array.flags.writeable:
         raise RuntimeError(
-            "the tensor's memory is read-only (it was made from a read-only NumPy array). Write to a copy, tensor.clone()."
+            "the tensor's memory is read-only (it was made from a read-only NumPy array). Write to a copy, "
+            "tensor.clone()."
         )

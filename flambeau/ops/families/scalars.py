@@ -14,13 +14,16 @@ OVERFLOW: Final = "value cannot be converted to type {} without overflow"
 def exact_scalar(value: Any, dtype: DType) -> Any:
     """The NumPy scalar for `value`; floats truncate to integers, and what is too large for a half is infinite.
 
-    Raises RuntimeError where `dtype` cannot hold it: an imaginary part, an integer out of range, a finite number beyond float32.
+    Raises RuntimeError where `dtype` cannot hold it: an imaginary part, an integer out of range, a finite number
+    beyond float32.
     """
     if dtype.category == Category.BOOL:
         return np.bool_(bool(value))
     if isinstance(value, complex) and not dtype.is_complex:
         if value.imag:
-            raise RuntimeError(OVERFLOW.format("double" if dtype.itemsize == 2 and not dtype.is_integral else c_name(dtype)))
+            raise RuntimeError(
+                OVERFLOW.format("double" if dtype.itemsize == 2 and not dtype.is_integral else c_name(dtype))
+            )
         value = value.real
     if dtype.is_integral:
         return _integer(value, dtype)

@@ -1,6 +1,7 @@
 """Views: results that show memory of their first argument in another way.
 
-`view` declares the operator and, where PyTorch has it, the in-place form that changes how the tensor itself looks at its memory.
+`view` declares the operator and, where PyTorch has it, the in-place form that changes how the tensor itself looks at
+its memory.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from flambeau.ops.families.opaque import by_name, declare
+from flambeau.ops.families.variants import in_place_schema
+from flambeau.schema.function import parse_schema
 from flambeau.schema.opdef import ErrorSample, OpDef, Sample, Sizes
 from flambeau.schema.registry import register
 from flambeau.schema.types import TensorType
-from flambeau.ops.families.variants import in_place_schema
-from flambeau.schema.function import parse_schema
 from flambeau.tensor.tensor import Tensor
 
 Samples = Callable[[], Iterable[Sample]]
@@ -37,7 +38,8 @@ def view(
     is_method: bool = True,
     is_function: bool = True,
 ) -> tuple[OpDef, ...]:
-    """Register a view. `kernel` takes tensors; `in_place` adds `op_`, which makes `self` that view of its own memory."""
+    """Register a view. `kernel` takes tensors; `in_place` adds `op_`, which makes `self` that view of its own
+    memory."""
     made = declare(
         *schemas,
         kernel=kernel,

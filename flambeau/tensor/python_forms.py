@@ -1,0 +1,41 @@
+"""The few functions whose Python form differs from the operator's: what they return depends on a keyword, or they
+take dtypes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flambeau.schema.argument_rules import to_dtype
+from flambeau.schema.dtype import Category, DType
+from flambeau.schema.dtype import promote as _promote
+from flambeau.tensor.dispatch import call
+from flambeau.tensor.tensor import Tensor
+
+
+def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
+    """The places of elements other than zero: a row each, or with `as_tuple` a vector for each dimension."""
+    if as_tuple:
+        return call("aten::nonzero_numpy", input)
+    return call("aten::nonzero", input, out=out)
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether `obj` is a tensor."""
+    return isinstance(obj, Tensor)
+
+
+def can_cast(from_: Any, to: Any) -> bool:
+    """Whether results of one dtype may be stored as another: never from a higher kind of number to a lower one."""
+    source, target = to_dtype(from_), to_dtype(to)
+    if source.category == Category.BOOL:
+        return True
+    return source.category <= target.category
+
+
+def promote_types(type1: Any, type2: Any) -> DType:
+    """The smallest dtype that both convert to.
+
+    >>> promote_types("uint8", "int8")
+    flambeau.int16
+    """
+    return _promote(to_dtype(type1), to_dtype(type2))
