@@ -92,7 +92,7 @@ _variants_lock = threading.Lock()
 
 def compile_variant(kernel: Kernel, schedule: Schedule) -> Variant:
     """Native code for ``kernel``, shared by all that have the same text."""
-    key = schedule.key() + "\n" + print_kernel(kernel)
+    key = f"{engine().cpu} {schedule.key()}\n{print_kernel(kernel)}"
     with _variants_lock:
         found = _variants.get(key)
         if found is None:

@@ -12,6 +12,8 @@ import itertools
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -41,10 +43,19 @@ def available() -> bool:
     return True
 
 
-class Engine:
-    """An ORC JIT for the host processor."""
+_FEATURES = {
+    "x86-64": {"sse2": True},
+    "x86-64-v2": {"sse2": True},
+    "x86-64-v3": {"avx2": True},
+    "x86-64-v4": {"avx2": True, "avx512f": True, "avx512dq": True},
+}
+"""What lesser processors of this kind have; with these the code for other machines is tested on this one."""
 
-    def __init__(self) -> None:
+
+class Engine:
+    """An ORC JIT for this machine, or for a lesser processor of its kind, named as LLVM does."""
+
+    def __init__(self, cpu: str | None = None) -> None:
         import llvmlite.binding as llvm
 
         llvm.initialize_native_target()
@@ -53,9 +64,9 @@ class Engine:
         self._lock = threading.Lock()
         self._numbers = itertools.count()
         self.triple = llvm.get_process_triple()
-        self.cpu = llvm.get_host_cpu_name()
-        features = llvm.get_host_cpu_features()
-        self.features = features.flatten()
+        self.cpu = cpu or llvm.get_host_cpu_name()
+        features = _FEATURES[cpu] if cpu is not None else llvm.get_host_cpu_features()
+        self.features = "" if cpu is not None else features.flatten()
         self._machine = self._new_machine()
         self._layout = str(self._machine.target_data)
         self._jit = llvm.create_lljit_compiler(self._new_machine())
@@ -80,7 +91,8 @@ class Engine:
         with self._lock:
             start = time.perf_counter()
             image = self._machine.emit_object(self._parse(text))
-            builder = llvm.JITLibraryBuilder().add_object_img(image)
+            # Where the processor lacks an instruction, LLVM calls a C function: fma, roundeven, memset.
+            builder = llvm.JITLibraryBuilder().add_object_img(image).add_current_process()
             for name, address in imports.items():
                 builder = builder.import_symbol(name, address)
             for name in exports:
@@ -103,8 +115,21 @@ class Engine:
         return module
 
 
-_engine_lock = threading.Lock()
+_engine_lock = threading.RLock()
 _engines: list[Engine] = []
+
+
+@contextmanager
+def using(other: Engine) -> Iterator[None]:
+    """Compile with another engine for a while, for tests; kernels compiled before keep their code."""
+    with _engine_lock:
+        before = _engines[:]
+        _engines[:] = [other]
+    try:
+        yield
+    finally:
+        with _engine_lock:
+            _engines[:] = before
 
 
 def engine() -> Engine:
