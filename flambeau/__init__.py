@@ -61,10 +61,10 @@ _surface.install()
 
 
 def __getattr__(name: str) -> _Any:
-    """The function of an operator, made when it is first asked for."""
-    found = globals()[name] = _surface.function(name)
+    """The function of an operator, or a module such as `special`, made when it is first asked for."""
+    found = globals()[name] = _surface.attribute(name)
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_surface.function_names()})
+    return sorted({*globals(), *_surface.function_names(), *_surface.PREFIXES})

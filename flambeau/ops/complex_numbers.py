@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.pointwise import binary, same, unary
 from flambeau.ops.families.promotion import float_of
-from flambeau.schema.dtype import DType, float16, float32, float64
+from flambeau.schema.dtype import DType, bool_, float16, float32, float64
+from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.tensor.tensor import Tensor, wrap
 
 
 def _parts(common: DType, args: Sequence[Any] = ()) -> DType:
@@ -74,4 +77,35 @@ _from_parts(
     "aten::polar(Tensor abs, Tensor angle) -> Tensor",
     "The complex numbers of these lengths and angles.",
     None,
+)
+unary(
+    "aten::conj_physical(Tensor self) -> Tensor",
+    scalar=lambda s, x: s.conj(x) if s.dtype_of(x).is_complex else x,
+    reference=np.conj,
+    doc="The numbers with their imaginary parts negated, in fresh memory; real numbers are copied.",
+)
+
+
+def _positive(self: Tensor) -> Tensor:
+    if self.dtype is bool_:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return self
+
+
+declare(
+    "aten::positive(Tensor(a) self) -> Tensor(a)",
+    kernel=_positive,
+    family="view",
+    on_tensors=True,
+    dtype=lambda self: self.dtype,
+    shape=lambda self: self.sizes,
+    samples=lambda: [Sample(args=(wrap(np.array([1.0, -2.0])),))],
+    errors=lambda: [
+        ErrorSample(
+            args=(wrap(np.array([True])),),
+            error=RuntimeError,
+            message="The `+` operator, on a bool tensor is not supported.",
+        )
+    ],
+    doc="The tensor itself. Raises RuntimeError for bools.",
 )

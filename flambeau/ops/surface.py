@@ -5,7 +5,9 @@ No operator is named here. Python's own operators (`+`, `x[i]`) are in `tensor.p
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any, Final
 
 from flambeau.ops import describe
@@ -52,6 +54,15 @@ def _derived(short: str) -> Function:
     made = dispatch.function(f"aten::{short}", short)
     made.__doc__ = describe.documentation(definitions(f"aten::{short}"))
     return made
+
+
+def attribute(name: str) -> Any:
+    """What `flambeau.name` is: the function of an operator, or a module such as `flambeau.special`."""
+    if name in PREFIXES:
+        made = ModuleType(f"flambeau.{name}", f"The functions of operators whose names begin with `{name}_`.")
+        vars(made).update(namespace(name))
+        return sys.modules.setdefault(made.__name__, made)
+    return function(name)
 
 
 def methods() -> dict[str, Function]:

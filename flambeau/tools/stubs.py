@@ -15,7 +15,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-import flambeau
 from flambeau.ops import surface
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.opdef import OpDef
@@ -143,7 +142,7 @@ def functions_stub(source: str) -> str:
         definitions = surface.definitions(name)
         if short not in explicit and short.isidentifier() and not keyword.iskeyword(short):
             text += function_stub(short, definitions)
-    return text
+    return text + "".join(f"{path}: _Any\n" for path in surface.PREFIXES if path not in explicit)
 
 
 def _explicit_names(source: str) -> tuple[set[str], list[str]]:
@@ -195,7 +194,7 @@ def own_names(source: str) -> set[str]:
 
 def stubs() -> dict[Path, str]:
     """The text of every stub, by file."""
-    root = Path(flambeau.__file__).parent
+    root = Path(surface.__file__).parents[1]
     tensor_source = (root / "tensor" / "tensor.py").read_text(encoding="utf-8")
     return {
         root / "__init__.pyi": functions_stub((root / "__init__.py").read_text(encoding="utf-8")),
