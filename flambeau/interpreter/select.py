@@ -17,6 +17,9 @@ SUBGRAPH = "Subgraph"
 KERNEL = "kernel"
 """The attribute that holds what runs a fused group: all inputs in order, one result or a tuple of several."""
 CALLABLE = "callable"
+"""The attribute that holds what a `^python_function` node calls."""
+FUNCTION = "function"
+"""The attribute of a function constant."""
 
 _INLINE = {"aten::add.int": Op.ADD}
 """Operators that the machine does itself."""

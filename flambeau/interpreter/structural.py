@@ -13,7 +13,19 @@ from flambeau.ir.node import Node
 from flambeau.program.named_tuples import tuple_class
 from flambeau.program.object import ScriptObject
 from flambeau.schema import registry
-from flambeau.schema.types import ClassType, TupleType, Type
+from flambeau.schema.dtype import Category
+from flambeau.schema.types import (
+    BoolType,
+    ClassType,
+    ComplexType,
+    FloatType,
+    IntType,
+    ListType,
+    TupleType,
+    Type,
+)
+from flambeau.tensor import dispatch
+from flambeau.tensor.tensor import Tensor
 
 Function = Callable[..., Any]
 
@@ -106,10 +118,40 @@ def leave(value: Any, *error: None) -> None:
     value.__exit__(*error)
 
 
+def to_list(node: Node) -> Function:
+    """`prim::tolist`: a tensor as nested lists of the type the program declared, or as a number."""
+    depth, element = 0, node.output().type
+    while isinstance(element, ListType):
+        depth, element = depth + 1, element.element
+    categories = {
+        IntType: Category.INTEGER, FloatType: Category.FLOAT, BoolType: Category.BOOL, ComplexType: Category.COMPLEX,
+    }  # fmt: skip
+    wanted = categories.get(type(element))
+    if wanted is None:
+        raise RuntimeError(f"{element.annotation} is not one of the supported element types for tolist")
+
+    def convert(tensor: Tensor, *_: Any) -> Any:
+        if tensor.ndim != depth:
+            raise RuntimeError("Output annotation list dimension and runtime tensor dimension must match")
+        if tensor.dtype.category is not wanted:
+            raise RuntimeError("Output annotation element type and runtime tensor element type must match")
+        return tensor.tolist()
+
+    return convert
+
+
+def chunk(node: Node) -> Function:
+    """`prim::ConstantChunk`: a tensor cut along a dimension into pieces, their number known."""
+    chunks, dim = node.attribute("chunks"), node.attribute("dim")
+    return lambda tensor: tuple(dispatch.call("aten::chunk", tensor, chunks, dim))
+
+
 MAKERS: dict[str, Callable[[Node], Function]] = {
     "prim::CreateObject": create,
     "prim::isinstance": is_instance,
     "prim::TupleSlice": tuple_slice,
+    "prim::tolist": to_list,
+    "prim::ConstantChunk": chunk,
 }
 """Nodes whose function is made from their attributes."""
 

@@ -69,5 +69,8 @@ class ScriptObject:
         """Run a method. Raises AttributeError if the class does not have it."""
         return self.type.definition.method(method)(self, *arguments)
 
+    def __lt__(self, other: Any) -> bool:
+        return bool(self.call("__lt__", other))
+
     def __repr__(self) -> str:
         return f"<{self.type.name} object at {id(self):#x}>"

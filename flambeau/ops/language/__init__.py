@@ -8,13 +8,15 @@ from flambeau.ops.language import (
     lists,
     mathematics,
     scalars,
+    sizes,
     strings,
     structural,
+    tensor_lists,
     tensors,
     world,
 )
 
 __all__ = [
-    "conversions", "dicts", "format", "hashing", "lists", "mathematics", "scalars", "strings", "structural", "tensors",
-    "world",
+    "conversions", "dicts", "format", "hashing", "lists", "mathematics", "scalars", "sizes", "strings", "structural",
+    "tensor_lists", "world",
 ]  # fmt: skip

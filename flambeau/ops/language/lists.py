@@ -191,8 +191,6 @@ for _t in ("int", "float", "bool"):
     for _name, _better, _pick in (("min", operator.lt, float64.minimum), ("max", operator.gt, float64.maximum)):
         declare(f"prim::{_name}.self_{_t}({_t}[] self) -> {_t}", _extreme_of(_name, _better))
         declare(f"prim::{_name}.{_t}_list({_t}[] l, {_t}[] r) -> {_t}[]", _pick)
-declare("aten::sort.any(t[](a!) self, bool reverse=False) -> ()", sort)
-declare("aten::sorted.any(t[](a) self) -> t[]", sorted_)
 declare("aten::sum.int(int[] self) -> int", sum_ints)
 declare("aten::sum.bool(bool[] self) -> int", sum_ints)
 declare("aten::sum.float(float[] self) -> float", sum_floats)
