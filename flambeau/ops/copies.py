@@ -11,9 +11,9 @@ from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.overwrite import check_writeable
 from flambeau.ops.families.rules import same_dtype, same_shape
+from flambeau.ops.families.samples import sample
 from flambeau.ops.families.scalars import exact_scalar
 from flambeau.ops.families.variants import check_overlap, resize
-from flambeau.ops.views import _sample
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType, by_code
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
@@ -176,7 +176,7 @@ declare(
     dtype=same_dtype,
     shape=same_shape,
     doc="A copy in new memory that keeps the order of dimensions.",
-    samples=lambda: (Sample(args=(_sample(2, 3),)), Sample(args=(_sample(),)), Sample(args=(_sample(0, 3),))),
+    samples=lambda: (Sample(args=(sample(2, 3),)), Sample(args=(sample(),)), Sample(args=(sample(0, 3),))),
 )
 declare(
     "aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
@@ -187,7 +187,7 @@ declare(
     shape=same_shape,
     is_function=False,
     doc="The tensor itself if its elements lie in row-major order (or the named format), else a copy that does.",
-    samples=lambda: (Sample(args=(_sample(2, 3),)),),
+    samples=lambda: (Sample(args=(sample(2, 3),)),),
 )
 _TO_REST = "bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None"
 declare(
@@ -206,7 +206,7 @@ declare(
     is_function=False,
     doc="The tensor with another dtype or device: itself when nothing changes and `copy` is not asked for, else a "
     "copy.",
-    samples=lambda: (Sample(args=(_sample(2, 3), by_code(7))), Sample(args=(_sample(3), by_code(6)))),
+    samples=lambda: (Sample(args=(sample(2, 3), by_code(7))), Sample(args=(sample(3), by_code(6)))),
 )
 declare(
     f"aten::to.other(Tensor(a) self, Tensor other, {_TO_REST}) -> Tensor(a)",
@@ -250,7 +250,7 @@ declare(
     shape=same_shape,
     is_function=False,
     doc="The tensor with the dtype of another.",
-    samples=lambda: (Sample(args=(_sample(3), wrap(np.ones(1, np.int64)))),),
+    samples=lambda: (Sample(args=(sample(3), wrap(np.ones(1, np.int64)))),),
 )
 declare(
     "aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
@@ -262,15 +262,15 @@ declare(
     is_function=False,
     doc="Overwrite the tensor with another one, broadcast and converted. Raises RuntimeError where the two partly "
     "overlap.",
-    samples=lambda: (Sample(args=(_sample(2, 3), _sample(3))),),
+    samples=lambda: (Sample(args=(sample(2, 3), sample(3))),),
     errors=lambda: (
         ErrorSample(
-            args=(_sample(2), _sample(2, 2)),
+            args=(sample(2), sample(2, 2)),
             error=RuntimeError,
             message="output with shape [2] doesn't match the broadcast shape [2, 2]",
         ),
         ErrorSample(
-            args=(view_of(_sample(3), (2, 3), (0, 1)), _sample(3)),
+            args=(view_of(sample(3), (2, 3), (0, 1)), sample(3)),
             error=RuntimeError,
             message="more than one element of the written-to tensor refers to a single memory location",
         ),
@@ -306,10 +306,10 @@ declare(
     dtype=same_dtype,
     shape=same_shape,
     doc="Overwrite every element with a number, converted to the dtype.",
-    samples=lambda: (Sample(args=(_sample(2, 3), 2.5)),),
+    samples=lambda: (Sample(args=(sample(2, 3), 2.5)),),
     errors=lambda: (
         ErrorSample(
-            args=(_sample(2), 1j),
+            args=(sample(2), 1j),
             error=RuntimeError,
             message="value cannot be converted to type float without overflow",
         ),
@@ -322,10 +322,10 @@ declare(
     family="write",
     dtype=same_dtype,
     shape=same_shape,
-    samples=lambda: (Sample(args=(_sample(2, 3), _sample())),),
+    samples=lambda: (Sample(args=(sample(2, 3), sample())),),
     errors=lambda: (
         ErrorSample(
-            args=(_sample(2), _sample(2)), error=RuntimeError, message="fill_ only supports 0-dimension value tensor"
+            args=(sample(2), sample(2)), error=RuntimeError, message="fill_ only supports 0-dimension value tensor"
         ),
     ),
 )
@@ -338,7 +338,7 @@ for _overload, _type, _kernel in (("Scalar", "Scalar", fill_kernel), ("Tensor", 
         shape=same_shape,
         is_method=False,
         doc="The tensor's sizes filled with one number." if _overload == "Scalar" else "",
-        samples=lambda: (Sample(args=(_sample(2, 3), 2)),),
+        samples=lambda: (Sample(args=(sample(2, 3), 2)),),
     )
 declare(
     "aten::zero_(Tensor(a!) self) -> Tensor(a!)",
@@ -348,7 +348,7 @@ declare(
     dtype=same_dtype,
     shape=same_shape,
     doc="Overwrite every element with zero.",
-    samples=lambda: (Sample(args=(_sample(2, 3),)),),
+    samples=lambda: (Sample(args=(sample(2, 3),)),),
 )
 declare(
     "aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",

@@ -9,7 +9,7 @@ import numpy as np
 
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype, to_int64
-from flambeau.ops.views import _sample
+from flambeau.ops.families.samples import longs, sample
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
 from flambeau.tensor.layout import broadcast, wrap_dim
@@ -222,10 +222,6 @@ def _select_shape(self: TensorType, dim: Any, index: TensorType) -> Sizes | None
     return (*self.sizes[:at], count, *self.sizes[at + 1 :])
 
 
-def _long(*values: int) -> Tensor:
-    return wrap(np.array(values, np.int64))
-
-
 declare(
     "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
     "aten::index.Tensor_hacked_twin(Tensor self, Tensor[] indices) -> Tensor",
@@ -237,19 +233,19 @@ declare(
     is_function=False,
     doc="Elements at the places that index tensors name; None stands for all of a dimension.",
     samples=lambda: (
-        Sample(args=(_sample(3, 4), [_long(0, 2)])),
-        Sample(args=(_sample(3, 4), [None, _long(1, 1)])),
-        Sample(args=(_sample(2, 3), [wrap(np.array([True, False]))])),
+        Sample(args=(sample(3, 4), [longs(0, 2)])),
+        Sample(args=(sample(3, 4), [None, longs(1, 1)])),
+        Sample(args=(sample(2, 3), [wrap(np.array([True, False]))])),
     ),
     errors=lambda: (
         ErrorSample(
-            args=(_sample(3), [_long(5)]),
+            args=(sample(3), [longs(5)]),
             error=IndexError,
             message="index 5 is out of bounds for dimension 0 with size 3",
         ),
-        ErrorSample(args=(_sample(3), [_sample(1)]), error=IndexError, message=BAD_DTYPE),
+        ErrorSample(args=(sample(3), [sample(1)]), error=IndexError, message=BAD_DTYPE),
         ErrorSample(
-            args=(_sample(3), [wrap(np.array([True, False]))]),
+            args=(sample(3), [wrap(np.array([True, False]))]),
             error=IndexError,
             message="The shape of the mask [2] at index 0 does not match the shape of the indexed tensor [3] at index "
             "0",
@@ -264,11 +260,11 @@ declare(
     dtype=same_dtype,
     shape=_select_shape,
     doc="The named places along one dimension; a copy.",
-    samples=lambda: (Sample(args=(_sample(3, 4), 1, _long(0, 0, 3))), Sample(args=(_sample(3), -1, _long()))),
+    samples=lambda: (Sample(args=(sample(3, 4), 1, longs(0, 0, 3))), Sample(args=(sample(3), -1, longs()))),
     errors=lambda: (
-        ErrorSample(args=(_sample(3), 0, _long(3)), error=IndexError, message="index out of range in self"),
+        ErrorSample(args=(sample(3), 0, longs(3)), error=IndexError, message="index out of range in self"),
         ErrorSample(
-            args=(_sample(3), 0, _sample(1)), error=RuntimeError, message="Expected dtype int32 or int64 for index"
+            args=(sample(3), 0, sample(1)), error=RuntimeError, message="Expected dtype int32 or int64 for index"
         ),
     ),
 )
@@ -281,21 +277,21 @@ declare(
     shape=lambda index: index.sizes,
     doc="Along one dimension, the element that `index` names at each place: result[i][j] = self[index[i][j]][j] for "
     "dim 0.",
-    samples=lambda: (Sample(args=(_sample(2, 3), 1, wrap(np.array([[0, 2], [1, 1]])))),),
+    samples=lambda: (Sample(args=(sample(2, 3), 1, wrap(np.array([[0, 2], [1, 1]])))),),
     errors=lambda: (
         ErrorSample(
-            args=(_sample(2, 3), 1, wrap(np.zeros((3, 1), np.int64))),
+            args=(sample(2, 3), 1, wrap(np.zeros((3, 1), np.int64))),
             error=RuntimeError,
             message="Size does not match at dimension 0 expected index [3, 1] to be no larger than self [2, 3] apart "
             "from dimension 1",
         ),
         ErrorSample(
-            args=(_sample(2, 3), 1, wrap(np.array([[5]]))),
+            args=(sample(2, 3), 1, wrap(np.array([[5]]))),
             error=RuntimeError,
             message="index 5 is out of bounds for dimension 1 with size 3",
         ),
         ErrorSample(
-            args=(_sample(2, 3), 1, _sample(1, 1)),
+            args=(sample(2, 3), 1, sample(1, 1)),
             error=RuntimeError,
             message="gather(): Expected dtype int32/int64 for index",
         ),
@@ -309,8 +305,8 @@ declare(
     dtype=same_dtype,
     shape=lambda index: index.sizes,
     doc="Elements by their number in row-major order.",
-    samples=lambda: (Sample(args=(_sample(2, 3), _long(0, -1))),),
-    errors=lambda: (ErrorSample(args=(_sample(3), _long(3)), error=IndexError, message="tried to access index 3"),),
+    samples=lambda: (Sample(args=(sample(2, 3), longs(0, -1))),),
+    errors=lambda: (ErrorSample(args=(sample(3), longs(3)), error=IndexError, message="tried to access index 3"),),
 )
 declare(
     "aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
@@ -320,8 +316,8 @@ declare(
     dtype=same_dtype,
     doc="`gather` whose operands broadcast; without `dim`, over all elements in order.",
     samples=lambda: (
-        Sample(args=(_sample(2, 3), wrap(np.array([[2]])), 1)),
-        Sample(args=(_sample(2, 3), _long(5, 0))),
+        Sample(args=(sample(2, 3), wrap(np.array([[2]])), 1)),
+        Sample(args=(sample(2, 3), longs(5, 0))),
     ),
 )
 declare(
@@ -332,7 +328,7 @@ declare(
     dtype=to_int64,
     shape=lambda self: None if self.sizes is None else (None, len(self.sizes)),
     doc="The places of elements other than zero, a row each.",
-    samples=lambda: (Sample(args=(_sample(2, 3),)), Sample(args=(_sample(),))),
+    samples=lambda: (Sample(args=(sample(2, 3),)), Sample(args=(sample(),))),
 )
 declare(
     "aten::argwhere(Tensor self) -> Tensor",
@@ -341,7 +337,7 @@ declare(
     dtype=to_int64,
     shape=lambda self: None if self.sizes is None else (None, len(self.sizes)),
     doc="The same as `nonzero`.",
-    samples=lambda: (Sample(args=(_sample(2, 3),)),),
+    samples=lambda: (Sample(args=(sample(2, 3),)),),
 )
 declare(
     "aten::nonzero_numpy(Tensor self) -> Tensor[]",
@@ -357,7 +353,7 @@ declare(
     outs=("out",),
     dtype=to_int64,
     doc="Exactly `size` rows of `nonzero`, filled up with `fill_value`.",
-    samples=lambda: (Sample(args=(_sample(2, 3),), kwargs={"size": 3}),),
+    samples=lambda: (Sample(args=(sample(2, 3),), kwargs={"size": 3}),),
 )
 declare(
     "aten::masked_select(Tensor self, Tensor mask) -> Tensor",
@@ -367,10 +363,10 @@ declare(
     dtype=same_dtype,
     shape=lambda: (None,),
     doc="The elements where the mask holds, in row-major order.",
-    samples=lambda: (Sample(args=(_sample(2, 3), wrap(np.array([True, False, True])))),),
+    samples=lambda: (Sample(args=(sample(2, 3), wrap(np.array([True, False, True])))),),
     errors=lambda: (
         ErrorSample(
-            args=(_sample(2), _sample(2)), error=RuntimeError, message="masked_select: expected BoolTensor for mask"
+            args=(sample(2), sample(2)), error=RuntimeError, message="masked_select: expected BoolTensor for mask"
         ),
     ),
 )

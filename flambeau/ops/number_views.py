@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.ops.families.samples import sample
 from flambeau.ops.families.view import view
-from flambeau.ops.views import _sample, conjugated
+from flambeau.ops.orders import conjugated
 from flambeau.ops.windows import unsqueeze_kernel
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor.tensor import Tensor, share, view_of, wrap
@@ -67,7 +68,7 @@ view(
     shape=lambda self: self.sizes,
     doc="The real parts; a view.",
     is_method=False,
-    samples=lambda: (Sample(args=(_complex_sample(),)), Sample(args=(_sample(2),))),
+    samples=lambda: (Sample(args=(_complex_sample(),)), Sample(args=(sample(2),))),
 )
 view(
     "aten::imag(Tensor(a) self) -> Tensor(a)",
@@ -79,7 +80,7 @@ view(
     samples=lambda: (Sample(args=(_complex_sample(),)),),
     errors=lambda: (
         ErrorSample(
-            args=(_sample(2),),
+            args=(sample(2),),
             error=RuntimeError,
             message="imag is not implemented for tensors with non-complex dtypes.",
         ),
@@ -94,7 +95,7 @@ view(
     is_method=False,
     samples=lambda: (Sample(args=(_complex_sample(),)),),
     errors=lambda: (
-        ErrorSample(args=(_sample(2),), error=RuntimeError, message="view_as_real is only supported for complex"),
+        ErrorSample(args=(sample(2),), error=RuntimeError, message="view_as_real is only supported for complex"),
     ),
 )
 view(
@@ -104,9 +105,9 @@ view(
     shape=lambda self: None if self.sizes is None else self.sizes[:-1],
     doc="Pairs in the last dimension as complex numbers; a view.",
     is_method=False,
-    samples=lambda: (Sample(args=(_sample(3, 2),)),),
+    samples=lambda: (Sample(args=(sample(3, 2),)),),
     errors=lambda: (
-        ErrorSample(args=(_sample(3),), error=RuntimeError, message="Tensor must have a last dimension of size 2"),
+        ErrorSample(args=(sample(3),), error=RuntimeError, message="Tensor must have a last dimension of size 2"),
     ),
 )
 for _name in ("conj", "_conj"):
@@ -115,7 +116,7 @@ for _name in ("conj", "_conj"):
         kernel=conjugated,
         shape=lambda self: self.sizes,
         doc="Complex conjugates; a real tensor itself.",
-        samples=lambda: (Sample(args=(_complex_sample(),)), Sample(args=(_sample(2),))),
+        samples=lambda: (Sample(args=(_complex_sample(),)), Sample(args=(sample(2),))),
     )
 for _name in ("resolve_conj", "resolve_neg", "lift_fresh"):
     view(
@@ -131,7 +132,7 @@ for _name in ("alias", "detach"):
         shape=lambda self: self.sizes,
         doc="The same memory as a tensor of its own, outside of any record of gradients.",
         is_function=_name == "detach",
-        samples=lambda: (Sample(args=(_sample(2),)),),
+        samples=lambda: (Sample(args=(sample(2),)),),
     )
 
 
@@ -155,7 +156,7 @@ for _rank in (1, 2, 3):
         kernel=_atleast(_rank),
         doc=f"With at least {_rank} dimensions; a view or the tensor itself.",
         is_method=False,
-        samples=lambda: (Sample(args=(_sample(),)), Sample(args=(_sample(3),)), Sample(args=(_sample(2, 3),))),
+        samples=lambda: (Sample(args=(sample(),)), Sample(args=(sample(3),)), Sample(args=(sample(2, 3),))),
     )
     view(
         f"aten::atleast_{_rank}d.Sequence(Tensor[] tensors) -> Tensor[]",

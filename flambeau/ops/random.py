@@ -7,14 +7,22 @@ from typing import Any, Final
 
 import numpy as np
 
-from flambeau.ops.creation import LIKE_OPTIONS, OPTIONS, check_sizes, chosen, declare_out_of_constructor
+from flambeau.ops.families.constructors import (
+    LIKE_OPTIONS,
+    OPTIONS,
+    check_sizes,
+    chosen,
+    declare_out_of_constructor,
+    default_dtype,
+    like_dtype,
+    size_shape,
+)
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype, same_shape
-from flambeau.ops.views import _sample
+from flambeau.ops.families.samples import sample
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import Category, DType, bfloat16, by_code, float16, float32, float64, int64
-from flambeau.schema.opdef import UNKNOWN, Effect, ErrorSample, Sample, Sizes
-from flambeau.schema.types import TensorType
+from flambeau.schema.opdef import UNKNOWN, Effect, ErrorSample, Sample
 from flambeau.tensor.create import check_device, empty_strided, strides_for
 from flambeau.tensor.random import Generator, drawing
 from flambeau.tensor.tensor import Tensor, wrap
@@ -221,20 +229,8 @@ def _randint_low(
     return randint_kernel(high, size, low, generator, dtype)
 
 
-def _dtype_of(dtype: Any = None) -> DType | None:
-    return None if dtype is UNKNOWN else chosen(dtype)
-
-
-def _like_dtype(self: TensorType, dtype: Any = None) -> DType | None:
-    return None if dtype is UNKNOWN else self.dtype if dtype is None else by_code(dtype)
-
-
 def _integer_dtype(dtype: Any = None) -> DType | None:
     return None if dtype is UNKNOWN else int64 if dtype is None else by_code(dtype)
-
-
-def _size_shape(size: Any) -> Sizes | None:
-    return tuple(s if isinstance(s, int) else None for s in size) if isinstance(size, list | tuple) else None
 
 
 _GENERATOR: Final = "Generator? generator"
@@ -251,8 +247,8 @@ for _name, _words, _refused, _draw in (
         f"aten::{_name}(SymInt[] size, *, {OPTIONS}) -> Tensor",
         f"aten::{_name}.generator(SymInt[] size, *, {_GENERATOR}, {OPTIONS}) -> Tensor",
         kernel=_creator(_name, _refused, _draw),
-        dtype=_dtype_of,
-        shape=_size_shape,
+        dtype=default_dtype,
+        shape=size_shape,
         doc=f"{_words}.",
         samples=lambda: (Sample(args=((2, 3),)), Sample(args=((4,),), kwargs={"dtype": float64})),
         errors=(
@@ -270,10 +266,10 @@ for _name, _words, _refused, _draw in (
         f"aten::{_name}_like(Tensor self, *, {LIKE_OPTIONS}) -> Tensor",
         f"aten::{_name}_like.generator(Tensor self, *, {_GENERATOR}, {LIKE_OPTIONS}) -> Tensor",
         kernel=_like(_refused, _draw),
-        dtype=_like_dtype,
+        dtype=like_dtype,
         shape=same_shape,
         doc=f"{_words}, in the sizes and dtype of a tensor.",
-        samples=lambda: (Sample(args=(_sample(2, 3),)),),
+        samples=lambda: (Sample(args=(sample(2, 3),)),),
         **_RANDOM,
     )
 declare(
@@ -283,7 +279,7 @@ declare(
     f"aten::randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, {_GENERATOR}, {_INT_OPTIONS}) -> Tensor",
     kernel=randint_kernel,
     dtype=_integer_dtype,
-    shape=_size_shape,
+    shape=size_shape,
     doc="Integers from `low` (0) up to, not including, `high`.",
     samples=lambda: (Sample(args=(3, (4,))), Sample(args=(-2, 5, (2, 2)))),
     errors=lambda: (
@@ -303,10 +299,10 @@ declare(
     f"aten::randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, {_GENERATOR}, {LIKE_OPTIONS}) "
     "-> Tensor",
     kernel=randint_like_kernel,
-    dtype=_like_dtype,
+    dtype=like_dtype,
     shape=same_shape,
     doc="Integers from `low` (0) up to, not including, `high`, in the sizes and dtype of a tensor.",
-    samples=lambda: (Sample(args=(_sample(2, 3), 4)),),
+    samples=lambda: (Sample(args=(sample(2, 3), 4)),),
     **_RANDOM,
 )
 declare(
@@ -329,7 +325,7 @@ declare(
     outs=("out",),
     dtype=lambda: int64,
     doc="Places drawn with the given weights, a row for each row of weights.",
-    samples=lambda: (Sample(args=(wrap(np.array([1.0, 2.0, 0.0])), 2)), Sample(args=(_sample(2, 3), 4, True))),
+    samples=lambda: (Sample(args=(wrap(np.array([1.0, 2.0, 0.0])), 2)), Sample(args=(sample(2, 3), 4, True))),
     errors=lambda: (
         ErrorSample(
             args=(wrap(np.array([-1.0, 2.0])), 1),
@@ -348,7 +344,7 @@ declare(
     shape=same_shape,
     is_method=False,
     doc="Poisson numbers with each element as their mean.",
-    samples=lambda: (Sample(args=(_sample(3),)),),
+    samples=lambda: (Sample(args=(sample(3),)),),
 )
 
 for _name, _kernel in (("rand", _rand_out), ("randn", _randn_out)):

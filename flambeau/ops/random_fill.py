@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.ops.creation import OPTIONS, chosen, declare_out_of_constructor
+from flambeau.ops.families.constructors import OPTIONS, chosen, declare_out_of_constructor
 from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.overwrite import check_writeable
 from flambeau.ops.families.rules import same_dtype, same_shape
+from flambeau.ops.families.samples import sample
 from flambeau.ops.families.variants import check_overlap
 from flambeau.ops.random import integers, normal, uniform
-from flambeau.ops.views import _sample
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import Category, int64
 from flambeau.schema.function import parse_schema
@@ -177,10 +177,10 @@ fill(
     f"aten::uniform_(Tensor(a!) self, float from=0., float to=1., *, {_G}) -> Tensor(a!)",
     _uniform,
     doc="Overwrite with numbers uniform in [from, to).",
-    samples=lambda: (Sample(args=(_sample(2, 3), -1.0, 1.0)),),
+    samples=lambda: (Sample(args=(sample(2, 3), -1.0, 1.0)),),
     errors=lambda: (
         ErrorSample(
-            args=(_sample(2), 2.0, 1.0), error=RuntimeError, message="uniform_ expects to return a [from, to) range"
+            args=(sample(2), 2.0, 1.0), error=RuntimeError, message="uniform_ expects to return a [from, to) range"
         ),
     ),
 )
@@ -188,10 +188,10 @@ fill(
     f"aten::normal_(Tensor(a!) self, float mean=0., float std=1., *, {_G}) -> Tensor(a!)",
     _normal,
     doc="Overwrite with normal numbers.",
-    samples=lambda: (Sample(args=(_sample(2, 3), 1.0, 2.0)),),
+    samples=lambda: (Sample(args=(sample(2, 3), 1.0, 2.0)),),
     errors=lambda: (
         ErrorSample(
-            args=(_sample(2), 0.0, -1.0), error=RuntimeError, message="normal expects std >= 0.0, but found std -1"
+            args=(sample(2), 0.0, -1.0), error=RuntimeError, message="normal expects std >= 0.0, but found std -1"
         ),
     ),
 )
@@ -241,7 +241,7 @@ declare(
     dtype=same_dtype,
     shape=same_shape,
     doc="1 with the probability that each element (or `p`) says, else 0.",
-    samples=lambda: (Sample(args=(wrap(np.array([0.0, 0.5, 1.0])),)), Sample(args=(_sample(3), 0.3))),
+    samples=lambda: (Sample(args=(wrap(np.array([0.0, 0.5, 1.0])),)), Sample(args=(sample(3), 0.3))),
     errors=lambda: (
         ErrorSample(
             args=(wrap(np.array([2.0])),),
@@ -262,12 +262,12 @@ declare(
     is_method=False,
     doc="Normal numbers with the given means and deviations.",
     samples=lambda: (
-        Sample(args=(_sample(3), 2.0)),
-        Sample(args=(0.5, _sample(3))),
+        Sample(args=(sample(3), 2.0)),
+        Sample(args=(0.5, sample(3))),
         Sample(args=(0.0, 1.0, (2, 3))),
-        Sample(args=(_sample(2, 1), _sample(3))),
+        Sample(args=(sample(2, 1), sample(3))),
     ),
-    errors=lambda: (ErrorSample(args=(_sample(3), -1.0), error=RuntimeError, message="normal expects std >= 0.0"),),
+    errors=lambda: (ErrorSample(args=(sample(3), -1.0), error=RuntimeError, message="normal expects std >= 0.0"),),
 )
 declare_out_of_constructor(
     f"aten::normal.float_float_out(float mean, float std, SymInt[] size, *, {_G}, Tensor(a!) out) -> Tensor(a!)",

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from flambeau.ops.families.samples import sample
 from flambeau.ops.families.view import view_of_list
-from flambeau.ops.views import _sample
 from flambeau.ops.windows import index_at, slice_kernel
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor.layout import wrap_dim
@@ -163,12 +163,12 @@ view_of_list(
     kernel=split_kernel,
     doc="Pieces of one size (the last may be smaller), or of the given sizes; views.",
     samples=lambda: (
-        Sample(args=(_sample(5, 2), 2)),
-        Sample(args=(_sample(2, 6), 3, 1)),
-        Sample(args=(_sample(0, 2), 3)),
+        Sample(args=(sample(5, 2), 2)),
+        Sample(args=(sample(2, 6), 3, 1)),
+        Sample(args=(sample(0, 2), 3)),
     ),
     errors=lambda: (
-        ErrorSample(args=(_sample(), 1), error=RuntimeError, message="split expects at least a 1-dimensional tensor"),
+        ErrorSample(args=(sample(), 1), error=RuntimeError, message="split expects at least a 1-dimensional tensor"),
     ),
 )
 for _schema in (
@@ -182,10 +182,10 @@ for _schema in (
         if "split_size," in _schema
         else split_with_sizes_kernel,
         doc="Pieces of the given sizes; views.",
-        samples=lambda: (Sample(args=(_sample(5), (2, 0, 3))),),
+        samples=lambda: (Sample(args=(sample(5), (2, 0, 3))),),
         errors=lambda: (
             ErrorSample(
-                args=(_sample(5), (2, 2)),
+                args=(sample(5), (2, 2)),
                 error=RuntimeError,
                 message="split_with_sizes expects split_sizes to sum exactly to 5 (input tensor's size at dimension "
                 "0), but got split_sizes=[2, 2]",
@@ -196,10 +196,10 @@ view_of_list(
     "aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]",
     kernel=chunk_kernel,
     doc="At most `chunks` pieces of one size, the last possibly smaller; views.",
-    samples=lambda: (Sample(args=(_sample(5), 2)), Sample(args=(_sample(2, 6), 4, -1))),
+    samples=lambda: (Sample(args=(sample(5), 2)), Sample(args=(sample(2, 6), 4, -1))),
     errors=lambda: (
         ErrorSample(
-            args=(_sample(5), 0), error=RuntimeError, message="chunk expects `chunks` to be greater than 0, got: 0"
+            args=(sample(5), 0), error=RuntimeError, message="chunk expects `chunks` to be greater than 0, got: 0"
         ),
     ),
 )
@@ -207,10 +207,10 @@ view_of_list(
     "aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]",
     kernel=unbind_kernel,
     doc="All places along a dimension, which goes; views.",
-    samples=lambda: (Sample(args=(_sample(2, 3),)), Sample(args=(_sample(2, 3), 1))),
+    samples=lambda: (Sample(args=(sample(2, 3),)), Sample(args=(sample(2, 3), 1))),
     errors=lambda: (
         ErrorSample(
-            args=(_sample(),), error=RuntimeError, message="Dimension specified as 0 but tensor has no dimensions"
+            args=(sample(),), error=RuntimeError, message="Dimension specified as 0 but tensor has no dimensions"
         ),
     ),
 )
@@ -218,17 +218,15 @@ view_of_list(
     "aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]",
     kernel=tensor_split_sections,
     doc="Pieces whose sizes differ by at most 1, or pieces between the given places; views.",
-    samples=lambda: (Sample(args=(_sample(7), 3)), Sample(args=(_sample(2, 5), 2, 1))),
+    samples=lambda: (Sample(args=(sample(7), 3)), Sample(args=(sample(2, 5), 2, 1))),
     errors=lambda: (
-        ErrorSample(
-            args=(_sample(3), 0), error=RuntimeError, message="number of sections must be larger than 0, got 0"
-        ),
+        ErrorSample(args=(sample(3), 0), error=RuntimeError, message="number of sections must be larger than 0, got 0"),
     ),
 )
 view_of_list(
     "aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]",
     kernel=tensor_split_indices,
-    samples=lambda: (Sample(args=(_sample(7), (1, 4))), Sample(args=(_sample(3), (2, 9)))),
+    samples=lambda: (Sample(args=(sample(7), (1, 4))), Sample(args=(sample(3), (2, 9)))),
 )
 view_of_list(
     "aten::tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int "
@@ -245,13 +243,13 @@ for _name, _least, _dim_of in (
         f"aten::{_name}.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
         kernel=_by_sections,
         doc="Pieces of one size along a certain dimension, or between the given places; views.",
-        samples=lambda: (Sample(args=(_sample(2, 4, 2), 2)),),
+        samples=lambda: (Sample(args=(sample(2, 4, 2), 2)),),
         errors=lambda: (
-            ErrorSample(args=(_sample(), 2), error=RuntimeError, message="requires a tensor with at least"),
+            ErrorSample(args=(sample(), 2), error=RuntimeError, message="requires a tensor with at least"),
         ),
     )
     view_of_list(
         f"aten::{_name}.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
         kernel=_by_indices,
-        samples=lambda: (Sample(args=(_sample(2, 4, 2), (1,))),),
+        samples=lambda: (Sample(args=(sample(2, 4, 2), (1,))),),
     )

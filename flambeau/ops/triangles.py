@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.ops.creation import OPTIONS
+from flambeau.ops.families.constructors import OPTIONS
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.overwrite import overwrite
 from flambeau.ops.families.rules import same_dtype
+from flambeau.ops.families.samples import sample
 from flambeau.ops.families.scalars import exact_scalar
-from flambeau.ops.views import _sample
 from flambeau.ops.windows import index_at
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType, by_code, from_numpy_dtype
@@ -176,15 +176,15 @@ for _name, _kernel in (("tril", tril), ("triu", triu)):
         outs=("out",),
         doc=f"The {'lower' if _name == 'tril' else 'upper'} triangle of matrices, zero elsewhere.",
         samples=lambda: (
-            Sample(args=(_sample(3, 4),)),
-            Sample(args=(_sample(3, 3), -1)),
-            Sample(args=(_sample(2, 3, 3), 1)),
+            Sample(args=(sample(3, 4),)),
+            Sample(args=(sample(3, 3), -1)),
+            Sample(args=(sample(2, 3, 3), 1)),
         ),
         errors=(
             lambda name: (
                 lambda: (
                     ErrorSample(
-                        args=(_sample(3),),
+                        args=(sample(3),),
                         error=RuntimeError,
                         message=f"{name}: input tensor must have at least 2 dimensions",
                     ),
@@ -214,9 +214,9 @@ declare(
     outs=("out",),
     dtype=same_dtype,
     doc="A matrix with a vector on its diagonal, or the diagonal of a matrix; a copy.",
-    samples=lambda: (Sample(args=(_sample(3),)), Sample(args=(_sample(2, 3), 1))),
+    samples=lambda: (Sample(args=(sample(3),)), Sample(args=(sample(2, 3), 1))),
     errors=lambda: (
-        ErrorSample(args=(_sample(1, 2, 3),), error=RuntimeError, message="diag(): Supports 1D or 2D tensors."),
+        ErrorSample(args=(sample(1, 2, 3),), error=RuntimeError, message="diag(): Supports 1D or 2D tensors."),
     ),
 )
 declare(
@@ -225,21 +225,21 @@ declare(
     outs=("out",),
     dtype=same_dtype,
     doc="Matrices in two new dimensions with the last dimension on their diagonals.",
-    samples=lambda: (Sample(args=(_sample(2, 3),)), Sample(args=(_sample(2, 3), 1, 0, 2))),
+    samples=lambda: (Sample(args=(sample(2, 3),)), Sample(args=(sample(2, 3), 1, 0, 2))),
 )
 declare(
     "aten::diagflat(Tensor self, int offset=0) -> Tensor",
     kernel=diagflat_kernel,
     dtype=same_dtype,
     doc="A matrix with all elements in order on its diagonal.",
-    samples=lambda: (Sample(args=(_sample(2, 2),)),),
+    samples=lambda: (Sample(args=(sample(2, 2),)),),
 )
 overwrite(
     "aten::fill_diagonal(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor",
     kernel=fill_diagonal,
     has_functional=False,
     doc="One number on the main diagonal.",
-    samples=lambda: (Sample(args=(_sample(3, 3), 5)),),
+    samples=lambda: (Sample(args=(sample(3, 3), 5)),),
 )
 overwrite(
     "aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
@@ -247,7 +247,7 @@ overwrite(
     has_in_place=False,
     outs=("out",),
     doc="The tensor with one place along a dimension overwritten.",
-    samples=lambda: (Sample(args=(_sample(2, 3), _sample(3), 0, 1)),),
+    samples=lambda: (Sample(args=(sample(2, 3), sample(3), 0, 1)),),
 )
 overwrite(
     "aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) "
@@ -256,7 +256,7 @@ overwrite(
     has_in_place=False,
     outs=("out",),
     doc="The tensor with a slice overwritten.",
-    samples=lambda: (Sample(args=(_sample(4), _sample(2), 0, 1, 3)),),
+    samples=lambda: (Sample(args=(sample(4), sample(2), 0, 1, 3)),),
 )
 overwrite(
     "aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
@@ -264,7 +264,7 @@ overwrite(
     has_in_place=False,
     outs=("out",),
     doc="The tensor with a diagonal overwritten.",
-    samples=lambda: (Sample(args=(_sample(3, 3), _sample(3))),),
+    samples=lambda: (Sample(args=(sample(3, 3), sample(3))),),
 )
 overwrite(
     "aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) "
@@ -273,5 +273,5 @@ overwrite(
     has_in_place=False,
     outs=("out",),
     doc="The tensor with a window on its storage overwritten.",
-    samples=lambda: (Sample(args=(_sample(6), _sample(2), (2,), (2,), 1)),),
+    samples=lambda: (Sample(args=(sample(6), sample(2), (2,), (2,), 1)),),
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from flambeau.ops.families.samples import sample
 from flambeau.ops.families.view import view
-from flambeau.ops.views import _sample
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
 from flambeau.tensor.layout import wrap_dim
@@ -189,12 +189,12 @@ view(
     kernel=select_kernel,
     shape=_select_shape,
     doc="One place along a dimension, which goes; a view.",
-    samples=lambda: (Sample(args=(_sample(2, 3), 1, -1)), Sample(args=(_sample(4), 0, 2))),
+    samples=lambda: (Sample(args=(sample(2, 3), 1, -1)), Sample(args=(sample(4), 0, 2))),
     errors=lambda: (
         ErrorSample(
-            args=(_sample(2, 3), 0, 2), error=IndexError, message="index 2 out of range for tensor of size [2, 3]"
+            args=(sample(2, 3), 0, 2), error=IndexError, message="index 2 out of range for tensor of size [2, 3]"
         ),
-        ErrorSample(args=(_sample(), 0, 0), error=IndexError, message="select() cannot be applied to a 0-dim tensor."),
+        ErrorSample(args=(sample(), 0, 0), error=IndexError, message="select() cannot be applied to a 0-dim tensor."),
     ),
 )
 view(
@@ -205,22 +205,22 @@ view(
     is_method=False,
     is_function=False,
     samples=lambda: (
-        Sample(args=(_sample(5, 2), 0, 1, 9, 2)),
-        Sample(args=(_sample(3, 4), 1, -2)),
-        Sample(args=(_sample(3), 0, 2, 1)),
+        Sample(args=(sample(5, 2), 0, 1, 9, 2)),
+        Sample(args=(sample(3, 4), 1, -2)),
+        Sample(args=(sample(3), 0, 2, 1)),
     ),
     errors=lambda: (
-        ErrorSample(args=(_sample(3), 0, None, None, 0), error=RuntimeError, message="slice step must be positive"),
+        ErrorSample(args=(sample(3), 0, None, None, 0), error=RuntimeError, message="slice step must be positive"),
     ),
 )
 view(
     "aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)",
     kernel=narrow_kernel,
     doc="`length` places of a dimension from `start`; a view.",
-    samples=lambda: (Sample(args=(_sample(5, 2), 0, 1, 3)), Sample(args=(_sample(5), 0, -2, 2))),
+    samples=lambda: (Sample(args=(sample(5, 2), 0, 1, 3)), Sample(args=(sample(5), 0, -2, 2))),
     errors=lambda: (
         ErrorSample(
-            args=(_sample(3), 0, 2, 2), error=RuntimeError, message="start (2) + length (2) exceeds dimension size (3)."
+            args=(sample(3), 0, 2, 2), error=RuntimeError, message="start (2) + length (2) exceeds dimension size (3)."
         ),
     ),
 )
@@ -234,10 +234,10 @@ view(
     shape=_unsqueeze_shape,
     in_place=True,
     doc="A new dimension of size 1; a view.",
-    samples=lambda: (Sample(args=(_sample(2, 3), 1)), Sample(args=(_sample(2, 3), -1)), Sample(args=(_sample(), 0))),
+    samples=lambda: (Sample(args=(sample(2, 3), 1)), Sample(args=(sample(2, 3), -1)), Sample(args=(sample(), 0))),
     errors=lambda: (
         ErrorSample(
-            args=(_sample(2, 3), 4),
+            args=(sample(2, 3), 4),
             error=IndexError,
             message="Dimension out of range (expected to be in range of [-3, 2], but got 4)",
         ),
@@ -252,13 +252,13 @@ view(
     in_place=True,
     doc="Without dimensions of size 1; a view.",
     samples=lambda: (
-        Sample(args=(_sample(1, 3, 1),)),
-        Sample(args=(_sample(1, 3, 1), -1)),
-        Sample(args=(_sample(1, 3), 1)),
-        Sample(args=(_sample(1, 3, 1), (0, 1))),
-        Sample(args=(_sample(), 0)),
+        Sample(args=(sample(1, 3, 1),)),
+        Sample(args=(sample(1, 3, 1), -1)),
+        Sample(args=(sample(1, 3), 1)),
+        Sample(args=(sample(1, 3, 1), (0, 1))),
+        Sample(args=(sample(), 0)),
     ),
-    errors=lambda: (ErrorSample(args=(_sample(3), 2), error=IndexError, message="Dimension out of range"),),
+    errors=lambda: (ErrorSample(args=(sample(3), 2), error=IndexError, message="Dimension out of range"),),
 )
 view(
     "aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
@@ -266,14 +266,14 @@ view(
     shape=_diagonal_shape,
     doc="The diagonal of two dimensions as a new last one; a view.",
     samples=lambda: (
-        Sample(args=(_sample(3, 4),)),
-        Sample(args=(_sample(3, 4), -1)),
-        Sample(args=(_sample(2, 3, 4), 1, 0, 2)),
-        Sample(args=(_sample(2, 2), 5)),
+        Sample(args=(sample(3, 4),)),
+        Sample(args=(sample(3, 4), -1)),
+        Sample(args=(sample(2, 3, 4), 1, 0, 2)),
+        Sample(args=(sample(2, 2), 5)),
     ),
     errors=lambda: (
         ErrorSample(
-            args=(_sample(2, 2), 0, 1, 1), error=RuntimeError, message="diagonal dimensions cannot be identical 1, 1"
+            args=(sample(2, 2), 0, 1, 1), error=RuntimeError, message="diagonal dimensions cannot be identical 1, 1"
         ),
     ),
 )
@@ -282,10 +282,10 @@ view(
     kernel=unfold_kernel,
     doc="All windows of `size` along a dimension, `step` apart, as a new last dimension; a view.",
     is_function=False,
-    samples=lambda: (Sample(args=(_sample(7), 0, 3, 2)), Sample(args=(_sample(2, 5), 1, 2, 1))),
+    samples=lambda: (Sample(args=(sample(7), 0, 3, 2)), Sample(args=(sample(2, 5), 1, 2, 1))),
     errors=lambda: (
         ErrorSample(
-            args=(_sample(3), 0, 5, 1),
+            args=(sample(3), 0, 5, 1),
             error=RuntimeError,
             message="maximum size for tensor at dimension 0 is 3 but size is 5",
         ),
@@ -296,10 +296,10 @@ view(
     kernel=as_strided_kernel,
     in_place=True,
     doc="Any window on the storage: sizes, strides and offset in elements; a view.",
-    samples=lambda: (Sample(args=(_sample(6), (2, 2), (3, 1), 1)), Sample(args=(_sample(4), (3, 2), (1, 1)))),
+    samples=lambda: (Sample(args=(sample(6), (2, 2), (3, 1), 1)), Sample(args=(sample(4), (3, 2), (1, 1)))),
     errors=lambda: (
         ErrorSample(
-            args=(_sample(3), (5,), (1,)),
+            args=(sample(3), (5,), (1,)),
             error=RuntimeError,
             message="setStorage: sizes [5], strides [1], storage offset 0, and itemsize 4 requiring a storage size of "
             "20 are out of bounds for storage of size 12",

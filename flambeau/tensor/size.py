@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 
 class Size(tuple[int, ...]):
@@ -29,7 +30,7 @@ class Size(tuple[int, ...]):
 
     __rmul__ = __mul__  # type: ignore[assignment]
 
-    def __getitem__(self, key: int | slice) -> int | Size:  # type: ignore[override]
+    def __getitem__(self, key: Any) -> Any:
         found = tuple.__getitem__(self, key)
         return Size(found) if isinstance(found, tuple) else found
 

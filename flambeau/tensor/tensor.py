@@ -279,8 +279,9 @@ class Tensor(TensorMethods):
         if dtype is not None and np.dtype(dtype) != array.dtype:
             if copy is False:
                 raise ValueError(f"converting {array.dtype} to {np.dtype(dtype)} needs a copy; leave copy=False out")
-            return array.astype(dtype)
-        return array.copy() if copy else array
+            converted: Array = array.astype(dtype)
+            return converted
+        return np.array(array) if copy else array
 
     def __buffer__(self, flags: int) -> memoryview:
         return memoryview(self.numpy().data)

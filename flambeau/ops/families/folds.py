@@ -1,0 +1,67 @@
+"""Folding values into named places of an array, where a place that is named twice counts twice."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import ml_dtypes
+import numpy as np
+
+from flambeau.schema.dtype import from_numpy_dtype
+
+Array = np.ndarray[Any, Any]
+
+
+_HALVES: Final = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
+
+
+def display(array: Array) -> str:
+    """The dtype's name in messages."""
+    return from_numpy_dtype(array.dtype).display
+
+
+def fold_at(target: Array, index: Any, values: Any, fold: np.ufunc) -> None:
+    """`target[index] = fold(target[index], values)` where places that are named twice count twice."""
+    if target.dtype in _HALVES:
+        wide = target.astype(np.float32)
+        fold.at(wide, index, np.asarray(values).astype(np.float32))
+        target[...] = wide.astype(target.dtype)
+    else:
+        with np.errstate(all="ignore"):
+            fold.at(target, index, values)
+
+
+FOLDS: Final[dict[str, np.ufunc]] = {
+    "sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum,
+}  # fmt: skip
+
+
+def _neutral(reduce: str, dtype: np.dtype[Any]) -> Any:
+    """What a fold starts from when the element itself does not count."""
+    if reduce in ("sum", "mean"):
+        return 0
+    if reduce == "prod":
+        return 1
+    if dtype.kind == "b":
+        return reduce == "amin"
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return limits.min if reduce == "amax" else limits.max
+    return -np.inf if reduce == "amax" else np.inf
+
+
+def reduce_at(self: Array, where: tuple[Any, ...], values: Array, reduce: str, include_self: bool) -> None:
+    """Fold `values` into the named places, with the elements there or without."""
+    before = self.copy() if not include_self else None
+    count = np.zeros(self.shape, np.int64)
+    np.add.at(count, where, 1)
+    if before is not None:
+        self[count > 0] = _neutral(reduce, self.dtype)
+    fold_at(self, where, values, FOLDS[reduce])
+    if reduce == "mean":
+        divisor = np.maximum(count + (1 if include_self else 0), 1)
+        if self.dtype.kind in "iu":
+            self[...] = np.floor_divide(self, divisor).astype(self.dtype)
+        else:
+            wide = self.astype(np.float32) if self.dtype in _HALVES else self
+            np.copyto(self, (wide / divisor).astype(self.dtype))

@@ -1,0 +1,214 @@
+"""Evenly spaced numbers: arange, range, linspace, logspace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from flambeau.ops.families.constructors import (
+    OPTIONS,
+    chosen,
+    declare_out_of_constructor,
+    default_dtype,
+    options_dtype,
+)
+from flambeau.ops.families.numpy_cast import cast
+from flambeau.ops.families.opaque import declare
+from flambeau.schema.device import Device
+from flambeau.schema.dtype import DType, by_code, int64
+from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample
+from flambeau.tensor import defaults
+from flambeau.tensor.create import check_device
+from flambeau.tensor.tensor import Tensor, wrap
+
+
+def arange_kernel(
+    start: Any = 0, end: Any = 0, step: Any = 1, dtype: int | None = None, device: Device | None = None
+) -> Tensor:
+    """`start`, `start + step`, ... before `end`; integers give int64."""
+    check_device(device)
+    numbers = (start, end, step)
+    if any(isinstance(n, complex) for n in numbers):
+        raise RuntimeError('"arange" not implemented for complex numbers; take real bounds')
+    given = None if dtype is None else by_code(dtype)
+    if given is not None and given.is_integral and all(np.isfinite(float(n)) for n in numbers):
+        start, end, step = numbers = (int(start), int(end), int(step))
+    whole = all(isinstance(n, int) for n in numbers)
+    target = given or (int64 if whole else defaults.float_dtype())
+    check_steps(start, end, step)
+    if whole:
+        count = max(0, -((start - end) // step)) if step > 0 else max(0, -((end - start) // -step))
+        return wrap(cast(start + step * np.arange(count, dtype=np.int64), target))
+    count = ceil((end - start) / step)
+    return wrap(cast(start + step * np.arange(count, dtype=np.float64), target))
+
+
+def check_steps(start: Any, end: Any, step: Any) -> None:
+    """Refuse steps that never reach the end."""
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not all(np.isfinite(float(b)) for b in (start, end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (step > 0) != (end >= start) and start != end:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+
+
+def range_kernel(start: Any, end: Any, step: Any = 1, dtype: int | None = None, device: Device | None = None) -> Tensor:
+    """Like `arange` but with the end included and a float result."""
+    check_device(device)
+    check_steps(start, end, step)
+    count = int((end - start) / step + 1)
+    return wrap(cast(start + step * np.arange(count, dtype=np.float64), chosen(dtype)))
+
+
+def _spaced(name: str, start: Any, end: Any, steps: int, dtype: int | None) -> tuple[Any, DType]:
+    """Evenly spaced numbers computed from both ends, as wide as they are, and the result's dtype."""
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    ranks = [x._array.ndim if isinstance(x, Tensor) else 0 for x in (start, end)]
+    if any(ranks):
+        raise RuntimeError(
+            f"{name} only supports 0-dimensional start and end tensors, but got start with {ranks[0]} dimension(s) "
+            f"and end with {ranks[1]} dimension(s)."
+        )
+    start = start.item() if isinstance(start, Tensor) else start
+    end = end.item() if isinstance(end, Tensor) else end
+    is_complex = isinstance(start, complex) or isinstance(end, complex)
+    target = chosen(dtype, defaults.float_dtype().to_complex() if is_complex else None)
+    if is_complex and not target.is_complex:
+        raise RuntimeError(
+            f"{name}(): inferred dtype {target.to_complex()!r} can't be safely cast to passed dtype {target!r}"
+        )
+    wide: Any = np.complex128 if target.is_complex else np.float64
+    if name == "linspace" and ((target.itemsize == 4 and not target.is_integral) or target.name == "complex64"):
+        wide = target.numpy
+    if target.is_integral:
+        start, end = int(start), int(end)
+    first, last = wide(start) if not isinstance(wide, np.dtype) else wide.type(start), np.asarray(end, wide)[()]
+    if steps == 1:
+        return np.asarray([first], wide), target
+    index = np.arange(steps)
+    step = (last - first) / np.asarray(max(steps - 1, 1), wide)[()] if steps > 1 else first
+    low = first + step * index.astype(wide)
+    high = last - step * (steps - 1 - index).astype(wide)
+    return np.where(index < steps // 2, low, high), target
+
+
+def linspace_kernel(start: Any, end: Any, steps: int, dtype: int | None = None, device: Device | None = None) -> Tensor:
+    """`steps` numbers from `start` to `end`, both included, evenly spaced."""
+    check_device(device)
+    values, target = _spaced("linspace", start, end, steps, dtype)
+    return wrap(cast(values, target))
+
+
+def logspace_kernel(
+    start: Any, end: Any, steps: int, base: float = 10.0, dtype: int | None = None, device: Device | None = None
+) -> Tensor:
+    """`base` to the powers of evenly spaced numbers."""
+    check_device(device)
+    values, target = _spaced("logspace", start, end, steps, dtype)
+    with np.errstate(all="ignore"):
+        return wrap(cast(np.power(base, values), target))
+
+
+def _arange_dtype(end: Any, start: Any = 0, step: Any = 1, dtype: Any = None) -> DType | None:
+    if dtype is UNKNOWN or (dtype is None and UNKNOWN in (start, end, step)):
+        return None
+    if dtype is not None:
+        return by_code(dtype)
+    return int64 if all(isinstance(n, int) for n in (start, end, step)) else defaults.float_dtype()
+
+
+declare(
+    f"aten::arange(Scalar end, *, {OPTIONS}) -> Tensor",
+    f"aten::arange.start(Scalar start, Scalar end, *, {OPTIONS}) -> Tensor",
+    f"aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, {OPTIONS}) -> Tensor",
+    kernel=arange_kernel,
+    on_tensors=True,
+    family="creation",
+    dtype=_arange_dtype,
+    is_method=False,
+    doc="`start`, `start + step`, ... before `end`. Integers give int64, other numbers the default dtype.",
+    samples=lambda: (
+        Sample(args=(3,)),
+        Sample(args=(3.0,)),
+        Sample(args=(1, 7, 2)),
+        Sample(args=(0, 1, 0.25)),
+        Sample(args=(3, -3, -2)),
+    ),
+    errors=lambda: (
+        ErrorSample(args=(3, 1), error=RuntimeError, message="upper bound and lower bound inconsistent with step sign"),
+        ErrorSample(args=(0, 1, 0), error=RuntimeError, message="step must be nonzero"),
+    ),
+)
+
+
+declare(
+    f"aten::range.step(Scalar start, Scalar end, Scalar step=1, *, {OPTIONS}) -> Tensor",
+    f"aten::range(Scalar start, Scalar end, *, {OPTIONS}) -> Tensor",
+    kernel=range_kernel,
+    on_tensors=True,
+    family="creation",
+    dtype=default_dtype,
+    is_method=False,
+    doc="Like `arange` but with the end included and a float result.",
+    samples=lambda: (Sample(args=(1, 4)),),
+)
+
+
+def _spaced_samples() -> Iterable[Sample]:
+    return (Sample(args=(0, 1, 5)), Sample(args=(3, -2.5, 4)), Sample(args=(1, 2, 1)))
+
+
+for _name, _extra, _kernel in (("linspace", "", linspace_kernel), ("logspace", ", float base=10.", logspace_kernel)):
+    for _overload, _start, _end in (
+        ("", "Scalar", "Scalar"),
+        (".Tensor_Tensor", "Tensor", "Tensor"),
+        (".Tensor_Scalar", "Tensor", "Scalar"),
+        (".Scalar_Tensor", "Scalar", "Tensor"),
+    ):
+        declare(
+            f"aten::{_name}{_overload}({_start} start, {_end} end, int steps{_extra}, *, {OPTIONS}) -> Tensor",
+            kernel=_kernel,
+            on_tensors=True,
+            family="creation",
+            dtype=options_dtype,
+            shape=lambda steps: (steps if isinstance(steps, int) else None,),
+            is_method=False,
+            doc="Numbers from `start` to `end`, both included, evenly spaced (or powers of `base` with such exponents)."
+            if not _overload
+            else "",
+            samples=_spaced_samples if not _overload else None,
+            errors=lambda: (
+                ErrorSample(args=(0, 1, -1), error=RuntimeError, message="number of steps must be non-negative"),
+            ),
+        )
+
+
+declare_out_of_constructor(
+    "aten::arange.out(Scalar end, *, Tensor(a!) out) -> Tensor(a!)", lambda end, dtype: arange_kernel(0, end, 1, dtype)
+)
+
+
+declare_out_of_constructor(
+    "aten::arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)", arange_kernel
+)
+
+
+declare_out_of_constructor(
+    "aten::linspace.out(Scalar start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)", linspace_kernel
+)
+
+
+declare_out_of_constructor(
+    "aten::logspace.out(Scalar start, Scalar end, int steps, float base=10., *, Tensor(a!) out) -> Tensor(a!)",
+    logspace_kernel,
+)
+
+
+declare_out_of_constructor(
+    "aten::range.out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)", range_kernel
+)
