@@ -11,7 +11,7 @@ from flambeau.ops.families.arrays import Array, contiguous, dtype_of, reduce_wit
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.products import ULP
 from flambeau.schema.opdef import ErrorSample, Sample
-from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.tensor.tensor import Tensor, view_of, wrap
 
 
 def operands(equation: str) -> tuple[list[str], str | None]:
@@ -127,9 +127,29 @@ def _reference(equation: str, tensors: Any) -> Any:
     return np.einsum(equation, *tensors)
 
 
+def viewed(equation: str, tensor: Tensor) -> Tensor | None:
+    """A view when one operand is only permuted, or its diagonal taken; None when anything is summed."""
+    named, result = operands(equation)
+    result = implied(named) if result is None else result
+    if "..." in equation or len(named) != 1 or set(named[0]) != set(result):
+        return None
+    array = tensor._array
+    sizes = [array.shape[named[0].index(c)] for c in result]
+    strides = [sum(s for s, d in zip(tensor.stride(), named[0], strict=True) if d == c) for c in result]
+    return view_of(tensor, sizes, strides)
+
+
+def run(equation: str, tensors: Sequence[Tensor], path: Sequence[int] | None = None) -> Tensor:
+    """A view of the operand where that is enough, else the sum."""
+    check(equation, [t._array for t in tensors])
+    found = viewed(equation, tensors[0]) if len(tensors) == 1 else None
+    return wrap(einsum_kernel(equation, [t._array for t in tensors], path)) if found is None else found
+
+
 declare(
     "aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
-    kernel=einsum_kernel,
+    kernel=run,
+    on_tensors=True,
     doc="Products of operands whose dimensions `equation` names, summed over the names that the result lacks.",
     samples=lambda: [
         Sample(args=("ij,jk->ik", [_grid(2, 3), _grid(3, 4)])),

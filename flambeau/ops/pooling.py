@@ -389,7 +389,7 @@ for _d in (1, 2, 3):
         kernel=adaptive_avg(_d),
         doc="The average of windows that divide the input evenly into `output_size` parts.",
         dtype=same_dtype,
-        samples=lambda d=_d: [Sample(args=(_image(d), 3)), Sample(args=(_image(d), 1))],
+        samples=lambda d=_d: [Sample(args=(_image(d), [3] * d)), Sample(args=(_image(d), [1] * d))],
         is_method=False,
         is_function=_d == 1,
     )
@@ -397,7 +397,7 @@ for _d in (1, 2, 3):
         f"aten::adaptive_max_pool{_d}d(Tensor self, int[{_d}] output_size) -> (Tensor, Tensor)",
         outs=() if _d == 1 else ("out(out, indices)",),
         kernel=adaptive_max(_d),
-        samples=lambda d=_d: [Sample(args=(_image(d), 3))],
+        samples=lambda d=_d: [Sample(args=(_image(d), [3] * d))],
         is_method=False,
         is_function=_d == 1,
     )

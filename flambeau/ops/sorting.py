@@ -178,6 +178,10 @@ def _rows() -> Tensor:
     return wrap(np.array([[3, 1, 2, 1], [np.nan, -1, 5, np.inf], [0, 0, -0.0, 0]], np.float32))
 
 
+def _distinct() -> Tensor:
+    return wrap(np.array([[3, 1, 2, 7], [np.nan, -1, 5, np.inf], [0.5, 9, -4, 6]], np.float32))
+
+
 def samples() -> Iterable[Sample]:
     """Ties, nan and both zeros along each dimension; 0-dim."""
     yield Sample(args=(_rows(), 0))
@@ -233,7 +237,7 @@ declare(
     doc="The `k` largest (or smallest) elements along `dim`, in order, and where they are.",
     dtype=value_and_index,
     shape=topk_shape,
-    samples=lambda: [Sample(args=(_rows(), 2)), Sample(args=(_rows(), 1, 0, False))],
+    samples=lambda: [Sample(args=(_distinct(), 2)), Sample(args=(_distinct(), 1, 0, False))],
     errors=lambda: [
         ErrorSample(
             args=(wrap(np.ones(3, np.float32)), 5), error=RuntimeError, message="selected index k out of range"
@@ -248,7 +252,7 @@ declare(
     doc="The `k`-th smallest element along `dim`, counting from one, and where it is.",
     dtype=value_and_index,
     shape=reduced_pair,
-    samples=lambda: [Sample(args=(_rows(), 2)), Sample(args=(_rows(), 1, 0, True))],
+    samples=lambda: [Sample(args=(_distinct(), 2)), Sample(args=(_distinct(), 1, 0, True))],
     errors=lambda: [
         ErrorSample(
             args=(wrap(np.ones(3, np.float32)), 5),

@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from flambeau.schema.dtype import Category, DType, by_code, from_numpy_dtype
+from flambeau.tensor.layout import contiguous_strides
 
 Array = np.ndarray[Any, Any]
 
@@ -86,6 +87,12 @@ def contiguous(array: Array) -> Array:
     if not array.flags.c_contiguous:
         return array.copy(order="C")
     return array.ravel().reshape(array.shape) if 1 in array.shape else array
+
+
+def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """An array without elements, with the strides that one with elements would have (a size of zero counts as one)."""
+    strides = [s * dtype.itemsize for s in contiguous_strides(shape)]
+    return np.ndarray(shape, dtype, np.empty(1, dtype), 0, strides)
 
 
 def not_implemented(kernel: str, dtype: DType) -> NotImplementedError:

@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.ops.families import variants
+from flambeau.ops.families.arrays import empty
 from flambeau.schema.alias import AliasInfo
 from flambeau.schema.dtype import DType
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema, parse_schema
@@ -66,7 +67,7 @@ def unwrapped(value: Any) -> Any:
 def wrapped(value: Any) -> Any:
     """A tensor around an array or NumPy scalar; Python values and None as they are."""
     if isinstance(value, np.ndarray):
-        return wrap(value)
+        return wrap(value if value.size else empty(value.shape, value.dtype))
     if isinstance(value, np.generic):
         return wrap(np.asarray(value))
     return value
