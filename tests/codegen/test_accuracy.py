@@ -8,11 +8,8 @@ import numpy as np
 import pytest
 from kernels import pointwise, ulp_error
 
-from flambeau import codegen
 from flambeau.codegen import backend
 from flambeau.codegen.llvm.accuracy import ULP
-
-pytestmark = pytest.mark.skipif(not codegen.available(), reason="llvmlite is not installed")
 
 DOMAINS: dict[str, tuple[tuple[float, float], tuple[float, float]]] = {
     "exp": ((-110, 92), (-750, 712)),
@@ -38,6 +35,7 @@ DOMAINS: dict[str, tuple[tuple[float, float], tuple[float, float]]] = {
 NUMPY_NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",
                "atanh": "arctanh"}  # fmt: skip
 WIDE = np.finfo(np.longdouble).nmant > 60
+"""Whether long double is wider than double here, and can judge it."""
 
 
 def samples(low: float, high: float, dtype: str, count: int = 20000) -> np.ndarray:
@@ -51,10 +49,8 @@ def samples(low: float, high: float, dtype: str, count: int = 20000) -> np.ndarr
 
 
 @pytest.mark.parametrize("op", list(DOMAINS))
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"] if WIDE else ["float32"])
 def test_stated_error_holds(op: str, dtype: str) -> None:
-    if dtype == "float64" and not WIDE:
-        pytest.skip("long double is no wider than double here")
     x = samples(*DOMAINS[op][dtype == "float64"], dtype)
     with np.errstate(all="ignore"):
         exact = getattr(np, NUMPY_NAMES.get(op, op))(x.astype(np.longdouble))

@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-from flambeau import codegen
 from flambeau.codegen import backend, reference
 from flambeau.codegen.kernel import parse_kernel, print_kernel
-
-pytestmark = pytest.mark.skipif(not codegen.available(), reason="llvmlite is not installed")
 
 TEXT = """\
 kernel squares {

@@ -10,8 +10,6 @@ from flambeau import codegen
 from flambeau.codegen import backend, reference
 from flambeau.codegen.kernel import Carry, Kernel, KernelBuilder
 
-pytestmark = pytest.mark.skipif(not codegen.available(), reason="llvmlite is not installed")
-
 AXES = ("a", "b", "c")
 
 

@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 from kernels import pointwise, random_values
 
-from flambeau import codegen
 from flambeau.codegen import backend
 from flambeau.codegen.kernel import KernelError
-
-pytestmark = pytest.mark.skipif(not codegen.available(), reason="llvmlite is not installed")
 
 ADD = pointwise("add", ("float32", "float32"), rank=3)
 

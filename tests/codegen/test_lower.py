@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import flambeau.ops  # noqa: F401
-from flambeau import codegen
 from flambeau.codegen import backend, reference
 from flambeau.codegen.kernel import KernelError
 from flambeau.codegen.lower import LoweringError, lower_graph
@@ -16,8 +15,6 @@ from flambeau.ir.constants import constant_value, is_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.parser import parse_ir
 from flambeau.tensor.tensor import Tensor, wrap
-
-pytestmark = pytest.mark.skipif(not codegen.available(), reason="llvmlite is not installed")
 
 CONSTANTS = """
   %none : NoneType = prim::Constant()

@@ -16,8 +16,6 @@ from flambeau import codegen
 from flambeau.codegen import backend
 from flambeau.codegen.kernel import KernelError, parse_kernel
 
-pytestmark = pytest.mark.skipif(not codegen.available(), reason="llvmlite is not installed")
-
 
 def test_patterns_are_told_apart() -> None:
     call = backend.compile_kernel(pointwise("sub", ("float32", "float32"), rank=2)).entry()

@@ -8,13 +8,10 @@ import numpy as np
 import pytest
 from kernels import pointwise, random_values, special_values
 
-from flambeau import codegen
 from flambeau.codegen import backend, reference
 from flambeau.codegen.kernel.dtypes import ELEMENT_TYPES
 from flambeau.codegen.kernel.opset import OPS, TRAPPING
 from flambeau.codegen.llvm.accuracy import ULP
-
-pytestmark = pytest.mark.skipif(not codegen.available(), reason="llvmlite is not installed")
 
 CASES = [(op, t.name) for op, spec in OPS.items() for t in ELEMENT_TYPES.values() if t.kind in spec.kinds]
 

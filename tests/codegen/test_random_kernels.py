@@ -8,13 +8,10 @@ import numpy as np
 import pytest
 from kernels import random_values
 
-from flambeau import codegen
 from flambeau.codegen import backend, reference
 from flambeau.codegen.kernel import Carry, Kernel, KernelBuilder, parse_kernel, print_kernel
 from flambeau.codegen.kernel.dtypes import ELEMENT_TYPES
 from flambeau.codegen.kernel.opset import OPS, TRAPPING
-
-pytestmark = pytest.mark.skipif(not codegen.available(), reason="llvmlite is not installed")
 
 EXACT = [
     name for name, spec in OPS.items()

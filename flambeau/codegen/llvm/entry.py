@@ -84,7 +84,7 @@ free:
 
 def entry_text(o: Offsets) -> str:
     """LLVM text of ``entry``, a function of the vectorcall signature."""
-    return _HEAD + _guards(o) + _same_numbers() + _run(o)
+    return _HEAD + _guards(o) + _same_numbers() + _allocate(o) + _launch() + _find(o) + _fill(o) + _make(o) + _finish(o)
 
 
 _HEAD = """
@@ -184,7 +184,8 @@ no:
 """
 
 
-def _run(o: Offsets) -> str:
+def _allocate(o: Offsets) -> str:
+    """`allocate`: an output array from its record."""
     return f"""
 define internal ptr @new(ptr %descr, i32 %rank, ptr %dims, ptr %strides, ptr %data, i32 %flags, ptr %none) {{
   call void @flambeau_Py_IncRef(ptr %descr)
@@ -237,7 +238,12 @@ based:
 none:
   ret ptr null
 }}
+"""
 
+
+def _launch() -> str:
+    """`launch`: the kernel on this thread, or in pieces on the pool's."""
+    return f"""
 define internal void @launch(ptr %plan, ptr %block) {{
 entry:
 {_word("kernel", "%plan", "kernel", "ptr")}
@@ -254,7 +260,12 @@ split:
   call void @flambeau_pool_run(ptr %kernel, ptr %block, i64 %high, i64 %step, i32 %n)
   ret void
 }}
+"""
 
+
+def _find(o: Offsets) -> str:
+    """The start of `entry`: look for the plan that fits."""
+    return f"""
 define ptr @entry(ptr %self, ptr %args, i64 %nargsf, ptr %names) {{
 entry:
   %error = alloca i32, align 4
@@ -290,7 +301,12 @@ good:
 other:
 {_word("next", "%plan", "next", "ptr")}
   br label %plans
-found:
+"""
+
+
+def _fill(o: Offsets) -> str:
+    """The middle of `entry`: the block copied, addresses of inputs and numbers into it."""
+    return f"""found:
 {_word("words", "%plan", "words")}
 {_word("template", "%plan", "template", "ptr")}
 {_word("n_out", "%plan", "n_out")}
@@ -343,7 +359,12 @@ filled:
   %in_word = getelementptr i64, ptr %block, i64 %f1
   store i64 %in_address, ptr %in_word
   br label %fill
-make:
+"""
+
+
+def _make(o: Offsets) -> str:
+    """`entry` goes on: the outputs allocated, their addresses into the block."""
+    return f"""make:
   %m = phi i64 [0, %fill], [%m1, %made]
   %more_m = icmp slt i64 %m, %n_out
   br i1 %more_m, label %make_one, label %go
@@ -363,7 +384,12 @@ made:
   %out_word = getelementptr i64, ptr %block, i64 %place0
   store i64 %out_data, ptr %out_word
   br label %make
-go:
+"""
+
+
+def _finish(o: Offsets) -> str:
+    """The end of `entry`: run, hand over the results, or clean up and take the slow path."""
+    return f"""go:
   %gil = and i64 %flags, {RELEASE_GIL}
   %release = icmp ne i64 %gil, 0
   br i1 %release, label %outside, label %inside
