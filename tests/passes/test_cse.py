@@ -1,0 +1,117 @@
+"""Common subexpressions: merged when nobody can tell."""
+
+from __future__ import annotations
+
+import pytest
+from before_after import expect, expect_same
+
+from flambeau.passes import cse, licm
+
+HEAD = "graph(%x : Tensor, %n : int, %c : bool):\n %1 : int = prim::Constant[value=1]()\n "
+
+
+def test_numbers_are_computed_once_also_in_branches() -> None:
+    expect(
+        cse.do,
+        HEAD + """%a : int = aten::mul(%n, %n)
+        %b : int = aten::mul(%n, %n)
+        %d : int = prim::If(%c)
+          block0():
+            %e : int = aten::mul(%n, %n)
+            -> (%e)
+          block1():
+            -> (%b)
+        return (%d, %b)""",
+        HEAD + """%a : int = aten::mul(%n, %n)
+        %d : int = prim::If(%c)
+          block0():
+            -> (%a)
+          block1():
+            -> (%a)
+        return (%d, %a)""",
+    )
+
+
+def test_hidden_tensors_are_merged() -> None:
+    expect(
+        cse.do,
+        HEAD + "%a : Tensor = aten::relu(%x)\n %b : Tensor = aten::relu(%x)\n"
+        " %d : Tensor = aten::add(%a, %b, %1)\n return (%d)",
+        HEAD + "%a : Tensor = aten::relu(%x)\n %d : Tensor = aten::add(%a, %a, %1)\n return (%d)",
+    )
+
+
+KEPT = [
+    "%a : Tensor = aten::relu(%x)\n %b : Tensor = aten::relu(%x)\n return (%a, %b)",
+    "%a : Tensor = aten::relu(%x)\n %b : Tensor = aten::relu(%x)\n %d : Tensor = aten::relu_(%b)\n"
+    " %e : Tensor = aten::add(%a, %d, %1)\n return (%e)",
+    "%a : Tensor = aten::exp(%x)\n %d : Tensor = aten::relu_(%x)\n %b : Tensor = aten::exp(%x)\n"
+    " %e : Tensor = aten::add(%a, %b, %1)\n return (%e)",
+    "%a : int = aten::mul(%n, %1)\n %b : int = aten::mul(%1, %n)\n return (%a, %b)",
+    "%a : int[] = prim::ListConstruct(%n)\n %b : int[] = prim::ListConstruct(%n)\n"
+    " %d : int[] = aten::append(%a, %n)\n %e : int = aten::len(%b)\n return (%e)",
+    "%p : float = prim::Constant[value=0.5]()\n %a : Tensor = aten::dropout(%x, %p, %c)\n"
+    " %b : Tensor = aten::dropout(%x, %p, %c)\n %e : Tensor = aten::add(%a, %b, %1)\n return (%e)",
+    "%a : float = prim::Constant[value=0.]()\n %b : float = prim::Constant[value=-0.]()\n return (%a, %b)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", KEPT)
+def test_what_a_program_could_tell_apart_stays(body: str) -> None:
+    expect_same(cse.do, HEAD + body)
+
+
+def test_attributes_are_read_once_unless_one_is_set() -> None:
+    reads = "%a : Tensor = prim::GetAttr[name=\"w\"](%m)\n {between} %b : Tensor = prim::GetAttr[name=\"w\"](%m)\n"
+    text = "graph(%m : __torch__.M, %x : Tensor):\n " + reads + " %d : Tensor[] = prim::ListConstruct(%a, %b)\n return (%d)"
+    expect(cse.do, text.format(between=""), text.format(between="").replace(reads.split("\n")[1].format(between=""), "")
+           .replace("%b)\n return", "%a)\n return"))  # fmt: skip
+    expect_same(cse.do, text.format(between=' = prim::SetAttr[name="w"](%m, %x)\n'))
+
+
+LOOP = "graph(%x : Tensor, %n : int, %k : int, %t : bool):\n %1 : int = prim::Constant[value=3]()\n %true : bool = prim::Constant[value=1]()\n "
+
+
+def test_invariant_numbers_leave_loops() -> None:
+    expect(
+        licm.do,
+        LOOP + """%y : Tensor = prim::Loop(%n, %t, %x)
+          block0(%i : int, %z : Tensor):
+            %c : int = aten::mul(%k, %k)
+            %d : int = aten::add(%c, %c)
+            %w : Tensor = aten::add(%z, %d, %i)
+            -> (%t, %w)
+        return (%y)""",
+        LOOP + """%c : int = aten::mul(%k, %k)
+        %d : int = aten::add(%c, %c)
+        %y : Tensor = prim::Loop(%n, %t, %x)
+          block0(%i : int, %z : Tensor):
+            %w : Tensor = aten::add(%z, %d, %i)
+            -> (%t, %w)
+        return (%y)""",
+    )
+
+
+BODY = "prim::Loop({trips}, {start}, %x)\n block0(%i : int, %z : Tensor):\n {body} -> (%t, %w)\n return (%y)"
+
+
+@pytest.mark.parametrize(
+    ("trips", "start", "body", "moves"),
+    [
+        ("%1", "%true", "%c : int = aten::floordiv(%n, %k)\n %w : Tensor = aten::add(%z, %c, %i)\n", 1),
+        ("%n", "%true", "%c : int = aten::floordiv(%n, %k)\n %w : Tensor = aten::add(%z, %c, %i)\n", 0),
+        ("%1", "%t", "%c : int = aten::floordiv(%n, %k)\n %w : Tensor = aten::add(%z, %c, %i)\n", 0),
+        ("%1", "%true", " = prim::Print(%i)\n %c : int = aten::floordiv(%n, %k)\n %w : Tensor = aten::add(%z, %c, %i)\n", 0),
+        ("%1", "%true", "%c : Tensor = aten::exp(%x)\n %w : Tensor = aten::add(%z, %c, %i)\n", 1),
+        ("%1", "%true", "%c : Tensor = aten::exp(%x)\n %w : Tensor = aten::add_(%z, %c, %i)\n", 0),
+        ("%1", "%true", "%c : Tensor = aten::exp(%x)\n %w : Tensor = aten::relu_(%c)\n", 0),
+        ("%1", "%true", "%w : Tensor = aten::exp(%x)\n", 0),
+    ],
+)
+def test_what_may_leave_a_loop(trips: str, start: str, body: str, moves: int) -> None:
+    before = LOOP + "%y : Tensor = " + BODY.format(trips=trips, start=start, body=body)
+    if not moves:
+        expect_same(licm.do, before)
+        return
+    first, rest = body.split("\n", 1)
+    expect(licm.do, before, LOOP + first + "\n %y : Tensor = " + BODY.format(trips=trips, start=start, body=rest))
