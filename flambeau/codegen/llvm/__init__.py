@@ -1,0 +1,1 @@
+"""The LLVM backend: loop nests to text, text to machine code, and the runtime parts written in IR."""
