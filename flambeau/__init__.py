@@ -14,6 +14,19 @@ from typing import Any as _Any
 
 from flambeau import ops as _ops
 from flambeau.ops import surface as _surface
+from flambeau.ops.python_forms import (
+    block_diag,
+    broadcast_tensors,
+    cartesian_prod,
+    cdist,
+    chain_matmul,
+    einsum,
+    meshgrid,
+    norm,
+    tensordot,
+    unique,
+    unique_consecutive,
+)
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import (
     DType,
@@ -58,6 +71,12 @@ preserve_format = memory_format.preserve_format
 channels_last = memory_format.channels_last
 channels_last_3d = memory_format.channels_last_3d
 _surface.install()
+__version__ = "0.1.0"
+
+from flambeau import ir, jit, nn  # noqa: E402  (methods of tensors come first)
+from flambeau.jit.script import script  # noqa: E402
+from flambeau.jit.trace import trace  # noqa: E402
+from flambeau.jit.unit import CompilationUnit  # noqa: E402
 
 
 def __getattr__(name: str) -> _Any:

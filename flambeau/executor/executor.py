@@ -10,11 +10,12 @@ from typing import Any
 from flambeau.executor import spec as specs
 from flambeau.executor.options import Options
 from flambeau.executor.plan import ExecutionPlan, make_plan
-from flambeau.executor.report import Explanation, PassRecord, PassReport
+from flambeau.executor.report import Explanation, PassReport
 from flambeau.interpreter import reference
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import code_of
 from flambeau.interpreter.machine import run
+from flambeau.passes.pipeline import PassRecord
 from flambeau.program.function import Function
 from flambeau.tensor import dispatch
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from flambeau.analysis import shapes
 from flambeau.executor import spec as specs
 from flambeau.executor.fused import FusedKernel
 from flambeau.executor.options import Options
-from flambeau.executor.report import Compilation, PassRecord
+from flambeau.executor.report import Compilation
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph
 from flambeau.passes import pipeline
+from flambeau.passes.pipeline import PassRecord
 from flambeau.program.function import Function
+from flambeau.util.errors import InternalError
 
 FUSION = "prim::FusionGroup"
 
@@ -55,12 +57,7 @@ def make_plan(
     clock = _Clock()
     graph = specialise(function.graph, arguments)
     clock.lap("specialise")
-    pipeline.optimise(
-        graph,
-        without=options.without if options.backend == "native" else options.without | {"fuse"},
-        check=options.verify,
-        record=record,
-    )
+    graph = _optimised(graph, options, record)
     clock.lap("passes")
     kernels = attach_kernels(graph)
     code = compile_graph(graph, function.name)
@@ -68,12 +65,29 @@ def make_plan(
     return ExecutionPlan(specs.spec_of(arguments), graph, code, cause, clock.total(), clock.laps(), kernels)
 
 
+def _optimised(graph: Graph, options: Options, record: Callable[[PassRecord], None] | None) -> Graph:
+    """The graph after the passes; as it was if one of them fails, which is warned of."""
+    plain = clone_graph(graph)
+    try:
+        pipeline.optimise(
+            graph,
+            without=options.without if options.backend == "native" else options.without | {"fuse"},
+            check=options.verify,
+            record=record,
+        )
+    except InternalError as error:
+        if options.verify:
+            raise
+        warnings.warn(f"{error}. The function runs unoptimised; please report this", RuntimeWarning, stacklevel=2)
+        return plain
+    return graph
+
+
 def specialise(graph: Graph, arguments: Sequence[Any]) -> Graph:
     """A copy of the graph whose parameters say what is known of the arguments."""
     copy = clone_graph(graph)
     for value, argument in zip(copy.inputs, arguments, strict=True):
         value.set_type(specs.refine(value.type, argument))
-    shapes.propagate(copy)
     return copy
 
 

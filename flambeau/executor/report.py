@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from flambeau.ir.draw import to_html
-
-
-@dataclass(frozen=True, slots=True)
-class PassRecord:
-    """One pass over one graph."""
-
-    phase: str
-    name: str
-    changed: bool
-    seconds: float
-    before: str
-    after: str
-
-    @property
-    def diff(self) -> str:
-        """What it changed, as a unified diff of graph text; empty if nothing."""
-        lines = difflib.unified_diff(self.before.splitlines(), self.after.splitlines(), "before", "after", lineterm="", n=2)
-        return "\n".join(lines)
+from flambeau.passes.pipeline import PassRecord
 
 
 class PassReport(Sequence[PassRecord]):

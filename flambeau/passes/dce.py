@@ -125,28 +125,39 @@ class _Liveness:
             for block in node.blocks:
                 block.return_node.set_inputs(())
         changed = bool(dead)
-        for node in nodes:
-            if node in self._nodes and node.kind in ("prim::If", "prim::Loop"):
-                changed = self._trim(node) or changed
+        unneeded = {n: self._unneeded(n) for n in nodes if n in self._nodes and n.kind in ("prim::If", "prim::Loop")}
+        # All uses go before any definition: a loop in a loop may hand a dead value to and fro.
+        for node, indices in unneeded.items():
+            _drop_uses(node, indices)
+        for node, indices in unneeded.items():
+            _drop_definitions(node, indices)
+            changed = changed or bool(indices)
         for node in reversed(dead):
             node.destroy()
         return changed
 
-    def _trim(self, node: Node) -> bool:
-        """Drop the results of live control flow that nobody needs."""
-        before = len(node.outputs)
-        for index in reversed(range(before)):
-            if node.kind == "prim::If" and node.output(index) not in self._values:
-                node.remove_output(index)
-                for block in node.blocks:
-                    block.remove_output(index)
-            elif node.kind == "prim::Loop" and self._is_dead_carried(node, index):
-                body = node.blocks[0]
-                node.remove_output(index)
-                node.remove_input(index + 2)
-                body.remove_output(index + 1)
-                body.remove_input(index + 1)
-        return len(node.outputs) != before
+    def _unneeded(self, node: Node) -> list[int]:
+        """The results of live control flow that nobody needs, the last first."""
+        is_loop = node.kind == "prim::Loop"
+        return [
+            index
+            for index in reversed(range(len(node.outputs)))
+            if node.output(index) not in self._values
+            and not (is_loop and node.blocks[0].inputs[index + 1] in self._values)
+        ]
 
-    def _is_dead_carried(self, loop: Node, index: int) -> bool:
-        return loop.output(index) not in self._values and loop.blocks[0].inputs[index + 1] not in self._values
+
+def _drop_uses(node: Node, indices: list[int]) -> None:
+    offset = 1 if node.kind == "prim::Loop" else 0
+    for index in indices:
+        for block in node.blocks:
+            block.remove_output(index + offset)
+        if offset:
+            node.remove_input(index + 2)
+
+
+def _drop_definitions(node: Node, indices: list[int]) -> None:
+    for index in indices:
+        node.remove_output(index)
+        if node.kind == "prim::Loop":
+            node.blocks[0].remove_input(index + 1)
