@@ -16,7 +16,7 @@ from flambeau.ops.families.rules import known
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
-from flambeau.tensor.layout import broadcast, expand
+from flambeau.tensor.layout import broadcast, expand, view_strides
 from flambeau.tensor.tensor import Tensor, view_of, wrap
 
 Arrays = Sequence[Array]
@@ -174,10 +174,10 @@ def meshgrid_kernel(tensors: Sequence[Tensor], indexing: str = "ij") -> list[Ten
     shape = tuple(tensors[i]._array.size for i in order)
     grids = []
     for i, one in enumerate(tensors):
-        axis = order.index(i)
-        strides = [0] * len(shape)
-        strides[axis] = one.stride()[0] if one.ndim else 1
-        grids.append(view_of(one, shape, strides))
+        lined = [1] * len(shape)
+        lined[order.index(i)] = shape[order.index(i)]
+        strides = view_strides(tuple(one.shape), one.stride(), lined)
+        grids.append(view_of(one, *expand(lined, strides or (), shape)))
     return grids
 
 

@@ -1,0 +1,140 @@
+"""Functions whose Python form differs from the operator's: tensors given one by one, results that depend on a keyword."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import Any
+
+from flambeau.schema.argument_rules import to_dtype
+from flambeau.tensor.dispatch import call
+from flambeau.tensor.tensor import Tensor
+
+Tensors = Tensor | Sequence[Tensor]
+
+_COMPUTE_MODES = {"use_mm_for_euclid_dist_if_necessary": None, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2}
+
+
+def form_of(operator_name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Note on a function which operator it runs, for the compiler."""
+
+    def note(function: Callable[..., Any]) -> Callable[..., Any]:
+        function.operator_name = operator_name  # type: ignore[attr-defined]
+        function.__module__ = "flambeau"
+        return function
+
+    return note
+
+
+def listed(tensors: tuple[Any, ...]) -> list[Tensor]:
+    """Tensors given one by one, or as one list."""
+    return list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], list | tuple) else list(tensors)
+
+
+@form_of("aten::broadcast_tensors")
+def broadcast_tensors(*tensors: Tensors) -> Any:
+    """Views of all tensors with their common shape."""
+    return call("aten::broadcast_tensors", listed(tensors))
+
+
+@form_of("aten::meshgrid")
+def meshgrid(*tensors: Tensors, indexing: str | None = None) -> Any:
+    """Views that hold the coordinates of a grid; `indexing` is 'ij' (the default) or 'xy'."""
+    if indexing is None:
+        return call("aten::meshgrid", listed(tensors))
+    return call("aten::meshgrid", listed(tensors), indexing=indexing)
+
+
+@form_of("aten::block_diag")
+def block_diag(*tensors: Tensors) -> Any:
+    """Matrices along the diagonal of a matrix of zeros."""
+    return call("aten::block_diag", listed(tensors))
+
+
+@form_of("aten::cartesian_prod")
+def cartesian_prod(*tensors: Tensors) -> Any:
+    """Every choice of one element from each vector, a row each."""
+    return call("aten::cartesian_prod", listed(tensors))
+
+
+@form_of("aten::chain_matmul")
+def chain_matmul(*matrices: Tensors, out: Tensor | None = None) -> Any:
+    """The product of several matrices in the cheapest order."""
+    return call("aten::chain_matmul", listed(matrices), out=out)
+
+
+@form_of("aten::einsum")
+def einsum(equation: str, *operands: Tensors) -> Any:
+    """Products of operands whose dimensions `equation` names, summed over the names that the result lacks."""
+    return call("aten::einsum", equation, listed(operands))
+
+
+@form_of("aten::tensordot")
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Any:
+    """Products summed over the last `dims` dimensions of the first and the first of the second, or over two lists of them.
+
+    Raises RuntimeError for a number of dimensions that the tensors do not have.
+    """
+    if isinstance(dims, Tensor):
+        dims = dims.tolist()
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.ndim, b.ndim):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        first, second = list(range(a.ndim - dims, a.ndim)), list(range(dims))
+    else:
+        first, second = (list(d) if isinstance(d, list | tuple) else [d] for d in dims)
+    return call("aten::tensordot", a, b, first, second, out=out)
+
+
+@form_of("aten::_unique2")
+def unique(
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The distinct elements (or slices along `dim`) in order, and what else was asked for."""
+    if dim is None:
+        found = call("aten::_unique2", input, sorted, return_inverse, return_counts)
+    else:
+        found = call("aten::unique_dim", input, dim, sorted, return_inverse, return_counts)
+    return _wanted(found, return_inverse, return_counts)
+
+
+@form_of("aten::unique_consecutive")
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The elements (or slices along `dim`) without repetitions of their predecessor, and what else was asked for."""
+    found = call("aten::unique_consecutive", input, return_inverse, return_counts, dim)
+    return _wanted(found, return_inverse, return_counts)
+
+
+def _wanted(found: Sequence[Tensor], inverse: bool, counts: bool) -> Any:
+    chosen = [found[0], *([found[1]] if inverse else []), *([found[2]] if counts else [])]
+    return chosen[0] if len(chosen) == 1 else tuple(chosen)
+
+
+@form_of("aten::norm")
+def norm(
+    input: Tensor, p: Any = "fro", dim: int | Sequence[int] | None = None, keepdim: bool = False,
+    out: Tensor | None = None, dtype: Any = None,
+) -> Any:  # fmt: skip
+    """The vector norm of order `p` over `dim` or all; 'fro' is 2. Raises ValueError for a word that names no vector norm."""
+    if isinstance(p, str):
+        if p != "fro":
+            raise ValueError(f"norm() has the orders 'fro' and numbers, but got {p!r}; use linalg.svdvals for 'nuc'")
+        p = 2.0
+    dims = None if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    order = 2.0 if p is None else float(p) if p in (inf, -inf) else p
+    asked = None if dtype is None else to_dtype(dtype)
+    return call("aten::linalg_vector_norm", input, order, dims, keepdim, dtype=asked, out=out)
+
+
+@form_of("aten::cdist")
+def cdist(
+    x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
+) -> Any:
+    """The distance of every row of the first from every row of the second. `compute_mode` makes no difference here."""
+    if compute_mode not in _COMPUTE_MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    return call("aten::cdist", x1, x2, float(p), _COMPUTE_MODES[compute_mode])
