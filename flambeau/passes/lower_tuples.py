@@ -22,6 +22,7 @@ from flambeau.ir.value import Value
 from flambeau.schema.types import TupleType
 
 CONSTRUCT, UNPACK = "prim::TupleConstruct", "prim::TupleUnpack"
+UNINITIALISED = "prim::Uninitialized"
 
 
 def do(graph: Graph, *, signature: bool = False) -> bool:
@@ -79,6 +80,8 @@ def _elements(node: Node) -> Sequence[Value] | None:
     source = node.input()
     if source.node is not None and source.node.kind == CONSTRUCT:
         return source.node.inputs
+    if source.node is not None and source.node.kind == UNINITIALISED and isinstance(source.type, TupleType):
+        return _uninitialised(source.node, source.type)
     if constants.is_constant(source) and isinstance(source.type, TupleType):
         with node.graph.inserting(node), node.graph.at_range(node.range):
             held = constants.constant_value(source)
@@ -86,11 +89,19 @@ def _elements(node: Node) -> Sequence[Value] | None:
     return None
 
 
+def _uninitialised(node: Node, type_: TupleType) -> list[Value]:
+    """The elements of a tuple that nobody looks at, beside it: there is nothing to take apart at run time."""
+    with node.graph.inserting(node), node.graph.at_range(node.range):
+        return [node.graph.insert(UNINITIALISED, (), [t]).output() for t in type_.elements]
+
+
 def _apart(graph: Graph, value: Value, place: Node | Block) -> Sequence[Value]:
     """The elements of a tuple, taken apart before `place` if need be."""
     if value.node is not None and value.node.kind == CONSTRUCT:
         return value.node.inputs
     assert isinstance(value.type, TupleType)
+    if value.node is not None and value.node.kind == UNINITIALISED:
+        return _uninitialised(value.node, value.type)
     with graph.inserting(place):
         return graph.insert(UNPACK, [value], value.type.elements).outputs
 
