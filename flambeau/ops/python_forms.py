@@ -1,4 +1,6 @@
-"""Functions whose Python form differs from the operator's: tensors given one by one, results that depend on a keyword."""
+"""Functions whose Python form differs from the operator's: tensors given one by one, results that depend on a
+keyword.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,11 @@ from flambeau.tensor.tensor import Tensor
 
 Tensors = Tensor | Sequence[Tensor]
 
-_COMPUTE_MODES = {"use_mm_for_euclid_dist_if_necessary": None, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2}
+_COMPUTE_MODES = {
+    "use_mm_for_euclid_dist_if_necessary": None,
+    "use_mm_for_euclid_dist": 1,
+    "donot_use_mm_for_euclid_dist": 2,
+}
 
 
 def form_of(operator_name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -71,7 +77,7 @@ def einsum(equation: str, *operands: Tensors) -> Any:
 
 @form_of("aten::tensordot")
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Any:
-    """Products summed over the last `dims` dimensions of the first and the first of the second, or over two lists of them.
+    """Products summed over the last `dims` dimensions of `a` and the first ones of `b`, or over two lists of them.
 
     Raises RuntimeError for a number of dimensions that the tensors do not have.
     """
@@ -90,7 +96,11 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
 
 @form_of("aten::_unique2")
 def unique(
-    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
 ) -> Any:
     """The distinct elements (or slices along `dim`) in order, and what else was asked for."""
     if dim is None:
@@ -119,7 +129,9 @@ def norm(
     input: Tensor, p: Any = "fro", dim: int | Sequence[int] | None = None, keepdim: bool = False,
     out: Tensor | None = None, dtype: Any = None,
 ) -> Any:  # fmt: skip
-    """The vector norm of order `p` over `dim` or all; 'fro' is 2. Raises ValueError for a word that names no vector norm."""
+    """The vector norm of order `p` over `dim` or all; 'fro' is 2. Raises ValueError for a word that names no vector
+    norm.
+    """
     if isinstance(p, str):
         if p != "fro":
             raise ValueError(f"norm() has the orders 'fro' and numbers, but got {p!r}; use linalg.svdvals for 'nuc'")
@@ -131,9 +143,7 @@ def norm(
 
 
 @form_of("aten::cdist")
-def cdist(
-    x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
-) -> Any:
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Any:
     """The distance of every row of the first from every row of the second. `compute_mode` makes no difference here."""
     if compute_mode not in _COMPUTE_MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
