@@ -124,7 +124,8 @@ def _method(name: str, short: str, position: int) -> Function:
     method = first if position == 0 else inner
     method.__name__ = short
     method.__qualname__ = f"Tensor.{short}"
-    method.__doc__ = next((d.doc for d in definitions(name) if d.doc), "") + f"\n\nThe operator `{name}` as a method."
+    doc = next((d.doc for d in definitions(name) if d.doc), "")
+    method.__doc__ = f"{doc}\n\nThe operator `{name}` as a method."
     return method
 
 

@@ -53,7 +53,8 @@ SPECIAL_RESULTS = {
     "__bool__": "_bool", "__len__": "_int", "__int__": "_int", "__index__": "_int", "__float__": "_float",
     "__complex__": "_complex", "__repr__": "str", "__str__": "str", "__format__": "str", "__contains__": "_bool",
     "__iter__": "_Any", "__setitem__": "None", "__array__": "_Any", "__dlpack__": "_Any", "__dlpack_device__": "_Any",
-    "__deepcopy__": "_Tensor", "__reduce_ex__": "_Any", "__reduce__": "_Any", "__dir__": "list[str]", "__hash__": "_int",
+    "__deepcopy__": "_Tensor", "__reduce_ex__": "_Any", "__reduce__": "_Any", "__dir__": "list[str]",
+    "__hash__": "_int",
 }  # fmt: skip
 """What Python's own methods return where that is no tensor."""
 INHERITED = {"__class__", "__init__", "__new__", "__subclasshook__", "__init_subclass__", "__getstate__", "__doc__"}
@@ -106,7 +107,9 @@ def _safe(name: str) -> str:
 def function_stub(short: str, definitions: list[OpDef]) -> str:
     """All overloads of a function."""
     forms = [
-        f"def {short}({', '.join(_renamed(d.schema))}) -> {result_type(d.schema)}: ..." for d in definitions if d.is_function
+        f"def {short}({', '.join(_renamed(d.schema))}) -> {result_type(d.schema)}: ..."
+        for d in definitions
+        if d.is_function
     ]
     return _overloads(forms, "")
 

@@ -48,14 +48,11 @@ def arranged(result: Array, shape: tuple[int, ...], operands: Sequence[Array]) -
 
     `operands` are the arrays it was computed from; nothing is copied when NumPy chose the same strides.
     """
-    array = np.asarray(result)
+    array = result if type(result) is np.ndarray else np.asarray(result)
+    flags = array.flags
+    is_fresh = flags.owndata and not any(array is a for a in operands)
     strides = _byte_strides(shape, operands, array.itemsize)
-    is_fresh = array.flags.owndata and not any(array is a for a in operands)
-    if (
-        is_fresh
-        and array.shape == shape
-        and ((strides is None and array.flags.c_contiguous) or array.strides == strides)
-    ):
+    if is_fresh and array.shape == shape and (flags.c_contiguous if strides is None else array.strides == strides):
         return array
     fresh = empty(shape, array.dtype, strides)
     fresh[...] = array
@@ -72,8 +69,10 @@ def empty(shape: tuple[int, ...], dtype: Any, byte_strides: tuple[int, ...] | No
 
 def _byte_strides(shape: tuple[int, ...], operands: Sequence[Array], itemsize: int) -> tuple[int, ...] | None:
     """The strides a result gets; None for row-major."""
+    if len(shape) < 2:
+        return None
     spread = [a for a in operands if a.ndim]
-    if all(a.flags.c_contiguous and a.shape == shape for a in spread) or len(shape) < 2:
+    if all(a.flags.c_contiguous and a.shape == shape for a in spread):
         return None
     if len(shape) == 4 and all(a.shape == shape and _is_channels_last(a) for a in spread):
         strides = channels_last_strides(shape)

@@ -7,23 +7,26 @@ imaginary part.
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
 from typing import Any, Final
 
 import ml_dtypes
 import numpy as np
 
-from flambeau.schema.dtype import Category, DType, bfloat16, complex32, float16, from_numpy_dtype
+from flambeau.schema.dtype import ALL, Category, DType, bfloat16, complex32, float16, from_numpy_dtype
 
 Array = Any
 """A NumPy array, or the NumPy scalar that an operation on 0-dim arrays gives."""
 
+_DTYPES: Final = {d.numpy: d for d in ALL}
 _BFLOAT16: Final = np.dtype(ml_dtypes.bfloat16)
 _WIDE: Final = {"i1": np.int32, "i2": np.int32, "i4": np.int32, "u1": np.int64, "i8": np.int64}
 
 
 def cast(array: Array, dtype: DType) -> Array:
     """`array` with elements of `dtype`; the same object if it has them already."""
-    if array.dtype == dtype.numpy:
+    if array.dtype is dtype.numpy or array.dtype == dtype.numpy:
         return array
     if dtype is complex32:
         return _to_complex32(array)
@@ -63,6 +66,19 @@ def _from_complex32(array: Array) -> Array:
 
 def constant(value: Any, dtype: DType) -> Array:
     """A 0-dim value of `dtype` from a Python number, wrapped (integers) or rounded (floats) to it."""
+    kind = type(value)
+    if kind is complex:
+        return _made(value, dtype)
+    return _remembered(value, kind, dtype, math.copysign(1.0, value) if kind is float and value == 0 else 1.0)
+
+
+@lru_cache(maxsize=1024)
+def _remembered(value: Any, kind: type, dtype: DType, sign_of_zero: float) -> Array:
+    """The constants seen lately; `kind` tells True from 1 and 1.0, `sign_of_zero` tells -0.0 from 0.0."""
+    return _made(value, dtype)
+
+
+def _made(value: Any, dtype: DType) -> Array:
     if dtype.is_integral and isinstance(value, int):
         bits = 8 * dtype.itemsize
         low = int(value) & ((1 << bits) - 1)
@@ -81,4 +97,5 @@ def constant(value: Any, dtype: DType) -> Array:
 
 def dtype_of(array: Array) -> DType:
     """The element type of an array."""
-    return from_numpy_dtype(array.dtype)
+    found = _DTYPES.get(array.dtype)
+    return from_numpy_dtype(array.dtype) if found is None else found

@@ -76,6 +76,11 @@ def _pow(x: Array, y: Array) -> Array:
     return np.where(y < 0, inverse, np.power(x, np.maximum(y, 0)))
 
 
+def _mul(x: Array, y: Array) -> Array:
+    """The product; nothing is computed for the factor one, as `alpha` mostly is."""
+    return y if isinstance(x, np.generic) and x == 1 and x.dtype == y.dtype else np.multiply(x, y)
+
+
 def _width(x: Array) -> int:
     return int(8 * x.dtype.itemsize)
 
@@ -158,7 +163,7 @@ _OPERATIONS: Final[dict[str, Callable[..., Array]]] = {
     "real": np.real, "imag": np.imag, "conj": np.conj, "angle": _angle,
     # two numbers in
     "add": np.add, "sub": lambda x, y: np.bitwise_xor(x, y) if x.dtype.kind == "b" else np.subtract(x, y),
-    "mul": np.multiply, "div": np.true_divide, "floordiv": _floordiv, "truncdiv": _truncdiv, "remainder": _remainder,
+    "mul": _mul, "div": np.true_divide, "floordiv": _floordiv, "truncdiv": _truncdiv, "remainder": _remainder,
     "fmod": _fmod, "pow": _pow, "minimum": np.minimum, "maximum": np.maximum, "atan2": np.arctan2,
     "copysign": np.copysign, "hypot": np.hypot, "nextafter": np.nextafter, "bitand": np.bitwise_and,
     "bitor": np.bitwise_or, "bitxor": np.bitwise_xor, "shl": _shl, "shr": _shr, "gcd": np.gcd,

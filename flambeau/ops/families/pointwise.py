@@ -16,36 +16,17 @@ values.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
-import numpy as np
-
 from flambeau.ops.families import variants
-from flambeau.ops.families.layout import arranged, broadcast_known
-from flambeau.ops.families.numpy_cast import Array, cast, constant
-from flambeau.ops.families.numpy_scalar import NUMPY
-from flambeau.ops.families.promotion import (
-    DIMENSIONED,
-    NUMBER,
-    ZERO_DIM,
-    Operand,
-    common_dtype,
-    compute_dtype,
-    float_of,
-    number_dtype,
-    result_type,
-)
+from flambeau.ops.families.elementwise import DtypeMap, Pointwise
+from flambeau.ops.families.promotion import compute_dtype, float_of
 from flambeau.schema import registry
 from flambeau.schema.dtype import Category, DType, bool_, float32
 from flambeau.schema.function import FunctionSchema, parse_schema
 from flambeau.schema.opdef import ErrorSample, OpDef, Sample
 from flambeau.schema.types import FloatType, NumberType, OptionalType, TensorType, Type
-from flambeau.tensor import layout
-from flambeau.tensor.tensor import Tensor, wrap
-
-DtypeMap = Callable[[DType, Sequence[Any]], DType]
-"""From the dtype in which operands meet, and all arguments, to another."""
 
 AUTO: Final = "auto"
 """Name the `out` overload as most schemas do: `out`, `Scalar_out`."""
@@ -80,113 +61,6 @@ def to_real(common: DType, args: Sequence[Any] = ()) -> DType:
 def literal(s: Any, x: Any, value: complex) -> Any:
     """A constant of the dtype of `x`."""
     return s.const(value, s.dtype_of(x))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Pointwise:
-    """What the kernel and the rules of one overload share."""
-
-    schema: FunctionSchema
-    operands: tuple[int, ...]
-    """Positions of the arguments that take part in promotion."""
-    raw: tuple[int, ...]
-    """Positions of tensors that keep their dtype (the condition of `where`)."""
-    values: tuple[int, ...]
-    """Positions of the arguments that `scalar` gets as values."""
-    scalar: Callable[..., Any]
-    result: DtypeMap
-    compute: DtypeMap
-    accepts: frozenset[Category]
-    refusal: str
-    check: Callable[..., None] | None
-
-    def common(self, args: Sequence[Any]) -> DType:
-        """The dtype in which the operands of a call meet."""
-        return result_type(*[o for i in self.operands if (o := _operand(args[i])) is not None])
-
-    def admit(self, common: DType, args: Sequence[Any]) -> None:
-        """Refuse a call whose dtypes or arguments make no sense."""
-        if self.check is not None:
-            self.check(common, *args)
-        if common.category not in self.accepts:
-            raise NotImplementedError(self.refusal.format(common.display))
-
-    def shape(self, args: Sequence[Any]) -> tuple[int, ...]:
-        """The broadcast sizes of a call."""
-        shapes = [a._array.shape for a in args if isinstance(a, Tensor)]
-        first = shapes[0] if shapes else ()
-        return first if all(s == first for s in shapes) else layout.broadcast(*shapes)
-
-    def evaluate(self, common: DType, args: Sequence[Any]) -> Array:
-        """The result before it is cast or laid out."""
-        dtype = self.compute(common, args)
-        converted = list(args)
-        with np.errstate(all="ignore"):
-            for i in self.values:
-                converted[i] = _value(args[i], dtype, is_raw=i in self.raw)
-            return self.scalar(NUMPY, *converted)
-
-    def run(self, *args: Any) -> Tensor:
-        """The functional kernel."""
-        common = self.common(args)
-        self.admit(common, args)
-        shape = self.shape(args)
-        result = cast(self.evaluate(common, args), self.result(common, args))
-        arrays = [a._array for a in args if isinstance(a, Tensor)]
-        return wrap(arranged(result, shape, arrays))
-
-    def run_in_place(self, *args: Any) -> Tensor:
-        """The kernel of `op_`."""
-        target: Tensor = args[0]
-        variants.check_overlap(target, args[1:])
-        variants.check_in_place_shape(target, self.shape(args))
-        return self._write(target, args)
-
-    def run_out(self, *args: Any) -> Tensor:
-        """The kernel of `op.out`, whose last argument is the target."""
-        *inputs, target = args
-        variants.check_overlap(target, inputs)
-        shape = self.shape(inputs)
-        variants.fit_out(target, shape)
-        return self._write(target, inputs)
-
-    def _write(self, target: Tensor, args: Sequence[Any]) -> Tensor:
-        common = self.common(args)
-        self.admit(common, args)
-        result = self.result(common, args)
-        if self.result is not to_bool:
-            variants.check_cast(result, target.dtype)
-        return variants.write(target, cast(self.evaluate(common, args), result))
-
-    def predict_dtype(self, *args: Any) -> DType | None:
-        """The dtype rule; None for dtypes that are refused."""
-        common = common_dtype(args[i] for i in self.operands)
-        return None if common is None or common.category not in self.accepts else self.result(common, args)
-
-    def predict_compute(self, *args: Any) -> DType | None:
-        """The rule for the dtype to compute in."""
-        common = common_dtype(args[i] for i in self.operands)
-        return None if common is None else self.compute(common, args)
-
-    def predict_shape(self, *args: Any) -> tuple[int | None, ...] | None:
-        """The shape rule."""
-        return broadcast_known([a.sizes for a in args if isinstance(a, TensorType)])
-
-
-def _operand(argument: Any) -> Operand | None:
-    if isinstance(argument, Tensor):
-        if argument.is_wrapped_number:
-            wrapped = number_dtype(argument._array[()].item())
-            return None if wrapped is None else (NUMBER, wrapped)
-        return (DIMENSIONED if argument._array.ndim else ZERO_DIM, argument.dtype)
-    dtype = number_dtype(argument)
-    return None if dtype is None else (NUMBER, dtype)
-
-
-def _value(argument: Any, dtype: DType, *, is_raw: bool) -> Any:
-    if isinstance(argument, Tensor):
-        return argument._array if is_raw else cast(argument._array, dtype)
-    return None if argument is None else constant(argument, dtype)
 
 
 def _is_value(type_: Type) -> bool:

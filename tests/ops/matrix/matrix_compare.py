@@ -16,14 +16,17 @@ def ulp_of(definition: OpDef) -> float:
     return definition.ulp.get(float32, 0.0)
 
 
-def difference(ours: Any, theirs: Any, ulp: float) -> str:
-    """What differs between two arrays, or nothing."""
+def difference(ours: Any, theirs: Any, ulp: float, *, of_largest: bool = False) -> str:
+    """What differs between two arrays, or nothing.
+
+    With `of_largest`, units are those of the largest element: sums lose as much as their largest term.
+    """
     if ours.dtype != theirs.dtype:
         return f"dtype {ours.dtype}, expected {theirs.dtype}"
     if ours.shape != theirs.shape:
         return f"shape {ours.shape}, expected {theirs.shape}"
     if ours.dtype.names:
-        return difference(_parts(ours), _parts(theirs), ulp)
+        return difference(_parts(ours), _parts(theirs), ulp, of_largest=of_largest)
     if ours.dtype == bfloat16.numpy:
         ours, theirs = ours.astype(np.float32), theirs.astype(np.float32)
         scale = 2.0**-8
@@ -33,7 +36,10 @@ def difference(ours: Any, theirs: Any, ulp: float) -> str:
         bad = ours != theirs
     else:
         with np.errstate(all="ignore"):
-            tolerance = ulp * scale * np.maximum(np.abs(theirs), np.finfo(ours.dtype).tiny)
+            size = np.maximum(np.abs(theirs), np.finfo(ours.dtype).tiny)
+            if of_largest and size.size:
+                size = np.maximum(size, np.max(size, initial=0, where=np.isfinite(size)))
+            tolerance = ulp * scale * size
             near = np.abs(ours - theirs) <= tolerance
             bad = ~((ours == theirs) | near | (np.isnan(ours) & np.isnan(theirs)))
     if not bad.any():

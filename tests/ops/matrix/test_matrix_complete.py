@@ -22,7 +22,8 @@ EXEMPT = {
     "doc": {
         _ANOTHER_NAME: (
             "linalg_matmul native_group_norm native_batch_norm native_layer_norm nll_loss2d nll_loss_nd "
-            "nll_loss_forward concat concatenate row_stack ger linalg_multi_dot linalg_cross copy max_pool1d_with_indices "
+            "nll_loss_forward concat concatenate row_stack ger linalg_multi_dot linalg_cross copy "
+            "max_pool1d_with_indices "
             "adaptive_max_pool1d max_pool2d_with_indices adaptive_max_pool2d max_pool3d_with_indices "
             "adaptive_max_pool3d "
             "unique_dim_consecutive numpy_T mT matrix_H mH cpu new_empty new_empty_strided linalg_vector_norm "
@@ -43,9 +44,13 @@ EXEMPT = {
 """Facet, reason, and the operators that lack the facet for that reason."""
 
 
+NEIGHBOURS = ("reflection_pad", "replication_pad", "upsample_")
+"""Forms by number of dimensions; one of each group is documented."""
+
+
 def is_exempt(facet: str, name: str) -> bool:
     scope, _, short = name.partition("::")
-    is_inner = scope == "prim" or short.startswith("_")
+    is_inner = scope == "prim" or short.startswith(("_", *NEIGHBOURS))
     return is_inner or any(short in names.split() for names in EXEMPT.get(facet, {}).values())
 
 

@@ -102,17 +102,18 @@ def compare(call: Call) -> str:
         ours = call.run()
     except Exception as mine:
         return f"raises {type(mine).__name__}: {mine}"
-    return compare_results(ours, theirs, max(ulp_of(call.definition), PEER_ULP.get(call.definition.name, 4.0)))
+    ulp = max(ulp_of(call.definition), PEER_ULP.get(call.definition.name, 4.0))
+    return compare_results(ours, theirs, ulp, call.definition.family != "pointwise")
 
 
-def compare_results(ours: Any, theirs: Any, ulp: float) -> str:
+def compare_results(ours: Any, theirs: Any, ulp: float, of_largest: bool) -> str:
     if isinstance(theirs, torch.Tensor):
-        found = difference(ours._array, from_torch(theirs), ulp)
+        found = difference(ours._array, from_torch(theirs), ulp, of_largest=of_largest)
         if not found and theirs.numel() > 1 and tuple(ours.stride()) != tuple(theirs.stride()):
             return f"strides {ours.stride()}, expected {theirs.stride()}"
         return found
     if isinstance(theirs, list | tuple):
-        return next((d for a, b in zip(ours, theirs, strict=True) if (d := compare_results(a, b, ulp))), "")
+        return next((d for a, b in zip(ours, theirs, strict=True) if (d := compare_results(a, b, ulp, of_largest))), "")
     return "" if ours == theirs else f"{ours!r}, expected {theirs!r}"
 
 

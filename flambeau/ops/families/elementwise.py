@@ -1,0 +1,177 @@
+"""How a pointwise overload runs on arrays: promotion, conversion, the scalar meaning, the layout of the result.
+
+What follows from the dtypes of a call alone (which dtype to compute in, which dtype results, or a refusal) is worked
+out
+once per combination and kept as a `Recipe`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from flambeau.ops.families import variants
+from flambeau.ops.families.layout import arranged, broadcast_known
+from flambeau.ops.families.numpy_cast import Array, cast, constant
+from flambeau.ops.families.numpy_scalar import NUMPY
+from flambeau.ops.families.promotion import (
+    DIMENSIONED,
+    NUMBER,
+    ZERO_DIM,
+    Operand,
+    common_dtype,
+    number_dtype,
+    result_type,
+)
+from flambeau.schema.dtype import Category, DType, bool_
+from flambeau.schema.function import FunctionSchema
+from flambeau.schema.types import TensorType
+from flambeau.tensor import layout
+from flambeau.tensor.defaults import float_dtype
+from flambeau.tensor.tensor import Tensor, wrap
+
+DtypeMap = Callable[[DType, Sequence[Any]], DType]
+"""From the dtype in which operands meet, and all arguments, to another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What the dtypes of a call decide."""
+
+    common: DType
+    """Where the operands meet."""
+    compute: DType
+    """What the operands are converted to."""
+    result: DType
+    """What the result is converted to."""
+    refusal: str
+    """The message when there is no meaning for these dtypes; empty when there is."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pointwise:
+    """What the kernels and the rules of one overload share."""
+
+    schema: FunctionSchema
+    operands: tuple[int, ...]
+    """Positions of the arguments that take part in promotion."""
+    raw: tuple[int, ...]
+    """Positions of tensors that keep their dtype (the condition of `where`)."""
+    values: tuple[int, ...]
+    """Positions of the arguments that `scalar` gets as values."""
+    scalar: Callable[..., Any]
+    result: DtypeMap
+    compute: DtypeMap
+    accepts: frozenset[Category]
+    refusal: str
+    check: Callable[..., None] | None
+    recipes: dict[Any, Recipe] = field(default_factory=dict)
+    """By what `_kind` says of the arguments; bounded, since there are few dtypes and strings."""
+
+    def recipe(self, args: Sequence[Any]) -> Recipe:
+        """What the dtypes of these arguments decide."""
+        key = (float_dtype(), *map(_kind, args))
+        found = self.recipes.get(key)
+        if found is None:
+            common = result_type(*[o for i in self.operands if (o := _operand(args[i])) is not None])
+            if common.category in self.accepts:
+                found = Recipe(common, self.compute(common, args), self.result(common, args), "")
+            else:
+                found = Recipe(common, common, common, self.refusal.format(common.display))
+            self.recipes[key] = found
+        return found
+
+    def admit(self, recipe: Recipe, args: Sequence[Any]) -> None:
+        """Refuse a call whose dtypes or arguments make no sense."""
+        if self.check is not None:
+            self.check(recipe.common, *args)
+        if recipe.refusal:
+            raise NotImplementedError(recipe.refusal)
+
+    def evaluate(self, recipe: Recipe, args: Sequence[Any]) -> Array:
+        """The result, converted but not laid out."""
+        converted = list(args)
+        dtype = recipe.compute
+        storage = dtype.numpy
+        for i in self.values:
+            argument = converted[i]
+            if isinstance(argument, Tensor):
+                array = argument._array
+                converted[i] = array if array.dtype is storage or i in self.raw else cast(array, dtype)
+            elif argument is not None:
+                converted[i] = constant(argument, dtype)
+        with np.errstate(all="ignore"):
+            return cast(self.scalar(NUMPY, *converted), recipe.result)
+
+    def run(self, *args: Any) -> Tensor:
+        """The functional kernel."""
+        recipe = self.recipe(args)
+        self.admit(recipe, args)
+        arrays = [a._array for a in args if isinstance(a, Tensor)]
+        shape = _broadcast(arrays)
+        return wrap(arranged(self.evaluate(recipe, args), shape, arrays))
+
+    def run_in_place(self, *args: Any) -> Tensor:
+        """The kernel of `op_`."""
+        target: Tensor = args[0]
+        variants.check_overlap(target, args[1:])
+        variants.check_in_place_shape(target, _broadcast([a._array for a in args if isinstance(a, Tensor)]))
+        return self._write(target, args)
+
+    def run_out(self, *args: Any) -> Tensor:
+        """The kernel of `op.out`, whose last argument is the target."""
+        *inputs, target = args
+        variants.check_overlap(target, inputs)
+        variants.fit_out(target, _broadcast([a._array for a in inputs if isinstance(a, Tensor)]))
+        return self._write(target, inputs)
+
+    def _write(self, target: Tensor, args: Sequence[Any]) -> Tensor:
+        recipe = self.recipe(args)
+        self.admit(recipe, args)
+        if recipe.result is not bool_ or recipe.common is bool_:
+            variants.check_cast(recipe.result, target.dtype)
+        return variants.write(target, self.evaluate(recipe, args))
+
+    def predict_dtype(self, *args: Any) -> DType | None:
+        """The dtype rule; None for dtypes that are refused."""
+        common = common_dtype(args[i] for i in self.operands)
+        return None if common is None or common.category not in self.accepts else self.result(common, args)
+
+    def predict_compute(self, *args: Any) -> DType | None:
+        """The rule for the dtype to compute in."""
+        common = common_dtype(args[i] for i in self.operands)
+        return None if common is None else self.compute(common, args)
+
+    def predict_shape(self, *args: Any) -> tuple[int | None, ...] | None:
+        """The shape rule."""
+        return broadcast_known([a.sizes for a in args if isinstance(a, TensorType)])
+
+
+def _kind(argument: Any) -> Any:
+    """What of an argument may decide dtypes: a tensor's dtype and priority, a string, else the type."""
+    if isinstance(argument, Tensor):
+        array = argument._array
+        return (array.dtype, array.ndim > 0, argument.is_wrapped_number)
+    return argument if isinstance(argument, str) else type(argument)
+
+
+def _broadcast(arrays: Sequence[Array]) -> tuple[int, ...]:
+    if len(arrays) == 1:
+        shape: tuple[int, ...] = arrays[0].shape
+        return shape
+    shapes = [a.shape for a in arrays]
+    first = shapes[0] if shapes else ()
+    return first if shapes.count(first) == len(shapes) else layout.broadcast(*shapes)
+
+
+def _operand(argument: Any) -> Operand | None:
+    if isinstance(argument, Tensor):
+        if argument.is_wrapped_number:
+            wrapped = number_dtype(argument._array[()].item())
+            return None if wrapped is None else (NUMBER, wrapped)
+        return (DIMENSIONED if argument._array.ndim else ZERO_DIM, argument.dtype)
+    dtype = number_dtype(argument)
+    return None if dtype is None else (NUMBER, dtype)
