@@ -213,8 +213,8 @@ def optimise(
 ) -> bool:
     """Run the passes on a graph, in place; whether anything changed.
 
-    Leaves out the passes named in `without` (Raises ValueError for a name that is none), verifies the graph after each with
-    `check`, and tells `record` what each did. Raises InternalError naming the pass that failed.
+    Leaves out the passes named in `without`, verifies the graph after each with `check`, and tells `record` what each
+    did. Raises ValueError for a name that is no pass, InternalError naming the pass that failed.
     """
     unknown = set(without) - {_base(s.name) for s in steps} - set(names())
     if unknown:

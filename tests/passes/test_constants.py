@@ -8,8 +8,8 @@ from before_after import expect, expect_same
 
 from flambeau.ir import parse_ir
 from flambeau.ir.constants import constant_value, insert_constant
-from flambeau.passes import constant_pooling, constant_propagation, dce, fold_control
 from flambeau.ir.graph import Graph
+from flambeau.passes import constant_pooling, constant_propagation, dce, fold_control
 from flambeau.tensor.tensor import wrap
 
 

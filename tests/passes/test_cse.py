@@ -13,7 +13,8 @@ HEAD = "graph(%x : Tensor, %n : int, %c : bool):\n %1 : int = prim::Constant[val
 def test_numbers_are_computed_once_also_in_branches() -> None:
     expect(
         cse.do,
-        HEAD + """%a : int = aten::mul(%n, %n)
+        HEAD
+        + """%a : int = aten::mul(%n, %n)
         %b : int = aten::mul(%n, %n)
         %d : int = prim::If(%c)
           block0():
@@ -22,7 +23,8 @@ def test_numbers_are_computed_once_also_in_branches() -> None:
           block1():
             -> (%b)
         return (%d, %b)""",
-        HEAD + """%a : int = aten::mul(%n, %n)
+        HEAD
+        + """%a : int = aten::mul(%n, %n)
         %d : int = prim::If(%c)
           block0():
             -> (%a)
@@ -62,8 +64,12 @@ def test_what_a_program_could_tell_apart_stays(body: str) -> None:
 
 
 def test_attributes_are_read_once_unless_one_is_set() -> None:
-    reads = "%a : Tensor = prim::GetAttr[name=\"w\"](%m)\n {between} %b : Tensor = prim::GetAttr[name=\"w\"](%m)\n"
-    text = "graph(%m : __torch__.M, %x : Tensor):\n " + reads + " %d : Tensor[] = prim::ListConstruct(%a, %b)\n return (%d)"
+    reads = '%a : Tensor = prim::GetAttr[name="w"](%m)\n {between} %b : Tensor = prim::GetAttr[name="w"](%m)\n'
+    text = (
+        "graph(%m : __torch__.M, %x : Tensor):\n "
+        + reads
+        + " %d : Tensor[] = prim::ListConstruct(%a, %b)\n return (%d)"
+    )
     expect(cse.do, text.format(between=""), text.format(between="").replace(reads.split("\n")[1].format(between=""), "")
            .replace("%b)\n return", "%a)\n return"))  # fmt: skip
     expect_same(cse.do, text.format(between=' = prim::SetAttr[name="w"](%m, %x)\n'))
@@ -75,14 +81,16 @@ LOOP = "graph(%x : Tensor, %n : int, %k : int, %t : bool):\n %1 : int = prim::Co
 def test_invariant_numbers_leave_loops() -> None:
     expect(
         licm.do,
-        LOOP + """%y : Tensor = prim::Loop(%n, %t, %x)
+        LOOP
+        + """%y : Tensor = prim::Loop(%n, %t, %x)
           block0(%i : int, %z : Tensor):
             %c : int = aten::mul(%k, %k)
             %d : int = aten::add(%c, %c)
             %w : Tensor = aten::add(%z, %d, %i)
             -> (%t, %w)
         return (%y)""",
-        LOOP + """%c : int = aten::mul(%k, %k)
+        LOOP
+        + """%c : int = aten::mul(%k, %k)
         %d : int = aten::add(%c, %c)
         %y : Tensor = prim::Loop(%n, %t, %x)
           block0(%i : int, %z : Tensor):
@@ -101,7 +109,12 @@ BODY = "prim::Loop({trips}, {start}, %x)\n block0(%i : int, %z : Tensor):\n {bod
         ("%1", "%true", "%c : int = aten::floordiv(%n, %k)\n %w : Tensor = aten::add(%z, %c, %i)\n", 1),
         ("%n", "%true", "%c : int = aten::floordiv(%n, %k)\n %w : Tensor = aten::add(%z, %c, %i)\n", 0),
         ("%1", "%t", "%c : int = aten::floordiv(%n, %k)\n %w : Tensor = aten::add(%z, %c, %i)\n", 0),
-        ("%1", "%true", " = prim::Print(%i)\n %c : int = aten::floordiv(%n, %k)\n %w : Tensor = aten::add(%z, %c, %i)\n", 0),
+        (
+            "%1",
+            "%true",
+            " = prim::Print(%i)\n %c : int = aten::floordiv(%n, %k)\n %w : Tensor = aten::add(%z, %c, %i)\n",
+            0,
+        ),
         ("%1", "%true", "%c : Tensor = aten::exp(%x)\n %w : Tensor = aten::add(%z, %c, %i)\n", 1),
         ("%1", "%true", "%c : Tensor = aten::exp(%x)\n %w : Tensor = aten::add_(%z, %c, %i)\n", 0),
         ("%1", "%true", "%c : Tensor = aten::exp(%x)\n %w : Tensor = aten::relu_(%c)\n", 0),

@@ -93,8 +93,11 @@ def test_a_carried_value_that_decides_stays() -> None:
               %k : bool = aten::gt(%j, %i)
               %l : Tensor = aten::relu(%g)
               -> (%k, %l, %j)
-          return (%e)""".replace("%h, %i", "%n, %i").replace(", %f : int", "").replace("%c, %x, %n)", "%c, %x)")
-        .replace(", %h : int", "").replace("%l, %j", "%l"),
+          return (%e)""".replace("%h, %i", "%n, %i")
+        .replace(", %f : int", "")
+        .replace("%c, %x, %n)", "%c, %x)")
+        .replace(", %h : int", "")
+        .replace("%l, %j", "%l"),
     )
 
 
