@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.codegen import threads
 from flambeau.codegen.llvm.engine import NativeCode, engine
 from flambeau.codegen.llvm.entry import DEALLOC_IMPORTS, IMPORTS, Offsets, dealloc_text, entry_text
 
@@ -125,21 +124,20 @@ _keep: list[Any] = []
 
 
 @functools.cache
-def _support(thread_count: int) -> tuple[type, NativeCode] | None:
-    """The type and the entry for a pool of this size; None where objects do not look as they must."""
+def _support() -> tuple[type, NativeCode] | None:
+    """The type and the entry; None where objects do not look as they must."""
     offsets, functions = _probe(), _numpy_functions()
     if offsets is None or functions is None:
         return None
     imports = dict(functions)
     for name in IMPORTS:
         imports["flambeau_" + name] = _address(getattr(ctypes.pythonapi, name))
-    imports["flambeau_pool_run"] = threads.pool().run_address if thread_count > 1 else functions["flambeau_new_array"]
     return _type(offsets.type), engine().link(entry_text(offsets), ("entry",), imports)
 
 
-def make(cell: ctypes.c_void_p, slow: Callable[..., Any], thread_count: int) -> Callable[..., Any] | None:
+def make(cell: ctypes.c_void_p, slow: Callable[..., Any]) -> Callable[..., Any] | None:
     """A callable that tries the plans chained from ``cell`` and else calls ``slow``; None where it cannot be made."""
-    support = _support(thread_count)
+    support = _support()
     if support is None:
         return None
     cls, code = support

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from flambeau.codegen import threads
 from flambeau.codegen.llvm.entry import PLAN, RELEASE_GIL
 from flambeau.codegen.plans import RELEASE_FROM, Plan
 
@@ -59,7 +60,7 @@ class Chain:
             "words": len(plan.words), "template": self._numbers(plan.words),
             "flags": RELEASE_GIL if plan.nanoseconds >= RELEASE_FROM else 0, "n_in": len(arrays),
             "n_out": len(plan.outputs), "inputs": self._numbers(inputs), "outputs": self._numbers(outputs),
-            "pieces": plan.pieces,
+            "pieces": plan.pieces, "pool": threads.pool().run_address if plan.step else 0,
         }  # fmt: skip
         self.cell.value = self._numbers([words[name] for name in PLAN])
 

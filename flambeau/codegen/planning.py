@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from pathlib import Path
 
 from flambeau.codegen.kernel.dtypes import element_type
-from flambeau.codegen.kernel.nest import Accumulate, Kernel, Let, Loop, walk
+from flambeau.codegen.kernel.nest import Accumulate, Kernel, Let, Loop, Statement, walk
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.schedule import Schedule
 from flambeau.codegen.specialize import Specialized, parallel_group, widest_bits
@@ -91,15 +92,38 @@ def _wanted_lanes(kernel: Kernel, axis: str, unit: frozenset[str], target: Targe
     return per_vector * (4 if target.vector_registers >= 32 else 2)
 
 
-def _is_large(special: Specialized) -> bool:
-    """Whether a call moves more than most of the last-level cache."""
+def bytes_moved(special: Specialized) -> int:
+    """Bytes of all inputs and outputs of a call."""
     total = 0
     for b in special.kernel.inputs + special.kernel.outputs:
         size = element_type(b.dtype).itemsize
         for a in b.axes:
             size *= special.sizes[a]
         total += size
-    return total >= last_level_cache() * 3 // 4
+    return total
+
+
+def _turns(special: Specialized) -> Iterator[tuple[Statement, int]]:
+    """Every simple statement with how often it runs."""
+    stack = [(s, 1) for s in special.kernel.body]
+    while stack:
+        s, turns = stack.pop()
+        if isinstance(s, Loop):
+            for a in s.axes:
+                turns *= special.sizes[a]
+            stack.extend((inner, turns) for inner in s.body)
+        else:
+            yield s, turns
+
+
+def operation_count(special: Specialized) -> int:
+    """Scalar operations of a call, folds included."""
+    return sum(turns for s, turns in _turns(special) if isinstance(s, Let | Accumulate))
+
+
+def _is_large(special: Specialized) -> bool:
+    """Whether a call moves more than most of the last-level cache."""
+    return bytes_moved(special) >= last_level_cache() * 3 // 4
 
 
 NANOSECONDS = {
@@ -116,16 +140,8 @@ PIECES_PER_THREAD = 4
 
 def estimate_nanoseconds(special: Specialized) -> float:
     """A rough duration on one thread: bytes moved, and operations by their cost."""
-    total = 0.0
-    for b in special.kernel.inputs + special.kernel.outputs:
-        size = float(element_type(b.dtype).itemsize)
-        for a in b.axes:
-            size *= special.sizes[a]
-        total += size / 60.0
-    turns = 1.0
-    for size in special.sizes.values():
-        turns *= size
-    for s in walk(special.kernel.body):
+    total = bytes_moved(special) / 60.0
+    for s, turns in _turns(special):
         if isinstance(s, Let):
             total += turns * NANOSECONDS.get(s.op, 0.012) * element_type(s.dtype).bits / 32
     return total

@@ -23,7 +23,14 @@ from flambeau.codegen.llvm.abi import block_layout
 from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine, memory_imports
 from flambeau.codegen.llvm.nest import NativeText, emit_kernel
 from flambeau.codegen.llvm.stages import emit_staged, is_staged
-from flambeau.codegen.planning import PARALLEL_FROM, choose, estimate_nanoseconds, split
+from flambeau.codegen.planning import (
+    PARALLEL_FROM,
+    bytes_moved,
+    choose,
+    estimate_nanoseconds,
+    operation_count,
+    split,
+)
 from flambeau.codegen.schedule import Schedule
 from flambeau.codegen.shapes import Span, broadcast_sizes, check_spans
 from flambeau.codegen.specialize import Strides, specialize, stride_order
@@ -34,6 +41,8 @@ ALIGNED_FROM = 1 << 18
 RELEASE_FROM = 5000.0
 """Nanoseconds of estimated work from which giving up the GIL pays."""
 
+SYMBOL = "flambeau_kernel"
+"""Symbol of every kernel; each is linked apart, so that equal kernels have equal text."""
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -83,6 +92,10 @@ class Plan:
     pieces: int = 1
     nanoseconds: float = 0.0
     """Estimated duration."""
+    bytes_moved: int = 0
+    """Bytes of all inputs and outputs."""
+    operations: int = 0
+    """Scalar operations, folds included."""
 
 
 _variants: weakref.WeakValueDictionary[str, Variant] = weakref.WeakValueDictionary()
@@ -99,7 +112,7 @@ def compile_variant(kernel: Kernel, schedule: Schedule) -> Variant:
             start = time.perf_counter()
             jit = engine()
             emit = emit_staged if is_staged(kernel, schedule) else emit_kernel
-            native = emit(hoist(kernel), schedule, jit.target, jit.symbol("kernel"))
+            native = emit(hoist(kernel), schedule, jit.target, SYMBOL)
             imports = c_imports(native.libm)
             if native.needs_memory:
                 imports.update(memory_imports())
@@ -147,7 +160,8 @@ def make_plan(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array]) -> P
     if is_staged(special.kernel, schedule) and nanoseconds >= PARALLEL_FROM and threads.get_num_threads() > 1:
         words[layout.pool] = threads.pool().run_address
     step, pieces = split(special, schedule, variant.native.splits, threads.get_num_threads())
-    return Plan(outputs, words, high, variant, step, pieces, nanoseconds)
+    moved, operations = bytes_moved(special), operation_count(special)
+    return Plan(outputs, words, high, variant, step, pieces, nanoseconds, moved, operations)
 
 
 def _input_strides(kernel: Kernel, arrays: list[Array]) -> Strides:

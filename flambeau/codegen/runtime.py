@@ -43,7 +43,6 @@ class CompiledKernel:
         self._inputs = kernel.inputs
         self._dtypes = tuple(element_type(b.dtype).numpy for b in kernel.inputs)
         self._plans: dict[tuple[Any, ...], Plan] = {}
-        self._threads = threads.get_num_threads()
         self._chain = Chain()
 
     def entry(self) -> Callable[..., Any]:
@@ -51,7 +50,7 @@ class CompiledKernel:
 
         It keeps the kernel alive, not the other way round.
         """
-        return native_call.make(self._chain.cell, self._slow, self._threads) or self
+        return native_call.make(self._chain.cell, self._slow) or self
 
     def __call__(self, *inputs: Any) -> Any:
         arrays = self._arrays(inputs)
@@ -84,7 +83,7 @@ class CompiledKernel:
             words[at] = a.__array_interface__["data"][0]
             at += 1
         block = words.buffer_info()[0]
-        if plan.step and self._threads > 1:
+        if plan.step:
             address = plan.variant.code.addresses[plan.variant.native.symbol]
             threads.pool().run(address, block, plan.high, plan.step, plan.pieces)
         else:
@@ -126,5 +125,6 @@ class CompiledKernel:
         for key, plan in self._plans.items():
             shapes = ", ".join(str(shape) for shape, _ in key)
             pieces = f", {plan.pieces} pieces" if plan.step else ""
-            lines.append(f"  inputs {shapes}: about {plan.nanoseconds / 1e3:.1f} us{pieces}")
+            work = f"{plan.bytes_moved} bytes, {plan.operations} operations, about {plan.nanoseconds / 1e3:.1f} us"
+            lines.append(f"  inputs {shapes}: {work}{pieces}")
         return "\n".join(lines)

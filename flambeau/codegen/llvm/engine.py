@@ -82,10 +82,6 @@ class Engine:
             cpu=self.cpu, features=self.features, opt=2, reloc="pic", codemodel="default", jit=True
         )
 
-    def symbol(self, stem: str) -> str:
-        """A symbol that no other code of this process has."""
-        return f"flambeau_{stem}_{next(self._numbers)}"
-
     def link(self, text: str, exports: tuple[str, ...], imports: dict[str, int]) -> NativeCode:
         """Compile and link ``text``; ``imports`` gives the address of every external symbol."""
         llvm = self._llvm

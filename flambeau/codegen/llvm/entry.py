@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 PLAN = (
     "next", "kernel", "high", "step", "words", "template", "flags", "n_in", "n_out", "inputs", "outputs", "pieces",
+    "pool",
 )  # fmt: skip
 """Words of a plan."""
 INPUT_WORDS = 4
@@ -99,7 +100,6 @@ declare i64 @flambeau_PyLong_AsLongLongAndOverflow(ptr, ptr)
 declare i32 @flambeau_PyTuple_SetItem(ptr, i64, ptr)
 declare ptr @flambeau_new_array(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
 declare i32 @flambeau_set_base(ptr, ptr)
-declare void @flambeau_pool_run(ptr, ptr, i64, i64, i32)
 @flambeau_ndarray = external global i8
 @flambeau_bytes_descr = external global i8
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
@@ -256,8 +256,9 @@ direct:
   ret void
 split:
 {_word("pieces", "%plan", "pieces")}
+{_word("pool", "%plan", "pool", "ptr")}
   %n = trunc i64 %pieces to i32
-  call void @flambeau_pool_run(ptr %kernel, ptr %block, i64 %high, i64 %step, i32 %n)
+  call void %pool(ptr %kernel, ptr %block, i64 %high, i64 %step, i32 %n)
   ret void
 }}
 """
