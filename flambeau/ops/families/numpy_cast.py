@@ -69,11 +69,11 @@ def constant(value: Any, dtype: DType) -> Array:
     kind = type(value)
     if kind is complex:
         return _made(value, dtype)
-    return _remembered(value, kind, dtype, math.copysign(1.0, value) if kind is float and value == 0 else 1.0)
+    return _remembered(value, kind.__name__, dtype, math.copysign(1.0, value) if kind is float and value == 0 else 1.0)
 
 
 @lru_cache(maxsize=1024)
-def _remembered(value: Any, kind: type, dtype: DType, sign_of_zero: float) -> Array:
+def _remembered(value: Any, kind: str, dtype: DType, sign_of_zero: float) -> Array:
     """The constants seen lately; `kind` tells True from 1 and 1.0, `sign_of_zero` tells -0.0 from 0.0."""
     return _made(value, dtype)
 
