@@ -85,6 +85,8 @@ class PythonResolver:
 
     def operator_name(self, value: Any) -> str | None:
         """The operator that a function of this package runs."""
+        if isinstance(value, types.ModuleType):
+            return None
         name = getattr(value, "operator_name", None)
         return name if isinstance(name, str) else None
 

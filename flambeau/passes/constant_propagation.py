@@ -91,7 +91,8 @@ class _Folder:
                 self._graph.rename(value, old.name)
             old.replace_uses_with(value)
         node.destroy()
-        self._facts = None
+        if any(map(constants.is_mutable, results)):
+            self._facts = None  # they know nothing of the new memory
         return True
 
     def _may_be_constant(self, node: Node, results: tuple[Any, ...]) -> bool:
