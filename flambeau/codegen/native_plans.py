@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,10 +28,15 @@ class Chain:
         """Holds the address of the newest plan; the entry reads it."""
         self._keep: list[Any] = []
         self._known: set[Any] = set()
+        self._lock = threading.Lock()
         self._count = 0
 
     def add(self, plan: Plan, given: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> None:
         """Publish ``plan`` for inputs that look exactly like ``given``; ``arrays`` is what they became as arrays."""
+        with self._lock:
+            self._add(plan, given, arrays)
+
+    def _add(self, plan: Plan, given: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> None:
         look = tuple([(type(x), a.shape, a.strides) for x, a in zip(given, arrays, strict=True)])
         if self._count >= MAX_CHAIN or plan.variant is None or look in self._known:
             return

@@ -141,7 +141,8 @@ def make_plan(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array]) -> P
     check_spans(kernel, spans, sizes, shapes)
     strides = _input_strides(kernel, arrays)
     order = stride_order(kernel, sizes, strides)
-    outputs = tuple(_output(b, sizes, strides, order) for b in kernel.outputs)
+    folds = any(isinstance(s, Loop) and s.carries for s in walk(kernel.body))
+    outputs = tuple(_output(b, sizes, strides, () if folds else order) for b in kernel.outputs)
     if all(0 in o.shape for o in outputs):
         return Plan(outputs, [], 0, None)
     _refuse_empty(kernel, sizes)
@@ -187,7 +188,7 @@ def _rows_aligned(outputs: tuple[Output, ...]) -> bool:
 
 
 def _output(b: Buffer, sizes: dict[str, int], strides: Strides, order: tuple[str, ...]) -> Output:
-    """Allocation in the order the parallel axes run; writes the output's strides into ``strides``."""
+    """Allocation in the given order of axes, row-major without one; writes the output's strides into ``strides``."""
     shape = tuple(1 if a == ONE else sizes[a] for a in b.axes)
     dtype = element_type(b.dtype).numpy
     places = list(range(len(b.axes)))

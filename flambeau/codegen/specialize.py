@@ -25,6 +25,7 @@ from flambeau.codegen.kernel.nest import (
     axis_groups,
     walk,
 )
+from flambeau.tensor.layout import elementwise_strides
 
 Strides = dict[tuple[str, str], int]
 """Bytes from one turn of an axis to the next, by (buffer, axis)."""
@@ -46,24 +47,16 @@ def parallel_group(kernel: Kernel) -> tuple[str, ...]:
 
 
 def stride_order(kernel: Kernel, sizes: dict[str, int], strides: Strides) -> tuple[str, ...]:
-    """The parallel axes, largest stride first, judged by the inputs in turn; ties keep their order."""
-    axes = list(parallel_group(kernel))
-    ranked: list[str] = []
-    for axis in axes:
-        at = len(ranked)
-        while at > 0 and _goes_before(axis, ranked[at - 1], kernel, sizes, strides):
-            at -= 1
-        ranked.insert(at, axis)
-    return tuple(ranked)
+    """The parallel axes in the order in which the inputs have them in memory, outermost first.
 
-
-def _goes_before(a: str, b: str, kernel: Kernel, sizes: dict[str, int], strides: Strides) -> bool:
-    """Whether axis ``a``, which comes after ``b``, belongs outside it."""
-    for buffer in kernel.inputs:
-        mine, theirs = abs(strides.get((buffer.name, a), 0)), abs(strides.get((buffer.name, b), 0))
-        if mine and theirs and sizes[a] > 1 and sizes[b] > 1 and mine != theirs:
-            return mine > theirs
-    return False
+    It is the order that an elementwise operator's result has, so that results look the same however they were computed.
+    """
+    axes = parallel_group(kernel)
+    counts = tuple(sizes[a] for a in axes)
+    operands = [tuple(abs(strides.get((b.name, a), 0)) for a in axes) for b in kernel.inputs if b.moving_axes]
+    result = elementwise_strides(counts, operands)
+    order = sorted(range(len(axes)), key=lambda k: (-result[k], counts[k] == 1, k))
+    return tuple(axes[k] for k in order)
 
 
 def specialize(kernel: Kernel, sizes: dict[str, int], strides: Strides, order: tuple[str, ...]) -> Specialized:

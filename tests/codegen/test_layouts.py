@@ -8,8 +8,16 @@ from kernels import pointwise, random_values
 
 from flambeau.codegen import backend
 from flambeau.codegen.kernel import KernelError
+from flambeau.schema import registry
+from flambeau.tensor.tensor import Tensor, wrap
 
 ADD = pointwise("add", ("float32", "float32"), rank=3)
+
+
+def add(x: Tensor, y: Tensor) -> Tensor:
+    """The operator."""
+    result: Tensor = registry.get("aten::add.Tensor")(x, y, 1)
+    return result
 
 
 def values(*shape: int) -> np.ndarray:
@@ -111,3 +119,22 @@ def test_refusals(name: str) -> None:
     args, message = calls[name]
     with pytest.raises(KernelError, match=message):
         compiled(*args)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_strides_are_those_of_the_operator(seed: int) -> None:
+    r = np.random.default_rng(seed)
+    shape = tuple(int(n) for n in r.choice([1, 2, 3, 5], 3))
+    arrays = []
+    for _ in range(2):
+        own = [n if r.random() < 0.8 else 1 for n in shape]
+        order = r.permutation(3)
+        arrays.append(values(*[own[k] for k in order]).transpose(np.argsort(order)))
+    want = add(wrap(arrays[0]), wrap(arrays[1]))._array
+    compiled = backend.compile_kernel(ADD)
+    for got in (compiled(*arrays), compiled.entry()(*arrays)):
+        np.testing.assert_array_equal(got, want)
+        assert got.shape == want.shape
+        assert [s for s, n in zip(got.strides, got.shape, strict=True) if n > 1] == [
+            s for s, n in zip(want.strides, want.shape, strict=True) if n > 1
+        ]
