@@ -13,7 +13,7 @@ from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.overwrite import check_writeable
 from flambeau.ops.families.rules import same_dtype, same_shape
 from flambeau.ops.families.samples import sample
-from flambeau.ops.families.variants import check_overlap
+from flambeau.ops.families.variants import check_overlap, fit_out, write
 from flambeau.ops.random import integers, normal, uniform
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import Category, int64
@@ -147,6 +147,12 @@ def bernoulli_kernel(self: Array, p: Any = None, generator: Generator | None = N
         return bernoulli_array(rng, chances).astype(self.dtype)
 
 
+def bernoulli_into(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
+    """`bernoulli` with one probability, written into `out`."""
+    fit_out(out, self._array.shape)
+    return write(out, bernoulli_kernel(self._array, p, generator))
+
+
 def normal_kernel(
     mean: Any, std: Any = 1.0, size: Any = None, generator: Any = None, dtype: Any = None, device: Device | None = None
 ) -> Array:
@@ -237,7 +243,7 @@ declare(
     kernel=bernoulli_kernel,
     family="random",
     effect=Effect.RANDOM,
-    outs=("out", "float_out", "Tensor_out"),
+    outs=("out", "", "Tensor_out"),
     dtype=same_dtype,
     shape=same_shape,
     doc="1 with the probability that each element (or `p`) says, else 0.",
@@ -273,4 +279,15 @@ declare_out_of_constructor(
     f"aten::normal.float_float_out(float mean, float std, SymInt[] size, *, {_G}, Tensor(a!) out) -> Tensor(a!)",
     normal_float_out,
     Effect.RANDOM,
+)
+register(
+    OpDef(
+        schema=parse_schema(
+            f"aten::bernoulli.float_out(Tensor self, float p=0.5, *, {_G}, Tensor(a!) out) -> Tensor(a!)"
+        ),
+        family="out",
+        kernel=bernoulli_into,
+        effect=Effect.RANDOM,
+        is_method=False,
+    )
 )
