@@ -4,7 +4,7 @@ operator's.
 Functions whose operators have an in-place form take `inplace=True`.
 
 >>> import flambeau
->>> flambeau.nn.functional.relu(flambeau.from_numpy(np.float32([-1, 2]))).tolist()
+>>> flambeau.nn.functional.relu(flambeau.tensor([-1.0, 2.0])).tolist()
 [0.0, 2.0]
 """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,8 @@ _SELU_ALPHA = 1.6732632423543772848170429916717
 _SELU_SCALE = 1.0507009873554804934193349852946
 
 
-def activation(*schemas: str, **facts: Any) -> None:
-    """A unary operator that is a function of `nn.functional` too."""
-    facts.setdefault("is_method", False)
-    facts.setdefault("accepts", FLOATS)
-    unary(*schemas, namespaces=("nn.functional",), **facts)
+activation = partial(unary, namespaces=("nn.functional",), is_method=False, accepts=FLOATS)
+"""A unary operator that is a function of `nn.functional` too; most are made for fractions alone."""
 
 
 def _refuse(dtype: DType, name: str) -> None:

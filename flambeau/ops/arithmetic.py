@@ -9,7 +9,20 @@ import numpy as np
 
 from flambeau.ops.families.pointwise import FRACTIONAL, NUMERIC, REAL, binary, literal, pointwise, same, to_float
 from flambeau.schema.dtype import Category, DType, bool_
-from flambeau.tensor.tensor import Tensor
+from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.tensor.tensor import Tensor, wrap
+
+
+def _ints() -> Tensor:
+    return wrap(np.array([7, -7]))
+
+
+def _bools() -> Tensor:
+    return wrap(np.array([True, False]))
+
+
+def _refused(*args: Any, message: str, **kwargs: Any) -> ErrorSample:
+    return ErrorSample(args=args, kwargs=kwargs, error=RuntimeError, message=message)
 
 
 def check_alpha(common: DType, x: Any, y: Any, alpha: Any) -> None:
@@ -41,6 +54,7 @@ binary(
     "aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
     scalar=lambda s, x, y, alpha: s.add(x, s.mul(alpha, y)),
     check=check_alpha,
+    errors=lambda: [_refused(_ints(), _ints(), alpha=2.5, message="argument alpha must not be a floating point")],
     out=("out",),
     reference=lambda x, y, alpha=1: x + alpha * y,
     doc="x + alpha * y. Bools add as `or`; integers wrap.",
@@ -50,6 +64,10 @@ binary(
     "aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
     scalar=lambda s, x, y, alpha: s.sub(x, s.mul(alpha, y)),
     check=_check_sub,
+    errors=lambda: [
+        _refused(_bools(), _bools(), message="Subtraction, the `-` operator, with two bool tensors is not supported."),
+        _refused(_bools(), 1, message="Subtraction, the `-` operator, with a bool tensor is not supported."),
+    ],
     out=("out",),
     aliases=("subtract",),
     reference=lambda x, y, alpha=1: x - alpha * y,
@@ -111,6 +129,8 @@ binary(
     result=_quotient_dtype,
     compute=_quotient_dtype,
     check=_check_mode,
+    samples=lambda: [Sample(args=(_ints(), 2), kwargs={"rounding_mode": "floor"})],
+    errors=lambda: [_refused(_ints(), 2, rounding_mode="up", message="div expected rounding_mode to be one of None")],
     out=("out_mode",),
     aliases=("divide",),
     doc="The quotient, rounded down (`floor`), towards zero (`trunc`) or not at all (None).",
@@ -121,6 +141,7 @@ binary(
     scalar=lambda s, x, y: s.floordiv(x, y),
     accepts=NUMERIC,
     refusal="\"div_floor_cpu\" not implemented for '{}'",
+    errors=lambda: [_refused(_ints(), 0, message="ZeroDivisionError")],
     reference=np.floor_divide,
     doc='The quotient rounded down. Integer division by zero raises RuntimeError "ZeroDivisionError".',
 )
@@ -137,6 +158,7 @@ def _remainder(name: str, meaning: str, doc: str, reference: Any, *, has_scalar_
         *schemas,
         scalar=lambda s, x, y: getattr(s, meaning)(x, y),
         accepts=NUMERIC,
+        errors=lambda: [_refused(_ints(), 0, message="ZeroDivisionError")],
         reference=reference,
         doc=doc,
     )
@@ -167,6 +189,7 @@ pointwise(
     operands=("self", "exponent"),
     scalar=lambda s, x, y: s.pow(x, y),
     check=_check_pow,
+    errors=lambda: [_refused(_ints(), -1, message="Integers to negative integer powers are not allowed.")],
     ulp=4,
     doc="x to the power of y. Integers wrap; a negative integer power is 0 but for 1 and -1, and as a number refused.",
 )
@@ -176,8 +199,8 @@ def _check_addcdiv(common: DType, x: Any, a: Any, b: Any, value: Any) -> None:
     if common.category < Category.FLOAT:
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "
-            "true division of tensor1 and tensor2. Use (input + value * div(tensor1, tensor2, rounding_mode='trunc')) for "
-            "integers and (input + value * tensor1 / tensor2) for floats."
+            "true division of tensor1 and tensor2. Use (input + value * div(tensor1, tensor2, rounding_mode='trunc')) "
+            "for integers and (input + value * tensor1 / tensor2) for floats."
         )
 
 

@@ -76,7 +76,7 @@ declare(
     errors=lambda: [
         ErrorSample(
             args=(wrap(np.ones((2, 3), _F32)), wrap(np.ones(2, _F32))), error=RuntimeError,
-            message="Mismatch of parameter numbers and input channel size. Found parameter numbers = 2 and channel size",
+            message="Mismatch of parameter numbers and input channel size. Found parameter numbers = 2 and channel",
         ),
         ErrorSample(
             args=(wrap(np.ones(2)), wrap(np.ones(1, _F32))), error=RuntimeError, message="prelu: Type promoting"
@@ -221,7 +221,7 @@ def _dropout(name: str, doc: str, *, per_channel: bool, alpha: bool) -> None:
     )  # fmt: skip
 
 
-_dropout("dropout", "While training, zeroes elements with probability p and divides the others by 1 - p; else the input.",
+_dropout("dropout", "While training, elements zeroed with probability p, the others divided by 1 - p; else the input.",
          per_channel=False, alpha=False)  # fmt: skip
 _dropout(
     "feature_dropout", "As `dropout`, for whole channels (the first two dimensions).", per_channel=True, alpha=False

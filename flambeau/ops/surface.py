@@ -130,7 +130,7 @@ def _method(name: str, short: str, position: int) -> Function:
 
 
 def runs(name: str) -> Callable[[Function], Function]:
-    """Says of a Python function that it runs one operator with its own arguments, so that programs may call that directly."""
+    """Says of a Python function that it runs one operator with its own arguments: programs may call that directly."""
 
     def mark(function: Function) -> Function:
         function.operator_name = name  # type: ignore[attr-defined]
