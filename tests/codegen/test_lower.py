@@ -98,6 +98,8 @@ REGIONS = {
         """, "%b"),
     "amax": ("%x : Float(*, *)", "%b : Tensor = aten::amax(%x, %dims, %false)", "%b"),
     "any": ("%x : Float(*, *)", "%b : Tensor = aten::any(%x, %one, %false)", "%b"),
+    "variance": ("%x : Float(*, *)", "%b : Tensor = aten::var(%x, %dims, %false, %true)", "%b"),
+    "deviation": ("%x : Double(*, *)", "%b : Tensor = aten::std(%x, %dims, %one, %false)", "%b"),
 }  # fmt: skip
 
 
@@ -129,6 +131,36 @@ def test_region(name: str, shape: tuple[int, int]) -> None:
             assert mine.dtype == theirs.dtype
             assert mine.shape == theirs.shape
             np.testing.assert_allclose(mine, theirs, rtol=2e-5, atol=1e-6)
+
+
+def test_layer_norm() -> None:
+    g = graph("%x : Float(*, *), %w : Float(*), %c : Float(*)", """
+        %s : int[] = prim::Constant[value=[70]]()
+        %e : float = prim::Constant[value=0.001]()
+        %b : Tensor = aten::layer_norm(%x, %s, %w, %c, %e, %true)
+        """, "%b")  # fmt: skip
+    r = np.random.default_rng(0)
+    arrays = [r.standard_normal(shape).astype(np.float32) for shape in ((9, 70), (70,), (70,))]
+    got = backend.compile_graph(g)(*arrays)
+    np.testing.assert_allclose(got, interpret(g, *arrays)[0], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1, 100, 50_000])
+def test_softmax_of_one_row(size: int) -> None:
+    g = graph("%x : Float(*)", "%b : Tensor = aten::softmax(%x, %zero, %none)", "%b")
+    x = np.random.default_rng(0).standard_normal(size).astype(np.float32)
+    got = backend.compile_graph(g)(x)
+    np.testing.assert_allclose(got, interpret(g, x)[0], rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("row", [[0.0, -np.inf], [np.nan, 1.0], [-np.inf, -np.inf], [np.inf, 0.0], [1e30, 0.0]])
+@pytest.mark.parametrize("op", ["softmax", "log_softmax"])
+def test_softmax_of_special_values(op: str, row: list[float]) -> None:
+    g = graph("%x : Float(*, *)", f"%b : Tensor = aten::{op}(%x, %one, %none)", "%b")
+    x = np.array([row, [1.0, 2.0]], np.float32)
+    with np.errstate(all="ignore"):
+        want = interpret(g, x)[0]
+    np.testing.assert_allclose(backend.compile_graph(g)(x), want, rtol=1e-6)
 
 
 REFUSED = {
