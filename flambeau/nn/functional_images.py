@@ -83,7 +83,8 @@ def interpolate(
 ) -> Any:  # fmt: skip
     """The input at other spatial sizes: mode nearest, nearest-exact, linear, bilinear, trilinear or area.
 
-    Raises ValueError for arguments that contradict each other, NotImplementedError for a mode or rank that is not there.
+    Raises ValueError for arguments that contradict each other, NotImplementedError for a mode or rank that is not
+    there.
     """
     dims = input.ndim - 2
     nearest = mode in ("nearest", "nearest-exact", "area")
@@ -98,9 +99,9 @@ def interpolate(
     if antialias:
         raise NotImplementedError("interpolate() has no anti-aliasing; smooth the input before making it smaller")
     if mode == "area":
-        wanted = sizes if sizes is not None else [
-            floor(n * f) for n, f in zip(input.shape[2:], factors or (), strict=True)
-        ]
+        wanted = (
+            sizes if sizes is not None else [floor(n * f) for n, f in zip(input.shape[2:], factors or (), strict=True)]
+        )
         return call(f"aten::adaptive_avg_pool{dims}d", input, wanted)
     if nearest and 1 <= dims <= 3:
         operator = "_upsample_nearest_exact" if mode == "nearest-exact" else "upsample_nearest"
@@ -127,7 +128,8 @@ def _targets(
     given = scale_factor if isinstance(scale_factor, Sequence) else [float(scale_factor or 0)] * dims
     if len(given) != dims:
         raise ValueError(
-            "Input and scale_factor must have the same number of spatial dimensions, but got input with spatial dimensions "
+            "Input and scale_factor must have the same number of spatial dimensions, but got input with spatial "
+            "dimensions "
             f"of {dims} and scale_factor of shape {list(given)}."
         )
     return None, [float(g) for g in given]

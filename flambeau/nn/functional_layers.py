@@ -54,9 +54,7 @@ def layer_norm(
 
 
 @runs("aten::rms_norm")
-def rms_norm(
-    input: Tensor, normalized_shape: Sequence[int], weight: Optional = None, eps: float | None = None
-) -> Any:
+def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Optional = None, eps: float | None = None) -> Any:
     """Trailing dimensions divided by the root of their mean square, then times weight."""
     return call("aten::rms_norm", input, normalized_shape, weight, eps)
 
@@ -90,9 +88,7 @@ def batch_norm(
     """
     if training:
         _require_spread(input.shape)
-    return call(
-        "aten::batch_norm", input, weight, bias, running_mean, running_var, training, momentum, eps, False
-    )
+    return call("aten::batch_norm", input, weight, bias, running_mean, running_var, training, momentum, eps, False)
 
 
 def instance_norm(
@@ -101,9 +97,7 @@ def instance_norm(
 ) -> Any:  # fmt: skip
     """Every channel of every sample shifted and scaled. Raises ValueError for a single place per channel."""
     if use_input_stats and prod(input.shape[2:]) == 1:
-        raise ValueError(
-            f"Expected more than 1 spatial element when training, got input size {_size(input.shape)}"
-        )
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {_size(input.shape)}")
     return call(
         "aten::instance_norm", input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, False
     )

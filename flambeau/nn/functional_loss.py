@@ -47,9 +47,7 @@ def _plain(name: str, doc: str) -> Callable[..., Any]:
 soft_margin_loss = _plain("soft_margin_loss", "log(1 + exp(-target * input)).")
 
 
-def _weighted(
-    name: str, input: Tensor, target: Tensor, weight: Tensor | None, reduction: int
-) -> Any:
+def _weighted(name: str, input: Tensor, target: Tensor, weight: Tensor | None, reduction: int) -> Any:
     """A plain loss, or its elements times weights."""
     if weight is None:
         return call(f"aten::{name}", input, target, reduction)

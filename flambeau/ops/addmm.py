@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,26 @@ def addbmm_shape(batch1: TensorType, batch2: TensorType) -> Sizes | None:
     return (batch1.sizes[1], batch2.sizes[2])
 
 
+Shapes = tuple[tuple[int, ...], ...]
+
+
+def samples(sizes: Shapes) -> list[Sample]:
+    """As it is, scaled, and with nan that does not count."""
+    operands = tuple(grid(*s) for s in sizes)
+    spoiled = wrap(np.full(sizes[0], np.nan, np.float32))
+    return [
+        Sample(args=operands),
+        Sample(args=operands, kwargs={"beta": 0.5, "alpha": 2}),
+        Sample(args=(spoiled, *operands[1:]), kwargs={"beta": 0}, note="nan does not count"),
+    ]
+
+
+def errors(sizes: Shapes) -> list[ErrorSample]:
+    """A tensor of seven elements, to which no product here has the right sizes."""
+    operands = (grid(7), *(grid(*s) for s in sizes[1:]))
+    return [ErrorSample(args=operands, error=RuntimeError, message="7")]
+
+
 for _name, _first, _second, _kernel, _shape, _sizes, _doc in (
     ("addmm", "mat1", "mat2", addmm_kernel, addmm_shape, ((4,), (2, 3), (3, 4)), "beta * self + alpha * mat1 @ mat2."),
     ("addmv", "mat", "vec", addmv_kernel, addmv_shape, ((2,), (2, 3), (3,)), "beta * self + alpha * mat @ vec."),
@@ -157,17 +178,7 @@ for _name, _first, _second, _kernel, _shape, _sizes, _doc in (
         doc=_doc,
         dtype=same_dtype,
         shape=_shape,
-        samples=lambda sizes=_sizes: [
-            Sample(args=tuple(grid(*s) for s in sizes)),
-            Sample(args=tuple(grid(*s) for s in sizes), kwargs={"beta": 0.5, "alpha": 2}),
-            Sample(
-                args=(wrap(np.full(sizes[0], np.nan, np.float32)), *(grid(*s) for s in sizes[1:])),
-                kwargs={"beta": 0},
-                note="nan does not count",
-            ),
-        ],
-        errors=lambda sizes=_sizes: [
-            ErrorSample(args=(grid(7), *(grid(*s) for s in sizes[1:])), error=RuntimeError, message="7")
-        ],
+        samples=partial(samples, _sizes),
+        errors=partial(errors, _sizes),
         ulp=ULP,
     )

@@ -1,5 +1,6 @@
 """Scaled dot-product attention: softmax(query @ key.T * scale + mask) @ value."""
 
+# ruff: noqa: N803  # F is what bodies call the operators
 from __future__ import annotations
 
 from math import sqrt
@@ -20,12 +21,14 @@ def check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_cau
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if not (query.dtype is key.dtype is value.dtype):
         raise RuntimeError(
-            f"Expected query, key, and value to have the same dtype, but got query.dtype: {query.dtype.short} key.dtype: "
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: {query.dtype.short} "
+            f"key.dtype: "
             f"{key.dtype.short} and value.dtype: {value.dtype.short} instead."
         )
     if min(query.ndim, key.ndim, value.ndim) < 2:
         raise RuntimeError(
-            f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {query.ndim} key.dim: "
+            f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {query.ndim} "
+            f"key.dim: "
             f"{key.ndim} and value.dim: {value.ndim} instead."
         )
     if mask is not None and mask.dtype is not bool_ and mask.dtype is not query.dtype and mask.dtype is not float32:
@@ -36,7 +39,7 @@ def check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_cau
 
 
 def attention(
-    F: Any, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float, is_causal: bool,  # noqa: N803
+    F: Any, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float, is_causal: bool,
     scale: float | None, enable_gqa: bool,
 ) -> Any:  # fmt: skip
     """Rows that may look at nothing give zeros."""
@@ -56,7 +59,7 @@ def attention(
     return F.matmul(weights, value)
 
 
-def masked_softmax(F: Any, scores: Tensor, mask: Tensor | None) -> Any:  # noqa: N803
+def masked_softmax(F: Any, scores: Tensor, mask: Tensor | None) -> Any:
     """Softmax over the last dimension of what a bool mask allows, or with a float mask added."""
     if mask is None:
         return F.softmax(scores, -1)

@@ -20,7 +20,8 @@ def check(input: Array, running_mean: Array | None, running_var: Array | None, *
     """Raise RuntimeError unless every vector has one element per channel, NotImplementedError for integers."""
     if input.ndim < 2 and input.size:
         raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-max(input.ndim, 1)}, {max(input.ndim, 1) - 1}], but got 1)"
+            f"Dimension out of range (expected to be in range of [{-max(input.ndim, 1)}, {max(input.ndim, 1) - 1}], "
+            f"but got 1)"
         )
     channels = input.shape[1] if input.ndim > 1 else 0
     for name, one in {"running_mean": running_mean, "running_var": running_var, **others}.items():
@@ -141,7 +142,8 @@ declare(
         Sample(args=(_image(3, 2, 4), None, None, None, None, True, 0.1, 1e-5, True)),
         Sample(
             args=(
-                _image(3, 2, 2, 2), _vector(1, 2), _vector(0, 1), _vector(0.5, 1), _vector(1, 2), False, 0.1, 1e-5, True,
+                _image(3, 2, 2, 2), _vector(1, 2), _vector(0, 1), _vector(0.5, 1), _vector(1, 2),
+                False, 0.1, 1e-5, True,
             )
         ),
     ],

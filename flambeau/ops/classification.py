@@ -1,5 +1,6 @@
 """Losses of classes: negative log-likelihood, cross entropy of many classes and of two."""
 
+# ruff: noqa: N803  # F is what bodies call the operators
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -126,7 +127,7 @@ def nll_loss_nd_kernel(
 
 
 def cross_entropy(
-    F: Any, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int,  # noqa: N803
+    F: Any, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int,
     label_smoothing: float,
 ) -> Any:  # fmt: skip
     """Targets are classes, or probabilities of them when they have the shape of the input."""
@@ -143,7 +144,12 @@ def cross_entropy(
 
 
 def _of_probabilities(
-    F: Any, logs: Tensor, target: Tensor, weight: Tensor | None, reduction: int, label_smoothing: float  # noqa: N803
+    F: Any,
+    logs: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    label_smoothing: float,
 ) -> Any:
     if not target.dtype.is_floating_point:
         raise RuntimeError(
@@ -162,12 +168,12 @@ def _of_probabilities(
     return reduced(F, losses, reduction)
 
 
-def _along(F: Any, weight: Tensor, ndim: int) -> Any:  # noqa: N803
+def _along(F: Any, weight: Tensor, ndim: int) -> Any:
     return weight if ndim == 1 else F.view(weight, [1, -1] + [1] * (ndim - 2))
 
 
 def _smoothed(
-    F: Any, logs: Tensor, loss: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int,  # noqa: N803
+    F: Any, logs: Tensor, loss: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int,
     label_smoothing: float,
 ) -> Any:  # fmt: skip
     """The loss mixed with that of all classes being equally likely."""
@@ -181,7 +187,9 @@ def _smoothed(
             count = F.sum(used)
         else:
             places = F.masked_fill(target, F.logical_not(used), 0)
-            count = F.sum(F.mul(F.reshape(F.index_select(weight, 0, F.reshape(places, [-1])), list(target.shape)), used))
+            count = F.sum(
+                F.mul(F.reshape(F.index_select(weight, 0, F.reshape(places, [-1])), list(target.shape)), used)
+            )
         spread = F.div(F.sum(spread), count)
     elif reduction == SUM:
         spread = F.sum(spread)

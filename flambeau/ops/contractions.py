@@ -113,9 +113,7 @@ def multi_dot_kernel(tensors: Sequence[Array]) -> Array:
 def cross_kernel(self: Array, other: Array, dim: int = -1) -> Array:
     """Raises RuntimeError unless both have three elements along `dim` and broadcast."""
     if self.ndim != other.ndim:
-        raise RuntimeError(
-            "linalg.cross: inputs must have the same number of dimensions."
-        )
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     place = one_dim(dim, self.ndim)
     if self.shape[place] != 3 or other.shape[place] != 3:
         raise RuntimeError(
@@ -141,13 +139,12 @@ def old_cross_kernel(self: Array, other: Array, dim: int | None = None) -> Array
 def bilinear_kernel(input1: Array, input2: Array, weight: Array, bias: Array | None = None) -> Array:
     """`input1 @ weight[o] @ input2` for every output o, over the last dimensions."""
     if input1.ndim != input2.ndim:
-        raise RuntimeError(
-            f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}"
-        )
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
     for d in range(input1.ndim - 1):
         if input1.shape[d] != input2.shape[d]:
             raise RuntimeError(
-                f"bilinear(): input batch dimensions do not match at dim {d}: got {input1.shape[d]} and {input2.shape[d]}"
+                f"bilinear(): input batch dimensions do not match at dim {d}: got {input1.shape[d]} and "
+                f"{input2.shape[d]}"
             )
     for i, array in ((1, input1), (2, input2)):
         if array.shape[-1] != weight.shape[i]:

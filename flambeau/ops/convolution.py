@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import product
 from math import prod
 from typing import Any
@@ -27,7 +28,8 @@ def spread(name: str, values: Ints, dims: int) -> tuple[int, ...]:
         return (int(values[0]),) * dims
     if len(values) != dims:
         raise RuntimeError(
-            f"expected {name} to be a single integer value or a list of {dims} values to match the convolution dimensions, "
+            f"expected {name} to be a single integer value or a list of {dims} values to match the convolution "
+            f"dimensions, "
             f"but got {name}={list(values)}"
         )
     return tuple(int(v) for v in values)
@@ -50,7 +52,8 @@ def check_channels(x: Array, weight: Array, bias: Array | None, groups: int, tra
     shown = list(weight.shape)
     if weight.shape[0] < groups or weight.shape[0] % groups:
         raise RuntimeError(
-            f"Given groups={groups}, expected weight to be {'at least' if weight.shape[0] < groups else 'divisible by'} "
+            f"Given groups={groups}, expected weight to be "
+            f"{'at least' if weight.shape[0] < groups else 'divisible by'} "
             f"{groups} at dimension 0, but got weight of size {shown if weight.shape[0] < groups else [shown]} instead"
         )
     wanted = weight.shape[0] if transposed else weight.shape[1] * groups
@@ -63,7 +66,8 @@ def check_channels(x: Array, weight: Array, bias: Array | None, groups: int, tra
     outputs = weight.shape[1] * groups if transposed else weight.shape[0]
     if bias is not None and bias.shape != (outputs,):
         raise RuntimeError(
-            f"Given {'transposed=1, ' if transposed else ''}weight of size {shown}, expected bias to be 1-dimensional with "
+            f"Given {'transposed=1, ' if transposed else ''}weight of size {shown}, expected bias to be "
+            f"1-dimensional with "
             f"{outputs} elements, but got bias of size {list(bias.shape)} instead"
         )
     if bias is not None and bias.dtype != x.dtype:
@@ -88,7 +92,12 @@ def windows(x: Array, kernel: Ints, stride: Ints, dilation: Ints) -> Array:
     dims = len(kernel)
     reach = [d * (k - 1) + 1 for d, k in zip(dilation, kernel, strict=True)]
     seen = sliding_window_view(x, reach, axis=tuple(range(2, 2 + dims)))
-    every = (slice(None), slice(None), *(slice(None, None, s) for s in stride), *(slice(None, None, d) for d in dilation))
+    every = (
+        slice(None),
+        slice(None),
+        *(slice(None, None, s) for s in stride),
+        *(slice(None, None, d) for d in dilation),
+    )
     return np.asarray(seen[every])
 
 
@@ -302,6 +311,12 @@ def errors(dims: int) -> Any:
     return made
 
 
+def transposed_samples(dims: int) -> list[Sample]:
+    """Strided, padded on both sides, with a bias."""
+    size, kernel = (3, 2, 2)[:dims], (2, 3, 2)[:dims]
+    return [Sample(args=(_grid(2, 4, *size), _grid(4, 3, *kernel), _grid(3), 2, 1, 1))]
+
+
 for _dims in (1, 2, 3):
     _one, _zero = ", ".join(["1"] * _dims), ", ".join(["0"] * _dims)
     declare(
@@ -321,21 +336,21 @@ for _dims in (1, 2, 3):
     )
     declare(
         f"aten::conv_transpose{_dims}d{'' if _dims == 1 else '.input'}(Tensor input, Tensor weight, Tensor? bias=None, "
-        f"SymInt[{_dims}] stride=[{_one}], SymInt[{_dims}] padding=[{_zero}], SymInt[{_dims}] output_padding=[{_zero}], "
+        f"SymInt[{_dims}] stride=[{_one}], SymInt[{_dims}] padding=[{_zero}], SymInt[{_dims}] "
+        f"output_padding=[{_zero}], "
         f"SymInt groups=1, SymInt[{_dims}] dilation=[{_one}]) -> Tensor",
         kernel=transposed_kernel(_dims),
         doc="The gradient of a convolution by its input; `weight` is (inputs, outputs / groups, *kernel).",
         dtype=input_dtype,
-        samples=lambda dims=_dims: [
-            Sample(args=(_grid(2, 4, *(3, 2, 2)[:dims]), _grid(4, 3, *(2, 3, 2)[:dims]), _grid(3), 2, 1, 1))
-        ],
+        samples=partial(transposed_samples, _dims),
         ulp=ULP,
         is_method=False,
         namespaces=("nn.functional",),
     )
 
 _COMMON = (
-    "(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, "
+    "(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, "
+    "bool transposed, "
 )
 
 declare(

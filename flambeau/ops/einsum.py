@@ -15,13 +15,16 @@ from flambeau.tensor.tensor import Tensor, view_of, wrap
 
 
 def operands(equation: str) -> tuple[list[str], str | None]:
-    """The subscripts of each operand and of the result (None when it is implied). Raises RuntimeError for other letters."""
+    """The subscripts of each operand and of the result (None when it is implied). Raises RuntimeError for other
+    letters.
+    """
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")
     for place, letter in enumerate(equation.replace("->", "  ").replace("...", "   ")):
         if not (letter.isascii() and letter.isalpha()) and letter not in ", ":
             raise RuntimeError(
-                f"einsum(): invalid subscript given at index {place} in the equation string, subscripts must be in [a-zA-Z]"
+                f"einsum(): invalid subscript given at index {place} in the equation string, subscripts must be in "
+                f"[a-zA-Z]"
             )
     return left.split(","), right if arrow else None
 
@@ -38,12 +41,14 @@ def check(equation: str, tensors: Sequence[Array]) -> None:
         bare = letters.replace("...", "")
         if "..." not in letters and len(bare) != tensor.ndim:
             raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation ({len(bare)}) does not match the number of dimensions "
+                f"einsum(): the number of subscripts in the equation ({len(bare)}) does not match the number of "
+                f"dimensions "
                 f"({tensor.ndim}) for operand {i} and no ellipsis was given"
             )
         if len(bare) > tensor.ndim:
             raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation ({len(bare)}) is more than the number of dimensions "
+                f"einsum(): the number of subscripts in the equation ({len(bare)}) is more than the number of "
+                f"dimensions "
                 f"({tensor.ndim}) for operand {i}"
             )
         before, _, after = letters.partition("...")
@@ -53,7 +58,8 @@ def check(equation: str, tensors: Sequence[Array]) -> None:
             known = sizes.setdefault(letter, size)
             if size != known and 1 not in (size, known):
                 raise RuntimeError(
-                    f"einsum(): subscript {letter} has size {size} for operand {i} which does not broadcast with previously "
+                    f"einsum(): subscript {letter} has size {size} for operand {i} which does not broadcast with "
+                    f"previously "
                     f"seen size {known}"
                 )
             sizes[letter] = max(size, known) if 0 not in (size, known) else 0
@@ -162,14 +168,16 @@ declare(
         ErrorSample(
             args=("ij,jk", [_grid(2, 3), _grid(2, 3)]),
             error=RuntimeError,
-            message="einsum(): subscript j has size 2 for operand 1 which does not broadcast with previously seen size 3",
+            message="subscript j has size 2 for operand 1 which does not broadcast with previously seen size 3",
         ),
         ErrorSample(
             args=("ij", [_grid(2)]),
             error=RuntimeError,
-            message="the number of subscripts in the equation (2) does not match the number of dimensions (1) for operand 0",
+            message="subscripts in the equation (2) does not match the number of dimensions (1) for operand 0",
         ),
-        ErrorSample(args=("i->ii", [_grid(2)]), error=RuntimeError, message="output subscript i appears more than once"),
+        ErrorSample(
+            args=("i->ii", [_grid(2)]), error=RuntimeError, message="output subscript i appears more than once"
+        ),
         ErrorSample(args=("i1->i", [_grid(2, 2)]), error=RuntimeError, message="invalid subscript given at index 1"),
     ],
     reference=_reference,

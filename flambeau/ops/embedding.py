@@ -49,7 +49,7 @@ def one_hot_kernel(self: Array, num_classes: int = -1) -> Array:
         num_classes = largest + 1
     elif largest >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return (self[..., None] == np.arange(num_classes)).astype(np.int64)
+    return np.asarray(self[..., None] == np.arange(num_classes)).astype(np.int64)
 
 
 def embedding_dtype(weight: TensorType) -> DType | None:

@@ -155,7 +155,9 @@ def expanded(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def meshgrid_kernel(tensors: Sequence[Tensor], indexing: str = "ij") -> list[Tensor]:
-    """Views whose every element is a coordinate. Raises RuntimeError for matrices, mixed dtypes or an unknown indexing."""
+    """Views whose every element is a coordinate. Raises RuntimeError for matrices, mixed dtypes or an unknown
+    indexing.
+    """
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     for one in tensors:

@@ -1,5 +1,6 @@
 """Losses: distances between predictions and targets. `reduction` is 0 for none, 1 for the mean, 2 for the sum."""
 
+# ruff: noqa: N803  # F is what bodies call the operators
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -21,7 +22,7 @@ MEAN: Final = 1
 SUM: Final = 2
 
 
-def reduced(F: Any, loss: Any, reduction: int) -> Any:  # noqa: N803
+def reduced(F: Any, loss: Any, reduction: int) -> Any:
     """The loss per element, its mean or its sum."""
     if reduction == MEAN:
         return F.mean(loss)
@@ -34,19 +35,19 @@ def require_float(name: str, tensor: Tensor) -> None:
         raise not_implemented(name, tensor.dtype)
 
 
-def mse(F: Any, self: Tensor, target: Tensor, reduction: int) -> Any:  # noqa: N803
+def mse(F: Any, self: Tensor, target: Tensor, reduction: int) -> Any:
     """Squared distance."""
     require_float("mse_cpu", self)
     difference = F.sub(self, target)
     return reduced(F, F.mul(difference, difference), reduction)
 
 
-def l1(F: Any, self: Tensor, target: Tensor, reduction: int) -> Any:  # noqa: N803
+def l1(F: Any, self: Tensor, target: Tensor, reduction: int) -> Any:
     """Distance."""
     return reduced(F, F.abs(F.sub(self, target)), reduction)
 
 
-def smooth_l1(F: Any, self: Tensor, target: Tensor, reduction: int, beta: float) -> Any:  # noqa: N803
+def smooth_l1(F: Any, self: Tensor, target: Tensor, reduction: int, beta: float) -> Any:
     """Squared below `beta`, then straight; with `beta` 0 just the distance."""
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
@@ -58,7 +59,7 @@ def smooth_l1(F: Any, self: Tensor, target: Tensor, reduction: int, beta: float)
     return reduced(F, F.where(F.lt(distance, beta), near, F.sub(distance, 0.5 * beta)), reduction)
 
 
-def huber(F: Any, self: Tensor, target: Tensor, reduction: int, delta: float) -> Any:  # noqa: N803
+def huber(F: Any, self: Tensor, target: Tensor, reduction: int, delta: float) -> Any:
     """Half the square below `delta`, then a straight line of slope `delta`."""
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
@@ -69,13 +70,18 @@ def huber(F: Any, self: Tensor, target: Tensor, reduction: int, delta: float) ->
     return reduced(F, F.where(F.le(distance, delta), near, far), reduction)
 
 
-def soft_margin(F: Any, self: Tensor, target: Tensor, reduction: int) -> Any:  # noqa: N803
+def soft_margin(F: Any, self: Tensor, target: Tensor, reduction: int) -> Any:
     """`log(1 + exp(-target * self))`."""
     return reduced(F, F.log1p(F.exp(F.mul(F.neg(target), self))), reduction)
 
 
 def bce_with_logits(
-    F: Any, self: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: int  # noqa: N803
+    F: Any,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    pos_weight: Tensor | None,
+    reduction: int,
 ) -> Any:
     """Cross entropy of two classes, from the logarithm of their odds."""
     log_sigmoid = F.log_sigmoid(self)
@@ -87,18 +93,28 @@ def bce_with_logits(
     return reduced(F, loss if weight is None else F.mul(loss, weight), reduction)
 
 
-def kl_div(F: Any, self: Tensor, target: Tensor, reduction: int, log_target: bool) -> Any:  # noqa: N803
+def kl_div(F: Any, self: Tensor, target: Tensor, reduction: int, log_target: bool) -> Any:
     """`target * (log(target) - self)`; nothing where the target is zero."""
-    loss = F.mul(F.exp(target), F.sub(target, self)) if log_target else F.sub(F.xlogy(target, target), F.mul(target, self))
+    loss = (
+        F.mul(F.exp(target), F.sub(target, self)) if log_target else F.sub(F.xlogy(target, target), F.mul(target, self))
+    )
     return reduced(F, loss, reduction)
 
 
 def poisson_nll(
-    F: Any, input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int  # noqa: N803
+    F: Any,
+    input: Tensor,
+    target: Tensor,
+    log_input: bool,
+    full: bool,
+    eps: float,
+    reduction: int,
 ) -> Any:
     """Minus the logarithm of a Poisson probability, without its constant unless `full`."""
-    loss = F.sub(F.exp(input), F.mul(target, input)) if log_input else (
-        F.sub(input, F.mul(target, F.log(F.add(input, eps))))
+    loss = (
+        F.sub(F.exp(input), F.mul(target, input))
+        if log_input
+        else (F.sub(input, F.mul(target, F.log(F.add(input, eps)))))
     )
     if full:
         stirling = F.add(F.sub(F.mul(target, F.log(target)), target), F.mul(F.log(F.mul(target, 2 * np.pi)), 0.5))
@@ -106,7 +122,7 @@ def poisson_nll(
     return reduced(F, loss, reduction)
 
 
-def hinge_embedding(F: Any, self: Tensor, target: Tensor, margin: float, reduction: int) -> Any:  # noqa: N803
+def hinge_embedding(F: Any, self: Tensor, target: Tensor, margin: float, reduction: int) -> Any:
     """`self` where the target is 1, what lacks to `margin` where it is -1."""
     lacking = F.clamp_min(F.rsub(self, margin), 0)
     zeros = F.zeros_like(self)
@@ -115,13 +131,18 @@ def hinge_embedding(F: Any, self: Tensor, target: Tensor, margin: float, reducti
 
 
 def margin_ranking(
-    F: Any, input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: int  # noqa: N803
+    F: Any,
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float,
+    reduction: int,
 ) -> Any:
     """What lacks to `margin` in the wanted order of two inputs."""
     return reduced(F, F.clamp_min(F.add(F.mul(F.neg(target), F.sub(input1, input2)), margin), 0), reduction)
 
 
-def cosine_similarity(F: Any, x1: Tensor, x2: Tensor, dim: int, eps: float) -> Any:  # noqa: N803
+def cosine_similarity(F: Any, x1: Tensor, x2: Tensor, dim: int, eps: float) -> Any:
     """The cosine of the angle between vectors along `dim`."""
     dtype = common_dtype((TensorType(dtype=x1.dtype, sizes=x1.shape), TensorType(dtype=x2.dtype, sizes=x2.shape)))
     if dtype is None or not dtype.is_floating_point:
@@ -134,7 +155,12 @@ def cosine_similarity(F: Any, x1: Tensor, x2: Tensor, dim: int, eps: float) -> A
 
 
 def cosine_embedding(
-    F: Any, input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: int  # noqa: N803
+    F: Any,
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float,
+    reduction: int,
 ) -> Any:
     """One less the cosine where the target is 1, what the cosine exceeds `margin` by where it is -1."""
     dim = [target.ndim]
@@ -150,13 +176,13 @@ def cosine_embedding(
     return reduced(F, loss, reduction)
 
 
-def pairwise_distance(F: Any, x1: Tensor, x2: Tensor, p: float, eps: float, keepdim: bool) -> Any:  # noqa: N803
+def pairwise_distance(F: Any, x1: Tensor, x2: Tensor, p: float, eps: float, keepdim: bool) -> Any:
     """The norm of differences along the last dimension."""
     return F.norm(F.add(F.sub(x1, x2), eps), p, [-1], keepdim)
 
 
 def triplet_margin(
-    F: Any, anchor: Tensor, positive: Tensor, negative: Tensor, margin: float, p: float, eps: float, swap: bool,  # noqa: N803
+    F: Any, anchor: Tensor, positive: Tensor, negative: Tensor, margin: float, p: float, eps: float, swap: bool,
     reduction: int,
 ) -> Any:  # fmt: skip
     """What lacks for the negative to be `margin` further away than the positive."""
@@ -167,7 +193,7 @@ def triplet_margin(
     return reduced(F, F.clamp_min(F.sub(F.add(near, margin), far), 0), reduction)
 
 
-def dist(F: Any, self: Tensor, other: Tensor, p: float) -> Any:  # noqa: N803
+def dist(F: Any, self: Tensor, other: Tensor, p: float) -> Any:
     """The norm of the difference."""
     return F.norm(F.sub(self, other), p)
 
@@ -259,7 +285,8 @@ composite(
 )
 
 composite(
-    "aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor",
+    "aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> "
+    "Tensor",
     body=poisson_nll,
     samples=lambda: [Sample(args=(*_pair(2.0), True, full, 1e-8, MEAN)) for full in (True, False)],
 )
@@ -271,7 +298,8 @@ composite(
 )
 
 composite(
-    "aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor",
+    "aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> "
+    "Tensor",
     body=margin_ranking,
     samples=lambda: [Sample(args=(*_pair(), wrap(np.array([1, -1, 1], np.float32))))],
 )
@@ -281,8 +309,8 @@ composite(
     body=cosine_similarity,
     doc="The cosine of the angle between vectors along `dim`.",
     samples=lambda: [Sample(args=_pair()), Sample(args=(*_pair(), 0))],
-    reference=lambda a, b, dim=1: (a * b).sum(dim) / np.maximum(
-        np.linalg.norm(a, axis=dim) * np.linalg.norm(b, axis=dim), 1e-8
+    reference=lambda a, b, dim=1: (
+        (a * b).sum(dim) / np.maximum(np.linalg.norm(a, axis=dim) * np.linalg.norm(b, axis=dim), 1e-8)
     ),
     namespaces=("nn.functional",),
 )
@@ -308,7 +336,10 @@ composite(
     "aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., "
     "float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor",
     body=triplet_margin,
-    samples=lambda: [Sample(args=(*_pair(), _pair(1.0)[1])), Sample(args=(*_pair(), _pair(1.0)[1], 1.0, 2.0, 1e-6, True))],
+    samples=lambda: [
+        Sample(args=(*_pair(), _pair(1.0)[1])),
+        Sample(args=(*_pair(), _pair(1.0)[1], 1.0, 2.0, 1e-6, True)),
+    ],
 )
 
 composite(

@@ -48,7 +48,8 @@ def im2col_kernel(self: Array, kernel_size: Ints, dilation: Ints, padding: Ints,
     kernel, dilations, pads, strides = (_two(v) for v in (kernel_size, dilation, padding, stride))
     if self.ndim not in (3, 4):
         raise RuntimeError(
-            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but "
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
+            "input, but "
             f"got: {list(self.shape)}"
         )
     image = self[None] if self.ndim == 3 else self
@@ -70,7 +71,8 @@ def count_windows(sizes: Ints, kernel: Ints, dilation: Ints, padding: Ints, stri
         shown = ", ".join(map(str, counts))
         raise RuntimeError(
             f"Given input with spatial size ({sizes[0]}, {sizes[1]}), kernel_size=({kernel[0]}, {kernel[1]}), "
-            f"dilation=({dilation[0]}, {dilation[1]}), padding=({padding[0]}, {padding[1]}), calculated shape of the array "
+            f"dilation=({dilation[0]}, {dilation[1]}), padding=({padding[0]}, {padding[1]}), calculated shape of "
+            f"the array "
             f"of sliding blocks as ({shown}), but its components must be at least one."
         )
     return counts
@@ -91,7 +93,8 @@ def col2im_kernel(
         )
     if columns.shape[2] != prod(counts):
         raise RuntimeError(
-            f"Given output_size=({sizes[0]}, {sizes[1]}), expected size of input's dimension 2 to match the calculated number "
+            f"Given output_size=({sizes[0]}, {sizes[1]}), expected size of input's dimension 2 to match the "
+            f"calculated number "
             f"of sliding blocks {counts[0]} * {counts[1]} = {prod(counts)}, but got input.size(2)={columns.shape[2]}."
         )
     channels = columns.shape[1] // prod(kernel)
@@ -122,9 +125,7 @@ def cdist_kernel(x1: Array, x2: Array, p: float = 2.0, compute_mode: int | None 
         got = x1.ndim if x1.ndim < 2 else x2.ndim
         raise RuntimeError(f"cdist only supports at least 2D tensors, {which} got: {got}D")
     if x1.shape[-1] != x2.shape[-1]:
-        raise RuntimeError(
-            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
-        )
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
     broadcast(x1.shape[:-2], x2.shape[:-2])
@@ -138,9 +139,7 @@ def diff_shape(self: TensorType, n: Any, dim: Any, prepend: Any, append: Any) ->
     if self.sizes is None or n is UNKNOWN or dim is UNKNOWN or prepend is not None or append is not None:
         return None
     place = one_dim(dim, len(self.sizes))
-    return tuple(
-        (None if s is None or s < 0 else max(s - n, 0)) if i == place else s for i, s in enumerate(self.sizes)
-    )
+    return tuple((None if s is None or s < 0 else max(s - n, 0)) if i == place else s for i, s in enumerate(self.sizes))
 
 
 def _grid(*sizes: int) -> Tensor:
@@ -170,7 +169,8 @@ declare(
 )
 
 declare(
-    "aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)"
+    "aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] "
+    "stride)"
     " -> Tensor",
     outs=("out",),
     kernel=col2im_kernel,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -62,7 +63,8 @@ def border_pad(self: Array, padding: Ints, mode: str) -> Array:
         if mode == "reflect" and (before >= size or after >= size) and (before or after):
             place = 2 * (self.ndim - dim) + 2
             raise RuntimeError(
-                f"Argument #{place}: Padding size should be less than the corresponding input dimension, but got: padding "
+                f"Argument #{place}: Padding size should be less than the corresponding input dimension, but got: "
+                f"padding "
                 f"({before}, {after}) at dimension {dim} of input {list(self.shape)}"
             )
         if mode == "circular" and (before > size or after > size):
@@ -91,7 +93,8 @@ def border_kernel(mode: str, dims: int) -> Any:
             raise RuntimeError(f"padding size is expected to be {2 * dims}, but got: {len(padding)}")
         if self.ndim not in (dims + 1, dims + 2) or 0 in self.shape[1:]:
             raise RuntimeError(
-                f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
+                f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size and other "
+                f"non-zero "
                 f"dimensions for input, but got: {list(self.shape)}"
             )
         return border_pad(self, padding, mode)
@@ -105,7 +108,8 @@ def pad_kernel(self: Array, pad: Ints, mode: str = "constant", value: float | No
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) > 2 * self.ndim:
         raise RuntimeError(
-            f"Padding length should be less than or equal to two times the input dimension but got padding length {len(pad)} "
+            f"Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(pad)} "
             f"and input of dimension {self.ndim}"
         )
     if mode == "constant":
@@ -150,8 +154,8 @@ declare(
         ErrorSample(args=(_image(2), [1]), error=RuntimeError, message="Length of pad must be even"),
         ErrorSample(args=(_image(2), [-2, -1]), error=RuntimeError, message="length must be non-negative"),
     ],
-    reference=lambda self, pad, value=0: np.pad(self, [(0, 0), (1, 2)], constant_values=value) if value else (
-        np.pad(self[:, 1:], [(1, 1), (0, 0)])
+    reference=lambda self, pad, value=0: (
+        np.pad(self, [(0, 0), (1, 2)], constant_values=value) if value else (np.pad(self[:, 1:], [(1, 1), (0, 0)]))
     ),
 )
 
@@ -176,7 +180,9 @@ declare(
             error=RuntimeError,
             message="Padding value causes wrapping around more than once.",
         ),
-        ErrorSample(args=(_image(2, 2, 2), [1, 1], "foo"), error=NotImplementedError, message="Unrecognised padding mode"),
+        ErrorSample(
+            args=(_image(2, 2, 2), [1, 1], "foo"), error=NotImplementedError, message="Unrecognised padding mode"
+        ),
         ErrorSample(
             args=(_image(2), [1, 1], "reflect"),
             error=NotImplementedError,
@@ -188,6 +194,12 @@ declare(
     namespaces=("nn.functional",),
 )
 
+
+def border_samples(dims: int) -> list[Sample]:
+    """One before and two after, along every dimension."""
+    return [Sample(args=(_image(2, *(3,) * dims), [1, 2] * dims))]
+
+
 for _word, _mode in (("reflection", "reflect"), ("replication", "replicate")):
     for _dims in (1, 2, 3):
         declare(
@@ -196,7 +208,7 @@ for _word, _mode in (("reflection", "reflect"), ("replication", "replicate")):
             kernel=border_kernel(_mode, _dims),
             dtype=same_dtype,
             shape=border_shape,
-            samples=lambda dims=_dims: [Sample(args=(_image(2, *(3,) * dims), [1, 2] * dims))],
+            samples=partial(border_samples, _dims),
             is_method=False,
             is_function=False,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 from typing import Any, Final
 
@@ -45,7 +46,8 @@ def check_counts(name: str, dims: int, **arguments: Ints) -> None:
             comma = "" if word in ("kernel_size", "dilation") else ","
             none = "None, an int" if word == "stride" else "an int"
             raise RuntimeError(
-                f"{name}() {word} must be {none}, list of ints{comma} or tuple of ints of size 1 but got size {len(values)}"
+                f"{name}() {word} must be {none}, list of ints{comma} or tuple of ints of size 1 but got size "
+                f"{len(values)}"
             )
         either = "either " if name.startswith("max") or word == "stride" else ""
         omitted = "omitted, " if word == "stride" else ""
@@ -74,10 +76,10 @@ class Geometry:
             if name == "max_pool1d":
                 raise RuntimeError(f"max_pool1d() Invalid computed output size: {self.places[0]}")
             channels = array.shape[-dims - 1]
-            had, made = ("x".join(map(str, (channels, *v))) for v in ((1,) * (2 - dims) + sizes, (1,) * (2 - dims) + self.places))
-            raise RuntimeError(
-                f"Given input size: ({had}). Calculated output size: ({made}). Output size is too small"
+            had, made = (
+                "x".join(map(str, (channels, *v))) for v in ((1,) * (2 - dims) + sizes, (1,) * (2 - dims) + self.places)
             )
+            raise RuntimeError(f"Given input size: ({had}). Calculated output size: ({made}). Output size is too small")
 
     def check(self, name: str, array: Array, dims: int) -> None:
         """Raise RuntimeError for numbers that mean nothing."""
@@ -102,10 +104,12 @@ class Geometry:
             if p > (d * (k - 1) + 1) // 2:
                 if name == "max_pool1d":
                     raise RuntimeError(
-                        f"max_pool1d() padding should be at most half of kernel size, but got padding={p} and kernel_size={k}"
+                        f"max_pool1d() padding should be at most half of kernel size, but got padding={p} and "
+                        f"kernel_size={k}"
                     )
                 raise RuntimeError(
-                    f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}"
+                    f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
+                    f"dilation={d}"
                 )
 
     def windows(self, array: Array, fill: Any) -> Array:
@@ -114,8 +118,7 @@ class Geometry:
         reach = [d * (k - 1) + 1 for d, k in zip(self.dilation, self.kernel, strict=True)]
         needed = [(n - 1) * s + r for n, s, r in zip(self.places, self.stride, reach, strict=True)]
         around = [
-            (p, max(n - size - p, 0))
-            for p, n, size in zip(self.padding, needed, array.shape[-dims:], strict=True)
+            (p, max(n - size - p, 0)) for p, n, size in zip(self.padding, needed, array.shape[-dims:], strict=True)
         ]
         wide = np.pad(array, [(0, 0)] * (array.ndim - dims) + around, constant_values=fill)
         axes = tuple(range(array.ndim - dims, array.ndim))
@@ -152,7 +155,9 @@ def max_pool(name: str, dims: int) -> Any:
         self: Array, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), dilation: Ints = (1,),
         ceil_mode: bool = False,
     ) -> tuple[Array, Array]:  # fmt: skip
-        geometry = Geometry(name, self, dims, kernel_size, stride, padding, dilation, ceil_mode) if self.ndim >= dims else None
+        geometry = (
+            Geometry(name, self, dims, kernel_size, stride, padding, dilation, ceil_mode) if self.ndim >= dims else None
+        )
         check_rank(name, self, dims)
         if geometry is None or self.dtype.kind in "bc":
             raise not_implemented(f"max_pool{dims}d", dtype_of(self))
@@ -199,12 +204,14 @@ def avg_pool(dims: int) -> Any:
     ) -> Array:  # fmt: skip
         if dims == 1 and self.ndim not in (2, 3):
             raise RuntimeError(
-                f"Expected 2 to 3 dimensions, but got {self.ndim}-dimensional tensor for argument #1 'self' (while checking "
+                f"Expected 2 to 3 dimensions, but got {self.ndim}-dimensional tensor for argument #1 'self' (while "
+                f"checking "
                 "arguments for avg_pool1d)"
             )
         if self.ndim < dims + 1:
             raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-self.ndim}, {self.ndim - 1}], but got {-dims - 1})"
+                f"Dimension out of range (expected to be in range of [{-self.ndim}, {self.ndim - 1}], but got "
+                f"{-dims - 1})"
             )
         if divisor_override == 0:
             raise RuntimeError("divisor must be not zero")
@@ -218,7 +225,11 @@ def avg_pool(dims: int) -> Any:
             counts: Any = divisor_override
         else:
             counts = window_counts(geometry, self.shape[-dims:], count_include_pad)
-        made = np.trunc(added / counts) if self.dtype.kind in "ui" else added / added.dtype.type(1) / np.asarray(counts, added.dtype)
+        made = (
+            np.trunc(added / counts)
+            if self.dtype.kind in "ui"
+            else added / added.dtype.type(1) / np.asarray(counts, added.dtype)
+        )
         return contiguous(made.astype(self.dtype, copy=False))
 
     return kernel
@@ -227,9 +238,7 @@ def avg_pool(dims: int) -> Any:
 def window_counts(geometry: Geometry, sizes: Ints, include_pad: bool) -> Array:
     """How many elements each window averages: those inside the array, or inside it and its padding."""
     counts = np.ones(geometry.places, np.int64)
-    for axis, (n, k, s, p) in enumerate(
-        zip(sizes, geometry.kernel, geometry.stride, geometry.padding, strict=True)
-    ):
+    for axis, (n, k, s, p) in enumerate(zip(sizes, geometry.kernel, geometry.stride, geometry.padding, strict=True)):
         starts = np.arange(geometry.places[axis]) * s - p
         ends = np.minimum(starts + k, n + p)
         if not include_pad:
@@ -249,7 +258,8 @@ def check_adaptive(name: str, array: Array, dims: int, sizes: Ints) -> tuple[int
     """The sizes of the result. Raises RuntimeError for other ranks, empty dimensions and negative sizes."""
     if dims == 1 and array.ndim not in (2, 3):
         raise RuntimeError(
-            f"Expected 2 to 3 dimensions, but got {array.ndim}-dimensional tensor for argument #1 'self' (while checking "
+            f"Expected 2 to 3 dimensions, but got {array.ndim}-dimensional tensor for argument #1 'self' (while "
+            f"checking "
             f"arguments for {name})"
         )
     if len(sizes) not in (1, dims):
@@ -272,7 +282,9 @@ def check_adaptive(name: str, array: Array, dims: int, sizes: Ints) -> tuple[int
         raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: {target}")
     if any(s < 0 for s in sizes):
         shown = ", ".join(map(str, sizes))
-        raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but received {{{shown}}}")
+        raise RuntimeError(
+            f"{name}: elements of output_size must be greater than or equal to 0 but received {{{shown}}}"
+        )
     return spread(sizes, dims)
 
 
@@ -327,37 +339,47 @@ def _image(dims: int) -> Tensor:
     return wrap(((np.arange(prod(sizes), dtype=np.float32) * 37 % 23) / 8).reshape(sizes))
 
 
-def _small(dims: int) -> Any:
-    return lambda: [
-        ErrorSample(
-            args=(wrap(np.ones((1, 1, *(2,) * dims), np.float32)), 3),
-            error=RuntimeError,
-            message="output size",
-        )
-    ] if dims == 1 else [
-        ErrorSample(
-            args=(wrap(np.ones((1, 1, *(2,) * dims), np.float32)), 3),
-            error=RuntimeError,
-            message="Output size is too small",
-        )
+def max_samples(dims: int) -> list[Sample]:
+    """Plain, overlapping and padded, hanging over the end."""
+    return [
+        Sample(args=(_image(dims), 2)),
+        Sample(args=(_image(dims), 3, 2, 1)),
+        Sample(args=(_image(dims), 2, 2), kwargs={"ceil_mode": True}),
     ]
+
+
+def average_samples(dims: int) -> list[Sample]:
+    """Plain, padded, and padded without counting the padding."""
+    return [
+        Sample(args=(_image(dims), 2)),
+        Sample(args=(_image(dims), 3, 2, 1)),
+        Sample(args=(_image(dims), 3, 2, 1, True, False)),
+    ]
+
+
+def adaptive_samples(dims: int) -> list[Sample]:
+    """Windows of unequal sizes, and one window."""
+    return [Sample(args=(_image(dims), [3] * dims)), Sample(args=(_image(dims), [1] * dims))]
+
+
+def too_small(dims: int) -> list[ErrorSample]:
+    """A window larger than the image."""
+    image = wrap(np.ones((1, 1, *(2,) * dims), np.float32))
+    message = "output size" if dims == 1 else "Output size is too small"
+    return [ErrorSample(args=(image, 3), error=RuntimeError, message=message)]
 
 
 for _d in (1, 2, 3):
     _zero, _one = ("[0]", "[1]") if _d == 1 else ("0", "1")
     _windows = f"int[{_d}] kernel_size, int[{_d}] stride=[], int[{_d}] padding={_zero}"
     _with_indices = max_pool(f"max_pool{_d}d", _d)
-    _pool_samples = lambda d=_d: [  # noqa: E731
-        Sample(args=(_image(d), 2)), Sample(args=(_image(d), 3, 2, 1)),
-        Sample(args=(_image(d), 2, 2), kwargs={"ceil_mode": True}),
-    ]
     declare(
         f"aten::max_pool{_d}d(Tensor self, {_windows}, int[{_d}] dilation={_one}, bool ceil_mode=False) -> Tensor",
         kernel=only_values(_with_indices),
         doc="The largest element of every window.",
         dtype=same_dtype,
-        samples=_pool_samples,
-        errors=_small(_d),
+        samples=partial(max_samples, _d),
+        errors=partial(too_small, _d),
         is_method=False,
     )
     declare(
@@ -365,7 +387,7 @@ for _d in (1, 2, 3):
         " -> (Tensor, Tensor)",
         outs=() if _d == 1 else ("out(out, indices)",),
         kernel=_with_indices,
-        samples=_pool_samples,
+        samples=partial(max_samples, _d),
         is_method=False,
         is_function=False,
     )
@@ -376,9 +398,7 @@ for _d in (1, 2, 3):
         kernel=avg_pool(_d),
         doc="The average of every window.",
         dtype=same_dtype,
-        samples=lambda d=_d: [
-            Sample(args=(_image(d), 2)), Sample(args=(_image(d), 3, 2, 1)), Sample(args=(_image(d), 3, 2, 1, True, False)),
-        ],
+        samples=partial(average_samples, _d),
         is_method=False,
         is_function=_d == 1,
         namespaces=("nn.functional",),
@@ -389,7 +409,7 @@ for _d in (1, 2, 3):
         kernel=adaptive_avg(_d),
         doc="The average of windows that divide the input evenly into `output_size` parts.",
         dtype=same_dtype,
-        samples=lambda d=_d: [Sample(args=(_image(d), [3] * d)), Sample(args=(_image(d), [1] * d))],
+        samples=partial(adaptive_samples, _d),
         is_method=False,
         is_function=_d == 1,
     )
@@ -397,7 +417,7 @@ for _d in (1, 2, 3):
         f"aten::adaptive_max_pool{_d}d(Tensor self, int[{_d}] output_size) -> (Tensor, Tensor)",
         outs=() if _d == 1 else ("out(out, indices)",),
         kernel=adaptive_max(_d),
-        samples=lambda d=_d: [Sample(args=(_image(d), [3] * d))],
+        samples=partial(adaptive_samples, _d),
         is_method=False,
         is_function=_d == 1,
     )

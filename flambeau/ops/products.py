@@ -86,7 +86,9 @@ def mv_kernel(self: Array, vec: Array) -> Array:
     if self.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {min(self.ndim, 1)}, {self.ndim}, {vec.ndim}")
     if self.shape[1] != vec.shape[0]:
-        raise RuntimeError(f"size mismatch, got input ({self.shape[0]}), mat ({shape_text(self)}), vec ({vec.shape[0]})")
+        raise RuntimeError(
+            f"size mismatch, got input ({self.shape[0]}), mat ({shape_text(self)}), vec ({vec.shape[0]})"
+        )
     if self.dtype != vec.dtype:
         names = dtype_of(vec).display, dtype_of(self).display, dtype_of(vec).display
         raise RuntimeError("addmv input tensors must have the same dtype, but got {}, {}, and {}".format(*names))
@@ -105,7 +107,8 @@ def check_vectors(a: Array, b: Array, name: str) -> None:
         )
     if a.shape != b.shape:
         raise RuntimeError(
-            f"inconsistent tensor size, expected tensor [{a.size}] and src [{b.size}] to have the same number of elements, "
+            f"inconsistent tensor size, expected tensor [{a.size}] and src [{b.size}] to have the same number of "
+            f"elements, "
             f"but got {a.size} and {b.size} elements respectively"
         )
     if a.dtype == np.bool_:
@@ -190,13 +193,15 @@ def check_expands(array: Array, target: tuple[int, ...]) -> None:
     for offset in range(1, min(array.ndim, len(target)) + 1):
         if array.shape[-offset] not in (1, target[-offset]):
             raise RuntimeError(
-                f"The expanded size of the tensor ({target[-offset]}) must match the existing size ({array.shape[-offset]}) "
+                f"The expanded size of the tensor ({target[-offset]}) must match the existing size "
+                f"({array.shape[-offset]}) "
                 f"at non-singleton dimension {len(target) - offset}.  Target sizes: {list(target)}.  "
                 f"Tensor sizes: {list(array.shape)}"
             )
     if array.ndim > len(target):
         raise RuntimeError(
-            f"expand: the number of sizes provided ({len(target)}) must be greater or equal to the number of dimensions in "
+            f"expand: the number of sizes provided ({len(target)}) must be greater or equal to the number of "
+            f"dimensions in "
             f"the tensor ({array.ndim})"
         )
 
@@ -248,14 +253,17 @@ def grid(*sizes: int) -> Any:
 def matmul_samples() -> Iterable[Sample]:
     """Every combination of ranks that means something else."""
     for left, right in (((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4)), ((5, 2, 3), (3, 4)),
-                        ((5, 2, 3), (5, 3, 4)), ((5, 1, 2, 3), (4, 3, 2)), ((0, 3), (3, 2)), ((2, 0), (0, 3))):  # fmt: skip
+                        ((5, 2, 3), (5, 3, 4)), ((5, 1, 2, 3), (4, 3, 2)), ((0, 3), (3, 2)),
+                        ((2, 0), (0, 3))):  # fmt: skip
         yield Sample(args=(grid(*left), grid(*right)))
 
 
 def matmul_errors() -> Iterable[ErrorSample]:
     """Inner sizes and dtypes that differ."""
     yield ErrorSample(
-        args=(grid(2, 3), grid(4, 5)), error=RuntimeError, message="mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)"
+        args=(grid(2, 3), grid(4, 5)),
+        error=RuntimeError,
+        message="mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)",
     )
     yield ErrorSample(
         args=(grid(2, 3), wrap(np.ones((3, 2)))),
@@ -273,7 +281,9 @@ declare(
     shape=matmul_shape,
     samples=matmul_samples,
     errors=matmul_errors,
-    reference=lambda self, other: np.einsum("...ij,...jk->...ik", self, other) if min(self.ndim, other.ndim) > 1 else self @ other,
+    reference=lambda self, other: (
+        np.einsum("...ij,...jk->...ik", self, other) if min(self.ndim, other.ndim) > 1 else self @ other
+    ),
     ulp=ULP,
 )
 
@@ -370,7 +380,9 @@ declare(
             message="mat1 and mat2 shapes cannot be multiplied (2x3 and 5x4)",
         )
     ],
-    reference=lambda input, weight, bias=None: np.einsum("...i,oi->...o", input, weight) + (0 if bias is None else bias),
+    reference=lambda input, weight, bias=None: (
+        np.einsum("...i,oi->...o", input, weight) + (0 if bias is None else bias)
+    ),
     ulp=ULP,
     is_method=False,
 )

@@ -106,7 +106,9 @@ def repeat_interleave_kernel(
 
 
 def checked_counts(repeats: Array, size: int) -> Array:
-    """One count per slice. Raises RuntimeError for a wrong shape or a negative count, NotImplementedError for floats."""
+    """One count per slice. Raises RuntimeError for a wrong shape or a negative count, NotImplementedError for
+    floats.
+    """
     if repeats.ndim > 1:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
     if repeats.dtype not in (np.dtype(np.int64), np.dtype(np.int32)):
@@ -239,7 +241,8 @@ declare(
 declare(
     "aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None)"
     " -> Tensor",
-    "aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
+    "aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> "
+    "Tensor",
     kernel=repeat_interleave_kernel,
     doc="Each element, or each slice along `dim`, several times in a row.",
     dtype=same_dtype,

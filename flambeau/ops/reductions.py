@@ -41,14 +41,18 @@ def prod_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DTy
     wide = widened(self.astype(target.numpy, copy=False))
     dims = some_dims(dim, self.ndim)
     with np.errstate(over="ignore", invalid="ignore"):
-        return contiguous(np.asarray(reduce_with(np.multiply, wide, axis=dims, keepdims=keepdim)).astype(target.numpy, copy=False))
+        return contiguous(
+            np.asarray(reduce_with(np.multiply, wide, axis=dims, keepdims=keepdim)).astype(target.numpy, copy=False)
+        )
 
 
 def mean_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DType | int | None = None) -> Array:
     """nan where nothing is averaged. Raises RuntimeError for integers."""
     target = mean_dtype(dtype_of(self), as_dtype(dtype))
     dims = some_dims(dim, self.ndim)
-    return averaged(total(widened(self.astype(target.numpy, copy=False)), dims, keepdim, sum_type(target)), self, dims, target)
+    return averaged(
+        total(widened(self.astype(target.numpy, copy=False)), dims, keepdim, sum_type(target)), self, dims, target
+    )
 
 
 def sum_type(target: DType) -> np.dtype[Any]:
@@ -99,7 +103,9 @@ def nanmean_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: 
     added = total(widened(without_nan(self).astype(target.numpy, copy=False)), dims, keepdim, sum_type(target))
     count = reduce_with(np.add, ~np.isnan(self), axis=dims, keepdims=keepdim, dtype=np.int64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return contiguous(np.asarray(np.true_divide(added, np.asarray(count).astype(added.dtype))).astype(target.numpy, copy=False))
+        return contiguous(
+            np.asarray(np.true_divide(added, np.asarray(count).astype(added.dtype))).astype(target.numpy, copy=False)
+        )
 
 
 def any_kernel(self: Array, dim: Dims = None, keepdim: bool = False) -> Array:

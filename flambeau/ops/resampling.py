@@ -1,8 +1,10 @@
 """Images of other sizes: nearest and linear resampling, and shuffles between channels and places."""
 
+# ruff: noqa: N803  # F is what bodies call the operators
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import floor, prod
 from typing import Any
 
@@ -36,9 +38,7 @@ def check(input: Array, sizes: Ints, dims: int) -> None:
         raise RuntimeError(f"It is expected input_size equals to {dims + 2}, but got size {input.ndim}")
     if min(*sizes, *input.shape[2:]) <= 0:
         letters = ("D", "H", "W")[-dims:]
-        had, made = (
-            ", ".join(f"{c}: {n}" for c, n in zip(letters, v, strict=True)) for v in (input.shape[2:], sizes)
-        )
+        had, made = (", ".join(f"{c}: {n}" for c, n in zip(letters, v, strict=True)) for v in (input.shape[2:], sizes))
         raise RuntimeError(f"Input and output sizes should be greater than 0, but got input ({had}) output ({made})")
 
 
@@ -51,7 +51,9 @@ def nearest(input: Array, sizes: Ints, scales: Scales, dims: int, exact: bool = 
     """The element that lies at or before each place, or at its middle if `exact`."""
     check(input, sizes, dims)
     if not (is_float(input) or input.dtype == np.uint8):
-        raise not_implemented(f"upsample_nearest{dims}d_channels_last" if dims > 1 else "upsample_nearest1d", dtype_of(input))
+        raise not_implemented(
+            f"upsample_nearest{dims}d_channels_last" if dims > 1 else "upsample_nearest1d", dtype_of(input)
+        )
     made = input
     for axis, (size, count, scale) in enumerate(zip(input.shape[2:], sizes, scales, strict=True), start=2):
         ratio = np.float32(step(size, count, scale))
@@ -131,7 +133,7 @@ def linear_kernels(dims: int) -> tuple[Any, Any]:
     return sized, either
 
 
-def pixel_shuffle(F: Any, self: Tensor, upscale_factor: int) -> Any:  # noqa: N803
+def pixel_shuffle(F: Any, self: Tensor, upscale_factor: int) -> Any:
     """(..., C r^2, H, W) to (..., C, H r, W r)."""
     if self.ndim < 3:
         raise RuntimeError(
@@ -143,7 +145,8 @@ def pixel_shuffle(F: Any, self: Tensor, upscale_factor: int) -> Any:  # noqa: N8
     r = upscale_factor
     if channels % (r * r):
         raise RuntimeError(
-            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
+            "but "
             f"input.size(-3)={channels} is not divisible by {r * r}"
         )
     n = len(lead)
@@ -152,7 +155,7 @@ def pixel_shuffle(F: Any, self: Tensor, upscale_factor: int) -> Any:  # noqa: N8
     return F.reshape(F.clone(moved, memory_format=0), [*lead, channels // (r * r), height * r, width * r])
 
 
-def pixel_unshuffle(F: Any, self: Tensor, downscale_factor: int) -> Any:  # noqa: N803
+def pixel_unshuffle(F: Any, self: Tensor, downscale_factor: int) -> Any:
     """(..., C, H r, W r) to (..., C r^2, H, W)."""
     if self.ndim < 3:
         raise RuntimeError(
@@ -165,7 +168,8 @@ def pixel_unshuffle(F: Any, self: Tensor, downscale_factor: int) -> Any:  # noqa
     for name, place, size in (("height", -2, height), ("width", -1, width)):
         if size % r:
             raise RuntimeError(
-                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({place})={size} is not "
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
+                f"input.size({place})={size} is not "
                 f"divisible by {r}"
             )
     n = len(lead)
@@ -177,9 +181,7 @@ def pixel_unshuffle(F: Any, self: Tensor, downscale_factor: int) -> Any:  # noqa
 def channel_shuffle_kernel(self: Array, groups: int) -> Array:
     """Channels (dimension 1) of all groups in turn. Raises RuntimeError unless groups divide them."""
     if self.ndim < 3:
-        raise RuntimeError(
-            f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(self.shape)}"
-        )
+        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(self.shape)}")
     if groups <= 0:
         raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
     channels = self.shape[1]
@@ -193,6 +195,21 @@ def channel_shuffle_kernel(self: Array, groups: int) -> Array:
 
 def _image(*sizes: int) -> Tensor:
     return wrap(((np.arange(prod(sizes), dtype=np.float32) * 37 % 23) / 8).reshape(sizes))
+
+
+def nearest_samples(dims: int) -> list[Sample]:
+    """Larger along every dimension."""
+    return [Sample(args=(_image(1, 2, *(3, 4, 2)[:dims]), [5] * dims))]
+
+
+def linear_samples(dims: int) -> list[Sample]:
+    """With corners at corners, and with edges at edges."""
+    return [Sample(args=(_image(1, 2, *(3, 4, 2)[:dims]), [5] * dims, corners)) for corners in (False, True)]
+
+
+def shuffle_samples(size: tuple[int, ...]) -> list[Sample]:
+    """By a factor of two."""
+    return [Sample(args=(_image(*size), 2))]
 
 
 for _dims in (1, 2, 3):
@@ -211,7 +228,7 @@ for _dims in (1, 2, 3):
                 _schema,
                 outs=("",) if ".vec" in _schema else ("out",),
                 kernel=_kernel,
-                samples=None if ".vec" in _schema else lambda d=_dims: [Sample(args=(_image(1, 2, *(3, 4, 2)[:d]), [5] * d))],
+                samples=None if ".vec" in _schema else partial(nearest_samples, _dims),
                 is_method=False,
                 is_function=False,
             )
@@ -225,9 +242,7 @@ for _dims in (1, 2, 3):
             _schema,
             outs=("",) if ".vec" in _schema else ("out",),
             kernel=_kernel,
-            samples=None if ".vec" in _schema else lambda d=_dims: [
-                Sample(args=(_image(1, 2, *(3, 4, 2)[:d]), [5] * d, corners)) for corners in (False, True)
-            ],
+            samples=None if ".vec" in _schema else partial(linear_samples, _dims),
             is_method=False,
             is_function=False,
         )
@@ -241,9 +256,11 @@ for _name, _body, _argument, _size in (
         body=_body,
         doc="Channels become places." if _name == "pixel_shuffle" else "Places become channels.",
         dtype=same_dtype,
-        samples=lambda size=_size: [Sample(args=(_image(*size), 2))],
+        samples=partial(shuffle_samples, _size),
         errors=lambda: [
-            ErrorSample(args=(_image(2, 2), 2), error=RuntimeError, message="expects input to have at least 3 dimensions")
+            ErrorSample(
+                args=(_image(2, 2), 2), error=RuntimeError, message="expects input to have at least 3 dimensions"
+            )
         ],
         namespaces=("nn.functional",),
     )

@@ -115,7 +115,9 @@ def searchsorted_kernel(
     sorted_sequence: Array, self: Array | complex, out_int32: bool = False, right: bool = False,
     side: str | None = None, sorter: Array | None = None,
 ) -> Array:  # fmt: skip
-    """Rows of the last dimension are searched; one sequence serves all values. Raises RuntimeError where sizes differ."""
+    """Rows of the last dimension are searched; one sequence serves all values. Raises RuntimeError where sizes
+    differ.
+    """
     values = np.asarray(self)
     if side is not None and side not in ("left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
@@ -246,8 +248,10 @@ def check_quantile(name: str, array: Array, q: Array | float, interpolation: str
     if fractions.dtype != array.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
     if fractions.size and not ((fractions >= 0) & (fractions <= 1)).all():
-        shown = f"q must be in the range [0, 1] but got {q:g}" if isinstance(q, float | int) else (
-            "q values must be in the range [0, 1]"
+        shown = (
+            f"q must be in the range [0, 1] but got {q:g}"
+            if isinstance(q, float | int)
+            else ("q values must be in the range [0, 1]")
         )
         raise RuntimeError(f"{name}() {shown}")
     return fractions
@@ -390,7 +394,8 @@ declare(
 
 for _name, _kernel in (("quantile", quantile_kernel), ("nanquantile", nanquantile_kernel)):
     declare(
-        f'aten::{_name}(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor',
+        f'aten::{_name}(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation="linear")'
+        " -> Tensor",
         f'aten::{_name}.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation="linear")'
         " -> Tensor",
         outs=("out", "scalar_out"),

@@ -50,7 +50,9 @@ def softmax_kernel(self: Array, dim: int, dtype: DType | int | None = None) -> A
 
 
 def log_softmax_kernel(self: Array, dim: int, dtype: DType | int | None = None) -> Array:
-    """The logarithm of softmax, without computing softmax. Raises NotImplementedError unless elements are real floats."""
+    """The logarithm of softmax, without computing softmax. Raises NotImplementedError unless elements are real
+    floats.
+    """
     target = as_dtype(dtype)
     array = self if target is None else cast(self, target)
     place = _checked("log_softmax", array, dim)
@@ -103,7 +105,9 @@ def errors(name: str) -> Any:
             message=f"\"{name}_lastdim_kernel_impl\" not implemented for 'Long'",
         )
         yield ErrorSample(
-            args=(wrap(np.ones(2, np.float32)), 1), error=IndexError, message="Dimension out of range (expected to be in range"
+            args=(wrap(np.ones(2, np.float32)), 1),
+            error=IndexError,
+            message="Dimension out of range (expected to be in range",
         )
 
     return made

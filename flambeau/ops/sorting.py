@@ -65,9 +65,7 @@ def argsort_kernel(self: Array, dim: int = -1, descending: bool = False, stable:
     return sort_kernel(self, dim, descending, stable)[1]
 
 
-def topk_kernel(
-    self: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
-) -> tuple[Array, Array]:
+def topk_kernel(self: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Array, Array]:
     """The `k` largest or smallest, in order. Raises RuntimeError for a `k` that the dimension does not have."""
     place = one_dim(dim, self.ndim)
     lined = at_least_1d(self)
@@ -143,7 +141,9 @@ def mode_kernel(self: Array, dim: int = -1, keepdim: bool = False) -> tuple[Arra
         raise not_implemented("mode_cpu", dtype_of(self))
 
     def pick(array: Array, axis: int) -> Array:
-        return np.apply_along_axis(most_frequent, axis, widened(array)) if array.size else np.empty_like(array, np.int64)
+        return (
+            np.apply_along_axis(most_frequent, axis, widened(array)) if array.size else np.empty_like(array, np.int64)
+        )
 
     return along_one_dim(self, dim, keepdim, pick)
 
@@ -239,9 +239,7 @@ declare(
     shape=topk_shape,
     samples=lambda: [Sample(args=(_distinct(), 2)), Sample(args=(_distinct(), 1, 0, False))],
     errors=lambda: [
-        ErrorSample(
-            args=(wrap(np.ones(3, np.float32)), 5), error=RuntimeError, message="selected index k out of range"
-        )
+        ErrorSample(args=(wrap(np.ones(3, np.float32)), 5), error=RuntimeError, message="selected index k out of range")
     ],
 )
 

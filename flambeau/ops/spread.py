@@ -98,7 +98,9 @@ def folded_norm(array: Array, dims: tuple[int, ...], keepdim: bool, ord: float) 
     """The norm of magnitudes."""
     with np.errstate(all="ignore"):
         if ord == inf:
-            return np.asarray(reduce_with(np.maximum, array, axis=dims, keepdims=keepdim, initial=-inf if array.size else 0))
+            return np.asarray(
+                reduce_with(np.maximum, array, axis=dims, keepdims=keepdim, initial=-inf if array.size else 0)
+            )
         if ord == -inf:
             return np.asarray(reduce_with(np.minimum, array, axis=dims, keepdims=keepdim, initial=inf))
         if ord == 0:
@@ -118,7 +120,8 @@ def require_identity(array: Array, dims: tuple[int, ...], ord: float, dim: Dims)
     shown = f"{ord:g}"
     if dim is None or dim == []:
         raise RuntimeError(
-            f"linalg.vector_norm cannot compute the {shown} norm on an empty tensor because the operation does not have "
+            f"linalg.vector_norm cannot compute the {shown} norm on an empty tensor because the operation does not "
+            f"have "
             "an identity"
         )
     for one in dims:
@@ -183,7 +186,7 @@ for _name, _kernel, _numpy, _text in (
         outs=("", "out", "correction_out"),
         kernel=_kernel,
         accumulator=_name,
-        doc=f"The {_text} over the dimensions `dim`, or over all, with `correction` (1) taken off the number of elements.",
+        doc=f"The {_text} over `dim`, or over all, with `correction` (1) taken off the number of elements.",
         dtype=real_dtype,
         errors=integer_errors,
         reference=lambda self, dim=None, fold=_numpy: fold(self.astype(np.float64), axis=dim, ddof=1),
@@ -238,8 +241,9 @@ reduction(
     accumulator="",
     doc="log(sum(exp(x))) over the dimensions `dim`.",
     dtype=logsumexp_dtype,
-    errors=lambda: [ErrorSample(args=(wrap(np.ones(2, np.float32)), 1), error=IndexError, message="Dimension out of range")],
+    errors=lambda: [
+        ErrorSample(args=(wrap(np.ones(2, np.float32)), 1), error=IndexError, message="Dimension out of range")
+    ],
     reference=lambda self, dim, keepdim=False: np.logaddexp.reduce(self.astype(np.float64), axis=dim, keepdims=keepdim),
     ulp=ULP,
 )
-

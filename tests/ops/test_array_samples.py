@@ -1,4 +1,6 @@
-"""Every declared sample of reductions, products, joins, rows and layers: rules, references, PyTorch; every declared refusal."""
+"""Every declared sample of reductions, products, joins, rows and layers: rules, references, PyTorch; every declared
+refusal.
+"""
 
 from __future__ import annotations
 

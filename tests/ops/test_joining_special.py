@@ -55,17 +55,32 @@ def test_einsum_that_only_permutes_is_a_view() -> None:
 @pytest.mark.parametrize(
     ("name", "args", "error", "text"),
     [
-        ("cat", ([t(1), flambeau.from_numpy(np.ones((2, 2), np.float32))],), RuntimeError, "Tensors must have same number of dimensions: got 1 and 2"),
-        ("cat", ([flambeau.from_numpy(np.ones((), np.float32)), t(1)],), RuntimeError, "zero-dimensional tensor (at position 0) cannot"),
+        (
+            "cat",
+            ([t(1), flambeau.from_numpy(np.ones((2, 2), np.float32))],),
+            RuntimeError,
+            "Tensors must have same number of dimensions: got 1 and 2",
+        ),
+        (
+            "cat",
+            ([flambeau.from_numpy(np.ones((), np.float32)), t(1)],),
+            RuntimeError,
+            "zero-dimensional tensor (at position 0) cannot",
+        ),
         ("hstack", ([],), RuntimeError, "hstack expects a non-empty TensorList"),
         ("roll", (t(1, 2), [], []), RuntimeError, "`shifts` required"),
         ("rot90", (t(1, 2), 1, [0, 1]), RuntimeError, "expected total dims >= 2, but got total dims = 1"),
         ("flip", (flambeau.from_numpy(np.ones((2, 2))), [0, 0]), RuntimeError, "dim 0 appears multiple times"),
         ("repeat_interleave", (t(1, 2), -1), RuntimeError, "Repeats must be non-negative"),
         ("repeat_interleave", (t(1, 2), t(-1, 1, dtype="int64")), RuntimeError, "repeats can not be negative"),
-        ("combinations", (flambeau.from_numpy(np.ones((2, 2))),), RuntimeError, "Expect a 1D vector, but got shape [2, 2]"),
+        (
+            "combinations",
+            (flambeau.from_numpy(np.ones((2, 2))),),
+            RuntimeError,
+            "Expect a 1D vector, but got shape [2, 2]",
+        ),
     ],
-)  # fmt: skip
+)
 def test_refusals(name: str, args: tuple[object, ...], error: type[Exception], text: str) -> None:
     with pytest.raises(error) as caught:
         getattr(flambeau, name)(*args)

@@ -1,4 +1,6 @@
-"""Rows, normalisation, losses, convolutions, pools, padding and attention: layouts, halves, running statistics, refusals."""
+"""Rows, normalisation, losses, convolutions, pools, padding and attention: layouts, halves, running statistics,
+refusals.
+"""
 
 from __future__ import annotations
 
@@ -75,12 +77,16 @@ def test_convolution_keeps_channels_last() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Using padding='same':UserWarning")
-@pytest.mark.parametrize("options", [{}, {"stride": 2}, {"padding": 1}, {"dilation": 2}, {"groups": 2}, {"padding": "same"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"stride": 2}, {"padding": 1}, {"dilation": 2}, {"groups": 2}, {"padding": "same"}]
+)
 def test_conv2d(options: dict[str, Any]) -> None:
     same("conv2d", (2, 4, 6, 5), (6, 4 // options.get("groups", 1), 3, 2), (6,), **options)
 
 
-@pytest.mark.parametrize("options", [{}, {"stride": 2}, {"padding": 1}, {"dilation": 2}, {"stride": 2, "output_padding": 1}])
+@pytest.mark.parametrize(
+    "options", [{}, {"stride": 2}, {"padding": 1}, {"dilation": 2}, {"stride": 2, "output_padding": 1}]
+)
 def test_conv_transpose2d(options: dict[str, Any]) -> None:
     same("conv_transpose2d", (2, 4, 3, 5), (4, 3, 3, 2), (3,), **options)
 
@@ -110,39 +116,121 @@ def test_rows_that_may_look_at_nothing_give_zeros() -> None:
 
 
 REFUSED = [
-    ("softmax", (ones(2, 2, dtype=np.int64), 0), NotImplementedError, "\"softmax_kernel_impl\" not implemented for 'Long'"),
-    ("log_softmax", (ones(2, dtype=np.int64), 0), NotImplementedError, "\"log_softmax_lastdim_kernel_impl\" not implemented"),
+    (
+        "softmax",
+        (ones(2, 2, dtype=np.int64), 0),
+        NotImplementedError,
+        "\"softmax_kernel_impl\" not implemented for 'Long'",
+    ),
+    (
+        "log_softmax",
+        (ones(2, dtype=np.int64), 0),
+        NotImplementedError,
+        '"log_softmax_lastdim_kernel_impl" not implemented',
+    ),
     ("layer_norm", (ones(2, 3), [3], ones(2)), RuntimeError, "Expected weight to be of same shape as normalized_shape"),
     ("layer_norm", (ones(2, 3), []), RuntimeError, "Expected normalized_shape to be at least 1-dimensional"),
-    ("layer_norm", (ones(2, 3), [3], ones(3, dtype=np.float64)), RuntimeError, "mixed dtype (CPU): expect parameter to have"),
-    ("group_norm", (ones(2, 4, 2), 2, ones(3)), RuntimeError, "Expected weight to be a vector of size equal to the number of"),
+    (
+        "layer_norm",
+        (ones(2, 3), [3], ones(3, dtype=np.float64)),
+        RuntimeError,
+        "mixed dtype (CPU): expect parameter to have",
+    ),
+    (
+        "group_norm",
+        (ones(2, 4, 2), 2, ones(3)),
+        RuntimeError,
+        "Expected weight to be a vector of size equal to the number of",
+    ),
     ("batch_norm", (ones(2, 3), ones(2), ones(2)), RuntimeError, "running_mean should contain 3 elements not 2"),
-    ("batch_norm", (ones(1, 3), None, None, None, None, True), ValueError, "Expected more than 1 value per channel when training"),
-    ("conv2d", (ones(3, 4), ones(2, 4, 3, 3)), RuntimeError, "Expected 3D (unbatched) or 4D (batched) input to conv2d, but got"),
+    (
+        "batch_norm",
+        (ones(1, 3), None, None, None, None, True),
+        ValueError,
+        "Expected more than 1 value per channel when training",
+    ),
+    (
+        "conv2d",
+        (ones(3, 4), ones(2, 4, 3, 3)),
+        RuntimeError,
+        "Expected 3D (unbatched) or 4D (batched) input to conv2d, but got",
+    ),
     ("conv1d", (ones(1, 3, 4), ones(2, 3, 3), None, 0), RuntimeError, "non-positive stride is not supported"),
     ("conv1d", (ones(1, 3, 4), ones(2, 3, 3), None, 1, -1), RuntimeError, "negative padding is not supported"),
-    ("conv1d", (ones(1, 3, 4), ones(2, 3, 3), ones(3)), RuntimeError, "expected bias to be 1-dimensional with 2 elements"),
-    ("conv1d", (ones(1, 3, 4), ones(2, 3, 3, dtype=np.float64)), RuntimeError, "expected scalar type Float but found Double"),
-    ("conv1d", (ones(1, 4, 4), ones(2, 4, 3), None, 2, "same"), RuntimeError, "padding='same' is not supported for strided"),
-    ("conv_transpose1d", (ones(1, 3, 4), ones(2, 3, 3)), RuntimeError, "Given transposed=1, weight of size [2, 3, 3], expected"),
+    (
+        "conv1d",
+        (ones(1, 3, 4), ones(2, 3, 3), ones(3)),
+        RuntimeError,
+        "expected bias to be 1-dimensional with 2 elements",
+    ),
+    (
+        "conv1d",
+        (ones(1, 3, 4), ones(2, 3, 3, dtype=np.float64)),
+        RuntimeError,
+        "expected scalar type Float but found Double",
+    ),
+    (
+        "conv1d",
+        (ones(1, 4, 4), ones(2, 4, 3), None, 2, "same"),
+        RuntimeError,
+        "padding='same' is not supported for strided",
+    ),
+    (
+        "conv_transpose1d",
+        (ones(1, 3, 4), ones(2, 3, 3)),
+        RuntimeError,
+        "Given transposed=1, weight of size [2, 3, 3], expected",
+    ),
     ("max_pool2d", (ones(1, 1, 4, 4), 2, None, 2), RuntimeError, "pad should be at most half of effective kernel size"),
     ("max_pool2d", (ones(2, 2), 2), RuntimeError, "non-empty 3D or 4D (batch mode) tensor expected for input"),
     ("max_pool1d", (ones(1, 1, 2), 0), RuntimeError, "max_pool1d() kernel_size must be greater than zero, but got 0"),
     ("avg_pool2d", (ones(1, 4, 4), 2, [], 0, False, True, 0), RuntimeError, "divisor must be not zero"),
-    ("adaptive_avg_pool2d", (ones(1, 4, 4), (-2, 2)), RuntimeError, "elements of output_size must be greater than or equal to 0"),
-    ("embedding", (ones(1), ones(3, 2)), RuntimeError, "Expected tensor for argument #1 'indices' to have one of the following"),
-    ("one_hot", (flambeau.from_numpy(np.array([5])), 3), RuntimeError, "Class values must be smaller than num_classes."),
-    ("cross_entropy", (ones(2, 3), flambeau.from_numpy(np.array([0]))), ValueError, "Expected input batch_size (2) to match"),
+    (
+        "adaptive_avg_pool2d",
+        (ones(1, 4, 4), (-2, 2)),
+        RuntimeError,
+        "elements of output_size must be greater than or equal to 0",
+    ),
+    (
+        "embedding",
+        (ones(1), ones(3, 2)),
+        RuntimeError,
+        "Expected tensor for argument #1 'indices' to have one of the following",
+    ),
+    (
+        "one_hot",
+        (flambeau.from_numpy(np.array([5])), 3),
+        RuntimeError,
+        "Class values must be smaller than num_classes.",
+    ),
+    (
+        "cross_entropy",
+        (ones(2, 3), flambeau.from_numpy(np.array([0]))),
+        ValueError,
+        "Expected input batch_size (2) to match",
+    ),
     ("nll_loss", (ones(2, 3), flambeau.from_numpy(np.array([0, 5]))), IndexError, "Target 5 is out of bounds."),
-    ("huber_loss", (ones(2), ones(2), "mean", 0.0), RuntimeError, "huber_loss does not support non-positive values for delta."),
+    (
+        "huber_loss",
+        (ones(2), ones(2), "mean", 0.0),
+        RuntimeError,
+        "huber_loss does not support non-positive values for delta.",
+    ),
     ("mse_loss", (ones(2), ones(2), None, None, "avg"), ValueError, "avg is not a valid value for reduction"),
-    ("interpolate", (ones(1, 1, 4), None, 2.0, "bilinear"), NotImplementedError, "Got 3D input, but bilinear mode needs 4D input"),
+    (
+        "interpolate",
+        (ones(1, 1, 4), None, 2.0, "bilinear"),
+        NotImplementedError,
+        "Got 3D input, but bilinear mode needs 4D input",
+    ),
     ("pixel_shuffle", (ones(1, 3, 2, 2), 2), RuntimeError, "input.size(-3)=3 is not divisible by 4"),
     (
-        "scaled_dot_product_attention", (ones(2, 3), ones(2, 3), ones(2, 3), ones(2, 2), 0.0, True), RuntimeError,
+        "scaled_dot_product_attention",
+        (ones(2, 3), ones(2, 3), ones(2, 3), ones(2, 2), 0.0, True),
+        RuntimeError,
         "Explicit attn_mask should not be set when is_causal=True",
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "args", "error", "text"), REFUSED)

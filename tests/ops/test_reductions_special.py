@@ -13,11 +13,38 @@ from tests.ops import peer
 INF, NAN = np.inf, np.nan
 SPECIAL = np.array([[1, -2, NAN, INF], [-0.0, 0.0, -INF, 3], [5, 5, -7, 0.5]], np.float32)
 PLAIN = np.array([[1, -2, 7, 4], [0, 0, -3, 3], [5, 5, -7, 2]], np.float32)
-DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128")
-WHOLE = ("sum", "prod", "mean", "amax", "amin", "argmax", "argmin", "any", "all", "var", "std", "nansum", "median", "max", "min")
+DTYPES = (
+    "bool",
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+)
+WHOLE = (
+    "sum",
+    "prod",
+    "mean",
+    "amax",
+    "amin",
+    "argmax",
+    "argmin",
+    "any",
+    "all",
+    "var",
+    "std",
+    "nansum",
+    "median",
+    "max",
+    "min",
+)
 ALONG = (
-    "sum", "prod", "mean", "amax", "amin", "argmax", "argmin", "any", "all", "var", "std", "nansum", "median", "max", "min",
-    "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "logsumexp", "nanmedian", "softmax", "log_softmax",
+    *WHOLE, "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "logsumexp", "nanmedian", "softmax", "log_softmax",
     "count_nonzero",
 )  # fmt: skip
 
@@ -117,16 +144,26 @@ def test_out_is_resized_and_cast_is_checked() -> None:
         ("std", (np.ones(2, np.int64),), RuntimeError, "std and var only support floating point and complex dtypes"),
         ("amax", (np.ones((0, 2)), 0), IndexError, "amax(): Expected reduction dim 0 to have non-zero size."),
         ("max", (np.ones(0),), RuntimeError, "max(): Expected reduction dim to be specified for input.numel() == 0."),
-        ("argmax", (np.ones(0),), IndexError, "argmax(): Expected reduction dim to be specified for input.numel() == 0."),
+        (
+            "argmax",
+            (np.ones(0),),
+            IndexError,
+            "argmax(): Expected reduction dim to be specified for input.numel() == 0.",
+        ),
         ("sum", (np.ones((2, 2)), [0, 0]), RuntimeError, "dim 0 appears multiple times in the list of dims"),
         ("argmax", (np.ones(2, np.bool_),), RuntimeError, "argmax(): does not support bool input"),
         ("sort", (np.ones(2, np.complex64),), RuntimeError, "Sort does not support complex dtypes on CPU"),
         ("nansum", (np.ones(2, np.complex64),), RuntimeError, "nansum on CPU does not support complex inputs"),
-        ("nanmean", (np.ones(2, np.int64),), RuntimeError, "nanmean(): expected input to have floating point or complex"),
+        (
+            "nanmean",
+            (np.ones(2, np.int64),),
+            RuntimeError,
+            "nanmean(): expected input to have floating point or complex",
+        ),
         ("histc", (np.ones(2), 0), RuntimeError, "bins must be > 0, but got 0 for dimension 0"),
         ("histc", (np.ones(2, np.int64),), NotImplementedError, "\"histogram_cpu\" not implemented for 'Long'"),
         ("quantile", (np.ones(2, np.int64), 0.5), RuntimeError, "input tensor must be either float or double dtype"),
-        ("logcumsumexp", (np.ones(2, np.int64), 0), NotImplementedError, "\"logcumsumexp_out_cpu\" not implemented"),
+        ("logcumsumexp", (np.ones(2, np.int64), 0), NotImplementedError, '"logcumsumexp_out_cpu" not implemented'),
         ("median", (np.ones(2, np.bool_),), NotImplementedError, "\"median_cpu\" not implemented for 'Bool'"),
         ("mode", (np.ones((0, 2)), 0), IndexError, "mode(): Expected reduction dim 0 to have non-zero size."),
     ],

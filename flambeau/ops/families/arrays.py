@@ -34,12 +34,12 @@ def is_float(array: Array) -> bool:
 
 def is_inexact(array: Array) -> bool:
     """Whether elements are real or complex floats."""
-    return dtype_of(array).category >= Category.FLOAT
+    return bool(dtype_of(array).category >= Category.FLOAT)
 
 
 def is_complex(array: Array) -> bool:
     """Whether elements are complex."""
-    return array.dtype.kind == "c"
+    return bool(array.dtype.kind == "c")
 
 
 def one_dim(dim: int, ndim: int) -> int:

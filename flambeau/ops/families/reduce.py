@@ -1,6 +1,7 @@
 """Reductions: fold some dimensions of one tensor away.
 
-Kernels here fold over arrays with NumPy's pairwise order, small floats in float32 and long strided float32 columns in float64, so
+Kernels here fold over arrays with NumPy's pairwise order, small floats in float32 and long strided float32 columns
+in float64, so
 that results are stable and do not depend on how memory is laid out by more than the stated ULP.
 """
 
@@ -40,7 +41,9 @@ def reduction(
     is_method: bool = True,
     is_function: bool = True,
 ) -> tuple[OpDef, ...]:
-    """Register the overloads of a reduction; `accumulator` is what generated loops fold with (empty: only the kernel can)."""
+    """Register the overloads of a reduction; `accumulator` is what generated loops fold with (empty: only the kernel
+    can).
+    """
     return declare(
         *schemas, kernel=kernel, family="reduce", accumulator=accumulator, dtype=dtype, shape=shape, outs=outs, doc=doc,
         samples=samples, errors=errors, reference=reference, ulp=ulp, is_method=is_method, is_function=is_function,
@@ -61,7 +64,9 @@ def total(array: Array, dims: tuple[int, ...], keepdim: bool, dtype: np.dtype[An
 def _adds_pairwise(array: Array, dims: tuple[int, ...]) -> bool:
     """Whether NumPy's own order is good enough: short, or along the dimension that is contiguous in memory."""
     count = prod(array.shape[d] for d in dims)
-    return count < LONG or (array.flags.c_contiguous and set(dims) >= {array.ndim - 1} and array.shape[-1] >= count // LONG)
+    return count < LONG or (
+        array.flags.c_contiguous and set(dims) >= {array.ndim - 1} and array.shape[-1] >= count // LONG
+    )
 
 
 def require_elements(name: str, array: Array, dims: Sequence[int] | int | None) -> None:
@@ -89,10 +94,10 @@ def take_along(array: Array, indices: Array, dim: int, keepdim: bool) -> tuple[A
     return contiguous(values), contiguous(indices.astype(np.int64, copy=False))
 
 
-def along_one_dim(
-    array: Array, dim: int, keepdim: bool, pick: Callable[[Array, int], Array]
-) -> tuple[Array, Array]:
-    """Values and indices of what `pick(array, dim)` chooses; it returns indices that keep the dimension. 0-dim works as size 1."""
+def along_one_dim(array: Array, dim: int, keepdim: bool, pick: Callable[[Array, int], Array]) -> tuple[Array, Array]:
+    """Values and indices of what `pick(array, dim)` chooses; it returns indices that keep the dimension. 0-dim works
+    as size 1.
+    """
     place = one_dim(dim, array.ndim)
     lined = at_least_1d(array)
     values, indices = take_along(lined, pick(lined, place), place, keepdim)

@@ -1,4 +1,6 @@
-"""Dtype and shape rules that many operators share. Arguments are named as in schemas; unknown parts give unknown results."""
+"""Dtype and shape rules that many operators share. Arguments are named as in schemas; unknown parts give unknown
+results.
+"""
 
 from __future__ import annotations
 
