@@ -50,10 +50,12 @@ KEPT = [
     "%r : int = aten::floordiv(%1, %0)\n return (%r, %9, %f, %s)",
     "%l : int[] = prim::ListConstruct(%1)\n %r : int = aten::__getitem__(%l, %9)\n return (%r, %0, %f, %s)",
     " = prim::Print(%s)\n return (%0, %1, %9, %f)",
-    "%l : int[] = prim::ListConstruct(%1)\n %m : int[] = aten::append(%l, %9)\n %r : int = aten::len(%l)\n return (%r, %0, %f, %s)",
+    "%l : int[] = prim::ListConstruct(%1)\n %m : int[] = aten::append(%l, %9)\n %r : int = aten::len(%l)\n"
+    " return (%r, %0, %f, %s)",
     "%l : int[] = prim::ListConstruct(%1, %0)\n return (%l, %9, %f, %s)",
-    "%l : int[] = prim::ListConstruct(%9, %9)\n %r : Tensor = aten::ones(%l, %n, %n, %n, %n)\n return (%r, %0, %1, %f, %s)",
-]  # fmt: skip
+    "%l : int[] = prim::ListConstruct(%9, %9)\n %r : Tensor = aten::ones(%l, %n, %n, %n, %n)\n"
+    " return (%r, %0, %1, %f, %s)",
+]
 
 
 @pytest.mark.parametrize("body", KEPT)

@@ -75,7 +75,10 @@ def test_attributes_are_read_once_unless_one_is_set() -> None:
     expect_same(cse.do, text.format(between=' = prim::SetAttr[name="w"](%m, %x)\n'))
 
 
-LOOP = "graph(%x : Tensor, %n : int, %k : int, %t : bool):\n %1 : int = prim::Constant[value=3]()\n %true : bool = prim::Constant[value=1]()\n "
+LOOP = """graph(%x : Tensor, %n : int, %k : int, %t : bool):
+  %1 : int = prim::Constant[value=3]()
+  %true : bool = prim::Constant[value=1]()
+  """
 
 
 def test_invariant_numbers_leave_loops() -> None:

@@ -22,17 +22,18 @@ def test_unused_results_and_what_they_need_go() -> None:
 
 
 KEPT = [
-    "%m : str = prim::Constant[value=\"a\"]()\n = prim::Print(%m)\n return (%x)",
+    '%m : str = prim::Constant[value="a"]()\n = prim::Print(%m)\n return (%x)',
     "%a : Tensor = aten::relu_(%x)\n return (%n)",
     "%a : Tensor = aten::relu(%x)\n %b : Tensor = aten::relu_(%a)\n return (%a)",
     "%a : Tensor = aten::relu(%x)\n %v : Tensor = aten::t(%a)\n %b : Tensor = aten::relu_(%v)\n return (%a)",
     "%e : int[] = prim::ListConstruct(%n)\n %f : int[] = aten::append(%e, %n)\n %g : int = aten::len(%e)\n return (%g)",
     "%a : Tensor = aten::relu(%x)\n %l : Tensor[] = prim::ListConstruct(%a)\n %i : int = prim::Constant[value=0]()\n"
     " %b : Tensor = aten::__getitem__(%l, %i)\n %c : Tensor = aten::relu_(%b)\n return (%a)",
-    "%a : Tensor = aten::relu(%x)\n %l : Tensor[] = prim::ListConstruct(%a)\n %f : Tensor[] = aten::append(%l, %x)\n return (%l)",
+    "%a : Tensor = aten::relu(%x)\n %l : Tensor[] = prim::ListConstruct(%a)\n"
+    " %f : Tensor[] = aten::append(%l, %x)\n return (%l)",
     "%f : Future[Tensor] = prim::fork_0(%x)\n return (%n)\nwith prim::fork_0 = graph(%y : Tensor):\n return (%y)\n",
     "%a : Tensor = ^f()(%x)\n return (%n)",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("body", KEPT)

@@ -1,0 +1,132 @@
+"""Facts about tensors: never more than what holds when the program runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flambeau.ops  # noqa: F401
+from flambeau.analysis import shapes
+from flambeau.interpreter.reference import evaluate
+from flambeau.ir import Graph, parse_ir
+from flambeau.schema.types import TensorType
+from flambeau.tensor.tensor import Tensor, wrap
+
+HEAD = """graph(%x : Float(2, 3, device=cpu, requires_grad=0), %r : Float(3), %z : Double(), %n : int, %c : bool,
+      %t : Tensor):
+  %1 : int = prim::Constant[value=1]()
+  %h : float = prim::Constant[value=0.5]()
+  %none : NoneType = prim::Constant()
+  """
+
+RESULTS = [
+    ("%a = aten::add(%x, %r, %1)", "Float(2, 3)"),
+    ("%a = aten::add(%x, %z, %1)", "Float(2, 3)"),
+    ("%a = aten::mul(%x, %h)", "Float(2, 3, requires_grad=0, device=cpu)"),
+    ("%a = aten::mul(%x, %n)", "Float(2, 3, requires_grad=0, device=cpu)"),
+    ("%a = aten::add(%x, %t, %1)", "Tensor"),
+    ("%a = aten::gt(%x, %n)", "Bool(2, 3, requires_grad=0, device=cpu)"),
+    ("%b = aten::gt(%x, %n)\n %a = aten::mul(%b, %h)", "Float(2, 3, requires_grad=0, device=cpu)"),
+    ("%a = aten::sum(%x, %none)", "Float(requires_grad=0, device=cpu)"),
+    (
+        "%a = prim::If(%c)\n block0():\n -> (%x)\n block1():\n %b = aten::exp(%x)\n -> (%b)",
+        "Float(2, 3, requires_grad=0, device=cpu)",
+    ),
+    ("%a = prim::If(%c)\n block0():\n -> (%x)\n block1():\n -> (%r)", "FloatTensor"),
+    ("%a = prim::If(%c)\n block0():\n -> (%x)\n block1():\n -> (%z)", "Tensor"),
+    (
+        "%a = prim::Loop(%n, %c, %x)\n block0(%i : int, %p):\n %q = aten::exp(%p)\n -> (%c, %q)",
+        "Float(2, 3, requires_grad=0, device=cpu)",
+    ),
+    ("%a = prim::Loop(%n, %c, %r)\n block0(%i : int, %p):\n %q = aten::add(%x, %p, %1)\n -> (%c, %q)", "FloatTensor"),
+    (
+        "%k : (Tensor, int) = prim::TupleConstruct(%x, %n)\n %a : Tensor, %i : int = prim::TupleUnpack(%k)",
+        "Float(2, 3, requires_grad=0, device=cpu)",
+    ),
+    ("%w = aten::unsqueeze_(%x, %1)\n %a = aten::exp(%x)", "FloatTensor(requires_grad=0, device=cpu)"),
+    ("%w = aten::relu_(%x)\n %a = aten::exp(%x)", "Float(2, 3, requires_grad=0, device=cpu)"),
+    ("%w = ^f()(%x)\n %a = aten::exp(%x)", "FloatTensor(requires_grad=0, device=cpu)"),
+    ("%a = other::thing(%x)", "Tensor"),
+]
+
+
+@pytest.mark.parametrize(("body", "expected"), RESULTS)
+def test_what_is_known(body: str, expected: str) -> None:
+    graph = parse_ir(HEAD + body + "\n return (%a)")
+    shapes.propagate(graph)
+    assert str(graph.outputs[0].type) == expected
+    assert not shapes.propagate(graph), "a second time finds nothing new"
+
+
+def test_facts_of_an_example_are_forgotten() -> None:
+    graph = parse_ir("graph(%x : Tensor):\n %a : Float(2, 3) = aten::exp(%x)\n return (%a)")
+    assert shapes.propagate(graph)
+    assert graph.outputs[0].type == TensorType()
+
+
+def test_operands_that_do_not_fit_leave_sizes_open() -> None:
+    graph = parse_ir("graph(%x : Float(2), %y : Float(3)):\n %1 : int = prim::Constant[value=1]()\n"
+                     " %a = aten::add(%x, %y, %1)\n return (%a)")  # fmt: skip
+    shapes.propagate(graph)
+    assert str(graph.outputs[0].type) == "Float(*)"
+
+
+def holds(type_: TensorType, value: Tensor) -> bool:
+    sizes = type_.sizes
+    shape = value._array.shape
+    if type_.dtype is not None and type_.dtype is not value.dtype:
+        return False
+    return sizes is None or (
+        len(sizes) == len(shape) and all(s is None or s == k for s, k in zip(sizes, shape, strict=True))
+    )
+
+
+def test_facts_hold_when_programs_run() -> None:
+    calls = {
+        "aten::add": ["%x, %y, %1", "%x, %n, %1", "%x, %h, %1", "%i, %h, %1"],
+        "aten::mul": ["%x, %i", "%i, %b", "%b, %n"],
+        "aten::div": ["%i, %i", "%x, %n", "%b, %b"],
+        "aten::exp": ["%x", "%i", "%b"],
+        "aten::neg": ["%x", "%i"],
+        "aten::eq": ["%x, %y", "%i, %n"],
+        "aten::sum": ["%x, %none", "%b, %none", "%i, %none"],
+        "aten::mean": ["%x, %none"],
+        "aten::relu": ["%x", "%i"],
+        "aten::matmul": ["%x, %y"],
+        "aten::t": ["%x", "%i"],
+        "aten::abs": ["%x", "%i"],
+        "aten::sigmoid": ["%i", "%x"],
+        "aten::argmax": ["%x, %none, %f"],
+        "aten::unsqueeze": ["%x, %1"],
+        "aten::logical_not": ["%x"],
+        "aten::cumsum": ["%i, %1, %none"],
+        "aten::softmax": ["%x, %1, %none"],
+        "aten::where": ["%b, %x, %y"],
+        "aten::floor_divide": ["%i, %n"],
+        "aten::pow": ["%i, %n", "%x, %h"],
+    }
+    given: list[Any] = [
+        wrap(np.ones((2, 2), np.float32)),
+        wrap(np.ones((2, 2), np.float64)),
+        wrap(np.ones((2, 2), np.int32)),
+        wrap(np.ones((2, 2), np.bool_)),
+        3,
+    ]
+    for kind, operands in calls.items():
+        for text in operands:
+            graph: Graph = parse_ir(
+                "graph(%x : Float(2, *), %y : Double(*, 2), %i : Int(2, 2), %b : Bool(*, *), %n : int):\n"
+                " %1 : int = prim::Constant[value=1]()\n %h : float = prim::Constant[value=0.5]()\n"
+                f" %f : bool = prim::Constant[value=0]()\n %none : NoneType = prim::Constant()\n"
+                f" %a = {kind}({text})\n return (%a)"
+            )
+            shapes.propagate(graph)
+            type_ = graph.outputs[0].type
+            assert isinstance(type_, TensorType)
+            try:
+                (result,) = evaluate(graph, given, check_types=False)
+            except RuntimeError:
+                continue
+            assert holds(type_, result), (kind, text, type_, result.dtype, result.shape)

@@ -1,0 +1,127 @@
+"""Fusion groups: as large as memory and effects allow, and no larger."""
+
+from __future__ import annotations
+
+import pytest
+from before_after import expect_same
+
+from flambeau.ir import Graph, parse_ir
+from flambeau.ir.verify import verify
+from flambeau.passes import fuse
+
+HEAD = """graph(%x : Float(*, *), %y : Float(*, *), %u : Tensor, %n : int, %c : bool):
+  %1 : int = prim::Constant[value=1]()
+  %none : NoneType = prim::Constant()
+  %s : str = prim::Constant[value="a"]()
+  """
+
+
+def fused(body: str, head: str = HEAD) -> Graph:
+    graph = parse_ir(head + body)
+    verify(graph)
+    fuse.do(graph)
+    verify(graph)
+    return graph
+
+
+def groups(graph: Graph) -> list[list[str]]:
+    return [
+        [n.kind.removeprefix("aten::") for n in group.attribute("Subgraph").nodes() if n.kind != "prim::Constant"]
+        for group in graph.find_all("prim::FusionGroup")
+    ]
+
+
+def test_chains_and_diamonds_become_one_group() -> None:
+    graph = fused("""%a : Float(*, *) = aten::mul(%x, %y)
+      %b : Float(*, *) = aten::exp(%a)
+      %d : Float(*, *) = aten::relu(%a)
+      %e : Float(*, *) = aten::add(%b, %d, %n)
+      return (%e)""")
+    assert groups(graph) == [["mul", "exp", "relu", "add"]]
+    group = graph.find("prim::FusionGroup")
+    assert group is not None
+    assert [v.name for v in group.inputs] == ["x", "y", "n"]
+    assert next(group.attribute("Subgraph").nodes()).kind == "aten::mul"
+
+
+def test_reductions_join_with_what_is_before_and_after() -> None:
+    graph = fused("""%a : Float(*, *) = aten::mul(%x, %y)
+      %b : Float() = aten::sum(%a, %none)
+      %d : Float(*, *) = aten::sub(%x, %b, %1)
+      return (%d)""")
+    assert groups(graph) == [["mul", "sum", "sub"]]
+
+
+def test_values_used_outside_are_results_of_the_group() -> None:
+    graph = fused("""%a : Float(*, *) = aten::mul(%x, %y)
+      %b : Float(*, *) = aten::relu(%a)
+      %m : Float(*, *) = aten::matmul(%a, %b)
+      return (%m)""")
+    group = graph.find("prim::FusionGroup")
+    assert group is not None
+    assert [v.name for v in group.outputs] == ["a", "b"]
+
+
+def test_nodes_move_past_others_to_join() -> None:
+    graph = fused("""%a : Float(*, *) = aten::mul(%x, %y)
+      %k : int = aten::mul(%n, %n)
+      %b : Float(*, *) = aten::relu(%a)
+      %m : Tensor = aten::matmul(%u, %u)
+      %d : Float(*, *) = aten::mul(%b, %k)
+      return (%d, %m)""")
+    assert groups(graph) == [["mul", "relu", "mul"]]
+
+
+def test_two_groups_when_something_between_needs_one_and_feeds_the_other() -> None:
+    graph = fused("""%a : Float(*, *) = aten::mul(%x, %y)
+      %b : Float(*, *) = aten::relu(%a)
+      %m : Float(*, *) = aten::matmul(%b, %b)
+      %d : Float(*, *) = aten::add(%m, %b, %1)
+      %e : Float(*, *) = aten::exp(%d)
+      return (%e)""")
+    assert groups(graph) == [["mul", "relu"], ["add", "exp"]]
+
+
+ALONE = [
+    "%a : Float(*, *) = aten::mul(%x, %y)\n %w : Tensor = aten::relu_(%x)\n"
+    " %b : Float(*, *) = aten::mul(%a, %x)\n return (%b)",
+    "%a : Float(*, *) = aten::mul(%x, %y)\n = prim::Print(%s)\n %b : Float(*, *) = aten::exp(%a)\n return (%b)",
+    "%a : Float(*, *) = aten::mul(%x, %y)\n %w : Tensor = aten::relu_(%a)\n %b : Float(*, *) = aten::exp(%a)\n"
+    " return (%b)",
+    "%a : Tensor = aten::mul(%x, %u)\n %b : Tensor = aten::exp(%a)\n return (%b)",
+    "%a : Float(*, *) = aten::mul(%x, %y)\n return (%a)",
+    "%a : Float(*, *) = aten::exp(%x)\n %d : Float(*, *) = prim::If(%c)\n block0():\n"
+    " %b : Float(*, *) = aten::relu(%a)\n"
+    " -> (%b)\n block1():\n -> (%a)\n return (%d)",
+    "%a : ComplexFloat(*) = aten::exp(%x)\n %b : ComplexFloat(*) = aten::exp(%a)\n return (%b)",
+    "%a : Float(*, device=cuda:0) = aten::exp(%x)\n %b : Float(*, device=cuda:0) = aten::exp(%a)\n return (%b)",
+    "%a : Float(*, requires_grad=1) = aten::exp(%x)\n %b : Float(*, requires_grad=1) = aten::exp(%a)\n return (%b)",
+    "%a : Float(*, *) = aten::exp(%x)\n %k : int = aten::neg(%n)\n %d : int[] = prim::ListConstruct(%k)\n"
+    " %b : Float(*) = aten::sum(%a, %d, %c, %none)\n return (%b)",
+]
+
+
+@pytest.mark.parametrize("body", ALONE)
+def test_what_may_not_be_fused(body: str) -> None:
+    graph = fused(body)
+    assert groups(graph) == []
+    expect_same(fuse.do, HEAD + body)
+
+
+def test_nothing_is_fused_that_may_need_gradients() -> None:
+    body = "%a : Float(*) = aten::exp(%x)\n %b : Float(*) = aten::exp(%a)\n return (%b)"
+    assert groups(fused(body)) == [["exp", "exp"]]
+    assert groups(fused(body, HEAD.replace("%y : Float(*, *)", "%y : Float(*, *, requires_grad=1)"))) == []
+
+
+def test_writes_before_and_after_a_group_stay_outside() -> None:
+    graph = fused("""%w : Tensor = aten::relu_(%y)
+      %a : Float(*, *) = aten::mul(%x, %y)
+      %b : Float(*, *) = aten::exp(%a)
+      %z : Tensor = aten::neg_(%y)
+      return (%b)""")
+    assert [n.kind for n in graph.nodes() if n.kind != "prim::Constant"] == [
+        "aten::relu_",
+        "prim::FusionGroup",
+        "aten::neg_",
+    ]

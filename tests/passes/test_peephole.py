@@ -1,0 +1,109 @@
+"""Peepholes: each rule, and the cases in which it would change what a program does."""
+
+from __future__ import annotations
+
+import pytest
+from before_after import expect, expect_same
+
+from flambeau.passes import peephole
+
+HEAD = """graph(%x : Float(*, 3, device=cpu), %i : Long(*), %t : Tensor, %b : Bool(*), %n : int, %f : float, %p : bool,
+      %o : int?):
+  %0 : int = prim::Constant[value=0]()
+  %1 : int = prim::Constant[value=1]()
+  %one : float = prim::Constant[value=1.]()
+  %zero : float = prim::Constant[value=0.]()
+  %minus : float = prim::Constant[value=-0.]()
+  %none : NoneType = prim::Constant()
+  """
+
+GONE = [
+    ("%r : int = aten::add(%n, %0)", "%n"),
+    ("%r : int = aten::add(%0, %n)", "%n"),
+    ("%r : int = aten::sub(%n, %0)", "%n"),
+    ("%r : int = aten::mul(%n, %1)", "%n"),
+    ("%r : int = aten::mul(%1, %n)", "%n"),
+    ("%r : int = aten::floordiv(%n, %1)", "%n"),
+    ("%r : float = aten::mul(%f, %one)", "%f"),
+    ("%r : float = aten::sub(%f, %zero)", "%f"),
+    ("%r : float = aten::add(%f, %minus)", "%f"),
+    ("%r : float = aten::div(%f, %one)", "%f"),
+    ("%r : int = aten::Int(%n)", "%n"),
+    ("%r : float = aten::Float(%f)", "%f"),
+    ("%r : int = prim::unchecked_cast(%n)", "%n"),
+    ("%q : bool = aten::__not__(%p)\n %r : bool = aten::__not__(%q)", "%p"),
+    ("%q : Tensor = prim::NumToTensor(%n)\n %r : int = aten::Int(%q)", "%n"),
+    ("%l : int[] = prim::ListConstruct(%n, %0)\n %r : int = aten::__getitem__(%l, %0)", "%n"),
+]
+
+
+@pytest.mark.parametrize(("body", "value"), GONE)
+def test_numbers_that_change_nothing_go(body: str, value: str) -> None:
+    kept = "".join(f" {line}\n" for line in body.split("\n")[:-1])
+    expect(peephole.do, HEAD + body + "\n return (%r)", HEAD + kept + f" return ({value})")
+
+
+KNOWN = [
+    ("%r : int = aten::dim(%x)", "int", "2"),
+    ("%r : int = aten::size(%x, %1)", "int", "3"),
+    ("%r : int = prim::dtype(%x)", "int", "6"),
+    ("%r : Device = prim::device(%x)", "Device", '"cpu"'),
+    ("%r : bool = aten::is_floating_point(%x)", "bool", "1"),
+    ("%r : bool = aten::is_complex(%x)", "bool", "0"),
+    ("%r : bool = aten::eq(%n, %n)", "bool", "1"),
+    ("%r : bool = aten::lt(%n, %n)", "bool", "0"),
+    ("%r : bool = aten::__is__(%n, %none)", "bool", "0"),
+    ("%r : bool = aten::__isnot__(%x, %none)", "bool", "1"),
+    ("%r : bool = aten::__is__(%none, %none)", "bool", "1"),
+]
+
+
+@pytest.mark.parametrize(("body", "type_", "value"), KNOWN)
+def test_what_types_say_becomes_a_constant(body: str, type_: str, value: str) -> None:
+    after = f"%r : {type_} = prim::Constant[value={value}]()"
+    expect(peephole.do, HEAD + body + "\n return (%r)", HEAD + after + "\n return (%r)")
+
+
+def test_negations_go_into_comparisons() -> None:
+    expect(
+        peephole.do,
+        HEAD + "%q : bool = aten::eq(%n, %0)\n %r : bool = aten::__not__(%q)\n return (%r)",
+        HEAD + "%q : bool = aten::eq(%n, %0)\n %r : bool = aten::ne(%n, %0)\n return (%r)",
+    )
+
+
+def test_hidden_tensors_lose_neutral_arithmetic() -> None:
+    expect(
+        peephole.do,
+        HEAD + "%e : Float(*, 3) = aten::exp(%x)\n %a : Float(*, 3) = aten::mul(%e, %1)\n"
+        " %c : Float(*, 3) = aten::sub(%a, %0, %1)\n %r : Float(*, 3) = aten::exp(%c)\n return (%r)",
+        HEAD + "%e : Float(*, 3) = aten::exp(%x)\n %r : Float(*, 3) = aten::exp(%e)\n return (%r)",
+    )
+
+
+KEPT = [
+    "%r : float = aten::add(%f, %zero)",
+    "%r : float = aten::sub(%f, %minus)",
+    "%r : float = aten::mul(%f, %zero)",
+    "%r : float = aten::add(%n, %zero)",
+    "%r : bool = aten::eq(%f, %f)",
+    "%r : bool = aten::__is__(%o, %none)",
+    "%q : bool = aten::lt(%f, %one)\n %r : bool = aten::__not__(%q)",
+    "%r : int = aten::size(%x, %0)",
+    "%r : int = aten::dim(%t)",
+    "%r : int = aten::size(%x, %n)",
+    "%r : Tensor = aten::mul(%x, %1)",
+    "%e : Tensor = aten::exp(%x)\n %a : Tensor = aten::add(%e, %0, %1)\n %r : Tensor = aten::exp(%a)",
+    "%e : Float(*) = aten::exp(%x)\n %a : Float(*) = aten::add(%e, %0, %1)\n %r : Tensor = aten::exp(%a)",
+    "%e : Long(*) = aten::neg(%i)\n %a : Tensor = aten::add(%e, %zero, %1)\n %r : Tensor = aten::exp(%a)",
+    "%e : Bool(*) = aten::logical_not(%b)\n %a : Tensor = aten::add(%e, %0, %1)\n %r : Tensor = aten::exp(%a)",
+    "%e : Long(*) = aten::neg(%i)\n %a : Tensor = aten::div(%e, %1)\n %r : Tensor = aten::exp(%a)",
+    "%e : Float(*) = aten::exp(%x)\n %a : Float(*) = aten::mul(%e, %1)\n %c : Tensor = aten::relu_(%a)\n"
+    " %r : Tensor = aten::add(%e, %c, %1)",
+    "%l : int[] = prim::ListConstruct(%n)\n %m : int[] = aten::append(%l, %0)\n %r : int = aten::len(%l)",
+]
+
+
+@pytest.mark.parametrize("body", KEPT)
+def test_what_would_change_the_program_stays(body: str) -> None:
+    expect_same(peephole.do, HEAD + body + "\n return (%r)")

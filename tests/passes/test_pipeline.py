@@ -1,0 +1,83 @@
+"""The order of passes, what can be left out, what is told, and what a failing pass says."""
+
+from __future__ import annotations
+
+import pytest
+
+import flambeau.ops  # noqa: F401
+from flambeau.ir import Graph, parse_ir
+from flambeau.passes import pipeline
+from flambeau.passes.pipeline import PassRecord, Step, check_order, optimise
+from flambeau.schema.types import INT
+from flambeau.util.errors import InternalError, VerifyError
+
+TEXT = """graph(%x : Float(*), %n : int):
+  %1 : int = prim::Constant[value=1]()
+  %a : Tensor = aten::mul(%x, %x)
+  %b : Tensor = aten::exp(%a)
+  %c : Tensor = aten::add(%b, %b, %1)
+  %2 : int = aten::mul(%n, %1)
+  return (%c, %2)"""
+
+
+def test_everything_together() -> None:
+    graph = parse_ir(TEXT)
+    assert optimise(graph, check=True)
+    assert [n.kind for n in graph.nodes()] == ["prim::FusionGroup"]
+    assert graph.outputs[1] is graph.inputs[1]
+
+
+def test_passes_can_be_left_out() -> None:
+    graph = parse_ir(TEXT)
+    optimise(graph, without={"fuse", "peephole"})
+    assert [n.kind for n in graph.nodes()][1:] == ["aten::mul", "aten::exp", "aten::add", "aten::mul"]
+    with pytest.raises(ValueError, match=r"there is no pass called fuze; there are inline, lower_tuples"):
+        optimise(graph, without={"fuze"})
+
+
+def test_records_say_what_each_pass_did() -> None:
+    records: list[PassRecord] = []
+    optimise(parse_ir(TEXT), record=records.append)
+    assert [r.name for r in records] == [s.name for s in pipeline.STEPS]
+    fused = next(r for r in records if r.name == "fuse")
+    assert fused.changed
+    assert fused.seconds > 0
+    assert "+with prim::FusionGroup_0 = graph(" in fused.diff
+    assert next(r for r in records if not r.changed).diff == ""
+
+
+def test_the_order_is_checked() -> None:
+    def nothing(graph: Graph) -> bool:
+        return False
+
+    first = Step(phase="p", name="first", run=nothing)
+    late = Step(phase="p", name="late", run=nothing, after=(("first", "it needs it"),))
+    early = Step(phase="p", name="early", run=nothing, before=(("first", "it spoils it"),))
+    check_order([early, first, late])
+    with pytest.raises(ValueError, match="pass 'late' must come after 'first': it needs it"):
+        check_order([late, first])
+    with pytest.raises(ValueError, match="pass 'early' must come before 'first': it spoils it"):
+        check_order([first, early])
+    with pytest.raises(ValueError, match="two passes have one name"):
+        check_order([first, first])
+    with pytest.raises(ValueError, match="must come after"):
+        check_order(pipeline.STEPS[::-1])
+
+
+def test_a_failing_pass_is_named() -> None:
+    def fail(graph: Graph) -> bool:
+        raise KeyError("gone")
+
+    with pytest.raises(InternalError, match="internal error in pass 'broken': KeyError: 'gone'"):
+        optimise(parse_ir(TEXT), steps=[Step(phase="p", name="broken", run=fail)])
+
+
+def test_a_pass_that_breaks_the_graph_is_found() -> None:
+    def spoil(graph: Graph) -> bool:
+        graph.add_output(graph.create("aten::neg", [graph.inputs[1]], [INT]).output())
+        return True
+
+    steps = [Step(phase="p", name="spoil", run=spoil)]
+    optimise(parse_ir(TEXT), steps=steps)
+    with pytest.raises(VerifyError, match="after pass 'spoil'"):
+        optimise(parse_ir(TEXT), steps=steps, check=True)
