@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import cmath
 import math
+import warnings
 from typing import Any, Final
 
 from flambeau.frontend import builtin_forms as forms
@@ -17,7 +18,8 @@ from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, STRING
 OPERATORS: Final[dict[Any, str]] = {
     abs: "prim::abs", all: "aten::all", any: "aten::any", bin: "aten::bin", chr: "aten::chr", divmod: "aten::divmod",
     hash: "aten::hash", hex: "aten::hex", id: "prim::id", max: "prim::max", min: "prim::min", oct: "aten::oct",
-    ord: "aten::ord", pow: "aten::pow", round: "aten::round", sorted: "aten::sorted",
+    ord: "aten::ord", pow: "aten::pow", round: "aten::round",
+    warnings.warn: "aten::warn", sorted: "aten::sorted",
 }  # fmt: skip
 
 MATH: Final = [

@@ -21,6 +21,7 @@ from flambeau.frontend import (
     emit_operators,
     emit_statement,
     emit_subscript,
+    emit_with,
     sugared_python,
 )
 from flambeau.frontend import tree_views as t
@@ -78,7 +79,7 @@ STATEMENTS: Final[Mapping[type, StatementRule]] = {
     t.Break: emit_control.emit_break,
     t.Continue: emit_control.emit_continue,
     t.Delete: emit_statement.emit_delete,
-    t.With: emit_statement.emit_with,
+    t.With: emit_with.emit_with,
     t.Def: emit_statement.emit_nested_def,
 }
 

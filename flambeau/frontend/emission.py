@@ -36,6 +36,8 @@ class LoopState:
     """The innermost loop around a statement. `condition` emits the test for another round; None in an unrolled loop."""
 
     emit_condition: Callable[[], Value] | None
+    contexts: int = 0
+    """How many objects were entered outside the loop."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -62,6 +64,8 @@ class Emission:
     """What the return statements so far have in common."""
     frame: Frame[Sugared] = field(default_factory=Frame)
     loop: LoopState | None = None
+    contexts: list[Value] = field(default_factory=list)
+    """The objects of the `with` statements around a statement, outermost first."""
     has_self: bool = False
     """Whether it is a method: its first parameter cannot be assigned."""
     slots: int = 0

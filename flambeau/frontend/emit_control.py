@@ -11,6 +11,7 @@ from collections.abc import Callable
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.emit_assign import assign
 from flambeau.frontend.emit_condition import Condition, Facts, emit_condition, refine
+from flambeau.frontend.emit_with import leave_contexts
 from flambeau.frontend.environment import Absent, Frame, Variable
 from flambeau.frontend.loops import emit_for, emit_while
 from flambeau.frontend.simple_value import SimpleValue
@@ -172,6 +173,7 @@ def _breaks(body: tuple[Stmt, ...]) -> bool:
 def emit_break(e: Emission, tree: Break) -> bool:
     """`break`."""
     _check_loop(e, tree, "break")
+    leave_contexts(e, e.contexts[_outside(e) :])
     e.insert("prim::BreakStmt")
     return False
 
@@ -179,8 +181,13 @@ def emit_break(e: Emission, tree: Break) -> bool:
 def emit_continue(e: Emission, tree: Continue) -> bool:
     """`continue`: the condition for another round is evaluated here."""
     again = _check_loop(e, tree, "continue")
+    leave_contexts(e, e.contexts[_outside(e) :])
     e.insert("prim::ContinueStmt", (again(),))
     return False
+
+
+def _outside(e: Emission) -> int:
+    return 0 if e.loop is None else e.loop.contexts
 
 
 def _check_loop(e: Emission, tree: Break | Continue, word: str) -> Callable[[], Value]:

@@ -9,6 +9,7 @@ from flambeau.frontend.emit_assign import assign
 from flambeau.frontend.emit_condition import emit_condition, refine
 from flambeau.frontend.emit_control import emit_branches
 from flambeau.frontend.emit_subscript import subscript_values
+from flambeau.frontend.emit_with import leave_contexts
 from flambeau.frontend.environment import Absent
 from flambeau.frontend.schema_matching import call_operator
 from flambeau.frontend.simple_value import SimpleValue
@@ -27,7 +28,6 @@ from flambeau.frontend.tree_views import (
     StringLiteral,
     Subscript,
     Var,
-    With,
 )
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import is_subtype, unify
@@ -86,6 +86,7 @@ def emit_return(e: Emission, tree: Return) -> bool:
             text = OTHER_RETURN.format(before=e.merged_return.annotation, after=value.type.annotation)
             raise CompileError(text, tree.range)
         e.merged_return = merged
+    leave_contexts(e, e.contexts)
     e.insert("prim::ReturnStmt", (value,))
     return False
 
@@ -178,15 +179,6 @@ def _delete_item(e: Emission, target: Subscript) -> None:
     if not isinstance(owner.type, ListType | DictType):
         raise CompileError(NO_DELETE, where)
     call_operator(e, where, "aten::Delete", [owner, subscript_values(e, target)])
-
-
-def emit_with(e: Emission, tree: With) -> bool:
-    """`with`: context managers are objects, which this version of the language has no classes for."""
-    item = tree.items[0]
-    value = e.value(item.value)
-    if not isinstance(value.type, NamedType):
-        raise CompileError("With item expression must return an object", item.value.range)
-    raise CompileError(f"{value.type.name} does not define __enter__ and __exit__ methods", item.value.range)
 
 
 def emit_nested_def(e: Emission, tree: Stmt) -> bool:

@@ -119,7 +119,13 @@ class _Exits:
         block.add_output(value)
 
     def prepare(self, block: Block, region: _Region) -> None:
-        self.flag(region.exited, False, block.first or block.return_node)
+        place = block.first or block.return_node
+        self.flag(region.exited, False, place)
+        if region.is_loop:
+            # No round reads what another one stored.
+            with self.graph.inserting(place):
+                unset = self.graph.insert("prim::Uninitialized", (), (BOOL,)).output()
+            self.store(region.again, unset, place)
 
     def run(self, block: Block, start: Node | None, region: _Region) -> Flow:
         """Make the nodes of a block from `start` on structured."""

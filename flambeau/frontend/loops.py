@@ -27,7 +27,7 @@ def emit_for(e: Emission, where: SourceRange, iteration: Iteration, body: Callab
     block = node.add_block()
     index = block.add_input(INT)
     with e.inside(block):
-        before, e.loop = e.loop, LoopState(lambda: e.constant(True))
+        before, e.loop = e.loop, LoopState(lambda: e.constant(True), len(e.contexts))
         body(iteration.at(e, where, index))
         e.loop = before
         block.add_output(e.constant(True))
@@ -35,7 +35,7 @@ def emit_for(e: Emission, where: SourceRange, iteration: Iteration, body: Callab
 
 
 def _emit_unrolled(e: Emission, items: list[Sugared], body: Callable[[Sugared], bool]) -> bool:
-    before, e.loop = e.loop, LoopState(None)
+    before, e.loop = e.loop, LoopState(None, len(e.contexts))
     falls = True
     for item in items:
         falls = body(item)
@@ -53,7 +53,7 @@ def emit_while(
     block = node.add_block()
     block.add_input(INT)
     with e.inside(block):
-        before, e.loop = e.loop, LoopState(again)
+        before, e.loop = e.loop, LoopState(again, len(e.contexts))
         refine()
         falls = body()
         e.loop = before

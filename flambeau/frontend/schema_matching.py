@@ -120,6 +120,8 @@ class _Attempt:
                     f"Could not match type {_shown(value.type)} to {_shown(wanted)} in argument '{formal.name}': "
                     f"{_why_unbound(wanted, actual, before)}."
                 )
+            if not fits(wanted, actual, dict(self.bindings)):
+                raise Mismatch(_not_a(formal, actual))
             if any(not fits(f.type, t, dict(self.bindings)) for f, t in self.bound):
                 raise Mismatch(_not_a(formal, actual))
             self.bound.append((formal, actual))

@@ -24,9 +24,13 @@ from flambeau.schema.types import (
     STRING,
     TENSOR,
     AnyTupleType,
+    BoolType,
+    ComplexType,
     DeviceType,
     DictType,
     EnumType,
+    FloatType,
+    IntType,
     ListType,
     NamedType,
     OptionalType,
@@ -40,6 +44,7 @@ from flambeau.util.source import SourceRange
 
 if TYPE_CHECKING:
     from flambeau.frontend.emission import Emission
+    from flambeau.frontend.tree_views import Apply
 
 _FLAGS = (
     "is_cuda", "is_cpu", "is_xpu", "is_mps", "is_mtia", "is_xla", "is_sparse", "is_sparse_csr", "is_mkldnn",
@@ -69,6 +74,10 @@ PROPERTIES: dict[str, tuple[str, Type]] = {
 }
 """What a tensor has without a call: the operator that reads it, and its type."""
 
+NO_LIST_TYPE = "Expected type hint for result of tolist()"
+BAD_ELEMENT_TYPE = "{type} is not one of the supported element types for tolist"
+ELEMENT_CODES: dict[type[Type], int] = {IntType: 0, FloatType: 1, ComplexType: 2, BoolType: 3}
+"""How `prim::tolist` is told the type of the elements."""
 NO_ATTRIBUTE = "'{type}' object has no attribute or method '{name}'."
 NOT_NAMED = "hasattr's first argument must be an object or NamedTuple, but got {found} instead"
 NO_STATIC_SIZE = "cannot statically infer the expected size of a list in this context"
@@ -221,6 +230,31 @@ class MethodValue(Sugared):
 
 
 @dataclass(slots=True)
+class ToListValue(Sugared):
+    """`x.tolist`, whose result has the type that is expected of it."""
+
+    tensor: Value
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "method tolist"
+
+    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+        """`x.tolist()` where a type is expected."""
+        where: SourceRange = tree.callee.range
+        if hint is None:
+            raise CompileError(NO_LIST_TYPE, where)
+        depth, element = 0, hint
+        while isinstance(element, ListType):
+            depth, element = depth + 1, element.element
+        if type(element) not in ELEMENT_CODES:
+            raise CompileError(BAD_ELEMENT_TYPE.format(type=element.annotation), where)
+        operands = (self.tensor, e.constant(depth), e.constant(ELEMENT_CODES[type(element)]))
+        return SimpleValue(e.emit("prim::tolist", operands, hint))
+
+
+@dataclass(slots=True)
 class ItemIteration(Iteration):
     """Over a list or tensor by index."""
 
@@ -265,6 +299,8 @@ def _attribute(e: Emission, where: SourceRange, value: Value, name: str) -> Suga
     if isinstance(type_, TensorType) and name in PROPERTIES:
         kind, result = PROPERTIES[name]
         return SimpleValue(e.emit(kind, (value,), result))
+    if isinstance(type_, TensorType) and name == "tolist":
+        return ToListValue(value)
     if isinstance(type_, DeviceType) and name in ("type", "index"):
         return SimpleValue(e.emit(f"prim::{name}", (value,), STRING if name == "type" else OptionalType(INT)))
     if isinstance(type_, TupleType) and name in type_.fields:
@@ -300,11 +336,12 @@ def _object_attribute(e: Emission, where: SourceRange, value: Value, type_: Name
         found = resolver.object_attribute(value, name, where)
         if isinstance(found, Sugared):
             return found
-    method = _find_method(e, type_, name, where)
+    method = find_method(e, type_, name, where)
     return None if method is None else MethodValue(value, name, method)
 
 
-def _find_method(e: Emission, type_: NamedType, name: str, where: SourceRange) -> Function | FunctionSchema | None:
+def find_method(e: Emission, type_: NamedType, name: str, where: SourceRange) -> Function | FunctionSchema | None:
+    """A method of objects of the type, compiled now if the resolver does that; None if there is none."""
     found: Function | FunctionSchema | None = type_.definition.methods.get(name)
     if found is None and isinstance(e.resolver, ObjectResolver):
         found = e.resolver.compile_method(type_, name, where)
@@ -318,7 +355,7 @@ def _names(type_: NamedType) -> set[str]:
 
 def has_method(e: Emission, type_: NamedType, name: str, where: SourceRange) -> bool:
     """Whether objects of the type have a method of that name."""
-    return _find_method(e, type_, name, where) is not None
+    return find_method(e, type_, name, where) is not None
 
 
 def _takes(arguments: Sequence[Any], type_: Type) -> bool:

@@ -14,6 +14,7 @@ from flambeau.frontend.builtins import BUILTINS
 from flambeau.frontend.constants import constant_type, constant_value
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.emit_condition import Condition, ConditionValue
+from flambeau.frontend.language_forms import LANGUAGE_FORMS
 from flambeau.frontend.resolver import MISSING
 from flambeau.frontend.schema_matching import call_function
 from flambeau.frontend.simple_value import OperatorValue, SimpleValue
@@ -97,6 +98,9 @@ def wrap(e: Emission, value: Any, where: SourceRange) -> Sugared:
     builtin = _builtin(value)
     if builtin is not None:
         return builtin
+    form = getattr(value, "language_form", None)
+    if isinstance(form, str) and form in LANGUAGE_FORMS:
+        return LANGUAGE_FORMS[form]
     operator = e.resolver.operator_name(value)
     if operator is not None:
         return OperatorValue(operator)

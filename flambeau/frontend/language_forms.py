@@ -1,0 +1,89 @@
+"""The language's own functions, such as `annotate`: known by name, so that nobody who offers them to users is known here.
+
+A Python object says which one it is in an attribute `language_form`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flambeau.frontend.annotations import type_of_tree
+from flambeau.frontend.builtin_forms import emit_isinstance
+from flambeau.frontend.conversions import convert
+from flambeau.frontend.emission import Emission
+from flambeau.frontend.emit_condition import Condition, ConditionValue, may_be_none
+from flambeau.frontend.simple_value import SimpleValue, shown
+from flambeau.frontend.sugared import FormValue, Sugared
+from flambeau.frontend.tree_views import Apply
+from flambeau.ir.value import Value
+from flambeau.schema.subtype import is_subtype, subtract
+from flambeau.schema.types import (
+    NONE,
+    BoolType,
+    FloatType,
+    IntType,
+    TensorType,
+    Type,
+)
+from flambeau.util.errors import CompileError
+
+WRONG_ANNOTATION = "expected an expression of type {wanted} but found {found}"
+ALWAYS_NONE = "The type of _unwrap_optional's argument could not be inferred from actual type None"
+FROM_TENSOR: Final[dict[type[Type], str]] = {FloatType: "aten::Float", IntType: "aten::Int", BoolType: "aten::Bool"}
+
+
+def _arity(tree: Apply, what: str, count: int) -> None:
+    if len(tree.args) != count or tree.keywords:
+        given = len(tree.args) + len(tree.keywords)
+        raise CompileError(f"{what} expected {count} arguments, got {given}", tree.callee.range)
+
+
+def emit_annotate(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """`annotate(T, value)`: the value as a `T`."""
+    _arity(tree, "annotate", 2)
+    wanted = type_of_tree(tree.args[0], e.resolver)
+    value = convert(e, e.value(tree.args[1], wanted), wanted, implicit=True)
+    if isinstance(value.type, TensorType) and type(wanted) in FROM_TENSOR:
+        value = e.emit(FROM_TENSOR[type(wanted)], (value,), wanted)
+    if not is_subtype(value.type, wanted):
+        text = WRONG_ANNOTATION.format(wanted=wanted.annotation, found=shown(value.type))
+        raise CompileError(text, tree.range)
+    if value.type != wanted:
+        value = _widened(e, value, wanted)
+    return SimpleValue(value)
+
+
+def _widened(e: Emission, value: Value, wanted: Type) -> Value:
+    """The value known by a wider type; a None is simply a None of that type."""
+    if value.type == NONE:
+        return e.constant(None, wanted)
+    return e.emit("prim::unchecked_cast", (value,), wanted)
+
+
+def emit_unwrap_optional(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """`_unwrap_optional(x)`: x, which must not be None."""
+    _arity(tree, "_unwrap_optional", 1)
+    value = e.value(tree.args[0])
+    if value.type == NONE:
+        raise CompileError(ALWAYS_NONE, tree.args[0].range)
+    rest = subtract(value.type, NONE)
+    if not may_be_none(value.type) or rest is None:
+        return SimpleValue(value)
+    return SimpleValue(e.emit("aten::_unwrap_optional", (value,), rest))
+
+
+def _known(answer: bool) -> FormValue:
+    def emit(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+        return ConditionValue(Condition(known=answer))
+
+    return FormValue("condition", emit)
+
+
+LANGUAGE_FORMS: Final[dict[str, Sugared]] = {
+    "annotate": FormValue("annotate", emit_annotate),
+    "unwrap_optional": FormValue("_unwrap_optional", emit_unwrap_optional),
+    "isinstance": FormValue("isinstance", emit_isinstance),
+    "is_scripting": _known(True),
+    "is_tracing": _known(False),
+}
+"""Each form by the name in `language_form`."""
