@@ -72,13 +72,16 @@ def _rewrite(loop: Node) -> None:
         no_limit = insert_constant(graph, NO_LIMIT)
     counter = block.add_input(INT)
     block.inputs[0].replace_uses_with(counter)
+    name = block.inputs[0].name if block.inputs[0].has_name else ""
+    graph.rename(block.inputs[0], "")
+    graph.rename(counter, name)
     following, again = _next_round(block, counter, limit, loop)
     block.return_node.replace_input(0, again)
     block.add_output(following)
     loop.replace_input(0, no_limit)
     loop.replace_input(1, first)
     loop.add_input(zero)
-    loop.add_output(INT)
+    loop.add_output(INT, name)
 
 
 def _next_round(block: Block, counter: Value, limit: Value, loop: Node) -> tuple[Value, Value]:

@@ -6,5 +6,6 @@ from flambeau.serialize.python_print import (
     print_code_with_constants,
     print_with_marks,
 )
+from flambeau.serialize.python_print_resolver import PrintedNames, read_code
 
-__all__ = ["PrintedCode", "print_code", "print_code_with_constants", "print_with_marks"]
+__all__ = ["PrintedCode", "PrintedNames", "print_code", "print_code_with_constants", "print_with_marks", "read_code"]

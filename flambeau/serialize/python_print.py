@@ -23,14 +23,16 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
+from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph
+from flambeau.passes import modified_loops
 from flambeau.program.function import Function
 from flambeau.program.signature import schema_of
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.types import NONE, TupleType, Type
 from flambeau.serialize.python_print_expressions import Context, SchemaLookup, registered_schema
 from flambeau.serialize.python_print_literals import ConstantTable, literal
-from flambeau.serialize.python_print_statements import Statements
+from flambeau.serialize.python_print_statements import Statements, nodes_of
 from flambeau.serialize.python_print_text import Body, Mark
 
 _BETWEEN_PARAMETERS = ",\n    "
@@ -53,7 +55,7 @@ def print_code(program: Function | Graph, *, name: str = "", is_method: bool = F
     """The source of a function or a graph.
 
     `name` is what `def` calls it, for a function its own by default. A method's first parameter has no annotation.
-    Raises ValueError for a loop that has both a trip count and a condition, which no statement of the language has.
+    Loops that both count and test, which no statement of the language does, are printed as loops that test.
     """
     return print_with_marks(program, name=name, is_method=is_method).text
 
@@ -84,6 +86,9 @@ def print_with_marks(
     graph = program if isinstance(program, Graph) else program.graph
     if schema is None:
         schema = schema_of(name or graph.name or "graph", graph) if isinstance(program, Graph) else program.schema
+    if any(map(modified_loops.is_modified, nodes_of(graph))):
+        graph = clone_graph(graph)
+        modified_loops.do(graph)
     own_name = name or (schema.name.rpartition(".")[2] if isinstance(program, Graph) else program.short_name)
     table = ConstantTable() if table is None else table
     body = Body()

@@ -120,8 +120,8 @@ def _tuple(value: tuple[Any, ...], type_: TupleType | None, table: ConstantTable
 
 
 def tuple_name(type_: TupleType) -> str:
-    """What constructs a tuple: the name of a named tuple; nothing for others and for named tuples without a name."""
-    return "" if type_.name in (None, "NamedTuple") else str(type_.name)
+    """What constructs a tuple: the qualified name of a named tuple; nothing for others, operators' results included."""
+    return str(type_.name) if type_.name is not None and "." in type_.name else ""
 
 
 def _dict(value: dict[Any, Any], type_: DictType | None, table: ConstantTable) -> str:

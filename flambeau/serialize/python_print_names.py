@@ -45,6 +45,11 @@ def as_identifier(name: str) -> str:
     return "_" + text if not text or text[0].isdigit() else text
 
 
+def is_temporary(name: str) -> bool:
+    """Whether a name is one that printed code gives to values without a name."""
+    return name.startswith(TEMPORARY) and name[1:].isdigit()
+
+
 def base_name(value: Value) -> str:
     """The name of a value without the number that tells it from others of that name; "" if it has none."""
     if not value.has_name:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flambeau.ir.constants import CONSTANT, constant_value, is_constant
+from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.ir.value import Value
+from flambeau.passes.modified_loops import counts
 from flambeau.schema.types import OptionalType, UnionType
 from flambeau.serialize.python_print_expressions import Context, expression
 from flambeau.serialize.python_print_inline import inline_nodes
@@ -17,8 +18,6 @@ from flambeau.serialize.python_print_text import INDENT, Body, Tagged, separated
 
 _LONG = 40
 """Expressions of this many characters, indentation included, get a line of their own."""
-_NO_TRIP_COUNT = 2**63 - 1
-"""The trip count of a loop that only its condition ends."""
 _NESTED_FUNCTIONS = {
     "prim::fork": ("__forked_function", "fork"),
     "prim::awaitable": ("__awaitable_function", "awaitable"),
@@ -32,7 +31,7 @@ class Statements:
     def __init__(self, body: Body, context: Context, graph: Graph) -> None:
         self.body = body
         self.context = context
-        self.names = Names(_nodes_of(graph))
+        self.names = Names(nodes_of(graph))
         self._inline: set[Node] = set()
         self._shown: dict[Value, Tagged] = {}
         """What a value is written as: its variable or the expression that makes it."""
@@ -176,7 +175,7 @@ class Statements:
     def loop(self, node: Node) -> None:
         (block,) = node.blocks
         counter, carried = block.inputs[0], block.inputs[1:]
-        is_for = _is_for_loop(node)
+        is_for = counts(node)
         self.bind_new(node.outputs)
         for inner, outer, initial in zip(carried, node.outputs, node.inputs[2:], strict=True):
             self._shown[inner] = self.use(outer)
@@ -238,12 +237,12 @@ class Statements:
         self.define(node, text)
 
 
-def _nodes_of(graph: Graph) -> Iterator[Node]:
+def nodes_of(graph: Graph) -> Iterator[Node]:
     """The nodes at every depth, those of nested functions included."""
     for node in graph.all_nodes():
         yield node
         if node.kind in _NESTED_FUNCTIONS and isinstance(node.attributes.get(SUBGRAPH), Graph):
-            yield from _nodes_of(node.attributes[SUBGRAPH])
+            yield from nodes_of(node.attributes[SUBGRAPH])
 
 
 def _constants_in_order_of_use(block: Block) -> list[Node]:
@@ -260,17 +259,3 @@ def _constants_in_order_of_use(block: Block) -> list[Node]:
 
     visit(block)
     return list(found)
-
-
-def _is_for_loop(node: Node) -> bool:
-    """Whether a loop counts, which is `for`, rather than tests. Raises ValueError if it does both."""
-    (block,) = node.blocks
-    always = all(is_constant(v) and constant_value(v) is True for v in (node.input(1), block.outputs[0]))
-    limit = constant_value(node.input(0)) if is_constant(node.input(0)) else None
-    counts = limit != _NO_TRIP_COUNT or block.inputs[0].is_used
-    if counts and not always:
-        raise ValueError(
-            "a loop with both a trip count and a condition has no statement of the language; "
-            "run the pass that moves the count into the condition first"
-        )
-    return counts

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from flambeau.ir import parse_ir
 from flambeau.program.function import Function
 from flambeau.schema.function import parse_schema
@@ -188,12 +186,20 @@ def test_loop_variable_whose_first_value_is_none_is_annotated() -> None:
     """)
 
 
-def test_loop_with_count_and_condition_is_refused() -> None:
-    with pytest.raises(ValueError, match="both a trip count and a condition"):
-        code("""
-            graph(%n : int, %c : bool):
-               = prim::Loop(%n, %c)
-                block0(%i : int):
-                  -> (%c)
-              return (%n)
-        """)
+def test_loop_that_counts_and_tests_is_printed_as_one_that_tests() -> None:
+    graph = parse_ir("""
+        graph(%n : int, %x.1 : int):
+          %t : bool = prim::Constant[value=1]()
+          %x : int = prim::Loop(%n, %t, %x.1)
+            block0(%i : int, %x.3 : int):
+              %x.5 : int = aten::mul(%x.3, %i)
+              %go : bool = aten::lt(%x.5, %n)
+              -> (%go, %x.5)
+          return (%x)
+    """)
+    before = str(graph)
+    assert print_code(graph, name="f").split(":\n", 1)[1] == body(
+        "x0 = x", "i = 0", "_0 = torch.gt(n, 0)", "while _0:", "  x1 = torch.mul(x0, i)", "  go = torch.lt(x1, n)",
+        "  _1 = torch.add(i, 1)", "  _0, x0, i = torch.__and__(torch.lt(_1, n), go), x1, _1", "return x0",
+    )  # fmt: skip
+    assert str(graph) == before

@@ -1,0 +1,249 @@
+"""Printed code read back: what `torch`, `ops`, `CONSTANTS`, `__torch__` and the words of printed code mean.
+
+>>> import flambeau.ops
+>>> from flambeau.serialize.python_print import print_code
+>>> [function] = read_code("def f(n: int) -> int:\\n  return torch.mul(n, ops.prim.abs(n))\\n")
+>>> print_code(function)
+'def f(n: int) -> int:\\n  return torch.mul(n, ops.prim.abs(n))\\n'
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flambeau.frontend.annotations import type_of_tree
+from flambeau.frontend.compile import compile_def, compile_source
+from flambeau.frontend.conversions import convert
+from flambeau.frontend.convert import parse_source
+from flambeau.frontend.emission import Emission
+from flambeau.frontend.resolver import Names
+from flambeau.frontend.simple_value import OperatorValue, SimpleValue
+from flambeau.frontend.sugared import Given, Sugared
+from flambeau.frontend.tree_views import Apply, StringLiteral
+from flambeau.ir.constants import EnumMember
+from flambeau.ir.graph import Graph
+from flambeau.ir.value import Value
+from flambeau.ir.walk import blocks
+from flambeau.program.function import Function
+from flambeau.program.unit import CompilationUnit
+from flambeau.schema.device import Device
+from flambeau.schema.types import DEVICE, ClassType, EnumType, TupleType, Type
+from flambeau.serialize.python_print_names import base_name, is_temporary
+from flambeau.util.errors import CompileError
+from flambeau.util.source import SourceRange
+
+_NUMBERS = {"inf": math.inf, "nan": math.nan, "infj": complex(0, math.inf), "nanj": complex(0, math.nan)}
+_ROOT = "__torch__"
+
+
+def read_code(
+    text: str,
+    constants: Sequence[Any] = (),
+    *,
+    unit: CompilationUnit | None = None,
+    self_type: Type | None = None,
+    filename: str = "<string>",
+) -> list[Function]:
+    """The functions of printed code.
+
+    `constants` are what it reads from `CONSTANTS`, `unit` has the functions and types it names; with `self_type` the
+    functions are methods of that type. Raises CompileError or FrontendError.
+    """
+    names = PrintedNames(constants, unit or CompilationUnit())
+    if self_type is None:
+        functions = compile_source(text, names, filename=filename)
+    else:
+        functions = [compile_def(tree, names, self_type=self_type) for tree in parse_source(text, filename)]
+    for function in functions:
+        _forget_temporaries(function.graph)
+    return functions
+
+
+def _forget_temporaries(graph: Graph) -> None:
+    """Take the names `_0`, `_1`, ... away: they were given to values that had none."""
+    for block in blocks(graph.block):
+        for value in [*block.inputs, *(output for node in block for output in node.outputs)]:
+            if is_temporary(base_name(value)):
+                graph.rename(value, "")
+
+
+class PrintedNames(Names):
+    """Resolves the names of printed code."""
+
+    def __init__(self, constants: Sequence[Any], unit: CompilationUnit) -> None:
+        super().__init__(
+            {
+                **_NUMBERS,
+                **_FORMS,
+                "torch": OperatorNamespace("aten"),
+                "ops": OperatorNamespace(""),
+                "CONSTANTS": ConstantNamespace(constants),
+                _ROOT: QualifiedName(unit, _ROOT),
+                "unwrap_optional": OperatorValue("aten::_unwrap_optional"),
+            }
+        )
+
+    def sugared(self, value: Any, where: SourceRange) -> Sugared | None:
+        """Qualified names, by what the unit has under them."""
+        return Qualified(value) if isinstance(value, QualifiedName) else None
+
+
+@dataclass(slots=True)
+class OperatorNamespace(Sugared):
+    """`torch` with all of `aten`, `ops` with a namespace per attribute, `ops.prim` with its operators."""
+
+    name: str
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "namespace of operators"
+
+    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+        """An operator, or the namespace in `ops`."""
+        if not self.name:
+            return OperatorNamespace(name)
+        if (self.name, name) == ("aten", "device"):
+            return DeviceForm()
+        if (self.name, name) == ("aten", "autograd"):
+            return self
+        return OperatorValue(f"{self.name}::{name}")
+
+
+@dataclass(slots=True)
+class ConstantNamespace(Sugared):
+    """`CONSTANTS`."""
+
+    values: Sequence[Any]
+
+    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+        """`c0`, `c1`, ..."""
+        digits = name.removeprefix("c")
+        if not digits.isdigit() or int(digits) >= len(self.values):
+            raise CompileError(f"there is no constant {name}: the code came with {len(self.values)} constants", where)
+        return SimpleValue(e.constant(self.values[int(digits)]))
+
+
+class QualifiedName:
+    """`__torch__.a.b`: a function or type of the unit, or the way to one. Its attributes are the longer names."""
+
+    def __init__(self, unit: CompilationUnit, name: str) -> None:
+        self._unit = unit
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        longer = f"{self._name}.{name}"
+        return self._unit.find_type(longer) or self._unit.find_function(longer) or QualifiedName(self._unit, longer)
+
+    def __repr__(self) -> str:
+        return self._name
+
+
+@dataclass(slots=True)
+class Qualified(Sugared):
+    """A qualified name inside an expression."""
+
+    path: QualifiedName
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return f"name '{self.path!r}'"
+
+    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+        """What the longer name means."""
+        found = getattr(self.path, name)
+        return NamedTypeValue(found) if isinstance(found, Type) else e.wrap(found, where)
+
+
+@dataclass(slots=True)
+class NamedTypeValue(Sugared):
+    """A class, enum or named tuple of the unit."""
+
+    type: Type
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return f"type '{self.type.annotation}'"
+
+    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+        """A member of an enum; `__new__` of a class."""
+        if isinstance(self.type, EnumType):
+            known = self.type.python
+            member = EnumMember(self.type.name, name) if known is None else known[name]
+            return SimpleValue(e.emit("prim::Constant", (), self.type, value=member))
+        if isinstance(self.type, ClassType) and name == "__new__":
+            return NewObject(self.type)
+        raise CompileError(f"{self.kind} has no attribute '{name}' in printed code", where)
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A named tuple of its fields."""
+        if not isinstance(self.type, TupleType) or len(args) != len(self.type.elements) or keywords:
+            raise CompileError(f"cannot make a value of {self.kind} of {len(args)} arguments", where)
+        return SimpleValue(e.emit("prim::TupleConstruct", [a.value for a in args], self.type))
+
+
+@dataclass(slots=True)
+class NewObject(Sugared):
+    """`C.__new__`."""
+
+    type: ClassType
+
+    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+        """`C.__new__(C)`: an object whose attributes are not set."""
+        return SimpleValue(e.emit("prim::CreateObject", (), self.type))
+
+
+class DeviceForm(Sugared):
+    """`torch.device`."""
+
+    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+        """A device: a constant if it is written out."""
+        if len(tree.args) == 1 and isinstance(tree.args[0], StringLiteral):
+            return SimpleValue(e.constant(Device(tree.args[0].value), DEVICE))
+        arguments = [Given(e.value(a), a.range) for a in tree.args]
+        return OperatorValue("aten::device").call(e, tree.range, arguments, ())
+
+
+@dataclass(slots=True)
+class TypedForm(Sugared):
+    """`annotate(T, value)`, `unchecked_cast(T, value)`, `uninitialized(T)`: a word, a type, what it makes of both."""
+
+    word: str
+    count: int
+    make: Callable[[Emission, Apply, Type], Value]
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return self.word
+
+    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+        """The value."""
+        if len(tree.args) != self.count or tree.keywords:
+            raise CompileError(f"{self.word} expected {self.count} arguments, got {len(tree.args)}", tree.callee.range)
+        return SimpleValue(self.make(e, tree, type_of_tree(tree.args[0], e.resolver)))
+
+
+def _annotate(e: Emission, tree: Apply, type_: Type) -> Value:
+    value = e.value(tree.args[1], type_)
+    return convert(e, value, type_, implicit=True)
+
+
+def _cast(e: Emission, tree: Apply, type_: Type) -> Value:
+    return e.emit("prim::unchecked_cast", (e.value(tree.args[1]),), type_)
+
+
+def _uninitialized(e: Emission, tree: Apply, type_: Type) -> Value:
+    return e.emit("prim::Uninitialized", (), type_)
+
+
+_FORMS = {
+    "annotate": TypedForm("annotate", 2, _annotate),
+    "unchecked_cast": TypedForm("unchecked_cast", 2, _cast),
+    "uninitialized": TypedForm("uninitialized", 1, _uninitialized),
+}
