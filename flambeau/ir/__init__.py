@@ -1,10 +1,11 @@
 """The graph: SSA values, nodes of open kind, structured blocks, and their text."""
 
 from flambeau.ir.constants import insert_constant
+from flambeau.ir.draw import to_html, to_svg
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.parser import parse_ir
 from flambeau.ir.printer import print_graph, print_node
 from flambeau.ir.value import Use, Value
 
-__all__ = ["Block", "Graph", "Node", "Use", "Value", "insert_constant", "parse_ir", "print_graph", "print_node"]
+__all__ = ["Block", "Graph", "Node", "Use", "Value", "insert_constant", "parse_ir", "print_graph", "print_node", "to_html", "to_svg"]

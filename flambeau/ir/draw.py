@@ -198,3 +198,14 @@ def _edge(a: _Box, b: _Box, dx: float, dy: float, name: str) -> str:
         f'<path d="M{x1:.1f} {y1:.1f} C{x1:.1f} {y1 + bend:.1f} {x2:.1f} {y2 - bend:.1f} {x2:.1f} {y2 - 1:.1f}" '
         f'fill="none" stroke="#78909c" marker-end="url(#tip)"><title>%{html.escape(name)}</title></path>'
     )
+
+
+def _svg_or_none(graph: Graph) -> str | None:
+    try:
+        return to_svg(graph)
+    except ImportError:
+        return None
+
+
+Graph._draw = staticmethod(_svg_or_none)
+Graph._colour = staticmethod(to_html)

@@ -24,6 +24,8 @@ class Graph:
     """A program or a fused piece of one. `str(graph)` is its text."""
 
     _print: ClassVar[Callable[..., str]]
+    _draw: ClassVar[Callable[[Graph], str | None]]
+    _colour: ClassVar[Callable[[str], str]]
     """Set by `printer`: it needs the graph, and the graph does not need it."""
 
     def __init__(self, name: str = "") -> None:
@@ -182,6 +184,14 @@ class Graph:
 
     def __str__(self) -> str:
         return Graph._print(self)
+
+    def _repr_svg_(self) -> str | None:
+        """The picture that notebooks show; None without the library that lays it out."""
+        return Graph._draw(self)
+
+    def _repr_html_(self) -> str:
+        """The coloured text that notebooks show."""
+        return Graph._colour(str(self))
 
 
 def walk(block: Block) -> Iterator[Node]:

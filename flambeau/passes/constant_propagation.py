@@ -42,6 +42,8 @@ class _Folder:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._facts: AliasAnalysis | None = None
+        self._settled: set[Value] = set()
+        """Constants made in this round, of which the facts know nothing: nobody writes to them."""
 
     def run(self) -> bool:
         changed = False
@@ -71,7 +73,9 @@ class _Folder:
         if node is None:
             return False
         if constants.is_constant(value):
-            return not constants.is_mutable(constants.constant_value(value)) or not self.facts.has_writers(value)
+            if value in self._settled or not constants.is_mutable(constants.constant_value(value)):
+                return True
+            return not self.facts.has_writers(value)
         if node.kind in ("prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct"):
             return all(map(self._is_known, node.inputs)) and not self.facts.has_writers(value)
         return False
@@ -91,8 +95,7 @@ class _Folder:
                 self._graph.rename(value, old.name)
             old.replace_uses_with(value)
         node.destroy()
-        if any(map(constants.is_mutable, results)):
-            self._facts = None  # they know nothing of the new memory
+        self._settled.update(new)
         return True
 
     def _may_be_constant(self, node: Node, results: tuple[Any, ...]) -> bool:
