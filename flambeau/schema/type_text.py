@@ -104,9 +104,9 @@ def _union_text(members: tuple[Type, ...], annotation: bool) -> str:
 
 
 def _tuple_text(t: TupleType, annotation: bool) -> str:
-    if t.name is not None and annotation:
+    if t.name is not None and annotation and "." in t.name:
         return t.name
-    if t.name is not None:
+    if t.name is not None and not annotation:
         known = dict(t.defaults)
         shown = [
             f"{n} : {print_type(e, False)}" + (f" = {default_text(known[n])}" if n in known else "")

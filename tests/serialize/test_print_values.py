@@ -11,7 +11,7 @@ from flambeau.ir import Graph, parse_ir
 from flambeau.ir.constants import insert_constant
 from flambeau.program.function import Function
 from flambeau.schema.function import parse_schema
-from flambeau.schema.types import INT, ListType, OptionalType
+from flambeau.schema.types import INT, TENSOR, ListType, OptionalType, TupleType
 from flambeau.serialize import print_code, print_code_with_constants, print_with_marks
 from flambeau.tensor.tensor import wrap
 from tests.serialize.printing import body, code
@@ -240,3 +240,12 @@ def test_arguments_after_a_given_one_are_all_given() -> None:
           %2 : Tensor = aten::slice(%1, %zero, %zero, %end, %two)
           return (%2)
     """) == body("_0 = torch.slice(torch.slice(x, 0, 1, end), 0, 0, end, 2)", "return _0")
+
+
+def test_results_of_operators_are_plain_tuples() -> None:
+    """Their types have field names and the operator's own name, which code cannot call."""
+    graph = Graph()
+    x = graph.add_input(name="x")
+    type_ = TupleType((TENSOR, INT), "max", ("values", "indices"))
+    graph.add_output(graph.insert("prim::TupleConstruct", [x, graph.add_input(INT, "n")], [type_]).output())
+    assert print_code(graph, name="f") == "def f(x: Tensor,\n    n: int) -> Tuple[Tensor, int]:\n  return (x, n)\n"
