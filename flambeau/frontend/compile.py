@@ -29,6 +29,7 @@ from flambeau.frontend.annotations import type_of_tree
 from flambeau.frontend.cleanup import remove_unused
 from flambeau.frontend.convert import parse_source
 from flambeau.frontend.defaults import check_defaults, written_defaults
+from flambeau.frontend.depth import deep_recursion
 from flambeau.frontend.emission import Emission, ExpressionRule, Rules, StatementRule
 from flambeau.frontend.exits import make_structured
 from flambeau.frontend.resolver import Resolver, recursion_error
@@ -104,7 +105,8 @@ def compile_def(
     Raises CompileError for what is not of the language or does not fit its types.
     """
     try:
-        return _compile(tree, resolver, name or tree.name, defaults or {}, self_type)
+        with deep_recursion():
+            return _compile(tree, resolver, name or tree.name, defaults or {}, self_type)
     except RecursionError:
         raise CompileError(TOO_DEEP, tree.ident.range) from None
 

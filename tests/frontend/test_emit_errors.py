@@ -1,0 +1,176 @@
+"""What does not compile is refused at the right place, with the text that callers look for."""
+
+from __future__ import annotations
+
+import enum
+import math
+import sys
+import typing
+from typing import Any
+
+import pytest
+
+from flambeau import ops as _ops
+from flambeau.frontend.compile import compile_source
+from flambeau.frontend.resolver import Names
+from flambeau.util.errors import CompileError
+from tests.frontend.refusals import CASES
+from tests.frontend.support import compiled
+
+assert _ops is not None
+
+
+class Operator:
+    """A Python value that stands for an operator."""
+
+    def __init__(self, name: str) -> None:
+        self.operator_name = name
+
+
+class Form:
+    """A Python value that stands for a function of the language itself."""
+
+    def __init__(self, name: str) -> None:
+        self.language_form = name
+
+
+class Color(enum.Enum):
+    RED = 1
+
+
+class Point(typing.NamedTuple):
+    x: int
+    y: int
+
+
+VALUES: dict[str, Any] = {
+    "math": math,
+    "annotate": Form("annotate"),
+    "unwrap": Form("unwrap_optional"),
+    "NAMES": ("a",),
+    "neg": Operator("aten::neg"),
+    "nothing": Operator("aten::nothing"),
+    "sum_": Operator("aten::sum"),
+    "BAD": [1],
+    "BIG": 1 << 70,
+    "Color": Color,
+    "Point": Point,
+    **{name: getattr(typing, name) for name in ("List", "Dict", "Tuple", "Optional", "Union", "Any", "Set")},
+}
+
+
+@pytest.mark.parametrize(("source", "line", "underlined", "fragment"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+def test_refusal(source: str, line: int, underlined: str, fragment: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        compile_source(source, Names(VALUES))
+    error = caught.value
+    assert error.range is not None
+    assert (error.range.file_line_col()[1], error.range.text) == (line, underlined)
+    assert fragment in error.message
+    assert "<--- HERE" in str(error)
+
+
+def test_call_of_unfitting_overloads_lists_each_with_its_reason() -> None:
+    with pytest.raises(CompileError) as caught:
+        compile_source("def f(x):\n    return relu(x, x)\n", Names({"relu": Operator("aten::relu")}))
+    assert str(caught.value) == (
+        "\nArguments for call are not valid.\nThe following variants are available:\n  \n"
+        "  aten::relu(Tensor self) -> Tensor:\n"
+        "  Expected at most 1 arguments but found 2 positional arguments.\n  \n"
+        "  aten::relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!):\n"
+        "  Argument out not provided.\n\n"
+        "The original call is:\n"
+        '  File "<string>", line 2\n'
+        "def f(x):\n    return relu(x, x)\n           ~~~~ <--- HERE\n"
+    )
+
+
+def test_use_of_a_name_of_one_arm_shows_both_places() -> None:
+    with pytest.raises(CompileError) as caught:
+        compile_source("def f(x: int):\n    if x > 1:\n        y = 1\n    return y\n", Names())
+    assert str(caught.value) == (
+        "y is not defined in the false branch:\n"
+        '  File "<string>", line 2\n'
+        "def f(x: int):\n    if x > 1:\n    ~~~~~~~~~\n        y = 1\n        ~~~~~ <--- HERE\n    return y\n"
+        "and was used here:\n"
+        '  File "<string>", line 4\n'
+        "    if x > 1:\n        y = 1\n    return y\n           ~ <--- HERE\n"
+    )
+
+
+def test_error_in_a_called_function_shows_the_way_there() -> None:
+    with pytest.raises(CompileError) as caught:
+        compile_source("def f(x: int):\n    return g(x)\n\ndef g(x: int):\n    return x.foo\n", Names())
+    text = str(caught.value)
+    assert "'g' is being compiled since it was called from 'f'\n" in text
+    assert text.index("x.foo") < text.index("'g' is being compiled")
+    assert text.count("is being compiled since") == 1
+
+
+def wrong_helper(x: int) -> int:
+    return x.foo  # type: ignore[attr-defined, no-any-return]
+
+
+def calls_wrong_helper(x: int) -> int:
+    return wrong_helper(x)
+
+
+def recursive(x: int) -> int:
+    return recursive(x - 1)
+
+
+def test_errors_in_python_functions_name_the_users_file() -> None:
+    with pytest.raises(CompileError) as caught:
+        compiled(calls_wrong_helper)
+    first_line = wrong_helper.__code__.co_firstlineno
+    assert caught.value.range is not None
+    assert caught.value.range.file_line_col() == (__file__, first_line + 1, 11)
+    assert "'wrong_helper' is being compiled since it was called from 'calls_wrong_helper'" in str(caught.value)
+
+
+def test_recursion_is_refused() -> None:
+    with pytest.raises(CompileError, match="function 'recursive' is called recursively. Recursive calls are not supported"):
+        compiled(recursive)
+
+
+def test_lists_of_mixed_types_are_unions_with_a_warning() -> None:
+    with pytest.warns(UserWarning, match=r"List consists of heterogeneous types, .* containing Union\[int, str\]"):
+        [function] = compile_source("def f(x: int):\n    return [x, 'a']\n", Names())
+    assert str(function.schema) == "f(int x) -> Union(int, str)[]"
+
+
+def test_dicts_of_mixed_types_are_unions_with_a_warning() -> None:
+    with pytest.warns(UserWarning, match=r"Dict consists of heterogeneous types, .* containing Union\[int, str\]"):
+        [function] = compile_source("def f(x: int):\n    return {'a': x, 'b': 'c'}\n", Names())
+    assert str(function.schema) == "f(int x) -> Dict(str, Union(int, str))"
+
+
+def test_long_sums_need_no_recursion() -> None:
+    [function] = compile_source(f"def f(x: int):\n    return {'+'.join(['x'] * 2000)}\n", Names())
+    assert len(function.graph.find_all("aten::add")) == 1999
+
+
+DEEP = {
+    "method calls": "def f(x):\n    return x" + ".relu()" * 500 + "\n",
+    "signs": "def f(x: int):\n    return " + "-" * 400 + "x\n",
+    "elif": "def f(x: int):\n    if x == 0:\n        y = 0\n"
+    + "".join(f"    elif x == {i}:\n        y = {i}\n" for i in range(1, 300))
+    + "    else:\n        y = -1\n    return y\n",
+    "parentheses": "def f(x: int):\n    return " + "-(1 + " * 90 + "x" + ")" * 90 + "\n",
+}
+
+
+@pytest.mark.parametrize("source", DEEP.values(), ids=DEEP)
+def test_deep_programs_compile(source: str) -> None:
+    limit = sys.getrecursionlimit()
+    [function] = compile_source(source, Names())
+    assert len(list(function.graph.all_nodes())) > 90
+    assert sys.getrecursionlimit() == limit
+
+
+def test_a_program_nested_too_deeply_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flambeau.frontend.depth.FRAMES", 0)
+    with pytest.raises(CompileError, match="nested too deeply to compile. Give names to parts") as caught:
+        compile_source(DEEP["method calls"], Names())
+    assert caught.value.range is not None
+    assert caught.value.range.text == "f"
