@@ -70,6 +70,15 @@ def _wide(common: DType, args: Any = ()) -> DType:
     return complex128 if common.is_complex else float64
 
 
+def _check_float_power_in_place(common: DType, x: Any, exponent: Any) -> None:
+    needed = _wide(common)
+    if x.dtype is not needed:
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {x.dtype.display} but the operation's result requires dtype "
+            f"{needed.display}"
+        )
+
+
 pointwise(
     "aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
     "aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
@@ -78,6 +87,7 @@ pointwise(
     scalar=lambda s, x, y: s.pow(x, y),
     result=_wide,
     compute=_wide,
+    check_in_place=_check_float_power_in_place,
     ulp=4,
     doc="x to the power of y in double precision.",
 )

@@ -143,6 +143,8 @@ def _uniform(shape: tuple[int, ...], generator: Generator | None) -> Any:
 
 
 def _rrelu(self: Tensor, lower: float, upper: float, training: bool, generator: Generator | None) -> Any:
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
         return call("aten::leaky_relu", self, (lower + upper) / 2)
     slopes = lower + (upper - lower) * _uniform(self._array.shape, generator)
@@ -163,6 +165,12 @@ declare(
     dtype=lambda self: self.dtype,
     shape=lambda self: self.sizes,
     samples=lambda: [Sample(args=(wrap(np.array([-1, 2], _F32)),))],
+    errors=lambda: [
+        ErrorSample(
+            args=(wrap(np.ones(2, _F32)), 0.5, 0.25), error=RuntimeError,
+            message="Lower bound should be less than or equal to the upper bound",
+        )
+    ],
     doc="x above zero; below, x times a slope drawn from [lower, upper] while training, else times their mean.",
 )
 

@@ -126,6 +126,11 @@ def _check_neg(common: DType, x: Any) -> None:
         )
 
 
+def _check_abs_in_place(common: DType, x: Any) -> None:
+    if common.is_complex:
+        raise RuntimeError("In-place abs is not supported for complex tensors.")
+
+
 def _check_sign(common: DType, x: Any) -> None:
     if common.is_complex:
         raise NotImplementedError(
@@ -152,6 +157,7 @@ unary(
     result=to_real,
     compute=same,
     accepts=CATEGORIES - {bool_.category},
+    check_in_place=_check_abs_in_place,
     aliases=("absolute",),
     reference=np.abs,
     doc="The absolute value; of complex numbers the modulus.",

@@ -68,6 +68,8 @@ class Pointwise:
     accepts: frozenset[Category]
     refusal: str
     check: Callable[..., None] | None
+    check_in_place: Callable[..., None] | None
+    """As `check`, for the form that writes into its first argument."""
     recipes: dict[Any, Recipe] = field(default_factory=dict)
     """By what `_kind` says of the arguments; bounded, since there are few dtypes and strings."""
 
@@ -117,6 +119,8 @@ class Pointwise:
     def run_in_place(self, *args: Any) -> Tensor:
         """The kernel of `op_`."""
         target: Tensor = args[0]
+        if self.check_in_place is not None:
+            self.check_in_place(self.recipe(args).common, *args)
         variants.check_overlap(target, args[1:])
         variants.check_in_place_shape(target, _broadcast([a._array for a in args if isinstance(a, Tensor)]))
         return self._write(target, args)

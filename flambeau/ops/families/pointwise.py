@@ -74,6 +74,7 @@ def pointwise(
     accepts: frozenset[Category] = CATEGORIES,
     refusal: str = "",
     check: Callable[..., None] | None = None,
+    check_in_place: Callable[..., None] | None = None,
     out: Sequence[str | None] | None = (),
     in_place: bool = True,
     aliases: Sequence[str] = (),
@@ -89,14 +90,12 @@ def pointwise(
     """Register a pointwise operator: every overload in `schemas`, in this order, and all that follows from them.
 
     `operands` are the arguments that promote together, by name or as the number of leading ones; `raw` tensors keep
-    their
-    dtype. `result` maps the dtype in which operands meet to that of the result, `compute` to the one computed in (the
-    result's for `to_float`, else the common one; halves in single unless `lift` is off). `accepts` are the kinds of
-    number
-    there is a meaning for; others raise NotImplementedError with `refusal`, where `{}` is the dtype.
-    `check(common, *arguments)` may raise first. `out` names the overloads that take `out`, one per schema (None:
-    there is
-    none; left away: as usual; `out=None`: nowhere). `aliases` are further names.
+    their dtype. `result` maps the dtype in which operands meet to that of the result, `compute` to the one computed in
+    (the result's for `to_float`, else the common one; halves in single unless `lift` is off). `accepts` are the kinds of
+    number there is a meaning for; others raise NotImplementedError with `refusal`, where `{}` is the dtype.
+    `check(common, *arguments)` may raise first, and before it `check_in_place` for the in-place form. `out` names the
+    overloads that take `out`, one per schema (None: there is none; left away: as usual; `out=None`: nowhere).
+    `aliases` are further names.
     """
     wanted = compute or (to_float if result is to_float else same)
     for number, text in enumerate(schemas):
@@ -114,6 +113,7 @@ def pointwise(
             accepts=accepts,
             refusal=refusal or f"\"{short}_cpu\" not implemented for '{{}}'",
             check=check,
+            check_in_place=check_in_place,
         )
         definition = OpDef(
             schema=schema,

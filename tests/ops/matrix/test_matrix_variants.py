@@ -13,6 +13,12 @@ from flambeau.schema import registry
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor.tensor import Tensor, wrap
 
+REFUSED_IN_PLACE = {
+    "aten::abs": "complex numbers have real moduli",
+    "aten::absolute": "complex numbers have real moduli",
+    "aten::float_power": "only double precision can hold the result",
+}
+"""Operators whose in-place form refuses what would fit by its kind, each with its reason."""
 REFUSALS = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError)
 
 
@@ -54,7 +60,7 @@ def test_in_place_is_functional(name: str) -> None:
         got = run(definition, arguments)
         if isinstance(got, RuntimeError):
             fits = expected.shape == target.shape and expected.dtype.category <= target.dtype.category
-            assert not fits, f"{call} in place: {got}"
+            assert not fits or name in REFUSED_IN_PLACE, f"{call} in place: {got}"
             continue
         assert got is target, f"{definition.full_name} returns its first argument"
         assert target._version > version, f"{definition.full_name} notes the write"
