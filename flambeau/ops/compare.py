@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from flambeau.ops.families.pointwise import (
+    CATEGORIES,
     NUMERIC,
     REAL,
     binary,
@@ -30,7 +31,7 @@ def _comparison(name: str, sign: str, alias: str, reference: Any) -> None:
         doc=f"Whether x {sign} y, element by element.",
         aliases=(alias,) if alias else (),
         reference=reference,
-        **({} if name in ("eq", "ne") else {"accepts": REAL}),
+        accepts=CATEGORIES if name in ("eq", "ne") else REAL,
     )
 
 

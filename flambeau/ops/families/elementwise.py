@@ -28,7 +28,7 @@ from flambeau.ops.families.promotion import (
 )
 from flambeau.schema.dtype import Category, DType, bool_
 from flambeau.schema.function import FunctionSchema
-from flambeau.schema.types import TensorType
+from flambeau.schema.types import FloatType, NumberType, OptionalType, TensorType, Type
 from flambeau.tensor import layout
 from flambeau.tensor.defaults import float_dtype
 from flambeau.tensor.tensor import Tensor, wrap
@@ -152,6 +152,27 @@ class Pointwise:
     def predict_shape(self, *args: Any) -> tuple[int | None, ...] | None:
         """The shape rule."""
         return broadcast_known([a.sizes for a in args if isinstance(a, TensorType)])
+
+
+def planned(
+    schema: FunctionSchema, *, operands: int | Sequence[str], raw: Sequence[str], refusal: str, **facts: Any
+) -> Pointwise:
+    """The `Pointwise` of a schema, with arguments given by name and the usual refusal if there is none."""
+    index = schema.index
+    short = schema.name.partition("::")[2]
+    return Pointwise(
+        schema=schema,
+        operands=tuple(range(operands)) if isinstance(operands, int) else tuple(index[n] for n in operands),
+        raw=tuple(index[n] for n in raw),
+        values=tuple(i for i, a in enumerate(schema.arguments) if _is_value(a.type)),
+        refusal=refusal or f"\"{short}_cpu\" not implemented for '{{}}'",
+        **facts,
+    )
+
+
+def _is_value(type_: Type) -> bool:
+    inner = type_.element if isinstance(type_, OptionalType) else type_
+    return isinstance(inner, TensorType | NumberType | FloatType)
 
 
 def _kind(argument: Any) -> Any:

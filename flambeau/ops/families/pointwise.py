@@ -21,13 +21,13 @@ from functools import partial
 from typing import Any, Final
 
 from flambeau.ops.families import variants
-from flambeau.ops.families.elementwise import DtypeMap, Pointwise
+from flambeau.ops.families.elementwise import DtypeMap, Pointwise, planned
 from flambeau.ops.families.promotion import compute_dtype, float_of
 from flambeau.schema import registry
 from flambeau.schema.dtype import Category, DType, bool_, float32
 from flambeau.schema.function import FunctionSchema, parse_schema
 from flambeau.schema.opdef import ErrorSample, OpDef, Sample
-from flambeau.schema.types import FloatType, NumberType, OptionalType, TensorType, Type
+from flambeau.schema.types import TensorType
 
 CATEGORIES: Final = frozenset(Category)
 REAL: Final = frozenset({Category.BOOL, Category.INTEGER, Category.FLOAT})
@@ -90,9 +90,9 @@ def pointwise(
     """Register a pointwise operator: every overload in `schemas`, in this order, and all that follows from them.
 
     `operands` are the arguments that promote together, by name or as the number of leading ones; `raw` tensors keep
-    their dtype. `result` maps the dtype in which operands meet to that of the result, `compute` to the one computed in
-    (the result's for `to_float`, else the common one; halves in single unless `lift` is off). `accepts` are the kinds of
-    number there is a meaning for; others raise NotImplementedError with `refusal`, where `{}` is the dtype.
+    their dtype. `result` maps the dtype in which operands meet to that of the result, `compute` to the one computed
+    in (the result's for `to_float`, else the common one; halves in single unless `lift` is off). `accepts` are the
+    kinds of number there is a meaning for; others raise NotImplementedError with `refusal`, where `{}` is the dtype.
     `check(common, *arguments)` may raise first, and before it `check_in_place` for the in-place form. `out` names the
     overloads that take `out`, one per schema (None: there is none; left away: as usual; `out=None`: nowhere).
     `aliases` are further names.
@@ -100,21 +100,10 @@ def pointwise(
     wanted = compute or (to_float if result is to_float else same)
     for number, text in enumerate(schemas):
         schema = parse_schema(text)
-        index = schema.index
-        short = schema.name.partition("::")[2]
-        plan = Pointwise(
-            schema=schema,
-            operands=tuple(range(operands)) if isinstance(operands, int) else tuple(index[n] for n in operands),
-            raw=tuple(index[n] for n in raw),
-            values=tuple(i for i, a in enumerate(schema.arguments) if _is_value(a.type)),
-            scalar=scalar,
-            result=result,
-            compute=_lifted(wanted) if lift else wanted,
-            accepts=accepts,
-            refusal=refusal or f"\"{short}_cpu\" not implemented for '{{}}'",
-            check=check,
-            check_in_place=check_in_place,
-        )
+        plan = planned(
+            schema, operands=operands, raw=raw, scalar=scalar, result=result, accepts=accepts, refusal=refusal,
+            compute=_lifted(wanted) if lift else wanted, check=check, check_in_place=check_in_place,
+        )  # fmt: skip
         definition = OpDef(
             schema=schema,
             family="pointwise",
@@ -144,11 +133,6 @@ binary = partial(pointwise, operands=2)
 """A pointwise operator whose first two arguments promote together; further numbers are parameters."""
 compare = partial(pointwise, operands=2, result=to_bool)
 """A binary operator that gives bools."""
-
-
-def _is_value(type_: Type) -> bool:
-    inner = type_.element if isinstance(type_, OptionalType) else type_
-    return isinstance(inner, TensorType | NumberType | FloatType)
 
 
 def _lifted(wanted: DtypeMap) -> DtypeMap:
