@@ -105,7 +105,7 @@ def _attributes(node: Node, left_out: tuple[str, ...]) -> str:
         for name, value in node.attributes.items()
         if name not in HIDDEN and name not in left_out
     ]
-    return f"[{', '.join(shown)}]"
+    return f"[{', '.join(shown)}]" if shown or node.kind.startswith("^") else ""
 
 
 def typed(value: Value) -> str:

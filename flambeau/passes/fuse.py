@@ -7,8 +7,9 @@
 ```
 
 Groups are as large as the order of memory and effects allows: a group is a run of neighbours, and nodes move next to
-it only past nodes they may exchange places with. They never cross the border of a block. What goes into a group has
-known dtypes and ranks; sizes are the kernel's business at run time. Values that need gradients stay outside.
+it only past nodes they may exchange places with. They never cross the border of a block. Dtypes, ranks and sizes are the
+kernel's business at run time: it is made for what comes, or leaves the group to the interpreter. Values that need
+gradients stay outside.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from flambeau.passes.fusible import Fusible
 from flambeau.passes.outline import outline
 
 GROUP = "prim::FusionGroup"
-SMALLEST = 2
-"""Fewer nodes are not worth a kernel."""
+SMALLEST = 1
+"""Even one operator is faster as a kernel: no temporary arrays, a call that is native from end to end."""
 FARTHEST = 64
 """Nodes that may lie between two nodes of one group."""
 LARGEST = 128

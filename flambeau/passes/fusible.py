@@ -36,25 +36,26 @@ class Fusible:
         definition = node.definition
         if definition is None or len(node.outputs) != 1 or not _has_kernel_form(definition):
             return False
-        if not any(isinstance(v.type, TensorType) for v in node.inputs) or not self._is_known(node.output().type):
+        if not any(isinstance(v.type, TensorType) for v in node.inputs) or not self._is_admissible(node.output().type):
             return False
         arguments = definition.schema.arguments
         if len(node.inputs) != len(arguments):
             return False
         return all(self._takes(v, a.type) for v, a in zip(node.inputs, arguments, strict=True))
 
-    def _is_known(self, type_: Type) -> bool:
-        if not isinstance(type_, TensorType) or type_.dtype not in DTYPES or type_.sizes is None:
+    def _is_admissible(self, type_: Type) -> bool:
+        """Whether nothing known of a value speaks against a kernel; what is not known is looked at when it runs."""
+        if not isinstance(type_, TensorType) or not (type_.dtype is None or type_.dtype in DTYPES):
             return False
         if type_.device is not None and type_.device.type != "cpu":
             return False
-        may_need = type_.requires_grad is not False and type_.dtype is not None and type_.dtype.is_floating_point
+        may_need = type_.requires_grad is not False and (type_.dtype is None or type_.dtype.is_floating_point)
         return not (may_need and self._needs_gradients) and type_.requires_grad is not True
 
     def _takes(self, value: Value, formal: Type) -> bool:
-        """Tensors with known facts; numbers where tensors or numbers are expected; elsewhere constants."""
+        """Tensors that a kernel may take; numbers where tensors or numbers are expected; elsewhere constants."""
         if isinstance(value.type, TensorType):
-            return self._is_known(value.type)
+            return self._is_admissible(value.type)
         if constants.is_constant(value):
             return True
         inner = formal.element if isinstance(formal, OptionalType) else formal

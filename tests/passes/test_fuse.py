@@ -82,22 +82,41 @@ def test_two_groups_when_something_between_needs_one_and_feeds_the_other() -> No
     assert groups(graph) == [["mul", "relu"], ["add", "exp"]]
 
 
+APART: list[tuple[str, list[list[str]]]] = [
+    (
+        "%a : Float(*, *) = aten::mul(%x, %y)\n %w : Tensor = aten::relu_(%x)\n"
+        " %b : Float(*, *) = aten::mul(%a, %x)\n return (%b)",
+        [["mul"], ["mul"]],
+    ),
+    (
+        "%a : Float(*, *) = aten::mul(%x, %y)\n %w : Tensor = aten::relu_(%a)\n %b : Float(*, *) = aten::exp(%a)\n"
+        " return (%b)",
+        [["mul"], ["exp"]],
+    ),
+    (
+        "%a : Float(*, *) = aten::exp(%x)\n %d : Float(*, *) = prim::If(%c)\n block0():\n"
+        " %b : Float(*, *) = aten::relu(%a)\n"
+        " -> (%b)\n block1():\n -> (%a)\n return (%d)",
+        [["exp"], ["relu"]],
+    ),
+    (
+        "%a : Float(*, *) = aten::exp(%x)\n %k : int = aten::neg(%n)\n %d : int[] = prim::ListConstruct(%k)\n"
+        " %b : Float(*) = aten::sum(%a, %d, %c, %none)\n return (%b)",
+        [["exp"]],
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "expected"), APART)
+def test_what_may_not_be_fused_together(body: str, expected: list[list[str]]) -> None:
+    assert groups(fused(body)) == expected
+
+
 ALONE = [
-    "%a : Float(*, *) = aten::mul(%x, %y)\n %w : Tensor = aten::relu_(%x)\n"
-    " %b : Float(*, *) = aten::mul(%a, %x)\n return (%b)",
-    "%a : Float(*, *) = aten::mul(%x, %y)\n = prim::Print(%s)\n %b : Float(*, *) = aten::exp(%a)\n return (%b)",
-    "%a : Float(*, *) = aten::mul(%x, %y)\n %w : Tensor = aten::relu_(%a)\n %b : Float(*, *) = aten::exp(%a)\n"
-    " return (%b)",
-    "%a : Tensor = aten::mul(%x, %u)\n %b : Tensor = aten::exp(%a)\n return (%b)",
-    "%a : Float(*, *) = aten::mul(%x, %y)\n return (%a)",
-    "%a : Float(*, *) = aten::exp(%x)\n %d : Float(*, *) = prim::If(%c)\n block0():\n"
-    " %b : Float(*, *) = aten::relu(%a)\n"
-    " -> (%b)\n block1():\n -> (%a)\n return (%d)",
     "%a : ComplexFloat(*) = aten::exp(%x)\n %b : ComplexFloat(*) = aten::exp(%a)\n return (%b)",
     "%a : Float(*, device=cuda:0) = aten::exp(%x)\n %b : Float(*, device=cuda:0) = aten::exp(%a)\n return (%b)",
     "%a : Float(*, requires_grad=1) = aten::exp(%x)\n %b : Float(*, requires_grad=1) = aten::exp(%a)\n return (%b)",
-    "%a : Float(*, *) = aten::exp(%x)\n %k : int = aten::neg(%n)\n %d : int[] = prim::ListConstruct(%k)\n"
-    " %b : Float(*) = aten::sum(%a, %d, %c, %none)\n return (%b)",
+    "%a : Float(*, *) = aten::matmul(%x, %y)\n return (%a)",
 ]
 
 
@@ -106,6 +125,16 @@ def test_what_may_not_be_fused(body: str) -> None:
     graph = fused(body)
     assert groups(graph) == []
     expect_same(fuse.do, HEAD + body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+            "%a : Tensor = aten::mul(%u, %u)\n = prim::Print(%s)\n %b : Tensor = aten::exp(%a)\n return (%b)",
+    ],
+)
+def test_what_is_not_known_is_looked_at_when_it_runs(body: str) -> None:
+    assert groups(fused(body)) == [["mul", "exp"]]
 
 
 def test_nothing_is_fused_that_may_need_gradients() -> None:
