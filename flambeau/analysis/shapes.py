@@ -91,7 +91,7 @@ class _Propagation:
         self._block(self._graph.block)
 
     def _resized_values(self) -> set[Value]:
-        resizing = [n for n in self._graph.all_nodes() if _may_resize(n)]
+        resizing = [n for n in self._graph.all_nodes() if may_resize(n)]
         if not resizing:
             return set()
         facts = AliasAnalysis(self._graph)
@@ -256,7 +256,8 @@ def _without_sizes(type_: TensorType) -> TensorType:
     return type_.refine(sizes=None, strides=None)
 
 
-def _may_resize(node: Node) -> bool:
+def may_resize(node: Node) -> bool:
+    """Whether the node may change the sizes of a tensor that exists."""
     if node.kind in kinds.OPAQUE or node.kind.startswith("^") or node.kind in _RESIZING:
         return True
     definition = node.definition

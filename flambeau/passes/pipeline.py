@@ -38,6 +38,7 @@ from flambeau.passes import (
     loop_unrolling,
     lower_tuples,
     peephole,
+    remove_mutation,
 )
 from flambeau.util.errors import InternalError
 
@@ -132,6 +133,16 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         phase="simplify",
+        name="remove_mutation",
+        run=remove_mutation.do,
+        after=(
+            ("shapes", "only known dtypes tell that a write would not have failed"),
+            ("unroll", "writes in a loop to what was made outside it stay; those in its copies need not"),
+        ),
+        before=(("cse", "nothing written is merged"), ("fuse", "writes are not fused")),
+    ),
+    Step(
+        phase="simplify",
         name="dce",
         run=dce.do,
         after=(("constant_propagation_3", "what folded constants were made of is dead"),),
@@ -166,7 +177,7 @@ STEPS: tuple[Step, ...] = (
         name="fuse",
         run=fuse.do,
         after=(
-            ("refresh_shapes", "only what has known dtypes and ranks is fused"),
+            ("refresh_shapes", "what is known to have no kernel, such as complex numbers, stays outside"),
             ("cse", "what is computed twice would be in two groups"),
             ("licm", "what leaves a loop must not be in a group of its body"),
         ),

@@ -27,6 +27,7 @@ from flambeau.passes import (
     lower_tuples,
     peephole,
     pipeline,
+    remove_mutation,
 )
 from flambeau.schema.device import CPU
 from flambeau.schema.dtype import float32
@@ -61,6 +62,7 @@ PASSES: dict[str, Callable[[Graph], bool]] = {
     "canonicalize": canonicalize.do,
     "fuse": specialised(fuse.do),
     "peephole with facts": specialised(peephole.do),
+    "remove_mutation with facts": specialised(remove_mutation.do),
     "pipeline with facts": specialised(lambda graph: pipeline.optimise(graph, check=True)),
     "pipeline": lambda graph: pipeline.optimise(graph, check=True),
 }

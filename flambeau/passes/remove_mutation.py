@@ -1,0 +1,168 @@
+"""Turn writes to memory that only this graph sees into new results.
+
+```
+%a : Float(*) = aten::mul(%x, %y)               %a : Float(*) = aten::mul(%x, %y)
+%b : Float(*) = aten::add_(%a, %n, %1)    →     %b : Float(*) = aten::add(%a, %n, %1)
+%c : Float(*) = aten::exp(%a)                   %c : Float(*) = aten::exp(%b)
+```
+
+Without writes more can be fused, merged and moved. A tensor qualifies if the graph made it, no view or container
+knows it, and every write to it is an in-place pointwise operator of the same block that would give the dtype and the
+sizes the tensor has anyway: one that promotes or broadcasts would fail in place but not otherwise.
+"""
+
+from __future__ import annotations
+
+from flambeau.analysis import shapes
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.memory import Place
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.ir.walk import nodes_within
+from flambeau.schema import match
+from flambeau.schema.types import TensorType, Type, is_number
+
+
+def do(graph: Graph) -> bool:
+    """Make every write functional that can be."""
+    writes = [n for n in graph.all_nodes() if is_removable(n)]
+    if not writes:
+        return False
+    facts = AliasAnalysis(graph)
+    holders = _holders(graph, facts)
+    changed = False
+    for value in dict.fromkeys(_first(n) for n in writes):
+        known = holders.get(_only_place(value, facts), None)
+        if known is not None and _is_private(value, known, facts):
+            _rewrite(value, known)
+            changed = True
+    return changed
+
+
+def is_removable(node: Node) -> bool:
+    """Whether a node writes its first operand, and its functional form would give the same tensor."""
+    definition = node.definition
+    if definition is None or definition.family != "in_place" or len(node.outputs) != 1:
+        return False
+    kind = _functional(node)
+    self_type = node.input().type
+    if not isinstance(self_type, TensorType) or self_type.dtype is None:
+        return False
+    types = [v.type for v in node.inputs]
+    functional = match.find_overload(kind, types, [v.type for v in node.outputs])
+    if functional is None or functional.family != "pointwise" or functional.dtype is None:
+        return False
+    if not all(_keeps_sizes(v.type, self_type) or _is_within_sizes(v, node.input()) for v in node.inputs[1:]):
+        return False
+    given = [t if isinstance(t, TensorType) or is_number(t) else None for t in types]
+    return functional.dtype(*given) is self_type.dtype
+
+
+def _functional(node: Node) -> str:
+    return node.kind.removesuffix("_")
+
+
+def _keeps_sizes(type_: Type, target: TensorType) -> bool:
+    """Whether an operand of this type never makes the result larger than the target."""
+    if not isinstance(type_, TensorType):
+        return True
+    if type_.sizes is None or target.sizes is None or len(type_.sizes) > len(target.sizes):
+        return False
+    return all(
+        s == 1 or (s is not None and s == t) for s, t in zip(type_.sizes[::-1], target.sizes[::-1], strict=False)
+    )
+
+
+def _is_within_sizes(operand: Value, target: Value) -> bool:
+    """Whether the target was broadcast with all that the operand was computed of, so that the operand is no larger."""
+    if any(map(shapes.may_resize, target.owner_block.graph.all_nodes())):
+        return False
+    leaves, _ = _pointwise_sources(operand)
+    target_leaves, through = _pointwise_sources(target)
+    return leaves <= target_leaves | through
+
+
+def _pointwise_sources(value: Value) -> tuple[set[Value], set[Value]]:
+    """The tensors that pointwise operators made a value of, and all results on the way."""
+    leaves: set[Value] = set()
+    through: set[Value] = set()
+    waiting = [value]
+    while waiting:
+        current = waiting.pop()
+        if current in through or not isinstance(current.type, TensorType):
+            continue
+        node = current.node
+        definition = None if node is None else node.definition
+        if node is None or definition is None or definition.family not in ("pointwise", "in_place"):
+            leaves.add(current)
+            continue
+        through.add(current)
+        waiting += node.inputs if definition.family == "pointwise" else node.inputs[:1]
+    return leaves, through
+
+
+def _first(node: Node) -> Value:
+    """The tensor whose memory a chain of writes began with."""
+    value = node.input()
+    while value.node is not None and is_removable(value.node):
+        value = value.node.input()
+    return value
+
+
+def _only_place(value: Value, facts: AliasAnalysis) -> Place | None:
+    places = facts.places(value)
+    return next(iter(places)) if len(places) == 1 else None
+
+
+def _holders(graph: Graph, facts: AliasAnalysis) -> dict[Place | None, list[Value]]:
+    """The values that may be each place; nothing for a place that something contains."""
+    found: dict[Place | None, list[Value]] = {}
+    contained: set[Place] = set()
+    for node in graph.all_nodes():
+        for value in (*node.outputs, *(p for block in node.blocks for p in block.inputs)):
+            for place in facts.places(value):
+                found.setdefault(place, []).append(value)
+                contained |= place.contents
+    for place in contained:
+        found.pop(place, None)
+    return found
+
+
+def _is_private(value: Value, holders: list[Value], facts: AliasAnalysis) -> bool:
+    """Whether the memory is new, seen by the graph alone, and known only under the names of in-place results."""
+    if value.node is None or facts.escapes(value) or value not in holders:
+        return False
+    block = value.owner_block
+    for other in holders:
+        if other is value:
+            continue
+        node = other.node
+        if node is None or node.owner_block is not block or not is_removable(node) or node.input() not in holders:
+            return False
+    made = {other.node for other in holders if other is not value}
+    return all(writer in made for writer in facts.writers(value))
+
+
+def _rewrite(value: Value, holders: list[Value]) -> None:
+    """Let each node use the latest result instead of the memory it stands for."""
+    names = set(holders)
+    writers = {v.node for v in holders if v is not value}
+    current = value
+    assert value.node is not None
+    node: Node | None = value.node.next
+    block = value.owner_block
+    while node is not None:
+        for inner in nodes_within(node):
+            _use(inner, names, current)
+        if node in writers:
+            node.kind = _functional(node)
+            current = node.output()
+        node = node.next
+    _use(block.return_node, names, current)
+
+
+def _use(node: Node, names: set[Value], current: Value) -> None:
+    for index, operand in enumerate(node.inputs):
+        if operand in names and operand is not current:
+            node.replace_input(index, current)

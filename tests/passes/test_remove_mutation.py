@@ -1,0 +1,87 @@
+"""Writes that nobody else sees become new results; others stay writes."""
+
+from __future__ import annotations
+
+import pytest
+from before_after import expect, expect_same
+
+from flambeau.passes import remove_mutation
+
+HEAD = """graph(%x : Float(2, 3), %y : Float(2, 3), %d : Double(2, 3), %u : Float(*, 3), %i : Long(2, 3),
+      %n : int, %f : float, %c : bool):
+  %1 : int = prim::Constant[value=1]()
+  """
+
+
+def test_a_chain_of_writes_becomes_a_chain_of_results() -> None:
+    expect(
+        remove_mutation.do,
+        HEAD
+        + """%a : Float(2, 3) = aten::mul(%x, %y)
+        %e : Float(2, 3) = aten::exp(%a)
+        %b : Float(2, 3) = aten::add_(%a, %y, %1)
+        %g : Float(2, 3) = aten::relu_(%b)
+        %h : Float(2, 3) = prim::If(%c)
+          block0():
+            %k : Float(2, 3) = aten::exp(%a)
+            -> (%k)
+          block1():
+            -> (%e)
+        %j : Float(2, 3) = aten::mul_(%a, %f)
+        return (%a, %b, %h)""",
+        HEAD
+        + """%a : Float(2, 3) = aten::mul(%x, %y)
+        %e : Float(2, 3) = aten::exp(%a)
+        %b : Float(2, 3) = aten::add(%a, %y, %1)
+        %g : Float(2, 3) = aten::relu(%b)
+        %h : Float(2, 3) = prim::If(%c)
+          block0():
+            %k : Float(2, 3) = aten::exp(%g)
+            -> (%k)
+          block1():
+            -> (%e)
+        %j : Float(2, 3) = aten::mul(%g, %f)
+        return (%j, %j, %h)""",
+    )
+
+
+KEPT = [
+    "%b : Float(2, 3) = aten::relu_(%x)\n return (%x)",
+    "%a : Float(2, 3) = aten::exp(%x)\n %v : Float(3, 2) = aten::t(%a)\n %b : Float(2, 3) = aten::relu_(%a)\n"
+    " return (%v)",
+    "%a : Float(2, 3) = aten::exp(%x)\n %l : Tensor[] = prim::ListConstruct(%a)\n %b : Float(2, 3) = aten::relu_(%a)\n"
+    " return (%l)",
+    "%a : Float(2, 3) = aten::exp(%x)\n %b : Float(2, 3) = prim::If(%c)\n block0():\n"
+    " %g : Float(2, 3) = aten::relu_(%a)\n -> (%g)\n block1():\n -> (%a)\n return (%b)",
+    "%a : Float(2, 3) = aten::exp(%x)\n %b : Float(2, 3) = aten::add_(%a, %u, %1)\n return (%b)",
+    "%a : Long(2, 3) = aten::neg(%i)\n %b : Long(2, 3) = aten::mul_(%a, %f)\n return (%b)",
+    "%a : Tensor = aten::exp(%x)\n %b : Tensor = aten::relu_(%a)\n return (%b)",
+    "%a : Float(2, 3) = aten::exp(%x)\n %w : Float(3, 2) = aten::t_(%a)\n %b : Float(2, 3) = aten::relu_(%a)\n"
+    " return (%b)",
+    "%a : Float(2, 3) = prim::If(%c)\n block0():\n %g : Float(2, 3) = aten::exp(%x)\n -> (%g)\n block1():\n -> (%y)\n"
+    " %b : Float(2, 3) = aten::relu_(%a)\n return (%b)",
+]
+
+
+@pytest.mark.parametrize("body", KEPT)
+def test_writes_that_others_may_see_or_that_may_fail_stay(body: str) -> None:
+    expect_same(remove_mutation.do, HEAD + body)
+
+
+def test_doubles_into_floats_keep_the_dtype_of_the_target() -> None:
+    text = HEAD + "%a : Float(2, 3) = aten::exp(%x)\n %b : Float(2, 3) = aten::add_(%a, %d, %1)\n return (%b)"
+    expect_same(remove_mutation.do, text)
+
+
+def test_operands_that_the_target_was_made_of_cannot_be_larger() -> None:
+    made = (
+        HEAD
+        + """%a : Float(*, 3) = aten::mul(%u, %f)
+        %e : Float(*, 3) = aten::exp(%u)
+        %b : Float(*, 3) = aten::{add}(%a, %e, %1)
+        return (%b)"""
+    )
+    expect(remove_mutation.do, made.format(add="add_"), made.format(add="add"))
+    expect_same(remove_mutation.do, made.format(add="add_").replace("aten::mul(%u, %f)", "aten::mul(%x, %f)"))
+    resized = made.replace("%e : Float", "%w : Float(*, 3) = aten::unsqueeze_(%u, %1)\n        %e : Float")
+    expect_same(remove_mutation.do, resized.format(add="add_"))
