@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
-from flambeau.schema.function import Argument
+from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.symbolic import SymbolicInt
 from flambeau.schema.types import (
     AnyType,
@@ -92,6 +92,17 @@ def rule_of(argument: Argument, runtime: RuntimeTypes, number_as_tensor: bool = 
         fitter = _broadcasting(fitter, _fitter(base.element, "", runtime, False), argument.broadcast)
     takes_varargs = isinstance(base, ListType) and isinstance(base.element, IntType | TensorType)
     return Rule(argument, describe(base, declared), fitter, optional, takes_varargs)
+
+
+def varargs_position(schema: FunctionSchema, rules: tuple[Rule, ...], args: Sequence[Any]) -> int:
+    """Where `x.view(2, 3)` has its sizes: the only positional parameter besides `self` is a list of ints or tensors."""
+    positional = schema.positional
+    start = 1 if positional and positional[0].name == "self" and isinstance(positional[0].type, TensorType) else 0
+    if len(positional) != start + 1 or len(args) <= start or not rules[start].takes_varargs:
+        return -1
+    if isinstance(args[start], list | tuple) or rules[start].fit(list(args[start:])) is None:
+        return -1
+    return start
 
 
 def describe(base: Type, declared: str) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from flambeau.schema.argument_rules import Converter, Rule, RuntimeTypes, rule_of
+from flambeau.schema.argument_rules import Converter, Rule, RuntimeTypes, rule_of, varargs_position
 from flambeau.schema.bind_errors import refusal
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.opdef import OpDef
@@ -122,7 +122,7 @@ class Binder:
     def _try(self, definition: OpDef, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[int, Plan] | None:
         schema = definition.schema
         rules = self.rules(schema)
-        varargs_at = _varargs_position(schema, rules, args)
+        varargs_at = varargs_position(schema, rules, args)
         if varargs_at >= 0:
             args = (*args[:varargs_at], list(args[varargs_at:]))
         elif len(args) > len(schema.positional):
@@ -184,17 +184,6 @@ def _kind(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return (kind, frozenset(map(_kind, value)), len(value) if len(value) < 3 else 3)
     return kind
-
-
-def _varargs_position(schema: FunctionSchema, rules: tuple[Rule, ...], args: Sequence[Any]) -> int:
-    """Where `x.view(2, 3)` has its sizes: the only positional parameter besides `self` is a list of ints or tensors."""
-    positional = schema.positional
-    start = 1 if positional and positional[0].name == "self" and isinstance(positional[0].type, TensorType) else 0
-    if len(positional) != start + 1 or len(args) <= start or not rules[start].takes_varargs:
-        return -1
-    if isinstance(args[start], list | tuple) or rules[start].fit(list(args[start:])) is None:
-        return -1
-    return start
 
 
 def _resolve_names(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from flambeau.schema.argument_rules import Rule, RuntimeTypes
+from flambeau.schema.argument_rules import Rule, RuntimeTypes, varargs_position
 from flambeau.schema.function import Argument, FunctionSchema
 
 Rules = Callable[[FunctionSchema], tuple[Rule, ...]]
@@ -99,6 +99,9 @@ def _single(
     aliases: Aliases,
 ) -> str:
     positional = schema.positional
+    varargs_at = varargs_position(schema, rules(schema), args)
+    if varargs_at >= 0:
+        args = (*args[:varargs_at], list(args[varargs_at:]))
     if len(args) > len(positional):
         were = "was" if len(args) == 1 else "were"
         arguments = "argument" if len(positional) == 1 else "arguments"

@@ -54,7 +54,10 @@ def set_item(self: Tensor, key: Any, value: Any) -> None:
             return
         value = call("aten::scalar_tensor", value, dtype=self.dtype)
     if all(i is None for i in indices):
-        call("aten::copy_", view, _without_leading_ones(value, view._array.ndim))
+        source = _without_leading_ones(value, view._array.ndim)
+        if source._array.shape != view._array.shape:
+            source = call("aten::expand", source, list(view._array.shape))
+        call("aten::copy_", view, source)
         return
     call("aten::index_put_", view, indices, _without_leading_ones(value, _result_rank(view, indices)))
 

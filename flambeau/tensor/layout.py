@@ -40,8 +40,12 @@ def is_contiguous(sizes: Sizes, strides: Strides) -> bool:
 
 def channels_last_strides(sizes: Sizes) -> tuple[int, ...]:
     """Strides that put dimension 1 last, for 4 or 5 dimensions."""
-    order = [0, *range(2, len(sizes)), 1]
-    return permuted_strides(sizes, order)
+    strides = [0] * len(sizes)
+    step = 1
+    for dim in (1, *range(len(sizes) - 1, 1, -1), 0):
+        strides[dim] = step
+        step *= sizes[dim]
+    return tuple(strides)
 
 
 def is_channels_last(sizes: Sizes, strides: Strides) -> bool:

@@ -1,12 +1,13 @@
 """Tensors as programs print them: right-aligned columns, then the type and the sizes.
 
+>>> from flambeau.tensor.tensor import wrap
 >>> print(script_text(wrap(np.array([[1, 2], [3, 4]]))))
  1  2
  3  4
 [ CPULongType{2,2} ]
 
-Non-integral numbers have four decimals and a common scale, or an exponent when they span more than four decades. The first row
-of a block is never indented, later ones are; programs are compared with stored outputs, so this is kept to the blank.
+Non-integral numbers have four decimals and a common scale, or an exponent when they span more than four decades. The
+first row of a block is never indented, later ones are: stored outputs are compared to the blank.
 """
 
 from __future__ import annotations

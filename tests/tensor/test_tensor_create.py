@@ -169,10 +169,10 @@ def test_numbers_fit_as_in_torch(dtype, value) -> None:
     ):
         try:
             expected = make(torch, getattr(torch, dtype)).tolist()
-        except (RuntimeError, ValueError, TypeError) as error:
+        except (RuntimeError, ValueError, TypeError) as refused:
+            words = str(refused) if isinstance(refused, RuntimeError) else ""
             with pytest.raises((RuntimeError, ValueError, TypeError)) as caught:
                 make(fb, getattr(fb, dtype))
-            if isinstance(error, RuntimeError):
-                assert str(caught.value) == str(error)
+            assert str(caught.value).startswith(words)
         else:
             assert str(make(fb, getattr(fb, dtype)).tolist()) == str(expected)

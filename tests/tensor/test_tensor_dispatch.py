@@ -105,7 +105,7 @@ def test_refusals(call, message) -> None:
 
 
 def test_unknown_operator() -> None:
-    with pytest.raises(KeyError, match="no operator aten::reluu; similar: .*aten::relu"):
+    with pytest.raises(KeyError, match=r"no operator aten::reluu; similar: .*aten::relu"):
         dispatch.call("aten::reluu", 1)
 
 

@@ -62,10 +62,11 @@ def test_reading_as_in_torch() -> None:
         text = f"x[{', '.join(items) or '()'}]"
         try:
             expected = eval(text, {"x": theirs, "T": torch.tensor})
-        except IndexError as error:
+        except IndexError as refused:
+            words = str(refused)
             with pytest.raises(IndexError) as caught:
                 eval(text, {"x": ours, "T": fb.tensor})
-            assert str(caught.value) == str(error), text
+            assert str(caught.value) == words, text
             continue
         result = eval(text, {"x": ours, "T": fb.tensor})
         assert result.shape == tuple(expected.shape), text
