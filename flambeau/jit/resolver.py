@@ -17,6 +17,7 @@ from flambeau.ir.value import Value
 from flambeau.jit.modules import CONTAINERS, ModuleClasses, child_types, method_source
 from flambeau.jit.registry import ScriptRegistry, qualified_name
 from flambeau.nn.module import Module
+from flambeau.passes import constant_pooling, dce
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
 from flambeau.schema.types import ClassType, NamedType, Type
@@ -150,6 +151,7 @@ def compile_python_function(fn: Any, classes: ModuleClasses, where: SourceRange 
         name = registry.unit.unique_name(qualified_name(inner))
         function = compile_def(get_tree(fn), resolver, name=name, defaults=parameter_defaults(fn))
         function.doc = inspect.getdoc(inner) or ""
+    tidy(function)
     return registry.keep(inner, function)
 
 
@@ -175,5 +177,12 @@ def compile_method(
             self_type=definition.type,
         )
         function.doc = inspect.getdoc(source) or ""
+    tidy(function)
     classes.registry.attach(function)
     return definition.add_method(name, function)
+
+
+def tidy(function: Function) -> None:
+    """Leave out what the program does not need and name each constant once, so that its graph reads well."""
+    dce.do(function.graph)
+    constant_pooling.do(function.graph)

@@ -11,7 +11,7 @@ from flambeau.ir.graph import Graph
 from flambeau.ir.verify import verify
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.registry import REGISTRY
-from flambeau.jit.resolver import PythonResolver
+from flambeau.jit.resolver import PythonResolver, tidy
 from flambeau.jit.script import CLASSES
 from flambeau.program.function import Function
 from flambeau.program.signature import schema_of
@@ -47,6 +47,7 @@ class CompilationUnit:
         if taken:
             raise RuntimeError(f"function '{taken[0]}' is defined already in this unit")
         for function in compiled:
+            tidy(function)
             REGISTRY.attach(function)
             self._functions[function.short_name] = ScriptFunction(function)
 
