@@ -136,7 +136,7 @@ class AliasAnalysis:
             return False
         if writes_b and any_overlap(writes_b, self.reads(first)):
             return False
-        return not _effects_collide(first, second)
+        return not _effects_collide(first, second, _is_seen(writes_a), _is_seen(writes_b))
 
     def can_move_before(self, node: Node, place: Node) -> bool:
         """Whether a later node of the same block may move to before `place`."""
@@ -165,10 +165,19 @@ class AliasAnalysis:
         return False
 
 
-def _effects_collide(a: Node, b: Node) -> bool:
-    """Whether the world could tell in which order two nodes ran, also by which of them failed first."""
+def _is_seen(places: Iterable[Place]) -> bool:
+    """Whether a write would show after a failure."""
+    return any(place.escaped for place in places)
+
+
+def _effects_collide(a: Node, b: Node, a_shows: bool, b_shows: bool) -> bool:
+    """Whether the world could tell in which order two nodes ran, also by what had happened when one of them failed.
+
+    `a_shows` and `b_shows` say whether they write to memory that the outside may reach.
+    """
     if effects.is_random(a) and effects.is_random(b):
         return True
-    if effects.has_effect(a):
-        return effects.has_effect(b) or effects.may_raise(b)
-    return effects.has_effect(b) and effects.may_raise(a)
+    a_acts, b_acts = effects.has_effect(a), effects.has_effect(b)
+    if a_acts and b_acts:
+        return True
+    return ((a_acts or a_shows) and effects.may_raise(b)) or ((b_acts or b_shows) and effects.may_raise(a))

@@ -46,7 +46,7 @@ def _hoist(loop: Node, facts: AliasAnalysis) -> bool:
             node.move_before(loop)
             changed = True
         else:
-            runs = runs and not has_effect(node)
+            runs = runs and not has_effect(node) and not writes_memory(node)
     return changed
 
 

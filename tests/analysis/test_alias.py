@@ -142,6 +142,8 @@ MOVES = [
     ("%e = aten::exp(%x)\n %a = aten::relu_(%e)\n %b = aten::exp(%y)", True),
     ("%s : int = aten::neg(%n)\n = prim::Print(%n)", True),
     ("%s = aten::exp(%x)\n = prim::Print(%n)", False),
+    ("%l2 : Tensor[] = aten::append(%l, %x)\n %b : int = aten::floordiv(%n, %n)", False),
+    ("%l2 : Tensor[] = aten::append(%l, %x)\n %b : int = aten::mul(%n, %n)", True),
     (" = prim::Print(%n)\n = prim::Print(%c)", False),
     (
         "%a = prim::If(%c)\n block0():\n %w = aten::relu_(%x)\n -> (%w)\n block1():\n -> (%x)\n %b = aten::exp(%y)",
