@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import flambeau as fb
+from flambeau.ops.language.text import value_text
 from flambeau.tensor.script_format import script_text
 
 
@@ -89,3 +90,8 @@ def test_print_options() -> None:
         assert "e+00" in repr(fb.tensor([1.5]))
     finally:
         fb.set_printoptions(precision=4, threshold=1000, edgeitems=3, linewidth=80)
+
+
+def test_programs_show_tensors_in_columns() -> None:
+    assert value_text(fb.arange(2)) == " 0\n 1\n[ CPULongType{2} ]"
+    assert value_text([fb.tensor(2.5)]) == "[2.5\n[ CPUFloatType{} ]]"

@@ -13,6 +13,8 @@ import math
 from typing import Any
 
 from flambeau.schema.dtype import DType
+from flambeau.tensor.script_format import script_text
+from flambeau.tensor.tensor import Tensor
 
 
 def float_text(value: float) -> str:
@@ -33,6 +35,8 @@ def value_text(value: Any) -> str:
     """The language's text of any value."""
     if isinstance(value, str):
         return value
+    if isinstance(value, Tensor):
+        return script_text(value)
     if isinstance(value, enum.Enum):
         return f"{type(value).__name__}.{value.name}"
     if isinstance(value, bool) or value is None:
