@@ -9,7 +9,8 @@ import numpy as np
 
 from flambeau.ops.families.pointwise import FRACTIONAL, NUMERIC, REAL, binary, literal, pointwise, same, to_float
 from flambeau.schema.dtype import Category, DType, bool_
-from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample
+from flambeau.schema.types import ComplexType, FloatType, TensorType
 from flambeau.tensor.tensor import Tensor, wrap
 
 
@@ -29,9 +30,11 @@ def check_alpha(common: DType, x: Any, y: Any, alpha: Any) -> None:
     """Refuse a factor of a higher kind than the operands."""
     if isinstance(alpha, bool) and common is not bool_:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    if isinstance(alpha, float) and common.category < Category.FLOAT:
+    if alpha is UNKNOWN and common.category < Category.FLOAT:
+        raise TypeError("alpha is not known")
+    if isinstance(alpha, float | FloatType) and common.category < Category.FLOAT:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
-    if isinstance(alpha, complex) and not common.is_complex:
+    if isinstance(alpha, complex | ComplexType) and not common.is_complex:
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
 
 
@@ -176,9 +179,9 @@ _remainder(
 
 
 def _check_pow(common: DType, x: Any, y: Any) -> None:
-    if common is bool_ and isinstance(x, Tensor) and isinstance(y, Tensor):
+    if common is bool_ and isinstance(x, Tensor | TensorType) and isinstance(y, Tensor | TensorType):
         raise NotImplementedError("\"pow\" not implemented for 'Bool'")
-    if isinstance(y, int) and y < 0 and common.is_integral:
+    if common.is_integral and not isinstance(y, Tensor | TensorType) and y < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
 
 

@@ -61,6 +61,7 @@ binary(
     scalar=lambda s, x, y: s.mul(x, s.exp2(y)),
     result=to_float,
     out=("out",),
+    ulp=2,
     reference=lambda x, y: x * np.exp2(y),
     doc="x times 2 to the power of y.",
 )

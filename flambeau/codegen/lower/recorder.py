@@ -14,7 +14,8 @@ from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 
 _KEEPS_INTEGERS = frozenset({"floor", "ceil", "trunc", "round"})
-_ON_INTEGERS = {"isnan": False, "isinf": False, "isfinite": True}
+_ON_INTEGERS = {"isnan": "ne", "isinf": "ne", "isfinite": "eq"}
+"""What an integer always or never is, asked by comparing it with itself: the answer has a value per element."""
 
 
 def dtype_named(name: str) -> DType:
@@ -70,7 +71,7 @@ def _simplified(op: str, args: tuple[Expr, ...]) -> Expr | None:
     if op in _KEEPS_INTEGERS and not is_float:
         return args[0]
     if op in _ON_INTEGERS and not is_float:
-        return constant(_ON_INTEGERS[op], "bool")
+        return apply(_ON_INTEGERS[op], args[0], args[0])
     if op == "signbit" and not is_float:
         return apply("lt", args[0], constant(0, args[0].dtype))
     return None

@@ -141,13 +141,26 @@ class Pointwise:
 
     def predict_dtype(self, *args: Any) -> DType | None:
         """The dtype rule; None for dtypes that are refused."""
-        common = common_dtype(args[i] for i in self.operands)
-        return None if common is None or common.category not in self.accepts else self.result(common, args)
+        common = self._known_common(args, is_certain=False)
+        return None if common is None else self.result(common, args)
 
     def predict_compute(self, *args: Any) -> DType | None:
-        """The rule for the dtype to compute in."""
-        common = common_dtype(args[i] for i in self.operands)
+        """The rule for the dtype to compute in; None where the call is refused, or may be for values not known yet."""
+        common = self._known_common(args, is_certain=True)
         return None if common is None else self.compute(common, args)
+
+    def _known_common(self, args: Sequence[Any], *, is_certain: bool) -> DType | None:
+        common = common_dtype(args[i] for i in self.operands)
+        if common is None or common.category not in self.accepts:
+            return None
+        try:
+            if self.check is not None:
+                self.check(common, *args)
+        except (RuntimeError, NotImplementedError):
+            return None
+        except TypeError:  # a check that compares a value which is not known
+            return None if is_certain else common
+        return common
 
     def predict_shape(self, *args: Any) -> tuple[int | None, ...] | None:
         """The shape rule."""
