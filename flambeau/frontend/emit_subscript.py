@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from flambeau.frontend.conversions import pack_list, pack_tuple, unpack_tuple
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.schema_matching import call_operator
-from flambeau.frontend.simple_value import SimpleValue, shown, tuple_item
+from flambeau.frontend.simple_value import SimpleValue, module_items, shown, tuple_item
 from flambeau.frontend.sugared import Given, Sugared
 from flambeau.frontend.sugared_iterables import RangeValue
 from flambeau.frontend.sugared_slice import SliceValue
+from flambeau.frontend.sugared_tuple import TupleValue
 from flambeau.frontend.tree_views import Dots, Expr, NoneLit, SliceExpr, Subscript
 from flambeau.ir.value import Value
 from flambeau.schema.types import (
@@ -41,6 +42,11 @@ BAD_INDEX = (
     "Unsupported operation: indexing tensor with unsupported index type '{type}'. Only ints, slices, lists and tensors "
     "are supported"
 )
+MODULE_INDEX = (
+    "Expected integer literal for index. ModuleList/Sequential indexing is only supported with integer literals. For example, "
+    "'i = 4; self.layers[i](x)' will fail because i is not a literal. Enumeration is supported, e.g. 'for index, v in "
+    "enumerate(self): out = v(inp)'"
+)
 DOTS_THEN_TENSOR = "Ellipses followed by tensor indexing is currently not supported"
 OPTIONAL_TENSORS = OptionalType(TENSOR)
 
@@ -59,6 +65,9 @@ def emit_subscript(e: Emission, tree: Subscript, hint: Type | None) -> Sugared:
         index: Sugared = SimpleValue(pack_tuple(e, [e.value(i) for i in tree.indices]))
     else:
         index = emit_index(e, tree.indices[0])
+    modules = module_items(e, tree.range, value)
+    if modules is not None:
+        return _module_item(e, tree, modules, index)
     return SimpleValue(_item(e, tree, value, index))
 
 
@@ -94,6 +103,27 @@ def _constant_int(value: Value | None) -> int | None:
     found = value.node.attribute("value")
     assert isinstance(found, int)
     return found
+
+
+def _module_item(e: Emission, tree: Subscript, modules: list[Sugared], index: Sugared) -> Sugared:
+    """A module of a container by literal index, or several by a slice of literals."""
+    where = tree.indices[0].range
+    if isinstance(index, SliceValue):
+        bounds = [_constant_int(b) for b in (index.start, index.stop, index.step)]
+        if any(
+            b is not None and known is None
+            for b, known in zip((index.start, index.stop, index.step), bounds, strict=True)
+        ):
+            raise CompileError(MODULE_INDEX, where)
+        if bounds[2] == 0:
+            raise CompileError("slice step cannot be zero", where)
+        return TupleValue(modules[slice(*bounds)])
+    known = _constant_int(index.as_value(e, where))
+    if known is None:
+        raise CompileError(MODULE_INDEX, where)
+    if not -len(modules) <= known < len(modules):
+        raise CompileError(f"Index {known} out of range for a container of {len(modules)} modules", where)
+    return modules[known]
 
 
 def _tuple_item(e: Emission, tree: Subscript, value: Value, type_: TupleType, index: Sugared) -> Value:

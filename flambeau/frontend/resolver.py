@@ -1,6 +1,6 @@
 """How the front end asks for Python values: names that a program does not define itself, and functions it calls.
 
-The front end knows no user objects. Whoever compiles a program gives it a `Resolver`; `Names` is the plain one, for texts.
+The front end knows no user objects. Whoever compiles a program gives it a `Resolver`; `Names` is a plain one, for texts.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
-from flambeau.schema.types import NamedType, Type
+from flambeau.schema.types import ClassType, NamedType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
@@ -93,4 +93,10 @@ class ObjectResolver(Protocol):
         """A method that the class does not have yet, compiled now; None if there is none of that name."""
 
     def object_attribute(self, owner: Value, name: str, where: SourceRange) -> Any:
-        """A `Sugared` for an attribute that is no plain value, such as a container of modules; None otherwise."""
+        """The Python value or `Sugared` of an attribute that is no value of the graph, such as a static method; None otherwise.
+
+        Raises CompileError for one that exists in Python and cannot be in a program.
+        """
+
+    def object_items(self, owner: Value, where: SourceRange) -> list[tuple[str, ClassType]] | None:
+        """The submodules that a container of modules holds, by name, in order; None for what is no such container."""

@@ -157,6 +157,9 @@ class SimpleValue(Sugared):
         type_ = self.value.type
         if isinstance(type_, TupleType):
             return [SimpleValue(item) for item in unpack_tuple(e, self.value)]
+        modules = module_items(e, where, self.value)
+        if modules is not None:
+            return modules
         if isinstance(type_, ListType):
             if size is None:
                 raise CompileError(NO_STATIC_SIZE, where)
@@ -175,6 +178,9 @@ class SimpleValue(Sugared):
             return ItemIteration(self.value)
         if isinstance(type_, DictType):
             return ItemIteration(call_operator(e, where, "aten::keys", [self.value]))
+        modules = module_items(e, where, self.value)
+        if modules is not None:
+            return UnrolledIteration(modules)
         raise CompileError(f"'{shown(type_)}' object is not iterable", where)
 
     def item(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
@@ -189,6 +195,9 @@ class SimpleValue(Sugared):
         if isinstance(self.value.type, TupleType):
             return e.constant(len(self.value.type.elements))
         if isinstance(self.value.type, NamedType):
+            modules = module_items(e, where, self.value)
+            if modules is not None:
+                return e.constant(len(modules))
             return self.attribute(e, where, "__len__").call(e, where, (), ()).as_value(e, where)
         return call_operator(e, where, "aten::len", [self.value])
 
@@ -316,6 +325,16 @@ def _attribute(e: Emission, where: SourceRange, value: Value, name: str) -> Suga
     return None
 
 
+def module_items(e: Emission, where: SourceRange, value: Value) -> list[Sugared] | None:
+    """The modules in a container of modules, each read as an attribute; None for what is no such container."""
+    if not isinstance(value.type, NamedType) or not isinstance(e.resolver, ObjectResolver):
+        return None
+    found = e.resolver.object_items(value, where)
+    if found is None:
+        return None
+    return [SimpleValue(e.emit("prim::GetAttr", (value,), type_, name=name)) for name, type_ in found]
+
+
 def tuple_item(e: Emission, value: Value, index: int) -> Value:
     """One item of a tuple; no node if the tuple was just made."""
     assert isinstance(value.type, TupleType)
@@ -334,8 +353,8 @@ def _object_attribute(e: Emission, where: SourceRange, value: Value, type_: Name
             return e.wrap(definition.constants[name], where)
     if isinstance(resolver, ObjectResolver):
         found = resolver.object_attribute(value, name, where)
-        if isinstance(found, Sugared):
-            return found
+        if found is not None:
+            return e.wrap(found, where)
     method = find_method(e, type_, name, where)
     return None if method is None else MethodValue(value, name, method)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, overload
+from typing import overload
 
 from flambeau.nn.module import Module
 
@@ -62,7 +62,7 @@ class Sequential(_Indexed):
         super().__init__()
         self.extend(modules)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input):  # type: ignore[no-untyped-def]  # scripted, its types are the modules'
         """The last module's answer to the one before's."""
         for module in self:
             input = module(input)
