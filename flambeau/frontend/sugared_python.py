@@ -98,7 +98,7 @@ def wrap(e: Emission, value: Any, where: SourceRange) -> Sugared:
     builtin = _builtin(value)
     if builtin is not None:
         return builtin
-    form = getattr(value, "language_form", None)
+    form = None if isinstance(value, types.ModuleType) else getattr(value, "language_form", None)
     if isinstance(form, str) and form in LANGUAGE_FORMS:
         return LANGUAGE_FORMS[form]
     operator = e.resolver.operator_name(value)
