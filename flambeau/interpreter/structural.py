@@ -123,7 +123,7 @@ def to_list(node: Node) -> Function:
     depth, element = 0, node.output().type
     while isinstance(element, ListType):
         depth, element = depth + 1, element.element
-    categories = {
+    categories: dict[type[Type], Category] = {
         IntType: Category.INTEGER, FloatType: Category.FLOAT, BoolType: Category.BOOL, ComplexType: Category.COMPLEX,
     }  # fmt: skip
     wanted = categories.get(type(element))

@@ -184,7 +184,7 @@ def ldexp(x: float, exponent: int) -> float:
 
 
 def _angle(a: float) -> float:
-    return a if a != a else math.pi if a < 0 else 0.0
+    return math.atan2(0.0, a)
 
 
 declare("aten::frexp(float a) -> (float, int)", math.frexp)
