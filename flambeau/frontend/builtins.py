@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from flambeau.frontend import builtin_forms as forms
 from flambeau.frontend import sugared_iterables as iterables
-from flambeau.frontend.casts import CastValue
+from flambeau.frontend.casts import CastValue, DeviceClass
 from flambeau.frontend.simple_value import OperatorValue
 from flambeau.frontend.sugared import FormValue, Sugared
+from flambeau.schema.device import Device
 from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, STRING
 
 OPERATORS: Final[dict[Any, str]] = {
@@ -94,6 +95,7 @@ FORMS: Final[dict[Any, Sugared]] = {
     builtins.bool: CastValue(BOOL, "aten::Bool", "__bool__"),
     builtins.str: CastValue(STRING, "aten::str", "__str__"),
     builtins.complex: CastValue(COMPLEX, "aten::Complex", "__complex__"),
+    Device: DeviceClass(),
     print: forms.PrintFunction(),
     len: FormValue("__len__", forms.emit_len),
     isinstance: FormValue("isinstance", forms.emit_isinstance),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from flambeau.frontend.conversions import to_device
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.emit_condition import to_bool
 from flambeau.frontend.schema_matching import call_operator
@@ -43,3 +44,18 @@ class CastValue(Sugared):
             if self.type == BOOL:
                 return SimpleValue(to_bool(e, where, value))
         return SimpleValue(call_operator(e, where, self.operator, args, keywords))
+
+
+class DeviceClass(Sugared):
+    """`device`, called with a text and perhaps an index."""
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "class device"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A device; a constant if its name is one."""
+        if len(args) == 1 and not keywords and args[0].value.type == STRING:
+            return SimpleValue(to_device(e, args[0].value))
+        return SimpleValue(call_operator(e, where, "aten::device", args, keywords))

@@ -1,6 +1,6 @@
-"""Removal of what emission left unused: constants, casts and containers that nobody reads.
+"""Removal of what emission leaves behind: values that nobody reads, and tuples made only to be taken apart.
 
-Conditions known while compiling, refined types and shared subtrees leave such nodes behind. Nodes that could raise or be
+Conditions known while compiling, refined types and shared subtrees leave such nodes. Nodes that could raise or be
 seen from outside stay; that is the business of dead code elimination.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from flambeau.ir.graph import Graph
-from flambeau.ir.node import Block
+from flambeau.ir.node import Block, Node
 
 PURE: Final = frozenset({
     "prim::Constant", "prim::unchecked_cast", "prim::Uninitialized", "prim::TupleConstruct", "prim::ListConstruct",
@@ -18,9 +18,27 @@ PURE: Final = frozenset({
 })  # fmt: skip
 
 
-def remove_unused(graph: Graph) -> None:
-    """Erase unused nodes of these kinds, and branches without content or results."""
+def clean(graph: Graph) -> None:
+    """Take items of tuples from where these were made; erase unused nodes and branches without content or results."""
+    for node in graph.all_nodes():
+        _see_through(node)
     _clean(graph.block)
+
+
+def _see_through(node: Node) -> None:
+    """Let users of a tuple's items use the items."""
+    if node.kind not in ("prim::TupleUnpack", "prim::TupleIndex"):
+        return
+    made = node.input(0).node
+    if made is None or made.kind != "prim::TupleConstruct":
+        return
+    if node.kind == "prim::TupleUnpack":
+        for output, item in zip(node.outputs, made.inputs, strict=True):
+            output.replace_uses_with(item)
+        return
+    index = node.input(1).node
+    if index is not None and index.kind == "prim::Constant":
+        node.output().replace_uses_with(made.input(index.attribute("value")))
 
 
 def _clean(block: Block) -> None:

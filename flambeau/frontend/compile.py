@@ -26,7 +26,7 @@ from flambeau.frontend import (
 )
 from flambeau.frontend import tree_views as t
 from flambeau.frontend.annotations import type_of_tree
-from flambeau.frontend.cleanup import remove_unused
+from flambeau.frontend.cleanup import clean
 from flambeau.frontend.convert import parse_source
 from flambeau.frontend.defaults import check_defaults, written_defaults
 from flambeau.frontend.depth import deep_recursion
@@ -37,7 +37,7 @@ from flambeau.frontend.to_ssa import to_ssa
 from flambeau.ir.graph import Graph
 from flambeau.program.function import Function
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
-from flambeau.schema.types import NONE, OptionalType, TensorType, Type
+from flambeau.schema.types import NONE, TENSOR, OptionalType, TensorType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
@@ -101,7 +101,8 @@ def compile_def(
     """The function that a tree defines.
 
     `name` is its qualified name, its own if not given. `defaults` are values of parameters by name, those of a Python
-    function; what the tree itself says comes first. With `self_type` it is a method whose first parameter has that type.
+    function; what the tree itself says comes first. With `self_type` it is a method whose first parameter has that
+    type.
     Raises CompileError for what is not of the language or does not fit its types.
     """
     try:
@@ -132,13 +133,21 @@ def _compile(
     with graph.at_range(tree.range):
         if e.statements(tree.body):
             _fall_off(e, tree)
-    result = declared if declared is not None else e.merged_return if e.merged_return is not None else NONE
+    result = _result_type(e)
     with graph.at_range(tree.range):
         make_structured(graph, result)
         to_ssa(graph)
-        remove_unused(graph)
+        clean(graph)
     schema = FunctionSchema(tree.name, "", tuple(arguments), (Argument("", result),))
     return Function(name, graph, schema)
+
+
+def _result_type(e: Emission) -> Type:
+    """What the function returns: as declared, else what its return statements have in common."""
+    if e.declared_return is not None:
+        return e.declared_return
+    merged = NONE if e.merged_return is None else e.merged_return
+    return TENSOR if merged == TENSOR else merged
 
 
 def _parameter(e: Emission, param: t.Param, defaults: Mapping[str, Any], self_type: Type | None) -> Argument:

@@ -50,7 +50,7 @@ def keep(value: Value) -> Plan:
 
 
 def plan_conversion(value: Value, wanted: Type, *, implicit: bool) -> tuple[Type, Plan]:
-    """The type and plan of `value` as near to `wanted` as conversions bring it; the caller checks whether that is near enough."""
+    """The type and plan of `value`, as near to `wanted` as conversions bring it; if that will do, the caller says."""
     actual = value.type
     if isinstance(wanted, OptionalType) and not isinstance(actual, OptionalType | NoneType):
         return plan_conversion(value, wanted.element, implicit=implicit)

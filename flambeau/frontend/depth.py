@@ -1,7 +1,7 @@
 """Room for recursion over deeply nested programs.
 
-Python's own limit of 1,000 frames allows some 150 nested `elif`s. Emission takes a few frames of pure Python a level, which
-need no C stack, so that the limit may be raised while a program is being compiled.
+Python's own limit of 1,000 frames allows some 150 nested `elif`s. Emission takes a few frames of pure Python a level,
+which need no C stack, so that the limit may be raised while a program is being compiled.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What is known while one function is being emitted: its graph, its scopes, and the tables that say how trees are emitted.
+"""What is known while one function is being emitted: its graph, its scopes, and the tables of how trees are emitted.
 
-The `emit_*` modules and the sugared values are given an `Emission` and know nothing of each other: an expression inside an
-expression goes through `Emission.sugared`, a statement inside a statement through `Emission.statements`.
+The `emit_*` modules and the sugared values are given an `Emission` and know nothing of each other: an expression inside
+an expression goes through `Emission.sugared`, a statement inside a statement through `Emission.statements`.
 """
 
 from __future__ import annotations

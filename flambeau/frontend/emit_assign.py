@@ -34,9 +34,8 @@ WAS_NOT_FIRST_CLASS = (
     "Only reassignments to first-class values are allowed"
 )
 CHANGED_TYPE = "Variable '{name}' previously had type {before} but is now being assigned to a value of type {after}\n"
-EMPTY_LIST_HINT = (
-    "Empty lists default to List[Tensor]. Add a variable annotation to the assignment to create an empty list of another "
-    "type (torch.jit.annotate(List[T, []]) where T is the type of elements in the list for Python 2)"
+EMPTY_LIST = (
+    "Empty lists default to List[Tensor]. Annotate the variable, as in `{name}: List[int] = []`, to have another type"
 )
 WRONG_ANNOTATION = "Variable '{name}' is annotated with type {wanted} but is being assigned to a value of type {found}"
 ANNOTATED_AGAIN = (
@@ -129,6 +128,6 @@ def _as_before(e: Emission, where: SourceRange, name: str, value: Value, before:
     if not is_subtype(type_, wanted):
         text = CHANGED_TYPE.format(name=name, before=before.annotation, after=value.type.annotation)
         if before == ListType(TENSOR):
-            text += EMPTY_LIST_HINT
+            text += EMPTY_LIST.format(name=name)
         raise CompileError(text, where)
     return plan(e)

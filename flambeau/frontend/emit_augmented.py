@@ -30,6 +30,7 @@ IN_PLACE_MAGIC: Final = {
     "//": "__ifloordiv__", "@": "__imatmul__",
 }  # fmt: skip
 
+NO_OPERATOR = "Cannot emit inplace op on {type}, since it does not define an {magic} or {plain} method"
 TUPLE_TARGET = "{type} does not support augmented assignment."
 NO_SLICE_TARGET = "Sliced expression not yet supported for augmented assignment. File a bug if you want this"
 
@@ -62,10 +63,7 @@ def _combined(e: Emission, tree: AugAssign, left: Value, right: Value) -> Value:
             return method.call(e, where, [Given(right, tree.value.range)], ()).as_value(e, where)
         plain = magic.replace("__i", "__")
         if not has_method(e, left.type, plain, where):
-            raise CompileError(
-                f"Cannot emit inplace op on {left.type.annotation}, since it does not define an {magic} or {plain} method",
-                where,
-            )
+            raise CompileError(NO_OPERATOR.format(type=left.type.annotation, magic=magic, plain=plain), where)
     return binary(e, where, tree.op, left, right)
 
 

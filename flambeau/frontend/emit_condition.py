@@ -7,12 +7,14 @@ else: B                                                in B, nothing is known: e
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.schema_matching import call_operator
 from flambeau.frontend.simple_value import SimpleValue, has_method, shown
 from flambeau.frontend.sugared import Sugared
 from flambeau.frontend.tree_views import And, Compare, Expr, FalseLit, NoneLit, Not, Or, TrueLit, Var
+from flambeau.ir.node import Block
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import subtract
 from flambeau.schema.types import (
@@ -84,7 +86,7 @@ def emit_logical(e: Emission, tree: Not | And | Or, hint: Type | None) -> Sugare
 
 @dataclass(slots=True)
 class ConditionValue(Sugared):
-    """The result of a call that is known while compiling or that tells types: `isinstance`, `hasattr`, a constant bool."""
+    """A bool that is known while compiling or that tells types: of `isinstance`, `hasattr`, a global constant."""
 
     condition: Condition
 
@@ -206,9 +208,9 @@ def _emit_logical(e: Emission, tree: And | Or) -> Condition:
     return _combined(is_and, left, right, node.add_output(BOOL), None)
 
 
-def _has_effects(block: object) -> bool:
+def _has_effects(block: Block) -> bool:
     """Whether evaluating a condition does more than finding its value; calls may."""
-    return any(node.kind in ("prim::CallFunction", "prim::CallMethod", "prim::Print") for node in block)  # type: ignore[attr-defined]
+    return any(node.kind in ("prim::CallFunction", "prim::CallMethod", "prim::Print") for node in block)
 
 
 def _combined(is_and: bool, left: Condition, right: Condition, value: Value | None, known: bool | None) -> Condition:
@@ -231,7 +233,7 @@ def _chain(tree: And | Or) -> list[Compare]:
     if not isinstance(part, Compare):
         return []
     links = [part, *reversed(links)]
-    return links if all(a.right is b.left for a, b in zip(links, links[1:], strict=False)) else []
+    return links if all(a.right is b.left for a, b in pairwise(links)) else []
 
 
 def _emit_chain(e: Emission, links: list[Compare]) -> Value:

@@ -28,8 +28,8 @@ ONE_ARM = "{name} is not defined in the {arm} branch"
 TWO_TYPES = "Type mismatch: {name} is set to type {first} in the true branch and type {second} in the false branch"
 TERNARY_TYPES = "if-expression's true branch has type {first} but false branch has type {second}"
 UNROLLED = (
-    "Because we emit iteration over modulelists or tuples as unrolled loops, we do not support break or continue inside "
-    "the body of these loops"
+    "Because we emit iteration over modulelists or tuples as unrolled loops, we do not support break or continue "
+    "inside the body of these loops"
 )
 OUTSIDE = "Syntax error: '{word}' outside of a loop"
 MANY_ITERABLES = "List of iterables is not supported currently"

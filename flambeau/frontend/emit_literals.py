@@ -66,8 +66,8 @@ WRONG_KEY = "Dict type annotation `{hint}` did not match the type of an actual k
 WRONG_VALUE = "Dict type annotation `{hint}` did not match the type of an actual value type `{found}`"
 NO_INNER_DICT = "Expected an Union type annotation with an inner Dict type, but got {hint}"
 NO_DICT_FITS = (
-    "Union type annotation `{hint}` can hold multiple inner Dict types, but none of those dict types can hold the types "
-    "of the given keys and values, which were unified to Dict[{key}, {value}]"
+    "Union type annotation `{hint}` can hold multiple inner Dict types, but none of those dict types can hold the "
+    "types of the given keys and values, which were unified to Dict[{key}, {value}]"
 )
 BAD_KEY = (
     "Cannot create dict for key type '{key}', only int, float, complex, Tensor, device and string keys are supported"

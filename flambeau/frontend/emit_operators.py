@@ -48,7 +48,8 @@ MAGIC: Final = {
 """The method of an object that an operator means."""
 
 SWAPPED: Final = {
-    "+": "+", "*": "*", "&": "&", "|": "|", "^": "^", "<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!=",
+    "+": "+", "*": "*", "&": "&", "|": "|", "^": "^", "<": ">", ">": "<", "<=": ">=", ">=": "<=",
+    "==": "==", "!=": "!=",
 }  # fmt: skip
 """`number op tensor` as `tensor op number`."""
 
@@ -156,7 +157,8 @@ def _contains(e: Emission, where: SourceRange, container: Value, item: Value) ->
 
 def _tuples_equal(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value:
     pairs = list(zip(unpack_tuple(e, left), unpack_tuple(e, right), strict=False))
-    assert isinstance(left.type, TupleType) and isinstance(right.type, TupleType)
+    assert isinstance(left.type, TupleType)
+    assert isinstance(right.type, TupleType)
     if len(left.type.elements) != len(right.type.elements):
         return e.constant(op == "!=")
     result = e.constant(True)

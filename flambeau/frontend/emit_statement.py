@@ -39,7 +39,10 @@ SLICE_DELETE = (
     "del statements only support deletion at a single index, slicing is not supported (see "
     "https://github.com/pytorch/pytorch/issues/31430)"
 )
-OTHER_RETURN = "Previous return statement returned a value of type {before} but this return statement returns a value of type {after}"
+OTHER_RETURN = (
+    "Previous return statement returned a value of type {before} but this return statement returns a value of type "
+    "{after}"
+)
 WRONG_RETURN = "Return value was annotated as having type {wanted} but is actually of type {found}"
 
 

@@ -1,7 +1,7 @@
 """Scopes: what each name of a program means at a place, and why it means nothing there.
 
-A variable lives in the graph as stores and loads of its name (`prim::Store`, `prim::Load`), which `to_ssa` turns into values.
-A frame knows the type of each variable. Names that stand for no value (modules, functions) are held as they are.
+A variable lives in the graph as stores and loads of its name (`prim::Store`, `prim::Load`), which `to_ssa` turns into
+values. A frame knows the type of each variable. Names that stand for no value (modules, functions) are held as such.
 """
 
 from __future__ import annotations

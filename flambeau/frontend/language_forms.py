@@ -1,4 +1,4 @@
-"""The language's own functions, such as `annotate`: known by name, so that nobody who offers them to users is known here.
+"""The language's own functions, such as `annotate`: known by name, so that who offers them to users is not known here.
 
 A Python object says which one it is in an attribute `language_form`.
 """

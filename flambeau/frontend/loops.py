@@ -1,6 +1,6 @@
 """Emitting a loop: a `prim::Loop` whose body has a scope of its own, or the body written out once for each item.
 
-While emitting, the body's only return is the condition for another round; `exits` and `to_ssa` make the final form of it.
+While emitting, the body's only return is the condition for another round; `exits` and `to_ssa` make its final form.
 """
 
 from __future__ import annotations

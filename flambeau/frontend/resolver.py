@@ -1,6 +1,6 @@
 """How the front end asks for Python values: names that a program does not define itself, and functions it calls.
 
-The front end knows no user objects. Whoever compiles a program gives it a `Resolver`; `Names` is a plain one, for texts.
+The front end knows no user objects. Who compiles a program gives it a `Resolver`; `Names` is a plain one, for texts.
 """
 
 from __future__ import annotations

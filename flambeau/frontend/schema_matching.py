@@ -40,7 +40,14 @@ NO_VARIANT = "\nArguments for call are not valid.\nThe following variants are av
 ORIGINAL_CALL = "\nThe original call is"
 UNKNOWN_OPERATOR = "\nUnknown builtin op: {name}.\n"
 SUGGESTIONS = "Here are some suggestions: \n{names}\nThe original call is"
-NO_SUGGESTIONS = "Could not find any similar ops to {name}. This op may not exist or may not be currently supported in TorchScript.\n"
+NO_SUGGESTIONS = (
+    "Could not find any similar ops to {name}. This op may not exist or may not be currently supported in "
+    "TorchScript.\n"
+)
+TOO_MANY = "Expected at most {wanted} arguments but found {found} positional arguments."
+WRONG_TYPE = "Expected a value of type '{wanted}' for argument '{name}' but instead found type '{found}'."
+EMPTY_LIST = "Empty lists default to List[Tensor]. Annotate the variable that holds it to have another type"
+BOUND_BEFORE = "Type variable '{name}' previously matched to type {before} is matched to type {after}"
 
 
 @dataclass(slots=True)
@@ -52,7 +59,7 @@ class Match:
     returns: tuple[Type, ...]
 
 
-class Mismatch(Exception):
+class Mismatch(Exception):  # noqa: N818
     """One overload does not fit; the text says why."""
 
 
@@ -86,9 +93,7 @@ class _Attempt:
         if self.schema.is_vararg:
             plans += [keep(given.value) for given in self.args[self.used :]]
         elif self.used < len(self.args):
-            raise Mismatch(
-                f"Expected at most {len(self.schema.positional)} arguments but found {len(self.args)} positional arguments."
-            )
+            raise Mismatch(TOO_MANY.format(wanted=len(self.schema.positional), found=len(self.args)))
         for name in by_name:
             raise Mismatch(f"Keyword argument {name} unknown.")
         return Match(self.schema, plans, result_types(self.schema, self.bindings))
@@ -282,7 +287,7 @@ def _shown(type_: Type) -> str:
 
 
 def _not_a(formal: Argument, given: Type, converted: Type | None = None) -> str:
-    text = f"Expected a value of type '{_shown(formal.type)}' for argument '{formal.name}' but instead found type '{_shown(given)}'."
+    text = WRONG_TYPE.format(wanted=_shown(formal.type), name=formal.name, found=_shown(given))
     if isinstance(formal.type, TensorType) and formal.type.inferred:
         text += f"\nInferred '{formal.name}' to be of type 'Tensor' because it was not annotated with an explicit type."
     if isinstance(given, TensorType) and given.inferred:
@@ -291,7 +296,7 @@ def _not_a(formal: Argument, given: Type, converted: Type | None = None) -> str:
             "with an explicit type."
         )
     if isinstance(given, ListType) and given == ListType(TensorType()):
-        text += "\nEmpty lists default to List[Tensor]. Add a variable annotation to the assignment to create an empty list of another type (torch.jit.annotate(List[T, []]) where T is the type of elements in the list for Python 2)"
+        text += f"\n{EMPTY_LIST}"
     return text
 
 
@@ -299,7 +304,7 @@ def _why_unbound(formal: Type, actual: Type, bindings: Bindings) -> str:
     """Why type variables could not be bound."""
     if isinstance(formal, VarType) and formal.name in bindings:
         known = bindings[formal.name]
-        return f"Type variable '{formal.name}' previously matched to type {_shown(known)} is matched to type {_shown(actual)}"
+        return BOUND_BEFORE.format(name=formal.name, before=_shown(known), after=_shown(actual))
     if isinstance(formal, OptionalType) and not isinstance(actual, OptionalType):
         return _why_unbound(formal.element, actual, bindings)
     if type(formal) is type(actual) and isinstance(formal, ListType | DictType | FutureType | OptionalType):

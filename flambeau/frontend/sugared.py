@@ -1,6 +1,6 @@
 """Values as the compiler sees them: values of the graph, or something that only means one, a module or a `range`.
 
-    torch.relu(x)[0]    `torch` a namespace, `torch.relu` an operator, the call's result a `SimpleValue`, its item another
+    torch.relu(x)[0]    `torch` a namespace, `torch.relu` an operator, its result a `SimpleValue`, the item another
 
 A sugared value answers for each thing that can be done with it; whatever it does not answer is refused with its kind.
 """

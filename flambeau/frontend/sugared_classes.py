@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from flambeau.frontend.annotations import enum_type, named_tuple_type
-from flambeau.frontend.conversions import pack_tuple
+from flambeau.frontend.conversions import pack_list, pack_tuple
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.schema_matching import match_single
-from flambeau.frontend.simple_value import SimpleValue
-from flambeau.frontend.sugared import Given, Sugared
+from flambeau.frontend.simple_value import ItemIteration, SimpleValue
+from flambeau.frontend.sugared import Given, Iteration, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
 from flambeau.schema.types import EnumType, TupleType
@@ -102,6 +102,11 @@ class EnumClass(Sugared):
         if not isinstance(member, self.type.python):
             raise CompileError(f"{self.type.name.rpartition('.')[2]} has no attribute '{name}'", where)
         return SimpleValue(e.constant(member, self.type))
+
+    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+        """Over the members, in the order of their definition."""
+        members = [e.constant(member, self.type) for member in self.type.python]
+        return ItemIteration(pack_list(e, members, self.type))
 
 
 def wrap_class(e: Emission, cls: type, where: SourceRange) -> Sugared | None:

@@ -7,8 +7,8 @@
     %x : int = prim::Load[name="x"]()                   -> (%a)
 
 First, from the inside out, which variables each block reads before it stores them, and which it stores; then, from the
-outside in, which are read behind each node; then values take the place of names. Results stand in the order of their first
-later use.
+outside in, which are read behind each node; then values take the place of names. Results stand in the order of their
+first later use.
 """
 
 from __future__ import annotations

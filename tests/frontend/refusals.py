@@ -83,7 +83,7 @@ CASES: list[tuple[str, str, int, str, str]] = [
         "def f(x: int):\n    y = []\n    if x > 1:\n        y = [1]\n    return y\n",
         4,
         "y",
-        "Variable 'y' previously had type List[Tensor] but is now being assigned to a value of type List[int]\nEmpty lists default to List[Tensor]. Add a variable annotat",
+        "Variable 'y' previously had type List[Tensor] but is now being assigned to a value of type List[int]\nEmpty lists default to List[Tensor]. Annotate the variable",
     ),
     (
         "comprehension variable after",

@@ -59,7 +59,9 @@ VALUES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(("source", "line", "underlined", "fragment"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+@pytest.mark.parametrize(
+    ("source", "line", "underlined", "fragment"), [c[1:] for c in CASES], ids=[c[0] for c in CASES]
+)
 def test_refusal(source: str, line: int, underlined: str, fragment: str) -> None:
     with pytest.raises(CompileError) as caught:
         compile_source(source, Names(VALUES))
@@ -129,7 +131,9 @@ def test_errors_in_python_functions_name_the_users_file() -> None:
 
 
 def test_recursion_is_refused() -> None:
-    with pytest.raises(CompileError, match="function 'recursive' is called recursively. Recursive calls are not supported"):
+    with pytest.raises(
+        CompileError, match=r"function 'recursive' is called recursively. Recursive calls are not supported"
+    ):
         compiled(recursive)
 
 
@@ -170,7 +174,7 @@ def test_deep_programs_compile(source: str) -> None:
 
 def test_a_program_nested_too_deeply_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("flambeau.frontend.depth.FRAMES", 0)
-    with pytest.raises(CompileError, match="nested too deeply to compile. Give names to parts") as caught:
+    with pytest.raises(CompileError, match=r"nested too deeply to compile. Give names to parts") as caught:
         compile_source(DEEP["method calls"], Names())
     assert caught.value.range is not None
     assert caught.value.range.text == "f"
