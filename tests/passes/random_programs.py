@@ -30,7 +30,7 @@ class Builder:
     def program(self, size: int) -> Graph:
         self.statements(size, 2)
         for type_ in (INT, BOOL, TENSOR, INTS, TENSORS, PAIR, FLOAT):
-            for value in self.scope[type_][-3:]:
+            for value in self.scope[type_][-6:]:
                 self.graph.add_output(value)
         return self.graph
 
@@ -38,7 +38,7 @@ class Builder:
         known = self.scope[type_]
         if not known or (type_ in (INT, FLOAT, BOOL) and self.choice.random() < 0.3):
             return self.constant(type_)
-        return self.choice.choice(known[-6:])
+        return self.choice.choice(known[-3:] if self.choice.random() < 0.7 else known)
 
     def constant(self, type_: Type) -> Value:
         if type_ == TENSOR:
@@ -68,6 +68,9 @@ class Builder:
                 self.view,
                 self.tuples,
                 self.compare,
+                self.show,
+                self.again,
+                self.again,
             ]
             if depth:
                 rules += [self.branch, self.loop]
@@ -117,11 +120,35 @@ class Builder:
         self.emit(f"aten::{kind}", operands, TENSOR)
 
     def view(self) -> None:
-        self.emit("aten::t", [self.pick(TENSOR)], TENSOR)
+        kind = self.choice.choice(["t", "unbind", "unsqueeze", "alias"])
+        if kind == "t":
+            self.emit("aten::t", [self.pick(TENSOR)], TENSOR)
+        elif kind == "unbind":
+            self.emit("aten::unbind", [self.pick(TENSOR), insert_constant(self.graph, 0)], TENSORS)
+        elif kind == "unsqueeze":
+            wide = self.graph.insert("aten::unsqueeze", [self.pick(TENSOR), insert_constant(self.graph, 0)], [TENSOR])
+            self.emit("aten::squeeze", [wide.output(), insert_constant(self.graph, 0)], TENSOR)
+        else:
+            self.emit("aten::detach", [self.pick(TENSOR)], TENSOR)
+
+    def again(self) -> None:
+        """A second time what was done before, with the same operands: the same result, or not any more."""
+        results = [v for known in self.scope.values() for v in known[-5:]]
+        made = [v.node for v in results if v.node is not None and not v.node.blocks and v.node.kind != "prim::Constant"]
+        made = [n for n in made if len(n.outputs) == 1]
+        if made:
+            node = self.choice.choice(made)
+            self.emit(node.kind, list(node.inputs), node.output().type)
+
+    def show(self) -> None:
+        self.graph.insert("prim::Print", [self.pick(INT), self.pick(BOOL)], [])
 
     def lists(self) -> None:
-        kind = self.choice.choice(["make", "append", "get", "len", "tensors", "take", "put"])
-        if kind == "make":
+        kind = self.choice.choice(["make", "append", "get", "len", "tensors", "take", "put", "slice", "join", "pop"])
+        if kind == "make" and self.choice.random() < 0.5:
+            numbers = [insert_constant(self.graph, self.choice.randint(0, 3)) for _ in range(2)]
+            self.emit("prim::ListConstruct", numbers, INTS)
+        elif kind == "make":
             self.constant(INTS)
         elif kind == "append":
             self.emit("aten::append", [self.pick(INTS), self.pick(INT)], INTS)
@@ -131,6 +158,15 @@ class Builder:
             self.emit("aten::len", [self.pick(INTS)], INT)
         elif kind == "tensors":
             self.constant(TENSORS)
+        elif kind == "slice":
+            bounds = [insert_constant(self.graph, v) for v in (0, 5, 1)]
+            type_ = self.choice.choice([INTS, TENSORS])
+            self.emit("aten::slice", [self.pick(type_), *bounds], type_)
+        elif kind == "join":
+            type_ = self.choice.choice([INTS, TENSORS])
+            self.emit("aten::add", [self.pick(type_), self.pick(type_)], type_)
+        elif kind == "pop":
+            self.emit("aten::pop", [self.pick(TENSORS), insert_constant(self.graph, -1)], TENSOR)
         elif kind == "take":
             self.emit("aten::__getitem__", [self.pick(TENSORS), insert_constant(self.graph, 0)], TENSOR)
         else:
