@@ -11,7 +11,8 @@
 ```
 
 Branches on constants are replaced by the block taken. Loops that do no round give what they were given. Results that
-are the same on both ways, and carried values that no round changes, are replaced by what they are.
+are the same on both ways, and carried values that no round changes, are replaced by what they are; True on one way
+and False on the other is the condition.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.ir.walk import is_visible
+from flambeau.schema.types import BOOL
 
 
 def do(graph: Graph) -> bool:
@@ -51,7 +53,7 @@ def _fold_if(node: Node) -> bool:
     changed = False
     for index in reversed(range(len(node.outputs))):
         first, second = (block.outputs[index] for block in node.blocks)
-        same = first if first is second or _same_constant(first, second) else None
+        same = first if first is second or _same_constant(first, second) else _condition(node, first, second)
         if same is None:
             continue
         if not is_visible(same, node):
@@ -65,6 +67,19 @@ def _fold_if(node: Node) -> bool:
             block.remove_output(index)
         changed = True
     return changed
+
+
+def _condition(node: Node, first: Value, second: Value) -> Value | None:
+    """The condition itself, or its negation, where the branches give True and False."""
+    if not (constants.is_constant(first) and constants.is_constant(second)):
+        return None
+    given = constants.constant_value(first), constants.constant_value(second)
+    if given[0] is True and given[1] is False:
+        return node.input()
+    if given[0] is False and given[1] is True:
+        with node.graph.inserting(node), node.graph.at_range(node.range):
+            return node.graph.insert("aten::__not__", [node.input()], [BOOL]).output()
+    return None
 
 
 def _same_constant(a: Value, b: Value) -> bool:

@@ -236,3 +236,21 @@ def test_tensors_and_lists_are_pooled_only_if_they_are_one_object() -> None:
 def test_pooling_leaves_a_pooled_graph_alone() -> None:
     expect_same(constant_pooling.do, "graph(%x : Tensor):\n %1 : int = prim::Constant[value=2]()\n"
                 " %y : Tensor = aten::mul(%x, %1)\n return (%y)")  # fmt: skip
+
+
+def test_true_or_false_by_a_condition_is_the_condition() -> None:
+    expect(
+        fold,
+        """graph(%c : bool):
+          %t : bool = prim::Constant[value=1]()
+          %f : bool = prim::Constant[value=0]()
+          %a : bool, %b : bool = prim::If(%c)
+            block0():
+              -> (%t, %f)
+            block1():
+              -> (%f, %t)
+          return (%a, %b)""",
+        """graph(%c : bool):
+          %b : bool = aten::__not__(%c)
+          return (%c, %b)""",
+    )
