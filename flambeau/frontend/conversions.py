@@ -54,6 +54,8 @@ def plan_conversion(value: Value, wanted: Type, *, implicit: bool) -> tuple[Type
     actual = value.type
     if isinstance(wanted, OptionalType) and not isinstance(actual, OptionalType | NoneType):
         return plan_conversion(value, wanted.element, implicit=implicit)
+    if is_empty_literal(value) and type(actual) is type(wanted) and not has_variables(wanted):
+        return wanted, lambda e: e.emit(_kind_of(value), (), wanted)
     if isinstance(actual, TupleType) and isinstance(wanted, ListType):
         if actual.elements and all(_fits(t, wanted.element) for t in actual.elements):
             return _tuple_to_list(value, actual, wanted)
@@ -70,6 +72,17 @@ def plan_conversion(value: Value, wanted: Type, *, implicit: bool) -> tuple[Type
     elif implicit and actual == STRING and wanted == DEVICE:
         return DEVICE, lambda e: to_device(e, value)
     return actual, keep(value)
+
+
+def is_empty_literal(value: Value) -> bool:
+    """Whether the value is a `[]` or `{}` that was just written and has no type of its own yet."""
+    return _kind_of(value) in ("prim::ListConstruct", "prim::DictConstruct") and not (
+        value.has_name or value.is_used or (value.node is not None and value.node.inputs)
+    )
+
+
+def _kind_of(value: Value) -> str:
+    return "" if value.node is None else value.node.kind
 
 
 def convert(e: Emission, value: Value, wanted: Type, *, implicit: bool) -> Value:

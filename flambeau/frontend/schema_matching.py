@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from flambeau.frontend.constants import default_type
-from flambeau.frontend.conversions import Plan, keep, pack_list, pack_tuple, plan_conversion
+from flambeau.frontend.conversions import Plan, is_empty_literal, keep, pack_list, pack_tuple, plan_conversion
 from flambeau.frontend.sugared import Given
 from flambeau.ir.value import Value
 from flambeau.schema import registry
 from flambeau.schema.function import Argument, FunctionSchema
-from flambeau.schema.match import Bindings, bind, fits, has_variables, result_types
+from flambeau.schema.match import Bindings, bind, fits, has_variables, result_types, substitute
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import (
     AnyType,
@@ -117,6 +117,8 @@ class _Attempt:
             if element is not None and is_subtype(value.type, element):
                 count = formal.broadcast
                 return lambda e: pack_list(e, [value] * count, element)
+        if is_empty_literal(value) and has_variables(wanted):
+            wanted = self.known(wanted)
         actual, plan = plan_conversion(value, wanted, implicit=self.implicit)
         if has_variables(wanted):
             before = dict(self.bindings)
@@ -133,6 +135,13 @@ class _Attempt:
         elif not is_subtype(actual, wanted):
             raise Mismatch(_not_a(formal, value.type, actual))
         return plan
+
+    def known(self, wanted: Type) -> Type:
+        """The type with its variables filled in, if earlier arguments bound them."""
+        try:
+            return substitute(wanted, self.bindings)
+        except KeyError:
+            return wanted
 
     def variable_list(self, index: int, formal: Argument) -> Plan | None:
         """The plan for a trailing list that is given item by item, as in `x.view(2, 3)`; None if it is not."""

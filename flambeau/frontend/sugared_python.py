@@ -56,6 +56,10 @@ class PythonValue(Sugared):
             raise CompileError(f"object has no attribute {name}", where)
         return e.wrap(value, where)
 
+    def has_attribute(self, e: Emission, where: SourceRange, name: str) -> bool:
+        """Whether the Python value has it, which is known while compiling."""
+        return hasattr(self.python, name)
+
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A call of a Python function, which is compiled when it is reached."""
         function = e.resolver.compile_function(self.python, where)
