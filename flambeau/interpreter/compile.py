@@ -57,6 +57,7 @@ class _Compiler:
                 self.none = self.registers.constant(None)
         self.block(self.graph.block, ())
         results = tuple(self.registers[source(v)] for v in self.graph.outputs)
+        self.site(self.graph.block.return_node)
         self.emit(Op.RETURN, a=results)
         return Code(
             name=self.name,

@@ -106,9 +106,10 @@ def run(code: Code, inputs: Sequence[Any]) -> tuple[Any, ...]:
                 elif op is DO2:
                     f(regs[a], regs[b])
                 elif op is GET_ATTR:
-                    value = regs[d] = regs[a].values[b]
+                    value = regs[a].values[b]
                     if value is UNSET:
                         raise structural.unset(f, regs[a])
+                    regs[d] = value
                 elif op is WARN:
                     warn(regs[a], (*[frame[4] for frame in stack], code, site), warned)
                 elif op is ENTERED:
