@@ -1,1 +1,1 @@
-"""Floor 5: running graphs: bytecode, the machine that executes it, and the slow evaluator that defines what is right."""
+"""Floor 5: running graphs: bytecode, the machine for it, and the slow evaluator that defines what is right."""

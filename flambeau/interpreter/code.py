@@ -1,8 +1,8 @@
 """The machine's instructions, in one table, and `Code`: a graph made ready to run.
 
-An instruction is a tuple `(op, d, f, a, b, site)`. Registers are indices into a list; `site` is an index into `Code.sites`, where
-tracebacks find the place in the source. A block is a pair: instructions that run one after the other, and the last one, which
-says what is next.
+An instruction is a tuple `(op, d, f, a, b, site)`. Registers are indices into a list; `site` is an index into
+`Code.sites`, where tracebacks find the place in the source. A block is a pair: instructions that run one after the
+other, and the last one, which says what is next.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau.interpreter.code import Code, Instruction, Op, Site
-from flambeau.interpreter.liveness import CONSTANTS, SAME_VALUE, deep_uses, ends, is_constant, source
 from flambeau.interpreter.literals import literal
+from flambeau.interpreter.liveness import CONSTANTS, SAME_VALUE, deep_uses, ends, is_constant, source
 from flambeau.interpreter.registers import Registers
 from flambeau.interpreter.select import Selected, select
 from flambeau.ir.graph import Graph
@@ -221,11 +221,12 @@ class _Compiler:
         body = node.blocks[0]
         limit, first_condition, *carried = (source(v) for v in node.inputs)
         used_inside = {v for inner in body for v in deep_uses(inner)} | {source(v) for v in body.outputs}
+        needed = used_inside | {limit, first_condition}
         mine = set(node.outputs)
         outer = [v for v in ended if v not in mine]
-        self.carry(carried, set(outer) - used_inside - {limit, first_condition}, node.outputs)
+        self.carry(carried, set(outer) - needed, node.outputs)
         results = [registers[v] for v in node.outputs]
-        self.drop([v for v in outer if v in registers and v not in used_inside and v not in (limit, first_condition)], results)
+        self.drop([v for v in outer if v in registers and v not in needed], results)
         counter = registers.temporary()
         self.move([counter], [self.minus_one])
         reserved = registers.reserve((*results, counter))

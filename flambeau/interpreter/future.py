@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Future:
-    """The outcome of a task that has run. Equal tasks give equal outcomes whenever they run, so it runs when it is forked.
+    """The outcome of a task that has run. A task runs when it is forked: its result does not depend on when.
 
     >>> Future.of(lambda: 3).wait()
     3

@@ -1,7 +1,8 @@
 """The machine: one loop over instructions.
 
-Calls of a program's functions push a frame on a list and do not use Python's own stack. Nothing is kept in `Code`, so that any
-number of threads may run it. What the loop does itself is there for speed; other instructions are functions in `SELDOM`.
+Calls of a program's functions push a frame on a list and do not use Python's own stack. Nothing is kept in `Code`, so
+that any number of threads may run it. What the loop does itself is there for speed; other instructions are functions
+in `SELDOM`.
 """
 
 from __future__ import annotations
@@ -157,7 +158,7 @@ def run(code: Code, inputs: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def callee(op: Op, f: Any, arguments: list[Any]) -> Function:
-    """The function of a call: a method of the first argument, the one named, or, if none is, the first argument itself."""
+    """The function of a call: a method of the first argument, the one named, or the first argument itself."""
     if op is CALL_METHOD:
         method: Function = arguments[0].type.definition.method(f)
         return method

@@ -1,7 +1,7 @@
 """The living definition of what a graph means: walk it, node by node, with a dict from values to results.
 
-Slow and obvious on purpose. Every fast way to run a program is compared with it. Each result is checked against its static type
-at once, so that an operator that breaks its word is found where it did.
+Slow and obvious on purpose. Every fast way to run a program is compared with it. Each result is checked against its
+static type at once, so that an operator that breaks its word is found where it did.
 
 >>> from flambeau.ir.graph import Graph
 >>> from flambeau.schema.types import INT
@@ -46,8 +46,8 @@ UNINITIALISED: Final = _Uninitialised()
 def evaluate(graph: Graph, inputs: Sequence[Any], *, check_types: bool = True) -> tuple[Any, ...]:
     """The results of a graph.
 
-    Exceptions of operators come as they are, without a traceback of the program. Raises InternalError when a value is not of its
-    type (unless `check_types` is off) and RuntimeError for a node that nothing can run.
+    Exceptions of operators come as they are, without a traceback of the program. Raises InternalError when a value is
+    not of its type (unless `check_types` is off) and RuntimeError for a node that nothing can run.
     """
     return _Evaluator(check_types).graph(graph, inputs)
 
@@ -58,7 +58,7 @@ class _Evaluator:
 
     def graph(self, graph: Graph, inputs: Sequence[Any]) -> tuple[Any, ...]:
         if len(inputs) != len(graph.inputs):
-            raise TypeError(f"{graph.name or 'the graph'} takes {len(graph.inputs)} values but {len(inputs)} were given")
+            raise TypeError(f"{graph.name or 'the graph'} takes {len(graph.inputs)} values, not {len(inputs)}")
         environment: Environment = {}
         for value, given in zip(graph.inputs, inputs, strict=True):
             self.define(environment, value, given)
@@ -67,7 +67,8 @@ class _Evaluator:
     def define(self, environment: Environment, value: Value, result: Any) -> None:
         if self.check_types and result is not UNINITIALISED and not conforms(result, value.type):
             where = value.node.kind if value.node is not None else "a parameter"
-            raise InternalError("reference evaluator", f"%{value.name} : {value.type} from {where} is a {kind_of(result)}")
+            text = f"%{value.name} : {value.type} from {where} is a {kind_of(result)}"
+            raise InternalError("reference evaluator", text)
         environment[value] = result
 
     def block(self, block: Block, environment: Environment) -> tuple[Any, ...]:

@@ -1,7 +1,7 @@
 """Handing out registers: few of them, so that a value's memory goes when another value takes its place.
 
-Some registers are reserved while a branch or loop body is compiled, because its results have to end up there. Whoever makes such
-a result may write it there at once if the register is vacant; then nothing needs to be moved at the end.
+Some registers are reserved while a branch or loop body is compiled, because its results have to end up there. Whoever
+makes such a result may write it there at once if the register is vacant; then nothing needs to be moved at the end.
 """
 
 from __future__ import annotations

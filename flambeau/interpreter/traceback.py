@@ -20,7 +20,7 @@ def frames_of(active: Iterable[Active]) -> tuple[Frame, ...]:
 
 
 def site_frames(name: str, site: Site) -> list[Frame]:
-    """The frames of one place in the code of function `name`: one, and one more for each call that was inlined around it.
+    """The frames of one place in the code of function `name`: one, and one more for each call inlined around it.
 
     >>> site_frames("f", Site("aten::add", None, (("g", None),), None))
     [('f', None), ('g', None)]
@@ -36,8 +36,8 @@ def site_frames(name: str, site: Site) -> list[Frame]:
 def located(error: Exception, active: list[Active]) -> Exception:
     """The error to raise: what the program raised or an operator said, with the traceback.
 
-    An error that comes with frames of its own, from a program called by a Python function, keeps them below these. What is
-    wrong with Flambeau itself stays as it is.
+    An error that comes with frames of its own, from a program called by a Python function, keeps them below these. What
+    is wrong with Flambeau itself stays as it is.
     """
     if isinstance(error, InternalError | GuardError):
         return error

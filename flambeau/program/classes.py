@@ -1,6 +1,7 @@
 """What is inside scripted classes, modules and interfaces: attributes, methods, constants, signatures.
 
-`ClassType` and `InterfaceType` of the schema floor point here and know nothing more; two classes of one name are two definitions.
+`ClassType` and `InterfaceType` of the schema floor point here and know nothing more; two classes of one
+name are two definitions.
 """
 
 from __future__ import annotations
@@ -85,7 +86,8 @@ class ClassDefinition:
         found = self.slots.get(name)
         if found is None:
             raise AttributeError(
-                f"{self.name} object has no attribute or method '{name}'; it has {', '.join(self.slots) or 'no attributes'}"
+                f"{self.name} object has no attribute or method '{name}'; "
+                f"it has {', '.join(self.slots) or 'no attributes'}"
             )
         return found
 
@@ -122,7 +124,12 @@ class InterfaceDefinition:
     """A set of method signatures that classes may have; a module interface admits only modules."""
 
     def __init__(
-        self, name: str, methods: Mapping[str, FunctionSchema] | None = None, *, is_module: bool = False, python: Any = None
+        self,
+        name: str,
+        methods: Mapping[str, FunctionSchema] | None = None,
+        *,
+        is_module: bool = False,
+        python: Any = None,
     ) -> None:
         self.name = name
         self.methods: dict[str, FunctionSchema] = dict(methods or {})
@@ -165,7 +172,7 @@ class InterfaceDefinition:
 
 
 def _incompatible(found: FunctionSchema, wanted: FunctionSchema) -> str | None:
-    """Why `found` cannot stand for `wanted`: parameters may be wider, results narrower, more parameters need defaults."""
+    """Why `found` cannot stand for `wanted`: parameters may be wider, results narrower, more ones need defaults."""
     mine, theirs = found.arguments[1:], wanted.arguments[1:]
     if len(mine) < len(theirs) or any(not a.has_default for a in mine[len(theirs) :]):
         return f"it takes {len(mine)} arguments but the interface declares {len(theirs)}"

@@ -14,8 +14,8 @@ def schema_of(
 ) -> FunctionSchema:
     """A schema for `graph`; `defaults` and `keyword_only` go by parameter name.
 
-    The numbering that a graph gives to parameters (`%x.1`) is not part of their names. Raises ValueError for a default of a
-    parameter that does not exist.
+    The numbering that a graph gives to parameters (`%x.1`) is not part of their names. Raises ValueError for a
+    default of a parameter that does not exist.
 
     >>> from flambeau.schema.types import INT
     >>> graph = Graph()

@@ -71,7 +71,10 @@ class CompilationUnit:
         defaults: Mapping[str, Any] | None = None,
         should_mangle: bool = False,
     ) -> Function:
-        """Make a function of a graph; its schema is the graph's unless given. Raises RuntimeError if the name is taken."""
+        """Make a function of a graph; its schema is the graph's unless given.
+
+        Raises RuntimeError if the name is taken.
+        """
         if should_mangle:
             name = self.unique_name(name)
         short = name.rpartition(".")[2]

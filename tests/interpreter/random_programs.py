@@ -167,7 +167,7 @@ class Program:
         self.python_lines.append(pad + (_assignment(names, carried) or "pass"))
         known += zip(names, types, strict=True)
 
-    def in_python(self):  # noqa: ANN201
+    def in_python(self):
         """The function itself."""
         scope = {"wrapped": wrapped, "divided": divided}
         exec(self.python, scope)
@@ -183,4 +183,5 @@ class Program:
 
 
 def _assignment(targets: list[str], values: list[str]) -> str:
-    return f"{', '.join(targets)}{',' if len(targets) == 1 else ''} = {', '.join(values)}{',' if len(values) == 1 else ''}" if targets else ""
+    """A tuple assignment; empty without targets."""
+    return f"{', '.join(targets)}, = {', '.join(values)}," if targets else ""

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from flambeau.ops.language import int64
-from flambeau.ops.language.declare import cast_to, declare, to_bool, to_float, to_int
+from flambeau.ops.language.declare import declare, to_bool, to_float, to_int
 from flambeau.ops.language.text import value_text
 from flambeau.schema.dtype import Category
 from flambeau.tensor.tensor import Tensor
@@ -36,7 +36,8 @@ def truth(tensor: Tensor) -> bool:
     """Whether the only element is nonzero. Raises RuntimeError for any other number of elements."""
     size = tensor._array.size
     if size != 1:
-        raise RuntimeError(f"Boolean value of Tensor with {'no values' if size == 0 else 'more than one value'} is ambiguous")
+        how_many = "no values" if size == 0 else "more than one value"
+        raise RuntimeError(f"Boolean value of Tensor with {how_many} is ambiguous")
     return bool(tensor.item())
 
 

@@ -1,4 +1,4 @@
-"""How the operators of the language itself are declared: schema text, kernel, and for pure numbers the Scalar meaning."""
+"""How the operators of the language are declared: schema text, kernel, and for pure numbers the Scalar meaning."""
 
 from __future__ import annotations
 

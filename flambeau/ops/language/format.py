@@ -30,8 +30,8 @@ def brace_format(text: str, *values: Any) -> str:
 def percent_format(text: str, *values: Any) -> str:
     """Each specifier replaced by the next value.
 
-    Raises RuntimeError for a specifier other than `%s %d %i %f %F %e %E %c %%`, for a value it does not take, and for too few
-    or too many values.
+    Raises RuntimeError for a specifier other than `%s %d %i %f %F %e %E %c %%`, for a value it does not take, and for
+    too few or too many values.
     """
     if len(values) == 1 and isinstance(values[0], tuple):
         values = values[0]

@@ -37,7 +37,9 @@ def hash_of(value: Any) -> int:
         return _digest(str(value).encode())
     if isinstance(value, Tensor):
         return int64.wrap(id(value))
-    raise RuntimeError(f"unhashable type: '{type(value).__name__}'; numbers, strings, tensors, devices and tuples of them hash")
+    raise RuntimeError(
+        f"unhashable type: '{type(value).__name__}'; numbers, strings, tensors, devices and tuples of them hash"
+    )
 
 
 def _digest(data: bytes) -> int:

@@ -1,4 +1,7 @@
-"""Lists. Indices and slices are Python's; a list is Python's own list object, so that aliases see each other's writes."""
+"""Lists.
+
+Indices and slices are Python's; a list is Python's own list object, so that aliases see each other's writes.
+"""
 
 from __future__ import annotations
 
@@ -150,7 +153,7 @@ def sorted_(items: Items) -> Items:
     return result
 
 
-# -- any element type -----------------------------------------------------------------------------------------------------
+# -- any element type -------------------------------------------------------------------------------------------------
 
 declare("aten::__getitem__.t(t[](a) list, int idx) -> t(*)", operator.getitem)
 declare("aten::select.t(t[](a) list, int idx) -> t(*)", operator.getitem)
@@ -173,7 +176,7 @@ declare("aten::mul.left_t(t[] l, int n) -> t[]", operator.mul)
 declare("aten::mul.right_(int n, t[] l) -> t[]", operator.mul)
 declare("aten::mul_.t(t[](a!) l, int n) -> t[](a!)", repeat_in_place)
 
-# -- one element type each ------------------------------------------------------------------------------------------------
+# -- one element type each --------------------------------------------------------------------------------------------
 
 for _t in ("int", "float", "bool", "str"):
     declare(f"aten::remove.{_t}({_t}[](a!) self, {_t} el) -> ()", remove)

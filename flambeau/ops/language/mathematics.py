@@ -14,7 +14,7 @@ import numpy as np
 
 from flambeau.ops.language import float64, int64
 from flambeau.ops.language.declare import Kernel, as_floats, declare, same
-from flambeau.ops.language.scalars import by_value, mixed
+from flambeau.ops.language.scalars import COMPLEX_PAIRS, by_value, mixed
 
 
 def _gamma_outside(x: float) -> float:
@@ -87,7 +87,7 @@ _function("fabs", math.fabs, np.fabs, scalar="abs")
 _function("gamma", math.gamma, _gamma_outside)
 _function("lgamma", math.lgamma, _lgamma_outside, scalar="lgamma")
 
-# -- rounding -------------------------------------------------------------------------------------------------------------
+# -- rounding ---------------------------------------------------------------------------------------------------------
 
 
 def _to_integer(rounding: Callable[[float], int]) -> Callable[[float], int]:
@@ -113,7 +113,7 @@ declare("aten::round.int(int a) -> float", float, scalar=as_floats("round"))
 declare("aten::round.float(float a) -> float", round_half_even, scalar=same("round"))
 declare("aten::round.Scalar(Scalar a) -> Scalar", _by_number(round_half_even, None))
 
-# -- two operands ---------------------------------------------------------------------------------------------------------
+# -- two operands -----------------------------------------------------------------------------------------------------
 
 
 def _pair(name: str, kernel: Callable[[float, float], Any], *, scalar: str = "", result: str = "float") -> None:
@@ -158,14 +158,14 @@ def _complex_log_to_base(a: complex, base: complex) -> complex:
 
 for _a, _b in (("int", "int"), ("float", "float"), ("int", "float"), ("float", "int")):
     declare(f"aten::log.{_a}_{_b}({_a} a, {_b} b) -> float", mixed(_log_to_base))
-for _a, _b in (("complex", "complex"), ("complex", "int"), ("int", "complex"), ("complex", "float"), ("float", "complex")):
+for _a, _b in COMPLEX_PAIRS:
     declare(f"aten::log.{_a}_{_b}({_a} a, {_b} b) -> complex", _complex_log_to_base)
 declare(
     "aten::log.Scalar_Scalar(Scalar a, Scalar b) -> float",
     by_value(mixed(_log_to_base), _log_to_base, _complex_log_to_base),
 )
 
-# -- parts, predicates, integers ------------------------------------------------------------------------------------------
+# -- parts, predicates, integers --------------------------------------------------------------------------------------
 
 
 def factorial(a: int) -> int:

@@ -1,7 +1,7 @@
 """Arithmetic, comparison, logic and bits on int, float, bool, complex and Scalar.
 
-An overload is named after its operand types (`aten::add.float_int`). Its kernel is chosen by the common type of the two: ints
-wrap, floats never raise, `Scalar` looks at the values. Division and powers of ints are floats.
+An overload is named after its operand types (`aten::add.float_int`). Its kernel is chosen by the common type of the
+two: ints wrap, floats never raise, `Scalar` looks at the values. Division and powers of ints are floats.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from flambeau.ops.language.declare import Kernel, as_floats, declare, promoted, 
 Pair = tuple[str, str]
 
 _REAL: tuple[Pair, ...] = (("int", "int"), ("float", "float"), ("int", "float"), ("float", "int"))
-_COMPLEX: tuple[Pair, ...] = (
+COMPLEX_PAIRS: tuple[Pair, ...] = (
     ("complex", "complex"), ("complex", "int"), ("int", "complex"), ("complex", "float"), ("float", "complex"),
 )  # fmt: skip
 
@@ -53,7 +53,7 @@ def _arithmetic(name: str, of_ints: Kernel, of_floats: Kernel, of_complex: Kerne
         result = "int" if a == b == "int" else "float"
         text = f"aten::{name}.{_overload(a, b)}({a} a, {b} b) -> {result}"
         declare(text, kernel, scalar=meaning)
-    for a, b in _COMPLEX if of_complex is not None else ():
+    for a, b in COMPLEX_PAIRS if of_complex is not None else ():
         assert of_complex is not None
         declare(f"aten::{name}.{_overload(a, b)}({a} a, {b} b) -> complex", of_complex, scalar=meaning)
     declare(f"aten::{name}(Scalar a, Scalar b) -> Scalar", by_value(of_ints, of_floats, of_complex))
@@ -67,7 +67,7 @@ _arithmetic("remainder", int64.remainder, float64.remainder, None, "remainder")
 
 declare("aten::__round_to_zero_floordiv.int(int a, int b) -> int", int64.truncdiv, scalar=same("truncdiv"))
 
-# -- division and powers: ints give floats --------------------------------------------------------------------------------
+# -- division and powers: ints give floats ----------------------------------------------------------------------------
 
 
 def _int_div(a: int, b: int) -> float:
@@ -101,7 +101,7 @@ for _a, _b in (("complex", "complex"), ("complex", "float"), ("float", "complex"
 declare("aten::pow.Scalar_Scalar(Scalar a, Scalar b) -> float", by_value(_power, _power, float64.complex_power))
 declare("aten::pow.int_to_int(int a, int b) -> int", int64.power, scalar=same("pow"))
 
-# -- comparisons ----------------------------------------------------------------------------------------------------------
+# -- comparisons ------------------------------------------------------------------------------------------------------
 
 
 def _comparison(name: str, compare: Kernel) -> None:
@@ -123,7 +123,7 @@ def _comparison(name: str, compare: Kernel) -> None:
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     _comparison(_name, getattr(operator, _name))
 
-# -- logic, bits, sign ----------------------------------------------------------------------------------------------------
+# -- logic, bits, sign ------------------------------------------------------------------------------------------------
 
 declare("aten::__and__.bool(bool a, bool b) -> bool", operator.and_, scalar=same("logical_and"))
 declare("aten::__or__.bool(bool a, bool b) -> bool", operator.or_, scalar=same("logical_or"))
@@ -153,7 +153,7 @@ declare("prim::abs.float(float a) -> float", abs, scalar=same("abs"))
 declare("prim::abs.complex(complex a) -> float", abs)
 declare("prim::abs.Scalar(Scalar a) -> Scalar", _abs)
 
-# -- extremes, divmod -----------------------------------------------------------------------------------------------------
+# -- extremes, divmod -------------------------------------------------------------------------------------------------
 
 
 def _extreme(name: str, kernel: Kernel) -> None:

@@ -20,7 +20,8 @@ def infer_size(a: Sizes, b: Sizes) -> Sizes:
         y = b[i] if -i <= len(b) else 1
         if x != y and 1 not in (x, y):
             raise RuntimeError(
-                f"The size of tensor a ({x}) must match the size of tensor b ({y}) at non-singleton dimension {rank + i}"
+                f"The size of tensor a ({x}) must match the size of tensor b ({y}) "
+                f"at non-singleton dimension {rank + i}"
             )
         result.append(y if x == 1 else x)
     return result

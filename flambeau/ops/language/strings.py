@@ -1,4 +1,7 @@
-"""Strings: Python's, by character. Differing from it: `end=-1` stands for the end, and methods take what their schema says."""
+"""Strings: Python's, by character.
+
+Differing from it: `end=-1` stands for the end, and methods take what their schema says.
+"""
 
 from __future__ import annotations
 

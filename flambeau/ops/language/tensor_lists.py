@@ -1,4 +1,4 @@
-"""Lists of tensors: equality is that of elements, so only one-element tensors have it; otherwise only identity decides."""
+"""Lists of tensors: equality is that of elements, so only one-element tensors have it."""
 
 from __future__ import annotations
 
