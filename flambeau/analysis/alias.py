@@ -126,6 +126,12 @@ class AliasAnalysis:
             return False
         return not (self.leaves(first) and self.leaves(second))
 
+    def note_merge(self, a: Iterable[Value], b: Iterable[Value]) -> None:
+        """Keep `can_merge` right after one of two results took the place of the other."""
+        both = self._reach([*a, *b])
+        if any(p.escaped for p in both) or any_overlap(both, self._returned):
+            self._returned |= both
+
     def may_exchange(self, first: Node, second: Node) -> bool:
         """Whether two neighbours may run in the other order: no data, memory or effect goes from one to the other."""
         results = set(first.outputs)

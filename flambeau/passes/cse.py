@@ -47,6 +47,7 @@ class _Merger:
                 continue
             earlier = known.setdefault(_key(node), node)
             if earlier is not node and self._may_merge(earlier, node):
+                self._facts.note_merge(earlier.outputs, node.outputs)
                 for old, new in zip(node.outputs, earlier.outputs, strict=True):
                     old.replace_uses_with(new)
                 node.destroy()

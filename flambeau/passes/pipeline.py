@@ -21,17 +21,19 @@ from __future__ import annotations
 
 import difflib
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from flambeau.analysis import shapes
 from flambeau.ir.graph import Graph
 from flambeau.ir.verify import verify
 from flambeau.passes import (
+    canonicalize,
     constant_pooling,
     constant_propagation,
     cse,
     dce,
+    fold_control,
     fuse,
     inline,
     licm,
@@ -212,6 +214,14 @@ def names() -> tuple[str, ...]:
 def _base(name: str) -> str:
     stem, _, number = name.rpartition("_")
     return stem if number.isdigit() else name
+
+
+PASSES: Mapping[str, Pass] = {_base(step.name): step.run for step in STEPS} | {
+    "canonicalize": canonicalize.do,
+    "fold_control": fold_control.do,
+    "loop_unrolling": loop_unrolling.do,
+}
+"""Every pass by name, those too that belong to no phase."""
 
 
 def optimise(

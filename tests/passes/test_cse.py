@@ -43,6 +43,15 @@ def test_hidden_tensors_are_merged() -> None:
     )
 
 
+def test_a_result_that_took_the_place_of_a_returned_one_takes_no_other() -> None:
+    expect(
+        cse.do,
+        HEAD
+        + "%a : Tensor = aten::exp(%x)\n %b : Tensor = aten::exp(%x)\n %d : Tensor = aten::exp(%x)\n return (%b, %d)",
+        HEAD + "%a : Tensor = aten::exp(%x)\n %d : Tensor = aten::exp(%x)\n return (%a, %d)",
+    )
+
+
 KEPT = [
     "%a : Tensor = aten::relu(%x)\n %b : Tensor = aten::relu(%x)\n return (%a, %b)",
     "%a : Tensor = aten::relu(%x)\n %b : Tensor = aten::relu(%x)\n %d : Tensor = aten::relu_(%b)\n"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from random_programs import Builder
+from random_graphs import Builder
 
 import flambeau.ops  # noqa: F401
 from flambeau.analysis import shapes

@@ -81,3 +81,10 @@ def test_a_pass_that_breaks_the_graph_is_found() -> None:
     optimise(parse_ir(TEXT), steps=steps)
     with pytest.raises(VerifyError, match="after pass 'spoil'"):
         optimise(parse_ir(TEXT), steps=steps, check=True)
+
+
+def test_every_pass_has_a_name_under_which_it_can_be_run() -> None:
+    assert set(pipeline.names()) < set(pipeline.PASSES)
+    graph = parse_ir(TEXT)
+    assert pipeline.PASSES["canonicalize"](graph)
+    assert not pipeline.PASSES["canonicalize"](graph)
