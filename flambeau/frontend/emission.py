@@ -137,16 +137,7 @@ class Emission:
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """A scope for names that shadow others: that of a comprehension."""
-        before, self.frame = self.frame, Frame(self.frame, hides=True)
-        try:
-            yield
-        finally:
-            self.frame = before
-
-    @contextmanager
-    def scope_here(self) -> Iterator[None]:
-        """A scope in the same block, for what is known of types while one expression is emitted."""
+        """A scope in the same block, whose names are others than those of the same name outside: of a comprehension."""
         before, self.frame = self.frame, Frame(self.frame, hides=True)
         try:
             yield

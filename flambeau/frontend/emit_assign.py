@@ -100,7 +100,7 @@ def assign_name(e: Emission, where: SourceRange, name: str, value: Sugared, anno
     if name == "self" and e.has_self:
         raise CompileError(REASSIGNED_SELF.format(kind="module"), where)
     held = value.held(e, where)
-    outside = None if name in e.frame.names else e.frame.find_outside(name)
+    outside = e.frame.find_outside(name)
     if outside is not None:
         if annotation is not None:
             raise CompileError(ANNOTATED_AGAIN.format(name=name), where)

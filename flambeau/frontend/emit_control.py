@@ -97,7 +97,7 @@ def emit_ternary(e: Emission, tree: TernaryIf, hint: Type | None) -> Sugared:
     """`a if c else b`."""
     condition = emit_condition(e, tree.condition)
     if condition.known is not None:
-        with e.scope_here():
+        with e.scope():
             refine(e, condition.if_true if condition.known else condition.if_false)
             return e.sugared(tree.body if condition.known else tree.orelse, hint)
     assert condition.value is not None

@@ -363,6 +363,63 @@ def optional_in_loop(x: List[int]):
     return best
 
 
+def half(x: int) -> Optional[int]:
+    if x % 2 == 0:
+        return x // 2
+    return None
+
+
+def while_refines(x: Optional[int]):
+    n = 0
+    while x is not None and x > 0:
+        n += x
+        x = half(x)
+    return n, x
+
+
+def assigned_after_test(x: Optional[int], y: int):
+    if x is not None:
+        y += x
+        x = None
+    else:
+        x = 3
+    if x is None:
+        return y
+    return x + y
+
+
+def isinstance_of_any(x: Any):
+    if isinstance(x, (int, float)):
+        return 1
+    elif isinstance(x, str) and len(x) > 2:
+        return len(x)
+    if isinstance(x, List[int]) if False else False:
+        return 9
+    return 0
+
+
+def while_false(x: int):
+    while False:
+        x += 1
+    return x
+
+
+def unicode_names(größe: int):
+    höhe = größe + 1
+    for ñ in range(höhe):
+        größe += ñ
+    return größe
+
+
+def nothing(x: int):
+    """Only a text."""
+
+
+def partly_nothing(x: int):
+    if x > 2:
+        return x
+
+
 CASES: List[Tuple[Any, List[Tuple[Any, ...]]]] = [
     (arithmetic, [(7, 3, 2.5), (-7, 3, -0.5), (7, -3, 1e3)]),
     (comparisons, [(1, 2, 3.0), (5, 8, 5.0), (0, 0, 0.0), (2, 2, 9.5)]),
@@ -401,5 +458,12 @@ CASES: List[Tuple[Any, List[Tuple[Any, ...]]]] = [
     (string_keys, [(["a", "b", "a"],), ([],)]),
     (empty_containers, [(0,), (3,)]),
     (optional_in_loop, [([1, 5, 2],), ([],)]),
+    (while_refines, [(8,), (7,), (None,), (0,)]),
+    (assigned_after_test, [(1, 2), (None, 2)]),
+    (isinstance_of_any, [(1,), ("abc",), ("a",), (2.5,), (None,)]),
+    (while_false, [(1,)]),
+    (unicode_names, [(3,)]),
+    (nothing, [(1,)]),
+    (partly_nothing, [(1,), (3,)]),
 ]
 """Each function with the argument lists it is called with."""

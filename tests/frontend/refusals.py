@@ -1073,4 +1073,18 @@ CASES: list[tuple[str, str, int, str, str]] = [
         "Point",
         "Point(int x, int y) -> NamedTuple(x : int, y : int):\nArgument y not provided.",
     ),
+    (
+        "second assignment in a loop",
+        "def f(x: int):\n    for i in range(x):\n        x = 1\n        x = 'a'\n",
+        4,
+        "x",
+        "Variable 'x' previously had type int but is now being assigned to a value of type str",
+    ),
+    (
+        "assignment to what is refined",
+        "def f(x: Optional[int]):\n    while x is not None:\n        x = 'a'\n",
+        3,
+        "x",
+        "Variable 'x' previously had type Optional[int] but is now being assigned to a value of type str",
+    ),
 ]

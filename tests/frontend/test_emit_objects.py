@@ -1,4 +1,4 @@
-"""Objects in programs: attributes, methods, operators, context managers; named tuples, enums and forms of the language."""
+"""Objects in programs: attributes, methods, operators, contexts; named tuples, enums, forms of the language."""
 
 from __future__ import annotations
 
@@ -269,7 +269,14 @@ def test_values_of_python_in_programs(name: str) -> None:
 
 
 def test_iteration_over_an_enum() -> None:
-    source = "def f(x: int):\n    for c in Color:\n        if c.value > x:\n            break\n        x += c.value\n    return x\n"
+    source = """
+def f(x: int):
+    for c in Color:
+        if c.value > x:
+            break
+        x += c.value
+    return x
+"""
     [function] = compile_source(source, Names(VALUES))
     assert evaluate(function.graph, [1]) == (4,)
 
