@@ -93,7 +93,7 @@ class ObjectResolver(Protocol):
         """A method that the class does not have yet, compiled now; None if there is none of that name."""
 
     def object_attribute(self, owner: Value, name: str, where: SourceRange) -> Any:
-        """The Python value or `Sugared` of an attribute that is no value of the graph, such as a static method; None otherwise.
+        """The Python value or `Sugared` of an attribute that is no value of the graph (a static method), or None.
 
         Raises CompileError for one that exists in Python and cannot be in a program.
         """

@@ -10,27 +10,23 @@ from flambeau.frontend.conversions import convert, unpack_tuple
 from flambeau.frontend.resolver import ObjectResolver
 from flambeau.frontend.schema_matching import call_method, call_operator
 from flambeau.frontend.sugared import Given, Iteration, Sugared
+from flambeau.frontend.tensor_attributes import CONVERSIONS, ELEMENT_CODES, PROPERTIES
 from flambeau.ir.value import Value
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
 from flambeau.schema import registry
+from flambeau.schema.device import CPU
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.match import fits
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import (
-    BOOL,
     DEVICE,
     INT,
     STRING,
-    TENSOR,
     AnyTupleType,
-    BoolType,
-    ComplexType,
     DeviceType,
     DictType,
     EnumType,
-    FloatType,
-    IntType,
     ListType,
     NamedType,
     OptionalType,
@@ -46,38 +42,8 @@ if TYPE_CHECKING:
     from flambeau.frontend.emission import Emission
     from flambeau.frontend.tree_views import Apply
 
-_FLAGS = (
-    "is_cuda", "is_cpu", "is_xpu", "is_mps", "is_mtia", "is_xla", "is_sparse", "is_sparse_csr", "is_mkldnn",
-    "is_quantized", "is_meta", "is_vulkan", "is_ipu", "is_nested", "is_maia", "requires_grad",
-)  # fmt: skip
-
-PROPERTIES: dict[str, tuple[str, Type]] = {
-    "dtype": ("prim::dtype", INT),
-    "layout": ("prim::layout", INT),
-    "device": ("prim::device", DEVICE),
-    "shape": ("aten::size", ListType(INT)),
-    "ndim": ("aten::dim", INT),
-    "itemsize": ("prim::itemsize", INT),
-    "nbytes": ("prim::nbytes", INT),
-    "name": ("prim::name", OptionalType(STRING)),
-    "data": ("prim::data", TENSOR),
-    "grad": ("prim::grad", TENSOR),
-    "T": ("aten::numpy_T", TENSOR),
-    "mT": ("aten::mT", TENSOR),
-    "H": ("aten::matrix_H", TENSOR),
-    "mH": ("aten::mH", TENSOR),
-    "real": ("aten::real", TENSOR),
-    "imag": ("aten::imag", TENSOR),
-    "is_leaf": ("aten::is_leaf", BOOL),
-    "retains_grad": ("aten::retains_grad", BOOL),
-    **{name: (f"prim::{name}", BOOL) for name in _FLAGS},
-}
-"""What a tensor has without a call: the operator that reads it, and its type."""
-
 NO_LIST_TYPE = "Expected type hint for result of tolist()"
 BAD_ELEMENT_TYPE = "{type} is not one of the supported element types for tolist"
-ELEMENT_CODES: dict[type[Type], int] = {IntType: 0, FloatType: 1, ComplexType: 2, BoolType: 3}
-"""How `prim::tolist` is told the type of the elements."""
 NO_ATTRIBUTE = "'{type}' object has no attribute or method '{name}'."
 NOT_NAMED = "hasattr's first argument must be an object or NamedTuple, but got {found} instead"
 NO_STATIC_SIZE = "cannot statically infer the expected size of a list in this context"
@@ -221,6 +187,25 @@ class OperatorValue(Sugared):
 
 
 @dataclass(slots=True)
+class ConversionValue(Sugared):
+    """`x.float`, `x.cpu`: a conversion of a tensor by `aten::to`."""
+
+    tensor: Value
+    target: Any
+    type: Type
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "builtin"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """The converted tensor."""
+        operands = [Given(self.tensor, where), Given(e.constant(self.target, self.type), where), *args]
+        return SimpleValue(call_operator(e, where, "aten::to", operands, keywords))
+
+
+@dataclass(slots=True)
 class MethodValue(Sugared):
     """A method of an object, with its object."""
 
@@ -308,6 +293,10 @@ def _attribute(e: Emission, where: SourceRange, value: Value, name: str) -> Suga
     if isinstance(type_, TensorType) and name in PROPERTIES:
         kind, result = PROPERTIES[name]
         return SimpleValue(e.emit(kind, (value,), result))
+    if isinstance(type_, TensorType) and name in CONVERSIONS:
+        return ConversionValue(value, CONVERSIONS[name].code, INT)
+    if isinstance(type_, TensorType) and name == "cpu":
+        return ConversionValue(value, CPU, DEVICE)
     if isinstance(type_, TensorType) and name == "tolist":
         return ToListValue(value)
     if isinstance(type_, DeviceType) and name in ("type", "index"):

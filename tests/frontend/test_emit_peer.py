@@ -204,6 +204,23 @@ def f(x, i: int, m):
     x[m] += 4
     return x
 """,
+    "conversions": """
+def f(x, y):
+    return x.float(), x.long(), x.to(torch.float64), x.to(y), x.to("cpu"), x.type_as(y)
+""",
+    "reductions": """
+def f(x):
+    return x.mean(), x.mean(0), x.sum([0, 1]), x.max(), x.argmax(1), x.any(), torch.softmax(x, dim=-1), torch.cat([x, x], 0)
+""",
+    "early returns in loops": """
+def f(x: List[int]):
+    for i in x:
+        print(i)
+    for i in x:
+        for j in x:
+            print(i, j)
+    return 0
+""",
     "in place": """
 def f(x, y):
     x += y
