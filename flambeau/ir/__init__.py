@@ -8,4 +8,16 @@ from flambeau.ir.parser import parse_ir
 from flambeau.ir.printer import print_graph, print_node
 from flambeau.ir.value import Use, Value
 
-__all__ = ["Block", "Graph", "Node", "Use", "Value", "insert_constant", "parse_ir", "print_graph", "print_node", "to_html", "to_svg"]
+__all__ = [
+    "Block",
+    "Graph",
+    "Node",
+    "Use",
+    "Value",
+    "insert_constant",
+    "parse_ir",
+    "print_graph",
+    "print_node",
+    "to_html",
+    "to_svg",
+]

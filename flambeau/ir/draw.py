@@ -1,8 +1,8 @@
 """A graph as a picture (SVG) and as coloured text (HTML), for notebooks and pages.
 
-Each block is laid out in layers (Sugiyama, Tagawa and Toda, 1981; the igraph library of the `[viz]` extra orders them); a node
-with blocks becomes a box around their pictures. Values are the edges. Colours follow the kind: constants grey, control flow
-amber, tensor operators blue, calls green, what raises red.
+Each block is laid out in layers (Sugiyama, Tagawa and Toda, 1981; the igraph library of the `[viz]` extra orders
+them); a node with blocks becomes a box around their pictures. Values are the edges. Colours follow the kind:
+constants grey, control flow amber, tensor operators blue, calls green, what raises red.
 """
 
 from __future__ import annotations

@@ -39,8 +39,7 @@ def print_graph(graph: Graph, *, source_ranges: bool = True, note: Note | None =
 
 def print_node(node: Node, *, source_ranges: bool = True) -> str:
     """The text of one node and the blocks in it, ending in a newline; subgraphs are left out."""
-    printer = _Printer(source_ranges, None)
-    return "".join(printer.node(node, 0)) if node.is_inserted or node.blocks else "".join(printer.line(node, 0))
+    return "".join(_Printer(source_ranges, None).node(node, 0))
 
 
 class _Printer:

@@ -7,9 +7,9 @@
 ```
 
 Groups are as large as the order of memory and effects allows: a group is a run of neighbours, and nodes move next to
-it only past nodes they may exchange places with. They never cross the border of a block. Dtypes, ranks and sizes are the
-kernel's business at run time: it is made for what comes, or leaves the group to the interpreter. Values that need
-gradients stay outside.
+it only past nodes they may exchange places with. They never cross the border of a block. Dtypes, ranks and sizes are
+the kernel's business at run time: it is made for what comes, or leaves the group to the interpreter. Values that
+need gradients stay outside.
 """
 
 from __future__ import annotations
