@@ -2,6 +2,7 @@
 
 from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.function import ScriptFunction
+from flambeau.jit.modules import export
 from flambeau.jit.script import script
 from flambeau.jit.script_module import ScriptModule
 from flambeau.jit.trace import trace
@@ -35,6 +36,7 @@ __all__ = [
     "TracerWarning",
     "TracingCheckError",
     "create_function_from_graph",
+    "export",
     "script",
     "trace",
 ]

@@ -41,7 +41,9 @@ EMPTY = (
     "an empty {kind} tells nothing of its elements' type; annotate the attribute in the class body, for example "
     "`{name}: {example}`"
 )
-_MUTABLE = {BOOL, INT, FLOAT, STRING}
+NOT_INITIALISED = "{name} has not been initialized: call super().__init__() in its __init__"
+EXPORTED = "__flambeau_export__"
+"""What marks a method that is compiled although nothing compiled calls it."""
 
 
 class NoTypeError(Exception):
@@ -88,6 +90,12 @@ class ModuleClasses:
         made = {} if made is None else made
         if id(module) in made:
             return made[id(module)]
+        scripted = vars(module).get("script_object")
+        if isinstance(scripted, ScriptObject):
+            made[id(module)] = scripted
+            return scripted
+        if "_modules" not in vars(module):
+            raise RuntimeError(NOT_INITIALISED.format(name=type(module).__name__))
         children = {n: self.object_of(c, made) for n, c in module._modules.items() if c is not None}
         facts = _Facts(module, children)
         definition = self._classes.get(facts.key())
@@ -126,7 +134,7 @@ class ModuleClasses:
         owner = type(module).__name__
         reason = self._failed[definition].get(name)
         if reason is not None:
-            value = getattr(module, name, None)
+            value = getattr(module, name)
             return (
                 f"Module '{owner}' has no attribute '{name}' (This attribute exists on the Python module, but we failed to "
                 f"convert Python type: '{type(value).__name__}' to a TorchScript type. {reason})"
@@ -159,6 +167,7 @@ class _Facts:
                 self.constants[name] = None
         self.types["training"], self.values["training"] = BOOL, module.training
         constant_names = set(getattr(type(module), "__constants__", ()))
+        constant_names |= {n for n, a in annotations.items() if a is typing.Final or typing.get_origin(a) is typing.Final}
         for name, value in vars(module).items():
             if name not in _OWN and not name.startswith("__"):
                 self._plain(name, value, name in constant_names, annotations)
@@ -206,7 +215,7 @@ class _Facts:
     def key(self) -> Hashable:
         """Equal for modules that share a class."""
         constants = tuple((n, _hashable(v)) for n, v in sorted(self.constants.items()))
-        return (self.python, tuple(self.types.items()), constants, tuple(sorted(self.failed)))
+        return (self.python, tuple(self.types.items()), constants, tuple(sorted(self.failed.items())))
 
 
 def _hashable(value: Any) -> Hashable:
@@ -226,7 +235,7 @@ def _annotations(cls: type) -> dict[str, Any]:
 
 
 def _declared(annotation: Any) -> Type:
-    return type_of(typing.get_args(annotation)[0] if typing.get_origin(annotation) is typing.Final else annotation)
+    return type_of(annotation)
 
 
 def method_source(module: Module, name: str) -> Callable[..., Any] | None:
@@ -237,6 +246,25 @@ def method_source(module: Module, name: str) -> Callable[..., Any] | None:
     if inspect.ismethod(found) or inspect.isfunction(found):
         return typing.cast("Callable[..., Any]", getattr(found, "__func__", found))
     return None
+
+
+def export(method: Any) -> Any:
+    """Mark a method of a module to be compiled by `script` although `forward` does not call it.
+
+    >>> from flambeau import nn
+    >>> class Doubler(nn.Module):
+    ...     @export
+    ...     def double(self, n: int) -> int:
+    ...         return 2 * n
+    """
+    setattr(method, EXPORTED, True)
+    return method
+
+
+def exported_methods(module: Module) -> list[str]:
+    """The methods that scripting a module compiles: `forward`, if it has one, and those marked with `export`."""
+    marked = [n for n in dir(type(module)) if getattr(inspect.getattr_static(type(module), n), EXPORTED, False)]
+    return [n for n in dict.fromkeys(("forward", *marked)) if method_source(module, n) is not None]
 
 
 def child_types(definition: ClassDefinition) -> list[tuple[str, ClassType]]:

@@ -17,15 +17,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from flambeau.ir.clone import clone_graph
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
 from flambeau.jit.symbols import TracedInt
 from flambeau.nn.module import Module
+from flambeau.passes import inline
 from flambeau.program.function import Function
 from flambeau.schema import types as t
 from flambeau.schema.opdef import OpDef
-from flambeau.tensor import observer
+from flambeau.tensor import dispatch, observer
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import TracerWarning
 from flambeau.util.source import Source, SourceRange
@@ -45,6 +47,11 @@ KINDS = {
 REQUIRES_GRAD_CONSTANT = (
     "Cannot insert a Tensor that requires grad as a constant. Consider making it a parameter or input, or detaching the "
     "gradient"
+)
+
+FOREIGN_METHOD = (
+    "Cannot trace the call of '{name}' of {type}: that module is no part of what is traced. Make it a submodule of a module "
+    "and trace that, or script the function"
 )
 
 
@@ -96,6 +103,8 @@ class Recorder:
         self._scopes: list[str] = []
         self._paths: dict[int, str] = {}
         self._owned: dict[int, tuple[str, ...]] = {}
+        self._objects: dict[int, tuple[str, ...]] = {}
+        """Scripted modules inside the traced one, by their objects."""
         self.self_value: Value | None = None
         """The graph's value of the module itself."""
         if root is not None:
@@ -104,6 +113,8 @@ class Recorder:
     def _learn(self, root: Module) -> None:
         for path, module in root.named_modules():
             self._paths[id(module)] = path
+            if "script_object" in vars(module):
+                self._objects[id(vars(module)["script_object"])] = tuple(path.split("."))
             for holder in (module._parameters, module._buffers):
                 for name, tensor in holder.items():
                     if tensor is not None:
@@ -214,19 +225,31 @@ class Recorder:
         """Record a call of a scripted function as a call, its control flow intact."""
         self._locate()
         operands = [self.value_of(a, d.type) for a, d in zip(arguments, function.schema.arguments, strict=True)]
-        name = function.short_name
-        constant = self.graph.insert("prim::Constant", [], [t.FUNCTION], name=name, function=function)
+        constant = self.graph.insert("prim::Constant", [], [t.FUNCTION], name=function.short_name, function=function)
+        return self._call("prim::CallFunction", [constant.output(), *operands], function, arguments, run)
+
+    def called_method(self, method: Any, arguments: Sequence[Any], run: Any) -> Any:
+        """Record a call of a scripted module's method as a call. Raises RuntimeError for one that is no part of the trace."""
+        path = self._objects.get(id(method.owner))
+        if path is None or self.self_value is None:
+            raise RuntimeError(FOREIGN_METHOD.format(name=method.name, type=method.owner.type.name))
+        self._locate()
+        function: Function = method.script_function
+        declared = function.schema.arguments[1:]
+        operands = [self.value_of(a, d.type) for a, d in zip(arguments, declared, strict=True)]
+        owner = self._attribute(path)
+        return self._call("prim::CallMethod", [owner, *operands], function, arguments, run, name=function.short_name)
+
+    def _call(
+        self, kind: str, operands: list[Value], function: Function, arguments: Sequence[Any], run: Any, **attributes: Any
+    ) -> Any:
         returned = function.schema.returns[0].type if function.schema.returns else t.NONE
-        node = self.graph.insert("prim::CallFunction", [constant.output(), *operands], [returned])
-        with observer.observing(None):
+        node = self.graph.insert(kind, operands, [returned], **attributes)
+        self.random += random_operators(function)
+        with observer.observing(None), dispatch.uninterrupted():
             result = run([plain(a) for a in arguments])
         self._unpack(result, node.output())
         return result
-
-    def called_method(self, method: Any, arguments: Sequence[Any], run: Any) -> Any:
-        """Record a call of a scripted module: its operators one by one, as if it were not scripted."""
-        with self.module(method.owner):
-            return run([plain(a) for a in arguments])
 
     def _unpack(self, result: Any, value: Value) -> None:
         if isinstance(result, Tensor):
@@ -319,6 +342,13 @@ class Recorder:
     def _locate(self) -> None:
         self.graph.current_range = user_range()
         self.graph.current_scope = self._scopes[-1] if self._scopes else ""
+
+
+def random_operators(function: Function) -> list[str]:
+    """The operators that draw random numbers in a compiled function and all that it calls."""
+    copy = clone_graph(function.graph)
+    inline.do(copy)
+    return [n.kind for n in copy.all_nodes() if n.definition is not None and n.definition.effect.value == "random"]
 
 
 def plain(given: Any) -> Any:

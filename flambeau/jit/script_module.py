@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from typing import Any, Self
 
 from flambeau.executor.executor import Executor, executor_of
@@ -12,15 +12,37 @@ from flambeau.ir.graph import Graph
 from flambeau.jit.arguments import Signature
 from flambeau.jit.convert import Mismatch, converter
 from flambeau.jit.function import ScriptFunction
-from flambeau.jit.modules import ModuleClasses, method_source
+from flambeau.jit.modules import CONTAINERS, ModuleClasses, exported_methods
 from flambeau.jit.resolver import compile_method
 from flambeau.nn.module import Module
 from flambeau.program.function import Function
 from flambeau.program.object import ScriptObject
-from flambeau.schema.dtype import DType
 from flambeau.tensor import observer
 
-_OWN = frozenset(("script_object", "_classes", "_options", "_methods", "_original_name", "training"))
+
+class _Live(MutableMapping[str, Any]):
+    """Parameters or buffers of a scripted module: by name, read from and written to its object, so that there is one truth."""
+
+    def __init__(self, held: ScriptObject, names: Iterable[str]) -> None:
+        self._held = held
+        self._names = dict.fromkeys(names)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._held.get(name) if name in self._held.type.definition.slots else None
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._held.set(name, value)
+
+    def __delitem__(self, name: str) -> None:
+        raise RuntimeError(f"'{name}' cannot be removed: compiled methods may use it")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 class ScriptMethod(ScriptFunction):
@@ -73,30 +95,58 @@ class ScriptModule(Module):
         set_own(self, "_options", options)
         set_own(self, "_methods", {})
         set_own(self, "_original_name", original_name)
+        del self.__dict__["training"]  # the object has it
 
     @classmethod
     def of(cls, module: Module, classes: ModuleClasses, options: Options) -> ScriptModule:
         """`module` with `forward` and all that it reaches compiled. Raises CompileError."""
-        if "_modules" not in vars(module):
-            raise RuntimeError(f"{type(module).__name__} has not been initialized: call super().__init__() in its __init__")
-        made: dict[int, ScriptObject] = {}
-        root = cls._wrap(module, classes.object_of(module, made), classes, options, made)
-        if method_source(module, "forward") is not None:
-            root._method("forward")
+        objects: dict[int, ScriptObject] = {}
+        kind = ScriptContainer if isinstance(module, CONTAINERS) else cls
+        root = kind.over(module, classes.object_of(module, objects), classes, options, objects)
+        for name in exported_methods(module):
+            root._method(name)
         return root
 
     @classmethod
+    def over(
+        cls, module: Module, held: ScriptObject, classes: ModuleClasses, options: Options, objects: dict[int, ScriptObject]
+    ) -> Self:
+        """A scripted module for `module`, with `held` as its object and one of `objects` for each module inside."""
+        return cls._wrap(module, held, classes, options, objects, {})
+
+    @classmethod
     def _wrap(
-        cls, module: Module, held: ScriptObject, classes: ModuleClasses, options: Options, made: dict[int, ScriptObject]
-    ) -> ScriptModule:
+        cls,
+        module: Module,
+        held: ScriptObject,
+        classes: ModuleClasses,
+        options: Options,
+        objects: dict[int, ScriptObject],
+        made: dict[int, Module],
+    ) -> Self:
         found = cls(held, classes, options, type(module).__name__)
-        object.__setattr__(found, "training", module.training)
-        found._parameters.update(module._parameters)
-        found._buffers.update(module._buffers)
+        made[id(module)] = found
+        object.__setattr__(found, "_parameters", _Live(held, module._parameters))
+        object.__setattr__(found, "_buffers", _Live(held, module._buffers))
         found._transient.update(module._transient)
         for name, child in module._modules.items():
-            found._modules[name] = None if child is None else cls._wrap(child, made[id(child)], classes, options, made)
+            if child is None or isinstance(child, ScriptModule):
+                found._modules[name] = child
+            else:
+                known = made.get(id(child))
+                args = (child, objects[id(child)], classes, options, objects, made)
+                kind = ScriptContainer if isinstance(child, CONTAINERS) else ScriptModule
+                found._modules[name] = known if known is not None else kind._wrap(*args)
         return found
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the compiled `forward`. Raises AttributeError if there is none, and what `ScriptFunction` raises."""
+        forward = self.forward
+        watching = observer.current()
+        if watching is None:
+            return forward(*args, **kwargs)
+        with watching.module(self):
+            return forward(*args, **kwargs)
 
     # -- methods ------------------------------------------------------------------------------------------------------
 
@@ -144,30 +194,15 @@ class ScriptModule(Module):
         if name in self._modules:
             raise RuntimeError(f"Cannot re-assign modules in a ScriptModule; '{name}' is one. Script the changed module instead")
         attribute = definition.attribute(name)
-        if attribute is not None:
-            try:
-                held.set(name, converter(attribute.type)(value))
-            except Mismatch as reason:
-                raise RuntimeError(
-                    f"Wrong type for attribute assignment of '{name}'. Expected {attribute.type.annotation}: {reason}"
-                ) from None
-        if attribute is None or name in self._parameters or name in self._buffers or name in _OWN:
+        if attribute is None:
             super().__setattr__(name, value)
-
-    def to(self, dtype: DType) -> Self:
-        """Convert floating point parameters and buffers."""
-        super().to(dtype)
-        self._share()
-        return self
-
-    def _share(self) -> None:
-        """Let the compiled modules see the tensors that are here now."""
-        for module in self.modules():
-            if isinstance(module, ScriptModule):
-                for holder in (module._parameters, module._buffers):
-                    for name, tensor in holder.items():
-                        if tensor is not None:
-                            module.script_object.set(name, tensor)
+            return
+        try:
+            held.set(name, converter(attribute.type)(value))
+        except Mismatch as reason:
+            raise RuntimeError(
+                f"Wrong type for attribute assignment of '{name}'. Expected {attribute.type.annotation}: {reason}"
+            ) from None
 
     # -- looking ------------------------------------------------------------------------------------------------------
 
@@ -209,3 +244,16 @@ class ScriptModule(Module):
 
     def _repr_html_(self) -> str:
         return self.graph._repr_html_()
+
+
+class ScriptContainer(ScriptModule):
+    """A scripted container of modules: it has a length, items and an order, as in Python."""
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Module]:
+        return self.children()
+
+    def __getitem__(self, index: int) -> Module:
+        return list(self)[index]

@@ -51,6 +51,8 @@ NONDETERMINISTIC = (
     "Trace had nondeterministic nodes. Did you forget call .eval() on your model? Nodes: {nodes}. Its results are not compared"
 )
 
+ALREADY = "The input to trace is already a {kind}, tracing it is a no-op. Returning the object as is."
+
 
 class TracedFunction(ScriptFunction):
     """A function compiled from a run."""
@@ -99,6 +101,10 @@ def trace(
     >>> traced(flambeau.zeros(2))
     tensor([1., 1.])
     """
+    if isinstance(func, ScriptFunction | ScriptModule):
+        kind = "ScriptModule" if isinstance(func, ScriptModule) else "ScriptFunction"
+        warnings.warn(ALREADY.format(kind=kind), UserWarning, stacklevel=2)
+        return func
     inputs = example_inputs if isinstance(example_inputs, tuple) else (example_inputs,)
     run = _Run(func, strict, guard)
     traced = run.trace(inputs)
@@ -147,8 +153,7 @@ class _Run:
         mine = ScriptObject(own.type, held.values)
         made: dict[int, ScriptObject] = {}
         CLASSES.object_of(self.module, made)
-        module = TracedModule._wrap(self.module, mine, CLASSES, Options(), made)
-        assert isinstance(module, TracedModule)
+        module = TracedModule.over(self.module, mine, CLASSES, Options(), made)
         object.__setattr__(module, "baked", baked)
         return module
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from flambeau.ir.graph import Graph
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
+from flambeau.schema.types import without_refinement
 
 
 def schema_of(
@@ -14,7 +15,7 @@ def schema_of(
 ) -> FunctionSchema:
     """A schema for `graph`; `defaults` and `keyword_only` go by parameter name.
 
-    The numbering that a graph gives to parameters (`%x.1`) is not part of their names. Raises ValueError for a
+    What a trace knows of its tensors' dtypes and sizes is no part of it: a call with others is a call of the same graph. The numbering that a graph gives to parameters (`%x.1`) is not part of their names. Raises ValueError for a
     default of a parameter that does not exist.
 
     >>> from flambeau.schema.types import INT
@@ -30,14 +31,14 @@ def schema_of(
         arguments.append(
             Argument(
                 parameter,
-                value.type,
+                without_refinement(value.type),
                 default=given.pop(parameter, NO_DEFAULT),
                 kwarg_only=parameter in keyword_only,
             )
         )
     if given:
         raise ValueError(f"{name} has no parameter {', '.join(given)}; it has {', '.join(a.name for a in arguments)}")
-    returns = tuple(Argument("", value.type) for value in graph.outputs)
+    returns = tuple(Argument("", without_refinement(value.type)) for value in graph.outputs)
     return FunctionSchema(name, "", tuple(arguments), returns)
 
 
