@@ -19,8 +19,8 @@ INT64_MAX = (1 << 63) - 1
 
 
 def compile_graph(graph: Graph, name: str = "") -> Code:
-    """The code of a graph. Raises RuntimeError for a node that nothing can run."""
-    return _Compiler(graph, name or graph.name or "<graph>").code()
+    """The code of a graph; tracebacks show the last part of `name`. Raises RuntimeError for a node nothing can run."""
+    return _Compiler(graph, (name or graph.name).rpartition(".")[2] or "<graph>").code()
 
 
 def code_of(function: Function) -> Code:
