@@ -75,7 +75,10 @@ def same(a: Any, b: Any) -> bool:
 
 
 def kills(name: str, arguments: tuple[Any, ...]) -> bool:
+    """Whether the peer would end the process, or never come back."""
     short = name.partition("::")[2].partition(".")[0]
+    if short == "replace" and not any(arguments[:3]):
+        return True
     return short in TRAPS and all(isinstance(a, int) for a in arguments) and arguments[1] in (0, -1)
 
 
