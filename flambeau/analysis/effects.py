@@ -17,7 +17,7 @@ from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.schema.opdef import Effect
-from flambeau.schema.types import BoolType, FloatType, IntType, NoneType, StringType
+from flambeau.schema.types import BoolType, FloatType, IntType, NoneType, StringType, TensorType
 
 _NEVER_RAISE = frozenset(
     {
@@ -100,5 +100,16 @@ def _own_may_raise(node: Node) -> bool:
     if kind in _NEVER_RAISE or kind in kinds.CONTROL:
         return False
     if kind in _TOTAL_ON_NUMBERS:
-        return not all(isinstance(v.type, _PLAIN) for v in node.inputs)
-    return True
+        return not all(isinstance(v.type, _PLAIN) for v in node.inputs) and not _is_total_on_floats(node)
+    return not _is_total_on_floats(node)
+
+
+def _is_total_on_floats(node: Node) -> bool:
+    """Whether it is a pointwise operator of one float tensor and nothing else: no sizes, no dtypes that may not fit."""
+    if len(node.inputs) != 1 or node.kind == "aten::bitwise_not":
+        return False
+    type_ = node.input().type
+    if not isinstance(type_, TensorType) or type_.dtype is None or not type_.dtype.is_floating_point:
+        return False
+    definition = node.definition
+    return definition is not None and definition.family == "pointwise"

@@ -146,3 +146,16 @@ def test_what_may_leave_a_loop(trips: str, start: str, body: str, moves: int) ->
         return
     first, rest = body.split("\n", 1)
     expect(licm.do, before, LOOP + first + "\n %y : Tensor = " + BODY.format(trips=trips, start=start, body=rest))
+
+
+def test_functions_of_one_float_tensor_leave_any_loop() -> None:
+    text = """graph(%x : Float(*), %n : int, %t : bool):
+      {above}%y : Tensor = prim::Loop(%n, %t, %x)
+        block0(%i : int, %z : Tensor):
+          {inside}%w : Tensor = aten::add(%z, %c, %i)
+          -> (%t, %w)
+      return (%y)"""
+    node = "%c : Float(*) = aten::exp(%x)\n "
+    expect(licm.do, text.format(above="", inside=node), text.format(above=node, inside=""))
+    unknown = node.replace("Float(*)", "Tensor")
+    expect_same(licm.do, text.format(above="", inside=unknown).replace("%x : Float(*)", "%x : Tensor"))
