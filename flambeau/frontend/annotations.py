@@ -28,6 +28,7 @@ from flambeau.frontend.tree_views import (
     TupleLiteral,
     Var,
 )
+from flambeau.program.named_tuples import register_class
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.schema.subtype import union_of
@@ -299,11 +300,13 @@ def enum_type(cls: type[enum.Enum]) -> EnumType:
 
 
 def named_tuple_type(cls: Any, resolver: Resolver | None, where: SourceRange | None) -> TupleType | None:
-    """The type of a NamedTuple class; fields without annotation are tensors."""
+    """The type of a NamedTuple class, whose values programs give back; fields without annotation are tensors."""
     annotations = getattr(cls, "__annotations__", {})
     elements = [try_type_of(annotations.get(f, TENSOR), resolver, where) for f in cls._fields]
     known = tuple(t for t in elements if t is not None)
     if len(known) != len(elements):
         return None
     defaults = tuple(getattr(cls, "_field_defaults", {}).items())
-    return TupleType(known, qualified_name(cls), tuple(cls._fields), defaults)
+    type_ = TupleType(known, qualified_name(cls), tuple(cls._fields), defaults)
+    register_class(type_, cls)
+    return type_

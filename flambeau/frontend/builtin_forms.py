@@ -10,6 +10,7 @@ from flambeau.frontend.emission import Emission
 from flambeau.frontend.emit_call import emit_arguments
 from flambeau.frontend.emit_comprehension import collect_dict, collect_list
 from flambeau.frontend.emit_condition import Condition, ConditionValue, Facts
+from flambeau.frontend.emit_literals import without_none
 from flambeau.frontend.schema_matching import call_operator
 from flambeau.frontend.simple_value import SimpleValue
 from flambeau.frontend.sugared import Given, Sugared
@@ -137,7 +138,8 @@ def _owner_and_name(e: Emission, tree: Apply, what: str, counts: tuple[int, ...]
 
 def emit_list(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     """A new list of the items of one thing."""
-    wanted = hint.element if isinstance(hint, ListType) else None
+    hinted = without_none(hint)
+    wanted = hinted.element if isinstance(hinted, ListType) else None
     if not tree.args:
         return SimpleValue(pack_list(e, (), wanted or TensorType()))
     if len(tree.args) != 1 or tree.keywords:
@@ -164,7 +166,8 @@ def emit_tuple(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
 
 def emit_dict(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     """A new dict of pairs, of another dict, of keywords, or of both."""
-    return SimpleValue(collect_dict(e, tree, hint if isinstance(hint, DictType) else None))
+    hinted = without_none(hint)
+    return SimpleValue(collect_dict(e, tree, hinted if isinstance(hinted, DictType) else None))
 
 
 def emit_slice(e: Emission, tree: Apply, hint: Type | None) -> Sugared:

@@ -123,16 +123,20 @@ def collect_dict(e: Emission, tree: Apply, wanted: DictType | None) -> Value:
     if len(tree.args) > 1:
         raise CompileError(f"dict expected at most 1 argument, got {len(tree.args)}", where)
     if not tree.args:
-        result = e.emit("prim::DictConstruct", (), wanted or DictType(STRING, TENSOR))
-        if tree.keywords and wanted is None:
-            first = e.value(tree.keywords[0].value)
-            result.set_type(DictType(STRING, first.type))
-    else:
-        result = _copy_or_collect(e, tree, tree.args[0], wanted)
+        return _of_keywords(e, tree, wanted)
+    result = _copy_or_collect(e, tree, tree.args[0], wanted)
     for keyword in tree.keywords:
         value = e.value(keyword.value)
         call_operator(e, where, "aten::_set_item", [result, e.constant(keyword.name), value])
     return result
+
+
+def _of_keywords(e: Emission, tree: Apply, wanted: DictType | None) -> Value:
+    hint = None if wanted is None else wanted.value
+    values = [e.value(keyword.value, hint) for keyword in tree.keywords]
+    keys = [e.constant(keyword.name) for keyword in tree.keywords]
+    pairs = [part for pair in zip(keys, values, strict=True) for part in pair]
+    return e.emit("prim::DictConstruct", pairs, dict_type(e, tree.range, keys, values, wanted))
 
 
 def _copy_or_collect(e: Emission, tree: Apply, arg: Expr, wanted: DictType | None) -> Value:

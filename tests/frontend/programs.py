@@ -420,6 +420,21 @@ def partly_nothing(x: int):
         return x
 
 
+def closure(limit: int, name: str):
+    def inner(x: int):
+        return x + limit, name + str(half(limit))
+
+    return inner
+
+
+def dict_constructors(x: Dict[str, int]):
+    a = dict(b=1, c=x["a"])
+    d: Dict[str, List[int]] = dict()
+    d["q"] = [1]
+    e: Optional[List[int]] = list()
+    return a, d, dict(x), dict(x, z=3), dict([("k", 1.5)]), dict(zip([1, 2], ["a", "b"])), list(x.items()), e
+
+
 CASES: List[Tuple[Any, List[Tuple[Any, ...]]]] = [
     (arithmetic, [(7, 3, 2.5), (-7, 3, -0.5), (7, -3, 1e3)]),
     (comparisons, [(1, 2, 3.0), (5, 8, 5.0), (0, 0, 0.0), (2, 2, 9.5)]),
@@ -458,6 +473,8 @@ CASES: List[Tuple[Any, List[Tuple[Any, ...]]]] = [
     (string_keys, [(["a", "b", "a"],), ([],)]),
     (empty_containers, [(0,), (3,)]),
     (optional_in_loop, [([1, 5, 2],), ([],)]),
+    (closure(4, "four"), [(1,)]),
+    (dict_constructors, [({"a": 5},)]),
     (while_refines, [(8,), (7,), (None,), (0,)]),
     (assigned_after_test, [(1, 2), (None, 2)]),
     (isinstance_of_any, [(1,), ("abc",), ("a",), (2.5,), (None,)]),

@@ -1087,4 +1087,32 @@ CASES: list[tuple[str, str, int, str, str]] = [
         "x",
         "Variable 'x' previously had type Optional[int] but is now being assigned to a value of type str",
     ),
+    (
+        "dict of triples",
+        "def f(x: List[Tuple[int, int, int]]):\n    return dict(x)\n",
+        2,
+        "x",
+        "dict() needs pairs of a key and a value",
+    ),
+    (
+        "raise a class that is no exception",
+        "def f(x):\n    raise Set\n",
+        2,
+        "Set",
+        "exceptions must derive from BaseException",
+    ),
+    (
+        "operator without suggestions",
+        "def f(x):\n    return strange(x)\n",
+        2,
+        "strange",
+        "Could not find any similar ops to aten::xyzzyxyzzy. This op may not exist",
+    ),
+    (
+        "default that is undefined",
+        "def f(x: int = y):\n    return x\n",
+        1,
+        "y",
+        "the default of a parameter must be a literal",
+    ),
 ]

@@ -49,6 +49,7 @@ VALUES: dict[str, Any] = {
     "unwrap": Form("unwrap_optional"),
     "NAMES": ("a",),
     "neg": Operator("aten::neg"),
+    "strange": Operator("aten::xyzzyxyzzy"),
     "nothing": Operator("aten::nothing"),
     "sum_": Operator("aten::sum"),
     "BAD": [1],

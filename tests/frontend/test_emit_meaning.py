@@ -25,6 +25,7 @@ def outcome(call: Any, arguments: tuple[Any, ...]) -> Any:
 def test_program_means_what_python_means(fn: Any, calls: list[tuple[Any, ...]]) -> None:
     function = compiled(fn)
     verify(function.graph)
+    assert all(node.range is not None for node in function.graph.all_nodes())
     # What nobody reads on a path has no value of its type there.
     is_checked = function.graph.find("prim::Uninitialized") is None
     for arguments in calls:

@@ -268,6 +268,13 @@ def test_values_of_python_in_programs(name: str) -> None:
     assert evaluate(function.graph, arguments) == (VALUE_RESULTS[name],)
 
 
+def test_named_tuples_come_back_as_the_users_class() -> None:
+    [function] = compile_source("def f(p: Point):\n    return Point(p.x + 1, p.y)\n", Names(VALUES))
+    [result] = evaluate(function.graph, [Point(1, 2.5)])
+    assert type(result) is Point
+    assert result == Point(2, 2.5)
+
+
 def test_iteration_over_an_enum() -> None:
     source = """
 def f(x: int):
