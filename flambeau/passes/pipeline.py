@@ -39,6 +39,7 @@ from flambeau.passes import (
     licm,
     loop_unrolling,
     lower_tuples,
+    modified_loops,
     peephole,
     remove_mutation,
 )
@@ -220,6 +221,7 @@ PASSES: Mapping[str, Pass] = {_base(step.name): step.run for step in STEPS} | {
     "canonicalize": canonicalize.do,
     "fold_control": fold_control.do,
     "loop_unrolling": loop_unrolling.do,
+    "modified_loops": modified_loops.do,
 }
 """Every pass by name, those too that belong to no phase."""
 
