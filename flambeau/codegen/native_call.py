@@ -17,6 +17,17 @@ import numpy as np
 
 from flambeau.codegen.llvm.engine import NativeCode, engine
 from flambeau.codegen.llvm.entry import DEALLOC_IMPORTS, IMPORTS, Offsets, dealloc_text, entry_text
+from flambeau.codegen.llvm.entry_tensors import (
+    NEW_STORAGE,
+    NEW_TENSOR,
+    TENSOR_IMPORTS,
+    TENSOR_OBJECTS,
+    Slots,
+    tensors_text,
+)
+from flambeau.codegen.native_plans import Chain
+from flambeau.tensor.storage import Storage
+from flambeau.tensor.tensor import Tensor
 
 _HEAD = object.__basicsize__
 _VECTORCALL, _CELL, _SLOW, _KEPT, _SIZE = (_HEAD + 8 * k for k in range(5))
@@ -98,21 +109,22 @@ def _numpy_functions() -> dict[str, int] | None:
     }
 
 
-@functools.cache
-def _type(offset_of_type: int) -> type:
+def _type(offset_of_type: int, dealloc: int) -> type:
     """A type with a vectorcall slot and native fields."""
-    members = (_Member * 2)(_Member(b"__vectorcalloffset__", 19, _VECTORCALL, 1, None), _Member(None, 0, 0, 0, None))
-    imports = {"flambeau_" + name: _address(getattr(ctypes.pythonapi, name)) for name in DEALLOC_IMPORTS}
-    code = engine().link(dealloc_text(offset_of_type, _KEPT), ("dealloc",), imports)
-    call, dealloc, member_slot, has_vectorcall, not_from_python = 50, 52, 72, 1 << 11, 1 << 7
+    members = (_Member * 3)(
+        _Member(b"__vectorcalloffset__", 19, _VECTORCALL, 1, None),
+        _Member(b"__wrapped__", 16, _SLOW, 1, b"What is called where native code does not know what to do."),
+        _Member(None, 0, 0, 0, None),
+    )
+    call, dealloc_slot, member_slot, has_vectorcall, not_from_python = 50, 52, 72, 1 << 11, 1 << 7
     slots = (_Slot * 4)(
-        _Slot(dealloc, code.addresses["dealloc"]),
+        _Slot(dealloc_slot, dealloc),
         _Slot(call, _address(ctypes.pythonapi.PyVectorcall_Call)),
         _Slot(member_slot, ctypes.cast(members, ctypes.c_void_p).value),
         _Slot(0, None),
     )
     spec = _Spec(b"flambeau.NativeCallable", _SIZE, 0, has_vectorcall | not_from_python, slots)
-    _keep.extend([members, slots, spec, code])
+    _keep.extend([members, slots, spec])
     create = ctypes.pythonapi.PyType_FromSpec
     create.restype, create.argtypes = ctypes.py_object, [ctypes.POINTER(_Spec)]
     made: type = create(ctypes.byref(spec))
@@ -120,35 +132,73 @@ def _type(offset_of_type: int) -> type:
 
 
 _keep: list[Any] = []
-"""Structures that the type points into."""
+"""Structures that types point into."""
+
+
+def _slots(cls: type) -> dict[str, int]:
+    """Offsets of a class's slots: where an instance holds what was put into each of them."""
+    instance = object.__new__(cls)
+    marks = {name: object() for name in cls.__dict__["__slots__"] if name != "__weakref__"}
+    for name, mark in marks.items():
+        cls.__dict__[name].__set__(instance, mark)
+    words = {_word(id(instance) + at): at for at in range(_HEAD, cls.__basicsize__, 8)}
+    return {name: words[id(mark)] for name, mark in marks.items() if id(mark) in words}
+
+
+def _tensor_parts(offsets: Offsets) -> tuple[str, dict[str, int]] | None:
+    """The text of the entry for tensors, and the addresses it needs; None where tensors do not look as it expects."""
+    slots = Slots(_slots(Tensor), _slots(Storage))
+    if slots.tensor.keys() != NEW_TENSOR.keys() or slots.storage.keys() != NEW_STORAGE.keys():
+        return None
+    objects = (Tensor, Storage, float, int, tuple, None, False, 0)
+    imports = {"flambeau_" + name: id(value) for name, value in zip(TENSOR_OBJECTS, objects, strict=True)}
+    imports |= {"flambeau_" + name: _address(getattr(ctypes.pythonapi, name)) for name in TENSOR_IMPORTS}
+    return tensors_text(offsets, slots), imports
 
 
 @functools.cache
-def _support() -> tuple[type, NativeCode] | None:
-    """The type and the entry; None where objects do not look as they must."""
-    offsets, functions = _probe(), _numpy_functions()
-    if offsets is None or functions is None:
+def _support(entry: str) -> tuple[type, NativeCode] | None:
+    """A type and the code of its entry, "entry" or "tensors"; None where objects do not look as they must."""
+    offsets, imports = _probe(), _numpy_functions()
+    if offsets is None or imports is None:
         return None
-    imports = dict(functions)
-    for name in IMPORTS:
+    text = entry_text(offsets) if entry == "entry" else ""
+    if entry == "tensors":
+        parts = _tensor_parts(offsets)
+        if parts is None:
+            return None
+        text, more = parts
+        imports |= more
+    text += dealloc_text(offsets.type, _KEPT)
+    for name in (*IMPORTS, *DEALLOC_IMPORTS):
         imports["flambeau_" + name] = _address(getattr(ctypes.pythonapi, name))
-    return _type(offsets.type), engine().link(entry_text(offsets), ("entry",), imports)
+    code = engine().link(text, (entry, "dealloc"), imports)
+    return _type(offsets.type, code.addresses["dealloc"]), code
 
 
-def make(cell: ctypes.c_void_p, slow: Callable[..., Any]) -> Callable[..., Any] | None:
-    """A callable that tries the plans chained from ``cell`` and else calls ``slow``; None where it cannot be made."""
-    support = _support()
+def make(chain: Chain, slow: Callable[..., Any]) -> Callable[..., Any] | None:
+    """A callable of arrays that tries the plans of a chain and else calls ``slow``; None where it cannot be made."""
+    return _make("entry", chain, slow)
+
+
+def make_for_tensors(chain: Chain, slow: Callable[..., Any]) -> Callable[..., Any] | None:
+    """The same with tensors as arguments and results. `slow` gets the tensors themselves."""
+    return _make("tensors", chain, slow)
+
+
+def _make(entry: str, chain: Chain, slow: Callable[..., Any]) -> Callable[..., Any] | None:
+    support = _support(entry)
     if support is None:
         return None
     cls, code = support
     allocate = ctypes.pythonapi.PyType_GenericAlloc
     allocate.restype, allocate.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.c_ssize_t]
     made: Any = allocate(cls, 0)
-    kept = (slow, cell, code)
+    kept = (slow, chain, code)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
     ctypes.c_void_p.from_address(id(made) + _KEPT).value = id(kept)
     ctypes.c_void_p.from_address(id(made) + _SLOW).value = id(slow)
-    ctypes.c_void_p.from_address(id(made) + _CELL).value = ctypes.addressof(cell)
-    ctypes.c_void_p.from_address(id(made) + _VECTORCALL).value = code.addresses["entry"]
+    ctypes.c_void_p.from_address(id(made) + _CELL).value = ctypes.addressof(chain.cell)
+    ctypes.c_void_p.from_address(id(made) + _VECTORCALL).value = code.addresses[entry]
     callable_: Callable[..., Any] = made
     return callable_

@@ -24,8 +24,8 @@ class Chain:
     """The plans of one kernel. Memory once published stays until the chain goes: another thread may be reading it."""
 
     def __init__(self) -> None:
-        self.cell = ctypes.c_void_p(None)
-        """Holds the address of the newest plan; the entry reads it."""
+        self.cell = (ctypes.c_int64 * 2)()
+        """The address of the newest plan, which the entry reads, and how many calls were served, which it counts."""
         self._keep: list[Any] = []
         self._known: set[Any] = set()
         self._lock = threading.Lock()
@@ -37,7 +37,7 @@ class Chain:
             self._add(plan, given, arrays)
 
     def _add(self, plan: Plan, given: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> None:
-        look = tuple([(type(x), a.shape, a.strides) for x, a in zip(given, arrays, strict=True)])
+        look = tuple([(type(x), a.dtype, a.shape, a.strides) for x, a in zip(given, arrays, strict=True)])
         if self._count >= MAX_CHAIN or plan.variant is None or look in self._known:
             return
         if not all(
@@ -62,13 +62,18 @@ class Chain:
         address = plan.variant.code.addresses[plan.variant.native.symbol]
         self._keep.append(plan.variant)
         words = {
-            "next": self.cell.value or 0, "kernel": address, "high": plan.high, "step": plan.step,
+            "next": self.cell[0], "kernel": address, "high": plan.high, "step": plan.step,
             "words": len(plan.words), "template": self._numbers(plan.words),
             "flags": RELEASE_GIL if plan.nanoseconds >= RELEASE_FROM else 0, "n_in": len(arrays),
             "n_out": len(plan.outputs), "inputs": self._numbers(inputs), "outputs": self._numbers(outputs),
             "pieces": plan.pieces, "pool": threads.pool().run_address if plan.step else 0,
         }  # fmt: skip
-        self.cell.value = self._numbers([words[name] for name in PLAN])
+        self.cell[0] = self._numbers([words[name] for name in PLAN])
+
+    @property
+    def served(self) -> int:
+        """Calls that found their plan here."""
+        return self.cell[1]
 
     def _numbers(self, values: Any) -> int:
         memory = (ctypes.c_int64 * max(1, len(values)))(*values)

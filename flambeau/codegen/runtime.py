@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ class CompiledKernel:
 
         It keeps the kernel alive, not the other way round.
         """
-        return native_call.make(self._chain.cell, self._slow) or self
+        return native_call.make(self._chain, self._slow) or self
 
     def __call__(self, *inputs: Any) -> Any:
         arrays = self._arrays(inputs)
@@ -68,9 +68,13 @@ class CompiledKernel:
 
     def _slow(self, *inputs: Any) -> Any:
         """What the native entry calls for what it does not know; next time it does."""
+        return self.call_and_keep(inputs, self._chain)
+
+    def call_and_keep(self, inputs: Sequence[Any], chain: Chain) -> Any:
+        """A call whose plan is put on a chain, so that an entry of that chain serves the next one like it."""
         arrays = self._arrays(inputs)
         plan = self._find_plan(arrays)
-        self._chain.add(plan, inputs, arrays)
+        chain.add(plan, inputs, arrays)
         return self._call(plan, arrays)
 
     def _run(self, plan: Plan, arrays: list[Array], outputs: list[Array]) -> None:
@@ -91,7 +95,7 @@ class CompiledKernel:
         if flag.value:
             raise ZeroDivisionError("ZeroDivisionError")
 
-    def _arrays(self, inputs: tuple[Any, ...]) -> list[Array]:
+    def _arrays(self, inputs: Sequence[Any]) -> list[Array]:
         if len(inputs) != len(self._inputs):
             raise KernelError(f"{self.kernel.name}: expected {len(self._inputs)} inputs, got {len(inputs)}")
         arrays = []

@@ -1,7 +1,8 @@
 """A fused group at run time: native code made at its first call, or the interpreter where native code cannot serve.
 
-The group's operators define its meaning. Whatever a kernel refuses, shapes that do not broadcast, a division by zero, a dtype it
-has no code for, is run by the interpreter instead, which either computes it or raises the operator's own error at its own place.
+The group's operators define its meaning. Whatever a kernel refuses, shapes that do not broadcast, a division by zero, a
+dtype it has no code for, is run by the interpreter instead, which either computes it or raises the operator's own error
+at its own place.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from flambeau.codegen import available, backend
+from flambeau.codegen import available, backend, native_call
 from flambeau.codegen.kernel import KernelError
 from flambeau.codegen.lower import LoweringError, lower_graph
+from flambeau.codegen.native_plans import Chain
 from flambeau.codegen.runtime import CompiledKernel
 from flambeau.executor.report import KernelFacts
 from flambeau.executor.spec import Spec, refine, spec_of
@@ -28,52 +29,50 @@ MAX_NATIVE = 8
 """Kernels that a group keeps, one for each combination of dtypes, ranks and sizes that are 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Native:
-    kernel: CompiledKernel
-    entry: Callable[..., Any]
-
-
 class FusedKernel:
-    """What a `prim::FusionGroup` node calls with its inputs; gives one result, or a tuple of several."""
+    """What a `prim::FusionGroup` node calls with its inputs; gives one result, or a tuple of several.
+
+    Calls go through `entry()`, which serves repeated patterns of inputs without Python in between.
+    """
 
     def __init__(self, name: str, graph: Graph) -> None:
         self.name = name
         self.graph = graph
-        self.calls = 0
         self._several = len(graph.outputs) > 1
-        self._entry: Callable[..., Any] | None = None
-        """The kernel of the latest call."""
-        self._natives: dict[Spec, _Native | None] = {}
+        self._chain = Chain()
+        """What the entries know: plans of the inputs seen so far."""
+        self._slow_calls = 0
+        self._natives: dict[Spec, CompiledKernel | None] = {}
         """None for arguments that native code cannot serve."""
         self._lock = threading.Lock()
         self._state = "not called yet"
         self._milliseconds = 0.0
         self._code: Code | None = None
 
-    def __call__(self, *inputs: Any) -> Any:
-        self.calls += 1
-        arrays = [x._array if isinstance(x, Tensor) else x for x in inputs]
-        entry = self._entry
-        if entry is not None:
-            try:
-                result = entry(*arrays)
-            except (KernelError, ZeroDivisionError):
-                pass
-            else:
-                return tuple(map(Tensor, result)) if self._several else Tensor(result)
-        return self._first_or_other(inputs, arrays)
+    def entry(self, otherwise: Callable[..., Any] | None = None) -> Callable[..., Any]:
+        """A callable that serves repeated patterns natively, and asks `otherwise`, or this object, for others.
 
-    def _first_or_other(self, inputs: Sequence[Any], arrays: Sequence[Any]) -> Any:
-        """The first call for arguments of this spec, or one that the latest kernel refused."""
+        It keeps this kernel alive, not the other way round.
+        """
+        made = native_call.make_for_tensors(self._chain, otherwise or self) if available() else None
+        return made or otherwise or self
+
+    @property
+    def calls(self) -> int:
+        """How often it was called."""
+        return self._slow_calls + self._chain.served
+
+    def __call__(self, *inputs: Any) -> Any:
+        """The first call for inputs of a pattern, or one that native code refused."""
+        self._slow_calls += 1
         native = self._native_for(inputs)
         if native is not None:
+            arrays = [x._array if isinstance(x, Tensor) else x for x in inputs]
             try:
-                result = native.entry(*arrays)
+                result = native.call_and_keep(arrays, self._chain)
             except (KernelError, ZeroDivisionError):
                 pass
             else:
-                self._entry = native.entry
                 return tuple(map(Tensor, result)) if self._several else Tensor(result)
         results = run(self.code, inputs)
         return results if self._several else results[0]
@@ -85,7 +84,10 @@ class FusedKernel:
             self._code = compile_graph(self.graph, self.name)
         return self._code
 
-    def _native_for(self, inputs: Sequence[Any]) -> _Native | None:
+    def _native_for(self, inputs: Sequence[Any]) -> CompiledKernel | None:
+        """None where native code cannot serve: for tensors that stand for numbers too, which look like others."""
+        if any(isinstance(x, Tensor) and x.is_wrapped_number for x in inputs):
+            return None
         spec = spec_of(inputs)
         if spec not in self._natives:
             with self._lock:
@@ -98,7 +100,7 @@ class FusedKernel:
                     self._natives[spec] = made
         return self._natives.get(spec)
 
-    def _lowered(self, inputs: Sequence[Any]) -> _Native | None:
+    def _lowered(self, inputs: Sequence[Any]) -> CompiledKernel | None:
         if not available():
             self._state = "interpreted: llvmlite is not installed"
             return None
@@ -110,12 +112,12 @@ class FusedKernel:
             return None
         kernel = CompiledKernel(lowered.kernel, lowered.spans)
         self._state = "native"
-        return _Native(kernel, kernel.entry())
+        return kernel
 
     @property
     def kernels(self) -> list[CompiledKernel]:
         """The native kernels made so far."""
-        return [n.kernel for n in self._natives.values() if n is not None]
+        return [k for k in self._natives.values() if k is not None]
 
     def llvm_ir(self) -> str:
         """The LLVM IR made so far."""

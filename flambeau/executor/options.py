@@ -13,8 +13,8 @@ class Options:
     """Choices of `flambeau.script`."""
 
     backend: BackendName = "native"
-    """native: fused groups as machine code, the rest interpreted. interpreter: bytecode alone. reference: the slow, obvious
-    evaluator that defines the meaning."""
+    """native: fused groups as machine code, the rest interpreted. interpreter: bytecode alone. reference: the slow,
+    obvious evaluator that defines the meaning."""
     without: frozenset[str] = frozenset()
     """Passes to leave out, by name."""
     verify: bool = False

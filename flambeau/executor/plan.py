@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from flambeau.executor import spec as specs
 from flambeau.executor.fused import FusedKernel
@@ -19,9 +19,12 @@ from flambeau.ir.graph import Graph
 from flambeau.passes import pipeline
 from flambeau.passes.pipeline import PassRecord
 from flambeau.program.function import Function
+from flambeau.schema.types import TupleType
 from flambeau.util.errors import InternalError
 
 FUSION = "prim::FusionGroup"
+MISSED: Final = object()
+"""What a quick call gives that must be made the long way."""
 
 
 @dataclass(slots=True)
@@ -36,7 +39,16 @@ class ExecutionPlan:
     milliseconds: float
     stages: tuple[tuple[str, float], ...]
     kernels: list[FusedKernel] = field(default_factory=list)
-    calls: int = 0
+    quick: Callable[..., Any] | None = None
+    """For a plan that is one fused group and nothing else: takes the arguments as users give them and gives the result,
+    or `MISSED` where they are not exactly what was seen before."""
+    runs: int = 0
+    """Calls that went through the machine."""
+
+    @property
+    def calls(self) -> int:
+        """How often it ran."""
+        return self.runs if self.quick is None else self.kernels[0].calls
 
     def facts(self) -> Compilation:
         """What `explain` says of it."""
@@ -51,7 +63,11 @@ class ExecutionPlan:
 
 
 def make_plan(
-    function: Function, arguments: Sequence[Any], options: Options, cause: str, record: Callable[[PassRecord], None] | None = None
+    function: Function,
+    arguments: Sequence[Any],
+    options: Options,
+    cause: str,
+    record: Callable[[PassRecord], None] | None = None,
 ) -> ExecutionPlan:
     """A plan for arguments like these; `record` is told of every pass."""
     clock = _Clock()
@@ -62,7 +78,24 @@ def make_plan(
     kernels = attach_kernels(graph)
     code = compile_graph(graph, function.name)
     clock.lap("bytecode")
-    return ExecutionPlan(specs.spec_of(arguments), graph, code, cause, clock.total(), clock.laps(), kernels)
+    quick = kernels[0].entry(_missed) if _is_one_group(graph) else None
+    return ExecutionPlan(specs.spec_of(arguments), graph, code, cause, clock.total(), clock.laps(), kernels, quick)
+
+
+def _missed(*arguments: Any) -> object:
+    return MISSED
+
+
+def _is_one_group(graph: Graph) -> bool:
+    """Whether it is one fused group of all inputs in order, whose results are its own or a tuple of them."""
+    nodes = list(graph.block)
+    if not nodes or nodes[0].kind != FUSION or list(nodes[0].inputs) != list(graph.inputs):
+        return False
+    results, group = list(graph.outputs), list(nodes[0].outputs)
+    if len(nodes) == 2 and nodes[1].kind == "prim::TupleConstruct" and results == list(nodes[1].outputs):
+        plain = isinstance(results[0].type, TupleType) and results[0].type.name is None
+        return plain and len(group) > 1 and list(nodes[1].inputs) == group
+    return len(nodes) == 1 and len(group) == 1 and results == group
 
 
 def _optimised(graph: Graph, options: Options, record: Callable[[PassRecord], None] | None) -> Graph:
@@ -96,7 +129,7 @@ def attach_kernels(graph: Graph) -> list[FusedKernel]:
     kernels = []
     for number, node in enumerate(graph.find_all(FUSION)):
         kernel = FusedKernel(f"group_{number}", node.attribute("Subgraph"))
-        node.attributes["kernel"] = kernel
+        node.attributes["kernel"] = kernel.entry()
         kernels.append(kernel)
     return kernels
 

@@ -1,4 +1,4 @@
-"""What the executor tells: the passes that ran, the compilations and their causes, as objects that print and show well."""
+"""What the executor tells: the passes that ran, the compilations and their causes, as objects that print well."""
 
 from __future__ import annotations
 
@@ -104,7 +104,8 @@ class Explanation:
             for k in c.kernels:
                 shown = " ".join(k.operators[:8]) + (" ..." if len(k.operators) > 8 else "")
                 lines.append(
-                    f"      {k.name}: {k.state}, {k.variants} variant(s), {k.milliseconds:.1f} ms, {k.calls} calls: {shown}"
+                    f"      {k.name}: {k.state}, {k.variants} variant(s), {k.milliseconds:.1f} ms, "
+                    f"{k.calls} calls: {shown}"
                 )
         if self.dropped:
             lines.append(f"  {self.dropped} older plan(s) were dropped: raise max_plans to keep more")

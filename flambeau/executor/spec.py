@@ -1,4 +1,4 @@
-"""What a plan is made for: of each tensor its dtype, rank, device, need of gradients, and which sizes are 1; never the sizes.
+"""What a plan is made for: of each tensor its dtype, rank, device, need of gradients, and which sizes are 1.
 
 >>> import numpy as np
 >>> from flambeau.tensor.tensor import wrap
@@ -16,6 +16,8 @@ from flambeau.schema.types import NoneType, OptionalType, TensorType, TupleType,
 from flambeau.tensor.tensor import Tensor
 
 Spec = tuple[Hashable, ...]
+NUMBER = "number"
+"""Marks a tensor that stands for a Python number: it gives way to others in type promotion, as no other tensor does."""
 
 
 def spec_of(arguments: Sequence[Any]) -> Spec:
@@ -26,7 +28,8 @@ def spec_of(arguments: Sequence[Any]) -> Spec:
 def _part(value: Any) -> Hashable:
     if isinstance(value, Tensor):
         array = value._array
-        return (array.dtype, tuple([s == 1 for s in array.shape]), value.requires_grad)
+        kind = NUMBER if value.is_wrapped_number else value.requires_grad
+        return (array.dtype, tuple([s == 1 for s in array.shape]), kind)
     if isinstance(value, tuple):
         return (tuple, *[_part(v) for v in value])
     if isinstance(value, ScriptObject):
@@ -36,6 +39,8 @@ def _part(value: Any) -> Hashable:
 
 def refine(type_: Type, value: Any) -> Type:
     """The declared type with what the spec of `value` tells."""
+    if isinstance(value, Tensor) and value.is_wrapped_number:
+        return type_
     if isinstance(value, Tensor) and isinstance(type_, TensorType):
         return tensor_facts(value)
     if isinstance(type_, OptionalType) and isinstance(value, Tensor) and isinstance(type_.element, TensorType):
@@ -66,9 +71,9 @@ def _describe(part: Hashable) -> str:
     if isinstance(part, tuple) and part and part[0] is tuple:
         return f"({', '.join(map(_describe, part[1:]))})"
     if isinstance(part, tuple):
-        dtype, ones, needs_gradient = part
+        dtype, ones, kind = part
         sizes = ", ".join("1" if one else "*" for one in ones)
-        return f"{dtype}[{sizes}]{' with gradient' if needs_gradient else ''}"
+        return f"{dtype}[{sizes}]{' of a number' if kind == NUMBER else ' with gradient' if kind else ''}"
     if isinstance(part, Type):
         return str(part)
     return getattr(part, "__name__", str(part))

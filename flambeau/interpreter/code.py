@@ -133,7 +133,8 @@ def _registers(registers: Any) -> str:
 def _name(f: Any, site: Site) -> str:
     if site.definition is not None:
         return site.definition.full_name
-    return str(getattr(f, "name", None) or getattr(f, "__name__", None) or site.kind)
+    named = getattr(f, "__wrapped__", f)
+    return str(getattr(named, "name", None) or getattr(named, "__name__", None) or site.kind)
 
 
 def instruction_text(code: Code, instruction: Instruction) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.options import Options
+from flambeau.executor.plan import MISSED
 from flambeau.executor.report import Explanation, PassReport
 from flambeau.frontend.tree_views import Def
 from flambeau.ir.clone import clone_graph
@@ -20,6 +21,7 @@ from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
 from flambeau.serialize.python_print import print_code, print_code_with_constants
 from flambeau.tensor import observer
+from flambeau.tensor.observer import thread
 
 
 class ScriptFunction:
@@ -42,7 +44,7 @@ class ScriptFunction:
         tree: Callable[[], Def] | None = None,
         executor: Executor | None = None,
     ) -> None:
-        """`python` is what it was compiled from, `tree` how to get its syntax tree, `executor` what runs it if not the usual."""
+        """`python` is what it was compiled from, `tree` gives its syntax tree, `executor` runs it, if given."""
         self.script_function = function
         """What the rest of the system knows it as."""
         self._tree = tree
@@ -54,7 +56,12 @@ class ScriptFunction:
         self.__name__ = function.short_name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run it. Raises ArgumentError before anything runs, ScriptError for the program's own raise, else RuntimeError."""
+        """Run it. Raises ArgumentError before anything runs, ScriptError for its own raise, else RuntimeError."""
+        quick = self._executor.quick
+        if quick is not None and not kwargs and thread.observer is None and not thread.handlers:
+            result = quick(*args)
+            if result is not MISSED:
+                return result
         arguments = self._signature.bind(args, kwargs)
         watching = observer.current()
         if watching is not None:
@@ -93,7 +100,7 @@ class ScriptFunction:
 
     @property
     def tree(self) -> Def:
-        """The syntax tree; prints as an s-expression. Raises AttributeError for a trace and a graph, which have none."""
+        """The syntax tree; prints as an s-expression. Raises AttributeError for traces and graphs, which have none."""
         if self._tree is None:
             raise AttributeError(f"{self.name} was not compiled from source, so it has no tree; look at its graph")
         return self._tree()
@@ -166,5 +173,7 @@ class ScriptFunction:
         )
 
     def __reduce__(self) -> Any:
-        raise pickle.PickleError("ScriptFunction cannot be pickled; keep the Python function and script it where it is needed")
+        raise pickle.PickleError(
+            "ScriptFunction cannot be pickled; keep the Python function and script it where it is needed"
+        )
 

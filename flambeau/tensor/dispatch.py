@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -18,6 +17,7 @@ from flambeau.schema.function import FunctionSchema
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import TensorType
 from flambeau.tensor.bridge import from_numpy_or_copy
+from flambeau.tensor.observer import thread
 from flambeau.tensor.random import Generator
 from flambeau.tensor.tensor import Tensor, wrap_number
 
@@ -26,11 +26,6 @@ Handler = Callable[[OpDef, Sequence[Any], Proceed], Any]
 """Called instead of a kernel with the overload, its arguments in schema order, and what runs the rest of the stack."""
 
 
-class _Local(threading.local):
-    stack: tuple[Handler, ...] = ()
-
-
-_local = _Local()
 binder = Binder(
     RuntimeTypes(
         tensor=Tensor,
@@ -48,33 +43,33 @@ def intercepting(handler: Handler) -> Iterator[None]:
 
     While a handler runs, it is itself not on the stack: operators that it calls go to the handlers below it.
     """
-    before = _local.stack
-    _local.stack = (*before, handler)
+    before = thread.handlers
+    thread.handlers = (*before, handler)
     try:
         yield
     finally:
-        _local.stack = before
+        thread.handlers = before
 
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """Within the block, this thread's operator calls run their kernels directly."""
-    before = _local.stack
-    _local.stack = ()
+    before = thread.handlers
+    thread.handlers = ()
     try:
         yield
     finally:
-        _local.stack = before
+        thread.handlers = before
 
 
 def is_intercepted() -> bool:
     """Whether this thread has interceptors."""
-    return bool(_local.stack)
+    return bool(thread.handlers)
 
 
 def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
     """Run an overload on all its arguments in schema order, through the interceptors."""
-    stack = _local.stack
+    stack = thread.handlers
     if not stack:
         return definition.kernel(*arguments)
     handler, below = stack[-1], stack[:-1]
@@ -82,11 +77,11 @@ def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
     def proceed(changed: Sequence[Any]) -> Any:
         return run(definition, changed)
 
-    _local.stack = below
+    thread.handlers = below
     try:
         return handler(definition, arguments, proceed)
     finally:
-        _local.stack = stack
+        thread.handlers = stack
 
 
 class Operator:
@@ -113,7 +108,7 @@ class Operator:
             return self.call_with_keywords(args, kwargs)
         key = tuple(map(type, args))
         quick = self._quick.get(key)
-        if quick is not None and not _local.stack:
+        if quick is not None and not thread.handlers:
             kernel, tail, finish = quick
             result = kernel(*args, *tail)
             return result if finish is None else finish(result)

@@ -1,4 +1,4 @@
-"""Who watches tensors become Python values: a tracer wants to know when a branch, an `int()` or a size leaves the graph.
+"""Who watches tensors become Python values: a tracer wants to know when a branch, `int()` or a size leaves the graph.
 
 An observer belongs to a thread; without one, conversions cost one look at a thread-local.
 """
@@ -35,21 +35,25 @@ class Observer(Protocol):
 
 class _Local(threading.local):
     observer: Observer | None = None
+    """Told of conversions."""
+    handlers: tuple[Any, ...] = ()
+    """Called instead of kernels; see `flambeau.tensor.dispatch`."""
 
 
-_local = _Local()
+thread = _Local()
+"""Whoever looks on in this thread; a call that nobody sees may take a short way."""
 
 
 def current() -> Observer | None:
     """This thread's observer."""
-    return _local.observer
+    return thread.observer
 
 
 @contextmanager
 def observing(observer: Observer | None) -> Iterator[None]:
     """Within the block, `observer` is this thread's; None for none."""
-    before, _local.observer = _local.observer, observer
+    before, thread.observer = thread.observer, observer
     try:
         yield
     finally:
-        _local.observer = before
+        thread.observer = before

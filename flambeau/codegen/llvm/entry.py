@@ -26,7 +26,7 @@ RELEASE_GIL = 1
 
 IMPORTS = (
     "PyFloat_AsDouble", "PyLong_AsLongLongAndOverflow", "PyObject_Vectorcall", "PyEval_SaveThread",
-    "PyEval_RestoreThread", "Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem",
+    "PyEval_RestoreThread", "PyErr_Clear", "Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem",
 )  # fmt: skip
 """Functions of Python's C interface that the entry calls, under the prefix ``flambeau_``."""
 
@@ -47,7 +47,7 @@ class Offsets:
     descr: int
     flags: int
     cell: int
-    """In a native callable: the address of the cell with the newest plan."""
+    """In a native callable: the address of two words, the newest plan's address and how many calls were served."""
     slow: int
     """In a native callable: the callable for everything else."""
 
@@ -60,9 +60,11 @@ def _word(name: str, plan: str, register: str, kind: str = "i64") -> str:
 
 
 def dealloc_text(offset_of_type: int, offset_of_kept: int) -> str:
-    """LLVM text of ``dealloc``: lets go of what the callable keeps, of its memory and of its type."""
+    """LLVM text of ``dealloc``: lets go of what the callable keeps, of its memory and of its type.
+
+    It goes with an entry, whose declarations it uses.
+    """
     return f"""
-declare void @flambeau_Py_DecRef(ptr)
 declare void @flambeau_PyObject_Free(ptr)
 define void @dealloc(ptr %self) {{
 entry:
@@ -85,6 +87,11 @@ free:
 
 def entry_text(o: Offsets) -> str:
     """LLVM text of ``entry``, a function of the vectorcall signature."""
+    return attempt_text(o) + _entry(o)
+
+
+def attempt_text(o: Offsets) -> str:
+    """LLVM text of ``attempt(cell, arguments, count)``: results; null, with no exception, where it has no plan."""
     return _HEAD + _guards(o) + _same_numbers() + _allocate(o) + _launch() + _find(o) + _fill(o) + _make(o) + _finish(o)
 
 
@@ -94,6 +101,7 @@ declare ptr @flambeau_PyEval_SaveThread()
 declare void @flambeau_PyEval_RestoreThread(ptr)
 declare void @flambeau_Py_IncRef(ptr)
 declare void @flambeau_Py_DecRef(ptr)
+declare void @flambeau_PyErr_Clear()
 declare ptr @flambeau_PyTuple_New(i64)
 declare double @flambeau_PyFloat_AsDouble(ptr)
 declare i64 @flambeau_PyLong_AsLongLongAndOverflow(ptr, ptr)
@@ -265,17 +273,13 @@ split:
 
 
 def _find(o: Offsets) -> str:
-    """The start of `entry`: look for the plan that fits."""
+    """The start of `attempt`: look for the plan that fits."""
     return f"""
-define ptr @entry(ptr %self, ptr %args, i64 %nargsf, ptr %names) {{
+define internal ptr @attempt(ptr %cell, ptr %args, i64 %n) {{
 entry:
   %error = alloca i32, align 4
-  %n = and i64 %nargsf, 9223372036854775807
-  %cell.p = getelementptr i8, ptr %self, i64 {o.cell}
-  %cell = load ptr, ptr %cell.p
   %first = load atomic ptr, ptr %cell acquire, align 8
-  %no_names = icmp eq ptr %names, null
-  br i1 %no_names, label %plans, label %slow
+  br label %plans
 plans:
   %plan = phi ptr [%first, %entry], [%next, %other]
   %none = icmp eq ptr %plan, null
@@ -306,7 +310,7 @@ other:
 
 
 def _fill(o: Offsets) -> str:
-    """The middle of `entry`: the block copied, addresses of inputs and numbers into it."""
+    """The middle of `attempt`: the block copied, addresses of inputs and numbers into it."""
     return f"""found:
 {_word("words", "%plan", "words")}
 {_word("template", "%plan", "template", "ptr")}
@@ -364,7 +368,7 @@ filled:
 
 
 def _make(o: Offsets) -> str:
-    """`entry` goes on: the outputs allocated, their addresses into the block."""
+    """`attempt` goes on: the outputs allocated, their addresses into the block."""
     return f"""make:
   %m = phi i64 [0, %fill], [%m1, %made]
   %more_m = icmp slt i64 %m, %n_out
@@ -389,7 +393,7 @@ made:
 
 
 def _finish(o: Offsets) -> str:
-    """The end of `entry`: run, hand over the results, or clean up and take the slow path."""
+    """The end of `attempt`: run, count and hand over the results, or clean up and give null."""
     return f"""go:
   %gil = and i64 %flags, {RELEASE_GIL}
   %release = icmp ne i64 %gil, 0
@@ -407,6 +411,8 @@ ended:
   %failed = icmp ne i32 %code, 0
   br i1 %failed, label %redo, label %deliver
 deliver:
+  %served.p = getelementptr i64, ptr %cell, i64 1
+  %served = atomicrmw add ptr %served.p, i64 1 monotonic
   %single = icmp eq i64 %n_out, 1
   br i1 %single, label %lone, label %several
 lone:
@@ -450,7 +456,30 @@ undo_one:
   call void @flambeau_Py_DecRef(ptr %lost)
   br label %undo
 raise:
+  call void @flambeau_PyErr_Clear()
   ret ptr null
+slow:
+  ret ptr null
+}}
+"""
+
+
+def _entry(o: Offsets) -> str:
+    """`entry`: an attempt, and the slow callable where it gives nothing."""
+    return f"""
+define ptr @entry(ptr %self, ptr %args, i64 %nargsf, ptr %names) {{
+entry:
+  %no_names = icmp eq ptr %names, null
+  br i1 %no_names, label %try, label %slow
+try:
+  %n = and i64 %nargsf, 9223372036854775807
+  %cell.p = getelementptr i8, ptr %self, i64 {o.cell}
+  %cell = load ptr, ptr %cell.p
+  %answer = call ptr @attempt(ptr %cell, ptr %args, i64 %n)
+  %missed = icmp eq ptr %answer, null
+  br i1 %missed, label %slow, label %done
+done:
+  ret ptr %answer
 slow:
   %slow.p = getelementptr i8, ptr %self, i64 {o.slow}
   %slow_fn = load ptr, ptr %slow.p
