@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,37 +12,59 @@ from types import ModuleType
 from typing import Any
 
 import flambeau
+from flambeau.ir.draw import NEEDS_VIZ
 from flambeau.ir.parser import parse_ir
 from flambeau.ir.verify import verify
 from flambeau.jit.function import ScriptFunction
+from flambeau.jit.script_module import ScriptModule
 from flambeau.passes import pipeline
 from flambeau.tools import doctor
-from flambeau.util.errors import CompileError, ParseError, VerifyError
+from flambeau.util.errors import CompileError, FrontendError, InternalError, ParseError, VerifyError
 
-STAGES: dict[str, Callable[[ScriptFunction], Any]] = {
-    "tree": lambda f: f.tree,
-    "schema": lambda f: f.schema,
-    "graph": lambda f: f.graph,
-    "inlined": lambda f: f.inlined_graph,
-    "code": lambda f: f.code,
-    "bytecode": lambda f: f.bytecode,
+Stage = Callable[[ScriptFunction, Sequence[Any]], Any]
+STAGES: dict[str, Stage] = {
+    "tree": lambda f, _: f.tree,
+    "schema": lambda f, _: f.schema,
+    "graph": lambda f, _: f.graph,
+    "inlined": lambda f, _: f.inlined_graph,
+    "code": lambda f, _: f.code,
+    "passes": lambda f, arguments: f.passes(*arguments),
+    "optimised": lambda f, arguments: f.graph_for(*arguments),
+    "bytecode": lambda f, _: f.bytecode,
+    "llvm": lambda f, _: f.llvm_ir,
 }
 """What `show --stage` prints, in order of the way through the compiler."""
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit status. Errors of the user's program are printed without a Python traceback."""
-    options = _parser().parse_args(arguments)
-    try:
-        status: int = options.run(options)
-        return status
-    except (CompileError, ParseError, VerifyError, CommandError) as error:
-        print(error, file=sys.stderr)
-        return 1
+NEED_ARGUMENTS = ("passes", "optimised", "llvm")
+"""The stages that depend on what the function is called with."""
 
 
 class CommandError(Exception):
     """A command that cannot be carried out; the text says why and what to do."""
+
+
+REPORTED = (
+    CommandError, CompileError, FrontendError, InternalError, ParseError, VerifyError, OSError, UnicodeDecodeError,
+)  # fmt: skip
+"""Errors whose text says all: they are printed without a Python traceback."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit status: 0, or 1 for what is wrong with the user's file or installation.
+
+    A command line that cannot be understood ends in SystemExit(2) and the usage, as `argparse` does it.
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        status: int = options.run(options)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        # Whoever read the output, `head` perhaps, has seen enough. Nothing may be left for the flush at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except REPORTED as error:
+        print(f"flambeau: {str(error).lstrip()}", file=sys.stderr)
+        return 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -49,8 +72,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"flambeau {flambeau.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     show = commands.add_parser("show", help="print the stages of a function on its way through the compiler")
-    show.add_argument("target", metavar="FILE.py:FN", help="a Python file and a function in it, scripted or not")
+    show.add_argument("target", metavar="FILE.py:FN", help="a Python file and a function or module in it")
     show.add_argument("--stage", choices=[*STAGES, "all"], default="all", help="which stage (default: all)")
+    show.add_argument(
+        "--args",
+        metavar="EXPR",
+        help="arguments as Python, evaluated in the file: 'flambeau.ones(3), 2'; for passes, optimised and llvm",
+    )
     show.add_argument("--svg", type=Path, metavar="OUT.svg", help="also draw the graph (needs flambeau[viz])")
     show.set_defaults(run=_show)
     opt = commands.add_parser("opt", help="run passes over a graph in text form")
@@ -69,73 +97,126 @@ class _ListPasses(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         for name, function in pipeline.PASSES.items():
-            doc = (sys.modules[function.__module__].__doc__ or "").strip().splitlines()
-            print(f"{name:24} {doc[0] if doc else ''}")
+            own = function.__module__ == pipeline.__name__
+            doc = (function.__doc__ if own else sys.modules[function.__module__].__doc__) or ""
+            print(f"{name:24} {doc.strip().partition(chr(10))[0]}")
         parser.exit()
 
 
-def load_function(target: str) -> ScriptFunction:
-    """The function that `FILE.py:FN` names, scripted. Raises CommandError when there is no such file or function."""
+# -- show -------------------------------------------------------------------------------------------------------------
+
+
+def load_target(target: str) -> tuple[ScriptFunction, ModuleType]:
+    """The function that `FILE.py:FN` names, scripted, and its Python module. Raises CommandError when there is none."""
     path, _, name = target.rpartition(":")
     if not path or not name:
         raise CommandError(f"expected FILE.py:FN, got {target!r}; for example examples/nbody.py:energy")
-    module = _load_module(Path(path))
+    module = load_module(Path(path))
     found: Any = module
     for part in name.split("."):
         if not hasattr(found, part):
-            known = [n for n, v in vars(module).items() if isinstance(v, ScriptFunction) or getattr(v, "__module__", "") == module.__name__]
-            raise CommandError(f"{path} has no {name!r}; it defines {', '.join(known) or 'nothing that can be shown'}")
+            raise CommandError(f"{path} has no {name!r}; it defines {_known(module)}")
         found = getattr(found, part)
-    scripted = flambeau.script(found)
-    if not isinstance(scripted, ScriptFunction):
-        raise CommandError(f"{name} is a {type(found).__name__}, not a function")
-    return scripted
+    if not callable(found) or isinstance(found, type):
+        kind = "class" if isinstance(found, type) else type(found).__name__
+        hint = f"name a function or an instance of a module. {path} defines {_known(module)}"
+        raise CommandError(f"{name} is a {kind}; {hint}")
+    scripted: Any = flambeau.script(found)
+    return (scripted.forward if isinstance(scripted, ScriptModule) else scripted), module
 
 
-def _load_module(path: Path) -> ModuleType:
+def _known(module: ModuleType) -> str:
+    """What of a Python module can be shown."""
+    names = [
+        name
+        for name, value in vars(module).items()
+        if isinstance(value, ScriptFunction | flambeau.nn.Module)
+        or (callable(value) and not isinstance(value, type) and getattr(value, "__module__", "") == module.__name__)
+    ]
+    return ", ".join(names) or "nothing that can be shown"
+
+
+def load_module(path: Path) -> ModuleType:
+    """Run a Python file as a module. Raises CommandError if it is none or fails."""
     if not path.is_file():
         raise CommandError(f"there is no file {path}")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    name = path.stem if path.stem not in sys.modules else f"_shown_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise CommandError(f"{path} is no Python file")
+        raise CommandError(f"{path} is no Python file: its name should end in .py")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    sys.path.insert(0, str(path.parent))
-    spec.loader.exec_module(module)
+    sys.modules[name] = module
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+    except REPORTED:
+        raise
+    except Exception as error:
+        raise CommandError(f"running {path} failed: {type(error).__name__}: {error}") from error
     return module
 
 
+def _arguments(text: str, module: ModuleType) -> Sequence[Any]:
+    scope = {"flambeau": flambeau, "Tensor": flambeau.Tensor, **vars(module)}
+    try:
+        found = eval(f"({text},)" if text.strip() else "()", scope)
+    except Exception as error:
+        raise CommandError(f"--args {text!r} is no list of arguments: {type(error).__name__}: {error}") from error
+    assert isinstance(found, tuple)
+    return found
+
+
 def _show(options: argparse.Namespace) -> int:
-    function = load_function(options.target)
+    function, module = load_target(options.target)
+    arguments: Sequence[Any] = ()
+    if options.args is not None:
+        arguments = _arguments(options.args, module)
+        try:
+            function(*arguments)
+        except Exception as error:
+            raise CommandError(f"the call with --args {options.args!r} failed: {error}") from error
+    elif options.stage in NEED_ARGUMENTS:
+        raise CommandError(f"stage {options.stage} depends on the arguments; give some: --args 'flambeau.ones(3), 2'")
     for stage, render in STAGES.items():
+        if options.stage not in ("all", stage) or (options.args is None and stage in NEED_ARGUMENTS):
+            continue
         if options.stage == "all":
             print(f"── {stage} " + "─" * (70 - len(stage)))
-        if options.stage in ("all", stage):
-            print(render(function))
+        try:
+            print(render(function, arguments))
+        except AttributeError as error:  # a trace has no tree
+            if options.stage != "all":
+                raise CommandError(str(error)) from error
+            print(error)
     if options.svg:
-        options.svg.write_text(function.graph._repr_svg_(), encoding="utf-8")
+        picture = function.graph._repr_svg_()
+        if picture is None:
+            raise CommandError(NEEDS_VIZ)
+        options.svg.write_text(picture, encoding="utf-8")
         print(f"wrote {options.svg}", file=sys.stderr)
     return 0
 
 
+# -- opt --------------------------------------------------------------------------------------------------------------
+
+
 def _opt(options: argparse.Namespace) -> int:
-    if options.file == "-":
-        text = sys.stdin.read()
-    elif Path(options.file).is_file():
-        text = Path(options.file).read_text(encoding="utf-8")
-    else:
+    if options.file != "-" and not Path(options.file).is_file():
         raise CommandError(f"there is no file {options.file}")
-    graph = parse_ir(text)
+    names = [name.strip() for name in options.passes.split(",") if name.strip()]
+    unknown = [name for name in names if name not in pipeline.PASSES]
+    if unknown:
+        raise CommandError(f"there is no pass {unknown[0]!r}; the passes are {', '.join(pipeline.PASSES)}")
+    graph = parse_ir(sys.stdin.read() if options.file == "-" else Path(options.file).read_text(encoding="utf-8"))
     verify(graph)
-    for name in filter(None, options.passes.split(",")):
-        if name not in pipeline.PASSES:
-            raise CommandError(f"there is no pass {name!r}; the passes are {', '.join(pipeline.PASSES)}")
-        changed = pipeline.PASSES[name](graph)
-        verify(graph)
+    for name in names:
+        step = pipeline.Step(phase="opt", name=name, run=pipeline.PASSES[name])
+        changed = pipeline.optimise(graph, check=True, steps=(step,))
         if options.each and changed:
             print(f"# after {name}\n{graph}")
     if not options.each:
-        print(graph)
+        print(graph, end="")
     return 0
 
 

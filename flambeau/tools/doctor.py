@@ -47,8 +47,9 @@ def _self_test() -> Iterator[tuple[bool, str]]:
     x = np.linspace(-2.0, 2.0, 1000, dtype=np.float32)
     got = unit.check(flambeau.from_numpy(x), flambeau.from_numpy(x)).numpy()
     seconds = time.perf_counter() - start
-    wrong = float(np.abs(got - (np.tanh(x * x) + x.sum())).max())
-    yield wrong < 1e-5, f"a small program compiled and ran in {seconds * 1e3:.0f} ms, wrong by {wrong:.0e} at most"
+    exact = x.astype(np.float64)
+    wrong = float(np.abs(got - (np.tanh(exact * exact) + exact.sum())).max())
+    yield wrong < 1e-4, f"a small program compiled and ran in {seconds * 1e3:.0f} ms, wrong by {wrong:.0e} at most"
 
 
 def report(out: TextIO) -> int:
