@@ -44,8 +44,8 @@ BAD_INDEX = (
 )
 MODULE_INDEX = (
     "Expected integer literal for index. ModuleList/Sequential indexing is only supported with integer literals. For "
-    "example, 'i = 4; self.layers[i](x)' will fail because i is not a literal. Enumeration is supported, e.g. 'for index, v "
-    "in enumerate(self): out = v(inp)'"
+    "example, 'i = 4; self.layers[i](x)' will fail because i is not a literal. Enumeration is supported, e.g. 'for "
+    "index, v in enumerate(self): out = v(inp)'"
 )
 DOTS_THEN_TENSOR = "Ellipses followed by tensor indexing is currently not supported"
 OPTIONAL_TENSORS = OptionalType(TENSOR)

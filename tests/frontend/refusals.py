@@ -1115,4 +1115,21 @@ CASES: list[tuple[str, str, int, str, str]] = [
         "y",
         "the default of a parameter must be a literal",
     ),
+    ("len of a module", "def f(x):\n    return len(math)\n", 2, "len", "'module' object has no len()"),
+    (
+        "loop over a module",
+        "def f(x):\n    for i in math:\n        pass\n",
+        2,
+        "for i in math:\n        pass",
+        "'module' object is not iterable",
+    ),
+    ("unpack a range", "def f(x: int):\n    a, b = range(x)\n", 2, "range(x", "range cannot be used as a tuple"),
+    (
+        "empty list as an argument of another type",
+        "def f(x: int):\n    y = []\n    return g(y)\ndef g(z: List[int]):\n    return z\n",
+        3,
+        "g",
+        "Empty lists default to List[Tensor]. Annotate the variable that holds it",
+    ),
+    ("method as a value", "def f(x):\n    return x.relu\n", 2, "x.relu", "builtin cannot be used as a value"),
 ]
