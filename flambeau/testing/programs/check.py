@@ -6,7 +6,7 @@ import linecache
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 
@@ -48,7 +48,7 @@ def copy(value: Any) -> Any:
 def compile_source(source: str, filename: str) -> dict[str, Any]:
     """The functions of a program as Python, with source that inspection finds."""
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    namespace: dict[str, Any] = {"flambeau": flambeau, "Tensor": Tensor, "__name__": "generated"}
+    namespace: dict[str, Any] = {"flambeau": flambeau, "Tensor": Tensor, "Optional": Optional, "__name__": "generated"}
     exec(compile(source, filename, "exec"), namespace)
     return namespace
 
