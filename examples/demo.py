@@ -1,4 +1,6 @@
-"""The tour that `make demo` gives: programs, their stages, their answers, their speed; and a page with the stages side by side."""
+"""The tour that `make demo` gives: programs, their stages, their answers, their speed; and a page with the stages side
+by side.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +88,9 @@ def answers() -> None:
     rows.append(("Otsu threshold of a picture", str(image.otsu(picture)[0]), "by hand: see tests"))
     start = flambeau.tensor([[0.0], [0.33], [0.66], [1.0]], dtype=flambeau.float64)
     centres, _, rounds = kmeans.kmeans(picture.reshape(-1, 1), start)
-    rows.append((f"k-means of its grey levels, {rounds} rounds", str([round(c, 2) for c in centres.flatten().tolist()]), ""))
+    rows.append(
+        (f"k-means of its grey levels, {rounds} rounds", str([round(c, 2) for c in centres.flatten().tolist()]), "")
+    )
     rows.append(("Sobel, strongest edge", f"{float(image.sobel(picture).max()):.3f}", ""))
     states, _, _ = lstm.lstm(*lstm.arguments(10, 4, 8, 16))
     rows.append(("LSTM, 10 steps by hand, mean |h|", f"{float(states.abs().mean()):.4f}", ""))
@@ -142,7 +147,7 @@ def speed() -> None:
         progress(f"timing {number + 1}/{len(rows)}: {name}")
         python = plain(function)
         interpreted = flambeau.script(function, backend="interpreter")
-        runs = [lambda f=python: f(*given), numpy_run, lambda f=interpreted: f(*given), lambda f=function: f(*given)]
+        runs = [partial(python, *given), numpy_run, partial(interpreted, *given), partial(function, *given)]
         cells = [f"{median_time(r) * 1e6:.1f}" if r is not None else "-" for r in runs]
         progress("")
         print(f"  {name:34} {cells[0]:>10} {cells[1]:>10} {cells[2]:>12} {cells[3]:>10}")

@@ -1,7 +1,8 @@
 """Otsu's threshold and Sobel edges on a picture file.
 
-Otsu (1979), "A threshold selection method from gray-level histograms": the level that maximises the variance between the two
-classes. Sobel and Feldman (1968): a 3 x 3 gradient. The picture is `still_life.pgm`, a rendered scene with noise, 160 x 120.
+Otsu (1979), "A threshold selection method from gray-level histograms": the level that maximises the variance between
+the two classes. Sobel and Feldman (1968): a 3 x 3 gradient. The picture is `still_life.pgm`, a rendered scene with
+noise, 160 x 120.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Conway's Game of Life on a torus, by slices and in-place writes, until nothing changes or time is up.
 
-Published answers: the R-pentomino lives for 1,103 generations and leaves 116 cells (on a board that does not wrap); a glider
-moves by (1, 1) every four generations.
+Published answers: the R-pentomino lives for 1,103 generations and leaves 116 cells (on a board that does not wrap); a
+glider moves by (1, 1) every four generations.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ from flambeau import Tensor
 
 @flambeau.script
 def cell(x: Tensor, h: Tensor, c: Tensor, w: Tensor, u: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-    """One step: x (batch, inputs), h and c (batch, hidden), w (4 hidden, inputs), u (4 hidden, hidden), b (4 hidden,)."""
+    """One step: x (batch, inputs), h and c (batch, hidden), w (4 hidden, inputs), u (4 hidden, hidden), b (4 hidden,).
+    """
     gates = flambeau.linear(x, w, b) + flambeau.linear(h, u)
     entry, forget, candidate, output = gates.chunk(4, 1)
     c = forget.sigmoid() * c + entry.sigmoid() * candidate.tanh()

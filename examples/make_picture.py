@@ -1,4 +1,5 @@
-"""Renders `still_life.pgm`: three lit spheres on a table before a wall, with sensor noise. Run once; the file is kept."""
+"""Renders `still_life.pgm`: three lit spheres on a table before a wall, with sensor noise. Run once; the file is kept.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +14,9 @@ def render(width: int = 160, height: int = 120) -> np.ndarray:
     scene = np.where(y < height * 0.55, 0.62 - 0.2 * x / width, 0.38 + 0.25 * (y - height * 0.55) / height)
     light = np.array([-0.5, -0.7, 0.6]) / np.linalg.norm([-0.5, -0.7, 0.6])
     for cx, cy, radius, albedo in ((50, 66, 28, 0.95), (104, 74, 21, 0.55), (132, 88, 12, 0.8)):
-        shadow = np.exp(-(((x - cx - radius * 0.7) / (radius * 1.3)) ** 2 + ((y - cy - radius * 0.8) / (radius * 0.4)) ** 2))
+        shadow = np.exp(
+            -(((x - cx - radius * 0.7) / (radius * 1.3)) ** 2 + ((y - cy - radius * 0.8) / (radius * 0.4)) ** 2)
+        )
         scene = scene * (1.0 - 0.6 * shadow)
         u, v = (x - cx) / radius, (y - cy) / radius
         inside = u * u + v * v < 1.0

@@ -14,7 +14,8 @@ DAYS = 365.24
 
 
 def bodies() -> tuple[list[list[float]], list[list[float]], list[float]]:
-    """Positions (astronomical units), velocities (per year) and masses of the Sun, Jupiter, Saturn, Uranus and Neptune."""
+    """Positions (astronomical units), velocities (per year) and masses of the Sun, Jupiter, Saturn, Uranus and Neptune.
+    """
     positions = [
         [0.0, 0.0, 0.0],
         [4.84143144246472090, -1.16032004402742839, -0.103622044471123109],

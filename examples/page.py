@@ -26,7 +26,8 @@ def render(functions: Sequence[tuple[Any, tuple[Any, ...]]]) -> str:
     return (
         f"<!doctype html><html lang='en'><meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
         f"<title>Flambeau: every stage</title><style>{STYLE}</style><h1>Every stage, side by side</h1>"
-        f"<p>Scroll sideways: source, tree, graph, what each pass changed, the graph that runs, bytecode, native code.</p>"
+        f"<p>Scroll sideways: source, tree, graph, what each pass changed, the graph that runs, bytecode, native "
+        "code.</p>"
         f"{sections}</html>"
     )
 

@@ -1,4 +1,5 @@
-"""The largest singular value of an infinite matrix, cut to n x n: spectral-norm of the Computer Language Benchmarks Game.
+"""The largest singular value of an infinite matrix, cut to n x n: spectral-norm of the Computer Language Benchmarks
+Game.
 
 Published answer: 1.274219991 for n = 100. Here the matrix is a tensor and the power method a loop over matrix products.
 """

@@ -1,11 +1,13 @@
-"""Matching the arguments of a Python call to a schema, with errors that name the argument, its position and the declaration."""
+"""Matching the arguments of a Python call to a schema, with errors that name the argument, its position and the
+declaration.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from flambeau.jit.convert import Converter, Mismatch, converter, type_name
+from flambeau.jit.convert import Converter, MismatchError, converter, type_name
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
 from flambeau.schema.types import TensorType
 
@@ -30,7 +32,7 @@ class Signature:
             args = self._complete(args, kwargs)
         try:
             return tuple([convert(value) for convert, value in zip(self._converters, args, strict=True)])
-        except Mismatch:
+        except MismatchError:
             raise self._mismatch(args) from None
 
     def _complete(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -46,7 +48,8 @@ class Signature:
             if position < len(args):
                 if argument.name in left:
                     raise ArgumentError(
-                        f"{name}() got multiple values for argument '{argument.name}': by position {position} and by name. "
+                        f"{name}() got multiple values for argument '{argument.name}': by position {position} and "
+                        "by name. "
                         f"Declaration: {self.schema}"
                     )
             elif argument.name in left:
@@ -71,7 +74,7 @@ class Signature:
         ):
             try:
                 convert(value)
-            except Mismatch as reason:
+            except MismatchError as reason:
                 return ArgumentError(_explain(self.schema, position, argument, value, str(reason)))
         raise AssertionError("no argument mismatches")
 
@@ -87,6 +90,7 @@ def _explain(schema: FunctionSchema, position: int, argument: Argument, value: A
     name = schema.name.rpartition("::")[2]
     return (
         f"{name}() Expected a value of type '{declared}' for argument '{argument.name}' but instead found type "
-        f"'{type_name(value)}'.\n{hint}Position: {position}\nValue: {shown if len(shown) < 200 else shown[:197] + '...'}\n"
+        f"'{type_name(value)}'.\n{hint}Position: {position}\nValue: "
+        f"{shown if len(shown) < 200 else shown[:197] + '...'}\n"
         f"Declaration: {schema}\nCast error details: {reason}"
     )

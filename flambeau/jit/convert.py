@@ -1,7 +1,7 @@
 """Python values into a program, by the declared type of each parameter.
 
-Lists and dicts are copied (a program's changes to them stay inside), tensors are shared, NumPy arrays become tensors over the
-same memory, NumPy numbers become Python's.
+Lists and dicts are copied (a program's changes to them stay inside), tensors are shared, NumPy arrays become tensors
+over the same memory, NumPy numbers become Python's.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Converter = Callable[[Any], Any]
 INT_MIN, INT_MAX = -(1 << 63), (1 << 63) - 1
 
 
-class Mismatch(Exception):
+class MismatchError(Exception):
     """A value that its type does not admit; the text says which part and why."""
 
 
@@ -32,20 +32,20 @@ def _tensor(value: Any) -> Tensor:
         return value
     if isinstance(value, np.ndarray):
         return from_numpy(value)
-    raise Mismatch(f"{_shown(value)} is no tensor; flambeau.tensor(...) makes one of numbers and lists")
+    raise MismatchError(f"{_shown(value)} is no tensor; flambeau.tensor(...) makes one of numbers and lists")
 
 
 def _int(value: Any) -> int:
     if type(value) is int or isinstance(value, int | np.integer | np.bool_):
         number = int(value)
         if not INT_MIN <= number <= INT_MAX:
-            raise Mismatch(f"{number} does not fit into 64 bits: Overflow when unpacking long")
+            raise MismatchError(f"{number} does not fit into 64 bits: Overflow when unpacking long")
         return number
     if isinstance(value, DType):
         return value.code
     if isinstance(value, Tensor) and value.ndim == 0 and not value.dtype.is_floating_point:
         return int(value.item())
-    raise Mismatch(f"{_shown(value)} is no int")
+    raise MismatchError(f"{_shown(value)} is no int")
 
 
 def _float(value: Any) -> float:
@@ -53,7 +53,7 @@ def _float(value: Any) -> float:
         return float(value)
     if isinstance(value, Tensor) and value.ndim == 0 and value.dtype.is_floating_point:
         return float(value.item())
-    raise Mismatch(f"{_shown(value)} is no float")
+    raise MismatchError(f"{_shown(value)} is no float")
 
 
 def _bool(value: Any) -> bool:
@@ -61,13 +61,13 @@ def _bool(value: Any) -> bool:
         return bool(value)
     if isinstance(value, Tensor) and value.ndim == 0 and value.dtype.name == "bool":
         return bool(value.item())
-    raise Mismatch(f"{_shown(value)} is no bool")
+    raise MismatchError(f"{_shown(value)} is no bool")
 
 
 def _complex(value: Any) -> complex:
     if isinstance(value, complex | float | int | np.number) and not isinstance(value, bool):
         return complex(value)
-    raise Mismatch(f"{_shown(value)} is no complex number")
+    raise MismatchError(f"{_shown(value)} is no complex number")
 
 
 def _number(value: Any) -> Any:
@@ -79,18 +79,18 @@ def _number(value: Any) -> Any:
         return float(value)
     if isinstance(value, complex | np.complexfloating):
         return complex(value)
-    raise Mismatch(f"{_shown(value)} is no number")
+    raise MismatchError(f"{_shown(value)} is no number")
 
 
 def _str(value: Any) -> str:
     if isinstance(value, str):
         return value
-    raise Mismatch(f"{_shown(value)} is no str")
+    raise MismatchError(f"{_shown(value)} is no str")
 
 
 def _none(value: Any) -> None:
     if value is not None:
-        raise Mismatch(f"{_shown(value)} is not None")
+        raise MismatchError(f"{_shown(value)} is not None")
 
 
 def _device(value: Any) -> Device:
@@ -98,7 +98,7 @@ def _device(value: Any) -> Device:
         return value
     if isinstance(value, str):
         return Device(value)
-    raise Mismatch(f"{_shown(value)} is no device")
+    raise MismatchError(f"{_shown(value)} is no device")
 
 
 def _any(value: Any) -> Any:
@@ -115,7 +115,7 @@ _SIMPLE: Final[Mapping[type[t.Type], Converter]] = {
 
 @lru_cache(maxsize=1024)
 def converter(type_: t.Type) -> Converter:
-    """The function that takes Python values to values of `type_`, or raises `Mismatch`."""
+    """The function that takes Python values to values of `type_`, or raises `MismatchError`."""
     simple = _SIMPLE.get(type(type_))
     if simple is not None:
         return simple
@@ -151,13 +151,13 @@ def _optional(element: Converter) -> Converter:
 def _list(element: Converter) -> Converter:
     def convert(value: Any) -> list[Any]:
         if not isinstance(value, list | tuple):
-            raise Mismatch(f"{_shown(value)} is no list")
+            raise MismatchError(f"{_shown(value)} is no list")
         found = []
         for i, item in enumerate(value):
             try:
                 found.append(element(item))
-            except Mismatch as error:
-                raise Mismatch(f"element {i}: {error}") from None
+            except MismatchError as error:
+                raise MismatchError(f"element {i}: {error}") from None
         return found
 
     return convert
@@ -166,13 +166,13 @@ def _list(element: Converter) -> Converter:
 def _dict(key: Converter, value: Converter) -> Converter:
     def convert(given: Any) -> dict[Any, Any]:
         if not isinstance(given, Mapping):
-            raise Mismatch(f"{_shown(given)} is no dict")
+            raise MismatchError(f"{_shown(given)} is no dict")
         found = {}
         for k, v in given.items():
             try:
                 found[key(k)] = value(v)
-            except Mismatch as error:
-                raise Mismatch(f"entry {k!r}: {error}") from None
+            except MismatchError as error:
+                raise MismatchError(f"entry {k!r}: {error}") from None
         return found
 
     return convert
@@ -183,15 +183,15 @@ def _tuple(type_: t.TupleType) -> Converter:
 
     def convert(value: Any) -> Any:
         if not isinstance(value, tuple):
-            raise Mismatch(f"{_shown(value)} is no tuple")
+            raise MismatchError(f"{_shown(value)} is no tuple")
         if len(value) != len(elements):
-            raise Mismatch(f"the tuple has {len(value)} elements, not {len(elements)}")
+            raise MismatchError(f"the tuple has {len(value)} elements, not {len(elements)}")
         found = []
         for i, (item, element) in enumerate(zip(value, elements, strict=True)):
             try:
                 found.append(element(item))
-            except Mismatch as error:
-                raise Mismatch(f"element {i}: {error}") from None
+            except MismatchError as error:
+                raise MismatchError(f"element {i}: {error}") from None
         make = getattr(type(value), "_make", tuple)
         return make(found)
 
@@ -206,13 +206,17 @@ def _union(type_: t.Type, members: list[tuple[t.Type, Converter]]) -> Converter:
             if exact.get(type(member)) is type(value):
                 return inner(value)
         for member, inner in members:
-            if type(member) in exact and type(member) is not t.StringType and isinstance(value, bool | int | float | complex):
+            if (
+                type(member) in exact
+                and type(member) is not t.StringType
+                and isinstance(value, bool | int | float | complex)
+            ):
                 continue
             try:
                 return inner(value)
-            except Mismatch:
+            except MismatchError:
                 continue
-        raise Mismatch(f"Expected a member of {type_.annotation} but instead found type {type_name(value)}")
+        raise MismatchError(f"Expected a member of {type_.annotation} but instead found type {type_name(value)}")
 
     return convert
 
@@ -221,7 +225,7 @@ def _enum(type_: t.EnumType) -> Converter:
     def convert(value: Any) -> Any:
         if type_.python is not None and isinstance(value, type_.python):
             return value
-        raise Mismatch(f"{_shown(value)} is no member of {type_.name}")
+        raise MismatchError(f"{_shown(value)} is no member of {type_.name}")
 
     return convert
 
@@ -231,7 +235,7 @@ def _object(type_: t.NamedType) -> Converter:
         held = getattr(value, "script_object", value)
         if isinstance(held, ScriptObject):
             return held
-        raise Mismatch(f"{_shown(value)} is no instance of {type_.name}")
+        raise MismatchError(f"{_shown(value)} is no instance of {type_.name}")
 
     return convert
 

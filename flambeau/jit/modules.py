@@ -13,7 +13,7 @@ from typing import Any
 
 from flambeau.frontend.annotations import type_of
 from flambeau.frontend.constants import constant_type, constant_value
-from flambeau.jit.convert import Mismatch, converter
+from flambeau.jit.convert import MismatchError, converter
 from flambeau.jit.registry import ScriptRegistry, qualified_name
 from flambeau.nn.container import ModuleList, Sequential
 from flambeau.nn.module import Module
@@ -198,7 +198,7 @@ class _Facts:
             type_ = _declared(annotations[name]) if name in annotations else infer_type(value)
             self.values[name] = converter(type_)(constant_value(value))
             self.types[name] = type_
-        except (NoTypeError, Mismatch, ValueError, OverflowError) as error:
+        except (NoTypeError, MismatchError, ValueError, OverflowError) as error:
             self.failed[name] = str(error)
 
     def _constant(self, name: str, value: Any) -> None:

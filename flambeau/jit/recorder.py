@@ -1,8 +1,9 @@
 """Turns a run into a graph: an interceptor of operators and an observer of what leaves the tensors' world.
 
-Every operator call becomes a node whose operands are the values of its tensors; numbers become constants, sizes stay expressions
-(`symbols`). What Python learns of a tensor's contents, a branch or an `int()`, is fixed in the trace: it is listed in `baked`,
-warned of at its line, and guarded in the graph, so that a later run for which it differs raises instead of going on wrongly.
+Every operator call becomes a node whose operands are the values of its tensors; numbers become constants, sizes stay
+expressions (`symbols`). What Python learns of a tensor's contents, a branch or an `int()`, is fixed in the trace: it is
+listed in `baked`, warned of at its line, and guarded in the graph, so that a later run for which it differs raises
+instead of going on wrongly.
 """
 
 from __future__ import annotations
@@ -45,12 +46,14 @@ KINDS = {
     "numpy": ("a NumPy array", "", t.ANY),
 }
 REQUIRES_GRAD_CONSTANT = (
-    "Cannot insert a Tensor that requires grad as a constant. Consider making it a parameter or input, or detaching the "
+    "Cannot insert a Tensor that requires grad as a constant. Consider making it a parameter or input, or "
+    "detaching the "
     "gradient"
 )
 
 FOREIGN_METHOD = (
-    "Cannot trace the call of '{name}' of {type}: that module is no part of what is traced. Make it a submodule of a module "
+    "Cannot trace the call of '{name}' of {type}: that module is no part of what is traced. Make it a submodule "
+    "of a module "
     "and trace that, or script the function"
 )
 
@@ -229,7 +232,9 @@ class Recorder:
         return self._call("prim::CallFunction", [constant.output(), *operands], function, arguments, run)
 
     def called_method(self, method: Any, arguments: Sequence[Any], run: Any) -> Any:
-        """Record a call of a scripted module's method as a call. Raises RuntimeError for one that is no part of the trace."""
+        """Record a call of a scripted module's method as a call. Raises RuntimeError for one that is no part of the
+        trace.
+        """
         path = self._objects.get(id(method.owner))
         if path is None or self.self_value is None:
             raise RuntimeError(FOREIGN_METHOD.format(name=method.name, type=method.owner.type.name))
@@ -241,7 +246,13 @@ class Recorder:
         return self._call("prim::CallMethod", [owner, *operands], function, arguments, run, name=function.short_name)
 
     def _call(
-        self, kind: str, operands: list[Value], function: Function, arguments: Sequence[Any], run: Any, **attributes: Any
+        self,
+        kind: str,
+        operands: list[Value],
+        function: Function,
+        arguments: Sequence[Any],
+        run: Any,
+        **attributes: Any,
     ) -> Any:
         returned = function.schema.returns[0].type if function.schema.returns else t.NONE
         node = self.graph.insert(kind, operands, [returned], **attributes)
@@ -301,8 +312,10 @@ class Recorder:
                 else "Nothing guards it: a later call for which it differs goes wrong silently."
             )
             text = (
-                f"Converting a tensor to {what} fixes its value in the trace, here {_short(value)}. {ending} To keep it "
-                f"open, script this function (flambeau.script) or compute it with tensor operators: {where.text or line}"
+                f"Converting a tensor to {what} fixes its value in the trace, here {_short(value)}. {ending} To "
+                "keep it "
+                f"open, script this function (flambeau.script) or compute it with tensor operators: "
+                f"{where.text or line}"
             )
             warnings.warn_explicit(text, TracerWarning, filename, line, registry={})
 

@@ -10,7 +10,7 @@ from flambeau.executor.options import Options
 from flambeau.executor.report import Explanation, PassReport
 from flambeau.ir.graph import Graph
 from flambeau.jit.arguments import Signature
-from flambeau.jit.convert import Mismatch, converter
+from flambeau.jit.convert import MismatchError, converter
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.modules import CONTAINERS, ModuleClasses, exported_methods
 from flambeau.jit.resolver import compile_method
@@ -199,7 +199,7 @@ class ScriptModule(Module):
             return
         try:
             held.set(name, converter(attribute.type)(value))
-        except Mismatch as reason:
+        except MismatchError as reason:
             raise RuntimeError(
                 f"Wrong type for attribute assignment of '{name}'. Expected {attribute.type.annotation}: {reason}"
             ) from None

@@ -1,7 +1,7 @@
 """Ints that remember where they came from: sizes of traced tensors, and arithmetic on them.
 
-`x.shape[0] * 2` stays an expression of the graph. Anything that needs the number itself (`range(n)`, a comparison, an index)
-asks the recorder, which notes the value as baked in, warns and leaves a guard.
+`x.shape[0] * 2` stays an expression of the graph. Anything that needs the number itself (`range(n)`, a comparison, an
+index) asks the recorder, which notes the value as baked in, warns and leaves a guard.
 """
 
 from __future__ import annotations

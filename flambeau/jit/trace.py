@@ -32,11 +32,13 @@ from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.errors import TracerWarning, TracingCheckError
 
 NOT_TRACEABLE = (
-    "Type '{type}' cannot be traced. Only Tensors and (possibly nested) Lists, Dicts, and Tuples of Tensors can be traced. "
+    "Type '{type}' cannot be traced. Only Tensors and (possibly nested) Lists, Dicts, and Tuples of Tensors can "
+    "be traced. "
     "Numbers are fixed in a trace: close over them, or pass them as 0-d tensors"
 )
 BAD_OUTPUT = (
-    "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced functions, got a {type}. "
+    "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced functions, got a "
+    "{type}. "
     "Return tensors, or script the function"
 )
 DICT_OUTPUT = (
@@ -48,9 +50,9 @@ LIST_OUTPUT = (
     "container structure does not change based on the module's inputs. Consider a tuple, or use strict=False"
 )
 NONDETERMINISTIC = (
-    "Trace had nondeterministic nodes. Did you forget call .eval() on your model? Nodes: {nodes}. Its results are not compared"
+    "Trace had nondeterministic nodes. Did you forget call .eval() on your model? Nodes: {nodes}. "
+    "Its results are not compared"
 )
-
 ALREADY = "The input to trace is already a {kind}, tracing it is a no-op. Returning the object as is."
 
 
@@ -82,15 +84,16 @@ def trace(
 
     Args:
         func: a function or a module; parameters of a module stay attributes.
-        example_inputs: a tuple of arguments: tensors, or tuples, lists and dicts of tensors. A lone tensor is one argument.
+        example_inputs: a tuple of arguments: tensors, or tuples, lists and dicts of tensors. A lone tensor is one
+            argument.
         check_trace: run it again, natively and through Python, and compare; trace again and compare the graphs.
         check_inputs: further example inputs to compare on.
         check_tolerance: how far results may differ, relatively and absolutely.
         strict: refuse dicts, and warn of lists, in the results.
         guard: leave guards in the graph: a later call that would need another value of what Python learned raises.
 
-    Sizes stay expressions (`x.shape[0] * 2`). What Python learns of a tensor's contents (`if x.sum() > 0`, `int(x)`) is fixed: a
-    TracerWarning names the line, `baked` lists it.
+    Sizes stay expressions (`x.shape[0] * 2`). What Python learns of a tensor's contents (`if x.sum() > 0`, `int(x)`) is
+    fixed: a TracerWarning names the line, `baked` lists it.
 
     Raises:
         TracingCheckError: the trace does not do what the function does.
@@ -129,7 +132,9 @@ class _Run:
         held = CLASSES.object_of(self.module) if self.module is not None else None
         graph, baked = self.record(inputs, held, warn=True)
         if held is None:
-            name = REGISTRY.unit.unique_name(qualified_name(self.func)) if hasattr(self.func, "__qualname__") else "traced"
+            name = (
+                REGISTRY.unit.unique_name(qualified_name(self.func)) if hasattr(self.func, "__qualname__") else "traced"
+            )
             function = Function(name, graph, schema_of(name.rpartition(".")[2], graph))
             attach(function)
             traced = TracedFunction(function)
@@ -183,7 +188,9 @@ class _Run:
             recorder.define(given, value)
         elif isinstance(given, dict):
             for key, item in given.items():
-                found = graph.insert("aten::__getitem__", [value, insert_constant(graph, key)], [_input_type(item)]).output()
+                found = graph.insert(
+                    "aten::__getitem__", [value, insert_constant(graph, key)], [_input_type(item)]
+                ).output()
                 self._bind(recorder, graph, item, found)
         else:
             kind = "prim::TupleUnpack" if isinstance(given, tuple) else "prim::ListUnpack"
@@ -201,7 +208,9 @@ class _Run:
             if self.strict:
                 warnings.warn(LIST_OUTPUT, TracerWarning, stacklevel=5)
             parts = [self._output(recorder, graph, r) for r in result]
-            return graph.insert("prim::ListConstruct", parts, [t.ListType(t.without_refinement(parts[0].type))]).output()
+            return graph.insert(
+                "prim::ListConstruct", parts, [t.ListType(t.without_refinement(parts[0].type))]
+            ).output()
         if isinstance(result, dict) and result:
             if self.strict:
                 raise RuntimeError(DICT_OUTPUT)
@@ -226,7 +235,9 @@ class _Run:
             if found is not None:
                 raise TracingCheckError(f"Graphs differed across invocations!\n{found}")
         if self.random:
-            warnings.warn(NONDETERMINISTIC.format(nodes=", ".join(sorted(set(self.random)))), TracerWarning, stacklevel=3)
+            warnings.warn(
+                NONDETERMINISTIC.format(nodes=", ".join(sorted(set(self.random)))), TracerWarning, stacklevel=3
+            )
             return
         want = flat(self.func(*[copied(i) for i in inputs]))
         got = flat(traced(*[copied(i) for i in inputs]))
@@ -234,7 +245,8 @@ class _Run:
             x, y = a.detach().numpy(), b.detach().numpy()
             if x.shape != y.shape or not np.allclose(x, y, rtol=tolerance, atol=tolerance, equal_nan=True):
                 raise TracingCheckError(
-                    f"Output nr {number + 1}. of the traced function does not match the corresponding output of the Python "
+                    f"Output nr {number + 1}. of the traced function does not match the corresponding output of "
+                    "the Python "
                     f"function: expected\n{x}\ngot\n{y}"
                 )
 
@@ -294,5 +306,3 @@ def _parameter_names(func: Any, count: int) -> list[str]:
         parameters = []
     names = [p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     return [names[i] if i < len(names) else f"argument_{i}" for i in range(count)]
-
-

@@ -75,7 +75,8 @@ class CompilationUnit:
 
 
 def create_function_from_graph(name: str, graph: Graph) -> ScriptFunction:
-    """A callable function from a graph, for example one read by `flambeau.ir.parse_ir`. Raises VerifyError for a broken one.
+    """A callable function from a graph, for example one read by `flambeau.ir.parse_ir`. Raises VerifyError for a broken
+    one.
 
     >>> from flambeau.ir.parser import parse_ir
     >>> text = '''graph(%n : int):

@@ -144,7 +144,10 @@ class LeakyReLU(Module):
 class Softplus(Module):
     """log(1 + exp(beta x)) / beta; x itself where beta x is above threshold."""
 
-    __constants__ = ("beta", "threshold",)
+    __constants__ = (
+        "beta",
+        "threshold",
+    )
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
@@ -163,7 +166,10 @@ class Softplus(Module):
 class Hardtanh(Module):
     """x cut to [min_val, max_val]."""
 
-    __constants__ = ("min_val", "max_val",)
+    __constants__ = (
+        "min_val",
+        "max_val",
+    )
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0) -> None:
         super().__init__()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from flambeau.tensor.tensor import Tensor
 from flambeau.tensor import dispatch
+from flambeau.tensor.tensor import Tensor
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:

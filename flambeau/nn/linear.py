@@ -21,7 +21,8 @@ def _empty(*sizes: int, dtype: DType | None) -> Parameter:
 class Linear(Module):
     """x W^T + b: (..., in_features) to (..., out_features).
 
-    The parameters are `weight` (out_features, in_features) and `bias` (out_features,), uniform in +-1/sqrt(in_features).
+    The parameters are `weight` (out_features, in_features) and `bias` (out_features,), uniform in
+    +-1/sqrt(in_features).
 
     >>> import flambeau
     >>> flambeau.nn.Linear(3, 2)(flambeau.ones(5, 3)).shape

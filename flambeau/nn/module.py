@@ -19,8 +19,9 @@ _SLOTS = ("_parameters", "_buffers", "_modules")
 class Module:
     """The base of layers and models.
 
-    Assigning a `Parameter` or a `Module` to an attribute registers it; `register_buffer` registers a tensor that is state but
-    not trained. `state_dict` and `load_state_dict` carry all of it by dotted names. Calling the module calls `forward`.
+    Assigning a `Parameter` or a `Module` to an attribute registers it; `register_buffer` registers a tensor that is
+    state but not trained. `state_dict` and `load_state_dict` carry all of it by dotted names. Calling the module calls
+    `forward`.
 
     >>> from flambeau import nn
     >>> model = nn.Sequential(nn.Linear(4, 3), nn.Tanh())
@@ -98,7 +99,9 @@ class Module:
         """Register state that is not trained; `persistent=False` leaves it out of `state_dict`."""
         self._check_name(name)
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (Tensor or None required)")
+            raise TypeError(
+                f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (Tensor or None required)"
+            )
         self._buffers[name] = tensor
         (self._transient.discard if persistent else self._transient.add)(name)
 
@@ -150,7 +153,9 @@ class Module:
                 for name, tensor in holder.items():
                     if tensor is not None and tensor.dtype.is_floating_point:
                         moved = dispatch.call("aten::to", tensor.detach(), dtype)
-                        holder[name] = Parameter(moved, tensor.requires_grad) if isinstance(tensor, Parameter) else moved
+                        holder[name] = (
+                            Parameter(moved, tensor.requires_grad) if isinstance(tensor, Parameter) else moved
+                        )
         return self
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:

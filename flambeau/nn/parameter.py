@@ -8,8 +8,8 @@ from flambeau.tensor.tensor import Tensor
 class Parameter(Tensor):
     """A Tensor that registers itself when assigned to an attribute of a `Module`.
 
-    It shares memory with `data` and asks for gradients unless told not to. Raises RuntimeError for a dtype that cannot have
-    gradients.
+    It shares memory with `data` and asks for gradients unless told not to. Raises RuntimeError for a dtype that cannot
+    have gradients.
 
     >>> import flambeau
     >>> flambeau.nn.Parameter(flambeau.ones(2)).requires_grad

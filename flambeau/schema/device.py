@@ -29,9 +29,7 @@ class Device:
     def __post_init__(self) -> None:
         kind, colon, index = self.type.partition(":")
         if kind not in KINDS:
-            raise RuntimeError(
-                f"Expected one of {', '.join(KINDS)} device type at start of device string: {kind}"
-            )
+            raise RuntimeError(f"Expected one of {', '.join(KINDS)} device type at start of device string: {kind}")
         if colon:
             if not index.isdigit() or self.index is not None:
                 raise RuntimeError(f"Invalid device string: '{self.type}'")
@@ -42,7 +40,9 @@ class Device:
         return self.type if self.index is None else f"{self.type}:{self.index}"
 
     def __repr__(self) -> str:
-        return f"device(type={self.type!r})" if self.index is None else f"device(type={self.type!r}, index={self.index})"
+        return (
+            f"device(type={self.type!r})" if self.index is None else f"device(type={self.type!r}, index={self.index})"
+        )
 
 
 CPU = Device("cpu")

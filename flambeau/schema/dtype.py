@@ -1,7 +1,7 @@
 """Element types of tensors, and how they promote.
 
-A `DType` is one of fifteen singletons. Promotion follows the lattice bool < integers < floats < complex of PyTorch (measured
-tables in the tests): `promote(int32, float16)` is float16, `promote(uint8, int8)` is int16.
+A `DType` is one of fifteen singletons. Promotion follows the lattice bool < integers < floats < complex of PyTorch
+(measured tables in the tests): `promote(int32, float16)` is float16, `promote(uint8, int8)` is int16.
 
 >>> from flambeau.schema.dtype import float32, int64, promote
 >>> promote(int64, float32)
@@ -100,7 +100,12 @@ float16: Final = _declare("float16", 5, np.float16, Category.FLOAT, "Half", "c10
 float32: Final = _declare("float32", 6, np.float32, Category.FLOAT, "Float", "float")
 float64: Final = _declare("float64", 7, np.float64, Category.FLOAT, "Double", "double")
 complex32: Final = _declare(
-    "complex32", 8, [("real", np.float16), ("imag", np.float16)], Category.COMPLEX, "ComplexHalf", "c10::complex<c10::Half>"
+    "complex32",
+    8,
+    [("real", np.float16), ("imag", np.float16)],
+    Category.COMPLEX,
+    "ComplexHalf",
+    "c10::complex<c10::Half>",
 )
 complex64: Final = _declare("complex64", 9, np.complex64, Category.COMPLEX, "ComplexFloat", "c10::complex<float>")
 complex128: Final = _declare("complex128", 10, np.complex128, Category.COMPLEX, "ComplexDouble", "c10::complex<double>")
@@ -177,7 +182,7 @@ def _promote_complex(a: DType, b: DType) -> DType:
     if part.category != Category.FLOAT:
         return a
     mine = a.to_real()
-    return (a if _FLOAT_RANK[mine] >= _FLOAT_RANK[part] else part.to_complex())
+    return a if _FLOAT_RANK[mine] >= _FLOAT_RANK[part] else part.to_complex()
 
 
 def _promote_integers(a: DType, b: DType) -> DType:

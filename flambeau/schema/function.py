@@ -70,7 +70,9 @@ class Argument:
 
 @dataclass(frozen=True)
 class FunctionSchema:
-    """A name, an overload name, arguments and returns. Raises SchemaError when a default precedes an argument without one."""
+    """A name, an overload name, arguments and returns. Raises SchemaError when a default precedes an argument without
+    one.
+    """
 
     name: str
     """Qualified: `aten::add`."""
@@ -215,7 +217,8 @@ class _SchemaParser:
             if self.tokens.accept("?"):
                 type_ = OptionalType.of(type_)
             elif self.tokens.current.text == "[" and (
-                self.tokens.peek().text == "]" or (self.tokens.peek().kind == "number" and self.tokens.peek(2).text == "]")
+                self.tokens.peek().text == "]"
+                or (self.tokens.peek().kind == "number" and self.tokens.peek(2).text == "]")
             ):
                 self.tokens.next()
                 broadcast = int(self.tokens.next().text) if self.tokens.current.kind == "number" else None

@@ -34,7 +34,19 @@ _PATTERN = re.compile(
       | (?P<punct>->|\.\.\.|[-()\[\]{}<>:,=!?*|^+.;])""",
     re.VERBOSE | re.DOTALL,
 )
-ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "\a", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
+ESCAPES = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "\\": "\\",
+    "'": "'",
+    '"': '"',
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "v": "\v",
+    "0": "\0",
+}
 
 
 def unescape(literal: str) -> str:
@@ -64,8 +76,8 @@ def _octal(char: str) -> str:
 class Tokens:
     """A cursor over the tokens of a text; every error it raises shows the place.
 
-    With `lines` (IR text), newlines and comments are tokens too, and so is any character that starts no other token (scopes and
-    Python arguments hold such); otherwise the former are space and the latter an error.
+    With `lines` (IR text), newlines and comments are tokens too, and so is any character that starts no other token
+    (scopes and Python arguments hold such); otherwise the former are space and the latter an error.
     """
 
     def __init__(self, text: str, filename: str = "<string>", *, lines: bool = False) -> None:

@@ -1,7 +1,8 @@
 """Which overload a call means, when the types of all operands are known.
 
-Type variables of a schema (`t` in `aten::append.t(t[](a!) self, t el)`) are bound by the operands and filled into the results.
-Conversions that a compiler may insert (numbers to tensors, tuples to lists) are its own matter; here types must simply fit.
+Type variables of a schema (`t` in `aten::append.t(t[](a!) self, t el)`) are bound by the operands and filled into the
+results. Conversions that a compiler may insert (numbers to tensors, tuples to lists) are its own matter; here types
+must simply fit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The declaration of one operator: everything the rest of the system derives its behaviour from.
 
-A declaration is keyword-only and reads as a table. Rules (`dtype`, `shape`) are called with the arguments in schema order, where
-each tensor is a `TensorType` that says what is known of it, and each other value is itself or `UNKNOWN`.
+A declaration is keyword-only and reads as a table. Rules (`dtype`, `shape`) are called with the arguments in schema
+order, where each tensor is a `TensorType` that says what is known of it, and each other value is itself or `UNKNOWN`.
 """
 
 from __future__ import annotations
@@ -80,7 +80,8 @@ class OpDef:
     scalar: Callable[..., Any] | None = None
     """Meaning per element of a pointwise operator: `scalar(s, *arguments)` over a `schema.scalar.Scalar` `s`."""
     compute: DtypeRule | None = None
-    """The dtype in which a pointwise operator computes: its operands are cast to it, `scalar` runs, the result is cast."""
+    """The dtype in which a pointwise operator computes: its operands are cast to it, `scalar` runs, the result is cast.
+    """
     accumulator: str = ""
     """What a reduction folds with: sum, prod, max, min, mean, var, any, all, argmax, argmin, ...; empty for others."""
     gradient: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
@@ -100,7 +101,8 @@ class OpDef:
     is_function: bool = True
     """Whether the package has a function of this name."""
     namespaces: tuple[str, ...] = ()
-    """Further modules of the package that have the function: `nn.functional`. Names like `special_erf` need no entry."""
+    """Further modules of the package that have the function: `nn.functional`. Names like `special_erf` need no entry.
+    """
 
     @property
     def name(self) -> str:

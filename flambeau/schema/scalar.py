@@ -1,12 +1,13 @@
 """The Scalar protocol: what one element of a pointwise operator may do.
 
-An operator writes its meaning once, against this protocol, `lambda s, x, y: s.add(x, s.mul(y, y))`, and each way to run it
-brings an implementation: NumPy arrays for eager calls, the recorder that builds loop nests for native code. A value is opaque
-to the operator; it has a dtype, given by `s.dtype_of`. The operands of a call have one dtype (the family promotes before),
-except the condition of `select` and the count of a shift.
+An operator writes its meaning once, against this protocol, `lambda s, x, y: s.add(x, s.mul(y, y))`, and each way to run
+it brings an implementation: NumPy arrays for eager calls, the recorder that builds loop nests for native code. A value
+is opaque to the operator; it has a dtype, given by `s.dtype_of`. The operands of a call have one dtype (the family
+promotes before), except the condition of `select` and the count of a shift.
 
-Integer arithmetic wraps; `floordiv` and `remainder` follow Python's signs and report a zero divisor; a shift by a negative
-count or by at least the width is defined as in PyTorch; `minimum`/`maximum` propagate nan; `round` is half to even.
+Integer arithmetic wraps; `floordiv` and `remainder` follow Python's signs and report a zero divisor; a shift by a
+negative count or by at least the width is defined as in PyTorch; `minimum`/`maximum` propagate nan; `round` is half to
+even.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ LOGICAL = ("logical_and", "logical_or", "logical_xor", "logical_not")
 EXACT_INTEGER = ("gcd",)
 """Two integers of one dtype in, the same dtype out."""
 COMPLEX = ("real", "imag", "conj", "angle", "complex", "polar")
-"""Between complex numbers and their parts: `real`, `imag`, `angle` and the `abs` of a complex number give its real dtype."""
+"""Between complex numbers and their parts: `real`, `imag`, `angle` and the `abs` of a complex number give its real
+dtype.
+"""
 PREDICATES = ("isnan", "isinf", "isfinite", "signbit")
 """One number in, bool out."""
 

@@ -90,9 +90,7 @@ def _refines(a: TensorType, b: TensorType) -> bool:
         return theirs is None or mine == theirs
 
     def dims(mine: tuple[int | None, ...] | None, theirs: tuple[int | None, ...] | None) -> bool:
-        return theirs is None or (
-            mine is not None and len(mine) == len(theirs) and all(map(known, mine, theirs))
-        )
+        return theirs is None or (mine is not None and len(mine) == len(theirs) and all(map(known, mine, theirs)))
 
     return (
         known(a.dtype, b.dtype)

@@ -1,4 +1,5 @@
-"""Types as text, both ways: the printer of graph text and of source annotations, and the parser of graph and schema text.
+"""Types as text, both ways: the printer of graph text and of source annotations, and the parser of graph and schema
+text.
 
 >>> str(parse_type("Dict(str, Float(2, *, requires_grad=1)[])?"))
 'Dict(str, Float(2, *, requires_grad=1)[])?'
@@ -306,7 +307,7 @@ class TypeParser:
 
 def is_variable(name: str) -> bool:
     """Whether a name in a schema stands for any type: `t`, `t1`, `tVal`."""
-    return len(name.rstrip("0123456789")) == 1 and name[0].islower() or name in ("tVal", "tKey")
+    return (len(name.rstrip("0123456789")) == 1 and name[0].islower()) or name in ("tVal", "tKey")
 
 
 def _union(members: tuple[Type, ...]) -> Type:

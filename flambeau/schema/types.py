@@ -1,8 +1,8 @@
 """The types of a program's values (TorchScript's), as interned immutable objects.
 
-Two equal types are the same kind of frozen dataclass with equal fields; compare with `==`. `str(type)` is the spelling of graph
-text (`int[]`, `Float(2, 3, strides=[3, 1])`), `type.annotation` the one of source code (`List[int]`). Both are written in
-`type_text`, which also parses them.
+Two equal types are the same kind of frozen dataclass with equal fields; compare with `==`. `str(type)` is the spelling
+of graph text (`int[]`, `Float(2, 3, strides=[3, 1])`), `type.annotation` the one of source code (`List[int]`). Both are
+written in `type_text`, which also parses them.
 
 >>> from flambeau.schema.types import IntType, ListType, OptionalType
 >>> str(ListType(OptionalType.of(IntType())))
@@ -219,8 +219,9 @@ class FunctionType(SimpleType):
 class TensorType(Type):
     """A tensor, refined by what is known of it; each None means not known.
 
-    `sizes` has an entry per dimension: a size, None, or a negative number that names a symbol (equal symbols, equal sizes).
-    `inferred` marks a parameter that is a Tensor only because nobody annotated it; it takes no part in comparisons.
+    `sizes` has an entry per dimension: a size, None, or a negative number that names a symbol (equal symbols, equal
+    sizes). `inferred` marks a parameter that is a Tensor only because nobody annotated it; it takes no part in
+    comparisons.
     """
 
     kind = "TensorType"

@@ -1,5 +1,5 @@
-"""The example programs give their published answers in CPython on eager tensors, in the reference evaluator, interpreted and
-native.
+"""The example programs give their published answers in CPython on eager tensors, in the reference evaluator,
+interpreted and native.
 """
 
 from __future__ import annotations
@@ -126,7 +126,9 @@ def test_otsu_and_sobel_on_a_picture(path: Path) -> None:
     np.testing.assert_allclose(path(image.sobel)(picture).numpy(), np.hypot(across, down), rtol=1e-9, atol=1e-12)
 
 
-def reference_lstm(xs: np.ndarray, h: np.ndarray, c: np.ndarray, w: np.ndarray, u: np.ndarray, b: np.ndarray) -> np.ndarray:
+def reference_lstm(
+    xs: np.ndarray, h: np.ndarray, c: np.ndarray, w: np.ndarray, u: np.ndarray, b: np.ndarray
+) -> np.ndarray:
     def sigmoid(v: np.ndarray) -> np.ndarray:
         return 1.0 / (1.0 + np.exp(-v))
 
@@ -170,7 +172,9 @@ def test_mlp_scripted_and_traced() -> None:
     np.testing.assert_allclose(traced(y).numpy(), model(y).numpy(), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("module", [fannkuch, nbody, newton, spectral_norm, lstm, mlp, kmeans, image], ids=lambda m: m.__name__)
+@pytest.mark.parametrize(
+    "module", [fannkuch, nbody, newton, spectral_norm, lstm, mlp, kmeans, image], ids=lambda m: m.__name__
+)
 def test_examples_run_as_programs(module: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     import runpy
     import warnings

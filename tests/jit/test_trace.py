@@ -86,7 +86,9 @@ def test_in_place_and_views() -> None:
 
 
 def test_inputs_of_every_structure() -> None:
-    def mix(pair: tuple[Tensor, Tensor], rows: list[Tensor], table: dict[str, Tensor]) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    def mix(
+        pair: tuple[Tensor, Tensor], rows: list[Tensor], table: dict[str, Tensor]
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         return pair[0] + rows[1], (table["a"] * 2, pair[1])
 
     given = ((t(1.0), t(2.0)), [t(3.0), t(4.0)], {"a": t(5.0)})
@@ -122,7 +124,10 @@ def test_numbers_cannot_be_traced() -> None:
 
 @pytest.mark.parametrize(
     ("result", "message"),
-    [(lambda x: 3, "can be output from traced functions, got a int"), (lambda x: {"a": x}, "Encountering a dict at the output")],
+    [
+        (lambda x: 3, "can be output from traced functions, got a int"),
+        (lambda x: {"a": x}, "Encountering a dict at the output"),
+    ],
 )
 def test_outputs_that_cannot_be_traced(result: Any, message: str) -> None:
     with pytest.raises(RuntimeError, match=message):

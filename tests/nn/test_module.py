@@ -49,7 +49,9 @@ def test_loading_what_does_not_fit_changes_nothing() -> None:
     before = net.first.weight.tolist()
     state = {**net.state_dict(), "first.weight": flambeau.ones(2, 2), "extra": flambeau.ones(1)}
     del state["second.weight"]
-    with pytest.raises(RuntimeError, match=r"Missing key.*second.weight(.|\n)*Unexpected.*extra(.|\n)*size mismatch for first.weight"):
+    with pytest.raises(
+        RuntimeError, match=r"Missing key.*second.weight(.|\n)*Unexpected.*extra(.|\n)*size mismatch for first.weight"
+    ):
         net.load_state_dict(state)
     assert net.first.weight.tolist() == before
 
@@ -101,7 +103,9 @@ def test_sequential_indexing() -> None:
     assert model(flambeau.ones(4, 2)).shape == (4, 1)
 
 
-@pytest.mark.parametrize("name", ["ReLU", "GELU", "SiLU", "Tanh", "Sigmoid", "Hardswish", "ELU", "Softplus", "LeakyReLU", "Mish"])
+@pytest.mark.parametrize(
+    "name", ["ReLU", "GELU", "SiLU", "Tanh", "Sigmoid", "Hardswish", "ELU", "Softplus", "LeakyReLU", "Mish"]
+)
 def test_activations_agree_with_their_functions(name: str) -> None:
     x = flambeau.randn(20)
     module = getattr(nn, name)()
