@@ -6,10 +6,10 @@ import inspect
 import os
 import types
 from collections.abc import Callable
-from typing import Any, Literal, overload
+from typing import Any, overload
 
 from flambeau.executor.executor import Executor
-from flambeau.executor.options import Options
+from flambeau.executor.options import BackendName, Options
 from flambeau.frontend.convert import get_tree
 from flambeau.frontend.python_source import innermost_function
 from flambeau.jit.function import ScriptFunction
@@ -27,19 +27,42 @@ WHAT_TO_SCRIPT = "script takes a function, a module, or a Python module with fun
 
 
 @overload
-def script(obj: Module, **options: Any) -> ScriptModule: ...
+def script(  # type: ignore[overload-overlap]  # a module is callable too
+    obj: Module, *, backend: BackendName = ..., max_plans: int = ..., without: tuple[str, ...] = ..., verify: bool = ...
+) -> ScriptModule: ...
 @overload
-def script(obj: types.ModuleType, **options: Any) -> dict[str, ScriptFunction]: ...
+def script(
+    obj: types.ModuleType,
+    *,
+    backend: BackendName = ...,
+    max_plans: int = ...,
+    without: tuple[str, ...] = ...,
+    verify: bool = ...,
+) -> dict[str, ScriptFunction]: ...
 @overload
-def script(obj: Callable[..., Any], **options: Any) -> ScriptFunction: ...
+def script(
+    obj: Callable[..., Any],
+    *,
+    backend: BackendName = ...,
+    max_plans: int = ...,
+    without: tuple[str, ...] = ...,
+    verify: bool = ...,
+) -> ScriptFunction: ...
 @overload
-def script(obj: None = None, **options: Any) -> Callable[[Any], Any]: ...
+def script(
+    obj: None = None,
+    *,
+    backend: BackendName = ...,
+    max_plans: int = ...,
+    without: tuple[str, ...] = ...,
+    verify: bool = ...,
+) -> Callable[[Any], Any]: ...
 
 
 def script(
     obj: Any = None,
     *,
-    backend: Literal["native", "interpreter", "reference"] = "native",
+    backend: BackendName = "native",
     max_plans: int = 16,
     without: tuple[str, ...] = (),
     verify: bool = False,
@@ -93,12 +116,16 @@ def script_with(obj: Any, options: Options) -> Any:
     if isinstance(obj, type):
         kind = "class that inherits from nn.Module" if issubclass(obj, Module) else "class"
         hint = f"class '{obj.__name__}' cannot be compiled since it inherits from nn.Module; make an instance and script that"
-        raise TypeError(WHAT_TO_SCRIPT.format(kind=kind, hint=hint if issubclass(obj, Module) else "script its functions"))
+        raise TypeError(
+            WHAT_TO_SCRIPT.format(kind=kind, hint=hint if issubclass(obj, Module) else "script its functions")
+        )
     if inspect.isfunction(obj) or inspect.ismethod(obj) or hasattr(obj, "__wrapped__"):
         return script_function(obj, options)
     if callable(obj) and not inspect.isbuiltin(obj):
         raise TypeError(
-            WHAT_TO_SCRIPT.format(kind=type(obj).__name__, hint="write a function that does what calling the object does")
+            WHAT_TO_SCRIPT.format(
+                kind=type(obj).__name__, hint="write a function that does what calling the object does"
+            )
         )
     raise TypeError(WHAT_TO_SCRIPT.format(kind=type(obj).__name__, hint="it has no Python source to compile"))
 

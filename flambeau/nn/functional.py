@@ -10,7 +10,8 @@ Functions whose operators have an in-place form take `inplace=True`.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from flambeau.nn.functional_images import (  # noqa: F401
     adaptive_avg_pool1d,
@@ -66,6 +67,13 @@ from flambeau.ops import surface as _surface
 from flambeau.schema.dtype import DType
 from flambeau.tensor.dispatch import call
 from flambeau.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Callable[..., Tensor]:
+        """A function derived from an operator."""
+        ...
+
 
 globals().update({n: f for n, f in _surface.namespace("nn.functional").items() if n not in globals()})
 

@@ -22,6 +22,8 @@ class Operators:
     """Every `aten` operator as a method: `F.add(x, 1)` is `aten::add`."""
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
         found = dispatch.operator(f"aten::{name}")
         setattr(self, name, found)
         return found
