@@ -52,6 +52,10 @@ class AliasAnalysis:
         """What a value may point to; empty for numbers and other immutable values."""
         return frozenset(self._points_to.of(value))
 
+    def is_new(self, value: Value) -> bool:
+        """Whether the node that gives a value makes the memory of it, in every round of a loop anew."""
+        return self._points_to.is_new(value)
+
     def may_alias(self, a: Value, b: Value) -> bool:
         """Whether writing to one value may change the other itself."""
         return any_overlap(self._points_to.of(a), self._points_to.of(b))

@@ -43,6 +43,10 @@ class PointsTo:
         """What a value may point to."""
         return self._points.get(value, _NOTHING)
 
+    def is_new(self, value: Value) -> bool:
+        """Whether the node that gives a value makes the memory of it, in every round of a loop anew."""
+        return value in self._new
+
     # -- recording ----------------------------------------------------------------------------------------------------
 
     def _add(self, value: Value, places: Iterable[Place]) -> None:

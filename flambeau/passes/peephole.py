@@ -75,7 +75,7 @@ class _Peephole:
         if self._facts is None:
             self._facts = AliasAnalysis(self._graph)
         facts = self._facts
-        if not facts.places(old) or facts.places(old) <= facts.places(new):
+        if not facts.places(old) or (not facts.is_new(old) and facts.places(old) <= facts.places(new)):
             return True
         return facts.can_merge([new], [old])
 

@@ -107,3 +107,17 @@ KEPT = [
 @pytest.mark.parametrize("body", KEPT)
 def test_what_would_change_the_program_stays(body: str) -> None:
     expect_same(peephole.do, HEAD + body + "\n return (%r)")
+
+
+def test_a_result_made_anew_in_each_round_is_not_what_goes_around() -> None:
+    expect_same(
+        peephole.do,
+        HEAD
+        + """%true : bool = prim::Constant[value=1]()
+  %y : Tensor = prim::Loop(%n, %true, %x)
+    block0(%k : int, %a : Float(*, 3, device=cpu)):
+      %q : Float(*, 3, device=cpu) = aten::div(%a, %1)
+      -> (%true, %q)
+  %w : Tensor = aten::add_(%y, %1, %1)
+  return (%y)""",
+    )
