@@ -12,6 +12,7 @@ import numpy as np
 
 import flambeau
 from flambeau import Tensor
+from flambeau.passes import pipeline
 from flambeau.testing.programs.model import Program, smaller
 
 PATHS: Mapping[str, Mapping[str, Any]] = {
@@ -96,24 +97,51 @@ def _shown(outcome_: Any) -> str:
     return f"{type(outcome_).__name__}: {outcome_}" if isinstance(outcome_, Exception) else repr(outcome_)
 
 
+def paths_for(seed: int) -> dict[str, Mapping[str, Any]]:
+    """The paths worth trying with this seed: always the plain ones; over the seeds, each pass left out, and verified passes."""
+    turn, names = seed // 4, pipeline.names()
+    match seed % 4:
+        case 0:
+            name = names[turn % len(names)]
+            return {**PATHS, f"without {name}": {"without": (name,)}}
+        case 1:
+            name = names[turn % len(names)]
+            return {**PATHS, f"verified without {name}": {"without": (name,), "verify": True, "backend": "interpreter"}}
+        case 2:
+            return {**PATHS, "verified": {"verify": True}}
+    return dict(PATHS)
+
+
 def disagreement(
-    program: Program, seed: int, paths: Mapping[str, Mapping[str, Any]] = PATHS, calls: int = 2
+    program: Program, seed: int, paths: Mapping[str, Mapping[str, Any]] = PATHS, given: Sequence[int] = (0, 0)
 ) -> str | None:
-    """The first path whose outcome is not CPython's on eager tensors, with the difference; None if all agree."""
-    source = program.source()
-    namespace = compile_source(source, f"<generated {seed}>")
-    given = arguments(seed)
-    want = outcome(namespace["main"], given)
-    for path, options in paths.items():
-        try:
-            scripted = flambeau.script(namespace["main"], **options)
-        except Exception as error:
-            return f"{path}: cannot be compiled: {type(error).__name__}: {error}"
-        for call in range(calls):
-            found = difference(want, outcome(scripted, given))
-            if found is not None:
-                return f"{path}, call {call}: {found}"
-    return None
+    """The first path whose outcome is not CPython's on eager tensors, with the difference; None if all agree.
+
+    Each path is called once for each of `given`, with the arguments of `seed` plus that number; every call has its own copies.
+    """
+    filename = f"<generated {seed}>"
+    try:
+        function = compile_source(program.source(), filename)["main"]
+        calls = [(number, arguments(seed + number)) for number in given]
+        wanted = {number: outcome(function, values) for number, values in calls}
+        for path, options in paths.items():
+            try:
+                scripted = flambeau.script(function, **options)
+            except Exception as error:
+                return f"{path}: cannot be compiled: {type(error).__name__}: {error}"
+            for call, (number, values) in enumerate(calls):
+                found = difference(wanted[number], outcome(scripted, values))
+                if found is not None:
+                    return f"{path}, call {call}: {found}"
+        return None
+    finally:
+        linecache.cache.pop(filename, None)
+
+
+def report(seed: int, program: Program, found: str, **how: Any) -> str:
+    """What to print of a program that disagrees: the seed, the program made as small as it gets, and how it differs."""
+    small = shrink(program, lambda candidate: disagreement(candidate, seed, **how) is not None)
+    return f"seed {seed}: {disagreement(small, seed, **how) or found}\n\n{small.source()}"
 
 
 def shrink(program: Program, is_bad: Callable[[Program], bool], limit: int = 400) -> Program:
