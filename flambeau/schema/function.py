@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from flambeau.schema.alias import AliasInfo
 from flambeau.schema.lexer import Token, Tokens
 from flambeau.schema.type_text import AS_INT, NameLookup, TypeParser, default_text, parse_default
-from flambeau.schema.types import DictType, ListType, OptionalType, TupleType, Type
+from flambeau.schema.types import DictType, ListType, OptionalType, TensorType, TupleType, Type
+from flambeau.util.errors import ParseError
 
 
 class _Missing:
@@ -102,6 +104,11 @@ class FunctionSchema:
         """Whether any argument is written."""
         return any(a.alias is not None and a.alias.is_write for a in self.arguments)
 
+    @cached_property
+    def concerns_tensors(self) -> bool:
+        """Whether a tensor goes in or comes out; other operators belong to the language alone."""
+        return any(_holds_tensors(a.type) for a in (*self.arguments, *self.returns))
+
     def renamed(self, name: str, overload: str = "") -> FunctionSchema:
         """The same signature under another name."""
         return replace(self, name=name, overload=overload)
@@ -122,13 +129,66 @@ class FunctionSchema:
         return f"{self.full_name}({', '.join(shown)}) -> {result}"
 
 
+@lru_cache(maxsize=1024)
+def _holds_tensors(type_: Type) -> bool:
+    return any(isinstance(part, TensorType) for part in type_.walk())
+
+
 def parse_schema(text: str, lookup: NameLookup | None = None) -> FunctionSchema:
     """Read one schema. Raises ParseError with the place of what is wrong."""
+    return (_in_parts(text) if lookup is None else None) or _whole(text, lookup)
+
+
+def _whole(text: str, lookup: NameLookup | None) -> FunctionSchema:
     tokens = Tokens(text)
     schema = _SchemaParser(tokens, lookup).schema()
     if tokens.current.kind != "end":
         tokens.fail(f"expected the end of the schema but found {tokens.shown()}")
     return schema
+
+
+_NESTED = r"(?:[^,()\[\]\"']|\((?:[^()\"']|\([^()\"']*\))*\)|\[[^\[\]\"']*\])+"
+_PART: Final = re.compile(_NESTED)
+_PARTS: Final = re.compile(rf"(?:{_NESTED}(?:, ?{_NESTED})*)?")
+_SCHEMA: Final = re.compile(r"([A-Za-z_][\w:]*)(?:\.(\w+))?\((.*)\) ?-> ?(.*)")
+
+
+def _in_parts(text: str) -> FunctionSchema | None:
+    """The same schema, its arguments read one by one and each text only once; None where it takes the whole parser.
+
+    Schemas share most of their arguments, and importing the operators reads some thousand schemas.
+    """
+    found = _SCHEMA.fullmatch(text)
+    if found is None:
+        return None
+    name, overload, given, returned = found.groups()
+    if returned.startswith("(") and returned.endswith(")"):
+        returned = returned[1:-1]
+    if _PARTS.fullmatch(given) is None or _PARTS.fullmatch(returned) is None:
+        return None
+    arguments, kwarg_only = [], False
+    for part in _PART.findall(given):
+        if part.strip() == "*":
+            kwarg_only = True
+            continue
+        argument = _argument(part, kwarg_only, True)
+        if argument is None:
+            return None
+        arguments.append(argument)
+    returns = [_argument(part, False, False) for part in _PART.findall(returned)]
+    known = tuple([r for r in returns if r is not None])
+    return FunctionSchema(name, overload or "", tuple(arguments), known) if len(known) == len(returns) else None
+
+
+@lru_cache(maxsize=4096)
+def _argument(text: str, kwarg_only: bool, needs_name: bool) -> Argument | None:
+    """One argument; None where its text is not that of one argument."""
+    try:
+        tokens = Tokens(text)
+        found = _SchemaParser(tokens, None).argument(kwarg_only, needs_name)
+    except ParseError:
+        return None
+    return found if tokens.current.kind == "end" else None
 
 
 class _SchemaParser:

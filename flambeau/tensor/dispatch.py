@@ -15,7 +15,6 @@ from flambeau.schema.argument_rules import RuntimeTypes
 from flambeau.schema.bind import Binder, Plan
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.opdef import OpDef
-from flambeau.schema.types import TensorType
 from flambeau.tensor.bridge import from_numpy_or_copy
 from flambeau.tensor.observer import thread
 from flambeau.tensor.random import Generator
@@ -151,7 +150,7 @@ class Operator:
 
 def concerns_tensors(schema: FunctionSchema) -> bool:
     """Whether a tensor goes in or comes out; other overloads belong to the language alone."""
-    return any(isinstance(t, TensorType) for a in (*schema.arguments, *schema.returns) for t in a.type.walk())
+    return schema.concerns_tensors
 
 
 _operators: dict[str, Operator] = {}

@@ -79,8 +79,11 @@ def wrapped(value: Any) -> Any:
 
 def by_name(schema: FunctionSchema, function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` taking all arguments of `schema` in order, though it names only some of them, in any order."""
-    wanted = inspect.signature(function).parameters
     names = [a.name for a in schema.arguments]
+    code = getattr(function, "__code__", None)
+    if code is not None and list(code.co_varnames[: code.co_argcount]) == names and not code.co_kwonlyargcount:
+        return function
+    wanted = inspect.signature(function).parameters
     if list(wanted)[: len(names)] == names:
         return function
     unknown = [n for n, p in wanted.items() if p.default is p.empty and n not in names]
