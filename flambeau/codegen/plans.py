@@ -34,6 +34,8 @@ from flambeau.codegen.planning import (
 from flambeau.codegen.schedule import Schedule
 from flambeau.codegen.shapes import Span, broadcast_sizes, check_spans
 from flambeau.codegen.specialize import Strides, specialize, stride_order
+from flambeau.util import log
+from flambeau.util.progress import progress
 
 Array = npt.NDArray[Any]
 ALIGNED_FROM = 1 << 18
@@ -110,17 +112,26 @@ def compile_variant(kernel: Kernel, schedule: Schedule) -> Variant:
         found = _variants.get(key)
         if found is None:
             start = time.perf_counter()
-            jit = engine()
-            emit = emit_staged if is_staged(kernel, schedule) else emit_kernel
-            native = emit(hoist(kernel), schedule, jit.target, SYMBOL)
-            imports = c_imports(native.libm)
-            if native.needs_memory:
-                imports.update(memory_imports())
-            code = jit.link(native.text, (native.symbol,), imports)
+            with progress(f"compiling kernel {kernel.name}"):
+                jit = engine()
+                emit = emit_staged if is_staged(kernel, schedule) else emit_kernel
+                native = emit(hoist(kernel), schedule, jit.target, SYMBOL)
+                imports = c_imports(native.libm)
+                if native.needs_memory:
+                    imports.update(memory_imports())
+                code = jit.link(native.text, (native.symbol,), imports)
             spent = (time.perf_counter() - start) * 1e3
             found = Variant(kernel, schedule, native, code, _ENTRY(code.addresses[native.symbol]), spent)
             _variants[key] = found
+            if log.level("codegen"):
+                log.write("codegen", _told(found))
         return found
+
+
+def _told(variant: Variant) -> str:
+    text = f"kernel {variant.kernel.name} in {variant.milliseconds:.1f} ms: {variant.schedule.key().strip()}"
+    details = (print_kernel(variant.kernel), variant.native.text)[: log.level("codegen") - 1]
+    return "\n".join((text, *details))
 
 
 def empty_aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:

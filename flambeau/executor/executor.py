@@ -18,6 +18,7 @@ from flambeau.interpreter.machine import run
 from flambeau.passes.pipeline import PassRecord
 from flambeau.program.function import Function
 from flambeau.tensor import dispatch
+from flambeau.util import log
 
 
 class Executor:
@@ -64,8 +65,11 @@ class Executor:
                 found = make_plan(self.function, arguments, self.options, self._cause(spec))
                 self._plans[spec] = found
                 if len(self._plans) > self.options.max_plans:
-                    self._plans.popitem(last=False)
+                    dropped, _ = self._plans.popitem(last=False)
                     self._dropped += 1
+                    if log.level("executor") > 1:
+                        text = f"dropped the plan of {self.function.short_name} for ({specs.describe(dropped)})"
+                        log.write("executor", f"{text}: only {self.options.max_plans} are kept")
             else:
                 self._plans.move_to_end(spec)
         return found

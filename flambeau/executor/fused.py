@@ -24,6 +24,7 @@ from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
 from flambeau.ir.graph import Graph
 from flambeau.tensor.tensor import Tensor
+from flambeau.util import log
 
 MAX_NATIVE = 8
 """Kernels that a group keeps, one for each combination of dtypes, ranks and sizes that are 1."""
@@ -102,17 +103,22 @@ class FusedKernel:
 
     def _lowered(self, inputs: Sequence[Any]) -> CompiledKernel | None:
         if not available():
-            self._state = "interpreted: llvmlite is not installed"
+            self._interpreted("llvmlite is not installed")
             return None
         types = [refine(v.type, given) for v, given in zip(self.graph.inputs, inputs, strict=True)]
         try:
             lowered = lower_graph(self.graph, types, name=self.name)
         except LoweringError as reason:
-            self._state = f"interpreted: {reason}"
+            self._interpreted(str(reason))
             return None
         kernel = CompiledKernel(lowered.kernel, lowered.spans)
         self._state = "native"
         return kernel
+
+    def _interpreted(self, reason: str) -> None:
+        self._state = f"interpreted: {reason}"
+        if log.level("codegen"):
+            log.write("codegen", f"{self.name} is interpreted: {reason}")
 
     @property
     def kernels(self) -> list[CompiledKernel]:

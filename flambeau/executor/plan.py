@@ -20,7 +20,9 @@ from flambeau.passes import pipeline
 from flambeau.passes.pipeline import PassRecord
 from flambeau.program.function import Function
 from flambeau.schema.types import TupleType
+from flambeau.util import log
 from flambeau.util.errors import InternalError
+from flambeau.util.progress import progress
 
 FUSION = "prim::FusionGroup"
 MISSED: Final = object()
@@ -71,15 +73,47 @@ def make_plan(
 ) -> ExecutionPlan:
     """A plan for arguments like these; `record` is told of every pass."""
     clock = _Clock()
-    graph = specialise(function.graph, arguments)
-    clock.lap("specialise")
-    graph = _optimised(graph, options, record)
-    clock.lap("passes")
-    kernels = attach_kernels(graph)
-    code = compile_graph(graph, function.name)
-    clock.lap("bytecode")
+    with progress(f"compiling {function.short_name}") as tell:
+        graph = specialise(function.graph, arguments)
+        clock.lap("specialise")
+        tell("passes")
+        graph = _optimised(graph, options, _watching(function, record))
+        clock.lap("passes")
+        kernels = attach_kernels(graph)
+        tell("bytecode")
+        code = compile_graph(graph, function.name)
+        clock.lap("bytecode")
     quick = kernels[0].entry(_missed) if _is_one_group(graph) else None
-    return ExecutionPlan(specs.spec_of(arguments), graph, code, cause, clock.total(), clock.laps(), kernels, quick)
+    plan = ExecutionPlan(specs.spec_of(arguments), graph, code, cause, clock.total(), clock.laps(), kernels, quick)
+    if log.level("executor"):
+        log.write("executor", _told(function, plan))
+    return plan
+
+
+def _told(function: Function, plan: ExecutionPlan) -> str:
+    known, groups = specs.describe(plan.spec), len(plan.kernels)
+    text = f"compiled {function.short_name} for ({known}) in {plan.milliseconds:.1f} ms, {groups} groups: {plan.cause}"
+    if log.level("executor") > 1:
+        text += "".join(f"\n  {stage} {milliseconds:.2f} ms" for stage, milliseconds in plan.stages)
+    return text
+
+
+def _watching(function: Function, record: Callable[[PassRecord], None] | None) -> Callable[[PassRecord], None] | None:
+    """`record`, which also logs what each pass did if that is wanted."""
+    wanted = log.level("passes")
+    if not wanted:
+        return record
+
+    def log_and_record(done: PassRecord) -> None:
+        if done.changed or wanted > 2:
+            text = f"{function.short_name}: {done.name} {'changed' if done.changed else 'left'} the graph"
+            text += f" in {done.seconds * 1e3:.2f} ms"
+            log.write("passes", f"{text}\n{done.diff}" if done.changed and wanted > 1 else text)
+        if record is not None:
+            record(done)
+
+    return log_and_record
+
 
 
 def _missed(*arguments: Any) -> object:
