@@ -172,7 +172,7 @@ def _support(entry: str) -> tuple[type, NativeCode] | None:
     text += dealloc_text(offsets.type, _KEPT)
     for name in (*IMPORTS, *DEALLOC_IMPORTS):
         imports["flambeau_" + name] = _address(getattr(ctypes.pythonapi, name))
-    code = engine().link(text, (entry, "dealloc"), imports)
+    code = engine().link(text, (entry, "dealloc"), imports, is_glue=True)
     return _type(offsets.type, code.addresses["dealloc"]), code
 
 

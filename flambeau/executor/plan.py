@@ -122,7 +122,7 @@ def _missed(*arguments: Any) -> object:
 
 def _is_one_group(graph: Graph) -> bool:
     """Whether it is one fused group of all inputs in order, whose results are its own or a tuple of them."""
-    nodes = list(graph.block)
+    nodes = [n for n in graph.block if n.kind != "prim::Constant"]
     if not nodes or nodes[0].kind != FUSION or list(nodes[0].inputs) != list(graph.inputs):
         return False
     results, group = list(graph.outputs), list(nodes[0].outputs)

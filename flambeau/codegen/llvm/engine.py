@@ -76,18 +76,24 @@ class Engine:
         has_many = wide or self.triple.startswith(("aarch64", "arm64"))
         self.target = Target(vector_bits=bits, has_scalef=wide, vector_registers=32 if has_many else 16)
 
-    def _new_machine(self) -> Any:
+    def _new_machine(self, opt: int = 2) -> Any:
         llvm = self._llvm
         return llvm.Target.from_triple(self.triple).create_target_machine(
-            cpu=self.cpu, features=self.features, opt=2, reloc="pic", codemodel="default", jit=True
+            cpu=self.cpu, features=self.features, opt=opt, reloc="pic", codemodel="default", jit=True
         )
 
-    def link(self, text: str, exports: tuple[str, ...], imports: dict[str, int]) -> NativeCode:
-        """Compile and link ``text``; ``imports`` gives the address of every external symbol."""
+    def link(
+        self, text: str, exports: tuple[str, ...], imports: dict[str, int], *, is_glue: bool = False
+    ) -> NativeCode:
+        """Compile and link ``text``; ``imports`` gives the address of every external symbol.
+
+        Glue is compiled in a fifth of the time, and a call through it takes a few nanoseconds more.
+        """
         llvm = self._llvm
         with self._lock:
             start = time.perf_counter()
-            image = self._machine.emit_object(self._parse(text))
+            machine = self._new_machine(0) if is_glue else self._machine
+            image = machine.emit_object(self._parse(text))
             # Where the processor lacks an instruction, LLVM calls a C function: fma, roundeven, memset.
             builder = llvm.JITLibraryBuilder().add_object_img(image).add_current_process()
             for name, address in imports.items():
