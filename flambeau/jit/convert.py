@@ -199,7 +199,9 @@ def _tuple(type_: t.TupleType) -> Converter:
 
 
 def _union(type_: t.Type, members: list[tuple[t.Type, Converter]]) -> Converter:
-    exact = {t.IntType: int, t.FloatType: float, t.BoolType: bool, t.ComplexType: complex, t.StringType: str}
+    exact: dict[type[t.Type], type] = {
+        t.IntType: int, t.FloatType: float, t.BoolType: bool, t.ComplexType: complex, t.StringType: str,
+    }  # fmt: skip
 
     def convert(value: Any) -> Any:
         for member, inner in members:

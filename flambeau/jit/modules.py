@@ -1,7 +1,8 @@
-"""A module as the compiler sees it: a class with parameters, buffers, submodules, constants and methods compiled when reached.
+"""A module as the compiler sees it: a class with parameters, buffers, submodules, constants, and methods.
 
-Two modules share a class when everything a program could tell apart is equal: the Python class, names and types of attributes,
-values of constants, classes of submodules. The values live in a `ScriptObject` that shares its tensors with the module.
+Two modules share a class when everything a program could tell apart is equal: the Python class, names and types of
+attributes, values of constants, classes of submodules. The values live in a `ScriptObject` that shares its tensors with
+the module.
 """
 
 from __future__ import annotations
@@ -22,9 +23,6 @@ from flambeau.program.object import ScriptObject
 from flambeau.schema.subtype import unify_all
 from flambeau.schema.types import (
     BOOL,
-    FLOAT,
-    INT,
-    STRING,
     TENSOR,
     ClassType,
     DictType,
@@ -59,7 +57,8 @@ def infer_type(value: Any) -> Type:
             raise NoTypeError(EMPTY.format(kind="list", name="items", example="list[int]"))
         element = unify_all([infer_type(v) for v in value])
         if element is None:
-            raise NoTypeError(f"its elements have different types: {', '.join(sorted({type(v).__name__ for v in value}))}")
+            found = ", ".join(sorted({type(v).__name__ for v in value}))
+            raise NoTypeError(f"its elements have different types: {found}")
         return ListType(element)
     if isinstance(value, dict):
         if not value:
@@ -73,7 +72,8 @@ def infer_type(value: Any) -> Type:
     try:
         return constant_type(value)
     except TypeError:
-        raise NoTypeError(f"Cannot infer concrete type of {type(value).__module__}.{type(value).__qualname__}") from None
+        cls = type(value)
+        raise NoTypeError(f"Cannot infer concrete type of {cls.__module__}.{cls.__qualname__}") from None
 
 
 class ModuleClasses:
@@ -136,13 +136,13 @@ class ModuleClasses:
         if reason is not None:
             value = getattr(module, name)
             return (
-                f"Module '{owner}' has no attribute '{name}' (This attribute exists on the Python module, but we failed to "
-                f"convert Python type: '{type(value).__name__}' to a TorchScript type. {reason})"
+                f"Module '{owner}' has no attribute '{name}' (This attribute exists on the Python module, but we "
+                f"failed to convert Python type: '{type(value).__name__}' to a TorchScript type. {reason})"
             )
         if name in dir(type(module)) and not callable(getattr(type(module), name, None)):
             return (
-                f"Module '{owner}' has no attribute '{name}': it is an attribute of the class. List it in __constants__, or "
-                "assign it in __init__"
+                f"Module '{owner}' has no attribute '{name}': it is an attribute of the class. List it in "
+                "__constants__, or assign it in __init__"
             )
         return f"Module '{owner}' has no attribute '{name}'"
 
@@ -167,7 +167,7 @@ class _Facts:
                 self.constants[name] = None
         self.types["training"], self.values["training"] = BOOL, module.training
         constant_names = set(getattr(type(module), "__constants__", ()))
-        constant_names |= {n for n, a in annotations.items() if a is typing.Final or typing.get_origin(a) is typing.Final}
+        constant_names |= {n for n, a in annotations.items() if typing.Final in (a, typing.get_origin(a))}
         for name, value in vars(module).items():
             if name not in _OWN and not name.startswith("__"):
                 self._plain(name, value, name in constant_names, annotations)
@@ -207,8 +207,8 @@ class _Facts:
                 constant_type(value)
         except TypeError:
             raise TypeError(
-                f"'{type(value).__name__}' object in attribute '{self.python.__name__}.{name}' is not a valid constant: "
-                "constants are numbers, strings, bools, None, dtypes, devices, and tuples of those"
+                f"'{type(value).__name__}' object in attribute '{self.python.__name__}.{name}' is not a valid "
+                "constant: constants are numbers, strings, bools, None, dtypes, devices, and tuples of those"
             ) from None
         self.constants[name] = value
 

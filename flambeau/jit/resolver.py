@@ -1,4 +1,4 @@
-"""What the compiler learns of the Python world: names of a function's scope, functions it calls, modules whose method it is."""
+"""What the compiler learns of the Python world: names in scope, functions called, the module around a method."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flambeau.frontend.python_source import NameScope, innermost_function, param
 from flambeau.frontend.resolver import MISSING, recursion_error
 from flambeau.ir.value import Value
 from flambeau.jit.modules import CONTAINERS, ModuleClasses, child_types, method_source
-from flambeau.jit.registry import ScriptRegistry, qualified_name
+from flambeau.jit.registry import qualified_name
 from flambeau.nn.module import Module
 from flambeau.passes import constant_pooling, dce
 from flambeau.program.classes import ClassDefinition
@@ -25,12 +25,12 @@ from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
 NOT_COMPILABLE = (
-    "Python builtin {value!r} is currently not supported in Torchscript: it has no Python source to compile. Call it outside "
-    "the scripted function and pass the result in, or use the operator or math function that does the same"
+    "Python builtin {value!r} is currently not supported in Torchscript: it has no Python source to compile. Call it "
+    "outside the scripted function and pass the result in, or use the operator or math function that does the same"
 )
 FOREIGN_MODULE = (
-    "Cannot call a ScriptModule that is not a submodule of the caller: make it an attribute of the module whose method this "
-    "is, or pass the tensors it needs"
+    "Cannot call a ScriptModule that is not a submodule of the caller: make it an attribute of the module whose method "
+    "this is, or pass the tensors it needs"
 )
 
 
@@ -106,7 +106,7 @@ class PythonResolver:
         definition = owner.definition
         if not isinstance(definition, ClassDefinition) or self._classes.example(definition) is None:
             return None
-        shown = f"{(definition.python or definition).__name__}.{name}"
+        shown = f"{definition.name.rpartition('.')[2]}.{name}"
         try:
             return compile_method(definition, name, self._classes, where)
         except CompileError as error:

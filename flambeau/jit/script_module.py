@@ -1,4 +1,4 @@
-"""`ScriptModule`: a module whose methods are compiled. It shares parameters, buffers and submodules' tensors with its origin."""
+"""`ScriptModule`: a module whose methods are compiled. It shares parameters and buffers with the module it is of."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from flambeau.jit.resolver import compile_method
 from flambeau.nn.module import Module
 from flambeau.program.function import Function
 from flambeau.program.object import ScriptObject
+from flambeau.serialize.python_print import print_code
 from flambeau.tensor import observer
 
 
 class _Live(MutableMapping[str, Any]):
-    """Parameters or buffers of a scripted module: by name, read from and written to its object, so that there is one truth."""
+    """Parameters or buffers of a scripted module: by name, read from and written to its object: one truth."""
 
     def __init__(self, held: ScriptObject, names: Iterable[str]) -> None:
         self._held = held
@@ -87,7 +88,9 @@ class ScriptModule(Module):
     script_object: ScriptObject
     _methods: dict[str, ScriptMethod]
 
-    def __init__(self, script_object: ScriptObject, classes: ModuleClasses, options: Options, original_name: str) -> None:
+    def __init__(
+        self, script_object: ScriptObject, classes: ModuleClasses, options: Options, original_name: str
+    ) -> None:
         super().__init__()
         set_own = object.__setattr__
         set_own(self, "script_object", script_object)
@@ -109,7 +112,12 @@ class ScriptModule(Module):
 
     @classmethod
     def over(
-        cls, module: Module, held: ScriptObject, classes: ModuleClasses, options: Options, objects: dict[int, ScriptObject]
+        cls,
+        module: Module,
+        held: ScriptObject,
+        classes: ModuleClasses,
+        options: Options,
+        objects: dict[int, ScriptObject],
     ) -> Self:
         """A scripted module for `module`, with `held` as its object and one of `objects` for each module inside."""
         return cls._wrap(module, held, classes, options, objects, {})
@@ -192,7 +200,7 @@ class ScriptModule(Module):
         if name in definition.constants:
             raise RuntimeError(f"Cannot set '{name}': it is a constant of {self._original_name}")
         if name in self._modules:
-            raise RuntimeError(f"Cannot re-assign modules in a ScriptModule; '{name}' is one. Script the changed module instead")
+            raise RuntimeError(f"Cannot re-assign modules in a ScriptModule: '{name}' is one. Script the changed one")
         attribute = definition.attribute(name)
         if attribute is None:
             super().__setattr__(name, value)
@@ -214,29 +222,29 @@ class ScriptModule(Module):
     @property
     def graph(self) -> Graph:
         """The graph of `forward`; attributes are read from `%self`."""
-        return self.forward.graph
+        return self._method("forward").graph
 
     @property
     def inlined_graph(self) -> Graph:
         """The graph of `forward` with every call inlined."""
-        return self.forward.inlined_graph
+        return self._method("forward").inlined_graph
 
     @property
     def code(self) -> str:
         """`forward` as source again."""
-        return self.forward.code
+        return print_code(self._method("forward").script_function)
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
         """The optimised graph of `forward` for arguments like these."""
-        return self.forward.graph_for(*args, **kwargs)
+        return self._method("forward").graph_for(*args, **kwargs)
 
     def passes(self, *args: Any, **kwargs: Any) -> PassReport:
         """Each pass that runs over `forward` for arguments like these."""
-        return self.forward.passes(*args, **kwargs)
+        return self._method("forward").passes(*args, **kwargs)
 
     def explain(self) -> Explanation:
         """What was compiled of `forward`, why, and how long it took."""
-        return self.forward.explain()
+        return self._method("forward").explain()
 
     def extra_repr(self) -> str:
         """The original class."""

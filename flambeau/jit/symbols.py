@@ -83,22 +83,22 @@ class TracedInt(SymbolicInt):
         return other ** int(self)
 
     def __eq__(self, other: object) -> bool:
-        return self._bake(self, "a comparison") == other
+        return bool(self._bake(self, "a comparison") == other)
 
     def __ne__(self, other: object) -> bool:
-        return self._bake(self, "a comparison") != other
+        return bool(self._bake(self, "a comparison") != other)
 
     def __lt__(self, other: Any) -> bool:
-        return self._bake(self, "a comparison") < other
+        return bool(self._bake(self, "a comparison") < other)
 
     def __le__(self, other: Any) -> bool:
-        return self._bake(self, "a comparison") <= other
+        return bool(self._bake(self, "a comparison") <= other)
 
     def __gt__(self, other: Any) -> bool:
-        return self._bake(self, "a comparison") > other
+        return bool(self._bake(self, "a comparison") > other)
 
     def __ge__(self, other: Any) -> bool:
-        return self._bake(self, "a comparison") >= other
+        return bool(self._bake(self, "a comparison") >= other)
 
     def __bool__(self) -> bool:
         return self._bake(self, "a Python boolean") != 0

@@ -15,7 +15,8 @@ def schema_of(
 ) -> FunctionSchema:
     """A schema for `graph`; `defaults` and `keyword_only` go by parameter name.
 
-    What a trace knows of its tensors' dtypes and sizes is no part of it: a call with others is a call of the same graph. The numbering that a graph gives to parameters (`%x.1`) is not part of their names. Raises ValueError for a
+    What a trace knows of its tensors' dtypes and sizes is no part of it: a call with others is one of the same graph.
+    The numbering that a graph gives to parameters (`%x.1`) is not part of their names. Raises ValueError for a
     default of a parameter that does not exist.
 
     >>> from flambeau.schema.types import INT

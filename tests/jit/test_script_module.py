@@ -1,4 +1,4 @@
-"""Scripted modules: what a program sees of a module, what it can change, and that all backends and plain Python agree."""
+"""Scripted modules: what a program sees of a module and can change; all backends and plain Python agree."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Everything(nn.Module):
     names: list[str]
     best: float | None
     size: Final = 4
-    __constants__ = ["k", "from_class"]
+    __constants__ = ("k", "from_class")
     from_class = 2
 
     def __init__(self, down: nn.Module | None = None) -> None:
@@ -83,7 +83,7 @@ class Stack(nn.Module):
             x = layer(x)
         for i, layer in enumerate(self.layers):
             x = layer(x) * i
-        for a, b in zip(self.layers, reversed(self.layers)):
+        for a, b in zip(self.layers, reversed(self.layers)):  # noqa: B905  (no keywords in programs)
             x = b(a(x))
         x = self.layers[0](x) + self.layers[-1](x) + len(self.layers)
         for layer in self.layers[1:]:
@@ -140,7 +140,7 @@ def test_types_may_change_along_a_sequence() -> None:
     assert scripted(flambeau.ones(2))["it"].tolist() == [3.0, 3.0]
 
 
-# -- one truth for eager and scripted -------------------------------------------------------------------------------------
+# -- one truth for eager and scripted --------------------------------------------------------------------------------
 
 
 def test_parameters_are_shared_both_ways() -> None:
@@ -260,7 +260,7 @@ def test_a_submodule_that_is_scripted_already_is_used_as_it_is() -> None:
 
 
 class Power(nn.Module):
-    __constants__ = ["k"]
+    __constants__ = ("k",)
 
     def __init__(self, k: Any) -> None:
         super().__init__()
@@ -496,7 +496,7 @@ def test_what_cannot_be_converted_matters_only_when_used() -> None:
 
 
 def test_invalid_constants() -> None:
-    with pytest.raises(TypeError, match=r"'set' object in attribute 'Power.k' is not a valid constant"):
+    with pytest.raises(TypeError, match=r"'set' object in attribute 'Power\.k' is not a valid constant"):
         flambeau.script(Power({1}))
 
 
@@ -505,9 +505,9 @@ def test_writes_from_python() -> None:
     scripted.count = 41
     scripted(flambeau.ones(2, 3))
     assert scripted.count == 42
-    with pytest.raises(RuntimeError, match="Wrong type for attribute assignment of 'count'. Expected int"):
+    with pytest.raises(RuntimeError, match=r"Wrong type for attribute assignment of 'count'. Expected int"):
         scripted.count = "many"
-    with pytest.raises(RuntimeError, match="Cannot set 'k': it is a constant of Everything"):
+    with pytest.raises(RuntimeError, match=r"Cannot set .k.: it is a constant of Everything"):
         scripted.k = 8
     with pytest.raises(RuntimeError, match="Cannot re-assign modules in a ScriptModule"):
         scripted.down = nn.ReLU()
