@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from flambeau.interpreter.code import Code, Site
 from flambeau.util.errors import ExecutionError, Frame, GuardError, InternalError, ScriptError
 
+FUSION: Final = "prim::FusionGroup"
 Active = tuple[Code, int]
 """A code being run, and the site it has come to."""
 
@@ -42,6 +44,10 @@ def located(error: Exception, active: list[Active]) -> Exception:
     if isinstance(error, InternalError | GuardError):
         return error
     frames = frames_of(active)
+    if isinstance(error, ScriptError | ExecutionError) and error.frames and active[-1][0].sites[active[-1][1]].kind == FUSION:
+        # A fused group is no function: its nodes know the calls around them, so they stand in place of the group.
+        (_, where), *inner = error.frames
+        return type(error)(error.message, (*frames_of(active[:-1]), (active[-1][0].name, where), *inner))
     if isinstance(error, ScriptError):
         return ScriptError(error.message, (*frames, *error.frames))
     if isinstance(error, ExecutionError):
