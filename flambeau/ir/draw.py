@@ -15,6 +15,7 @@ from typing import Any
 
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
+from flambeau.ir.printer import HIDDEN, SUBGRAPH
 from flambeau.ir.value import Value
 
 NEEDS_VIZ = "drawing a graph needs the igraph library: pip install 'flambeau[viz]'"
@@ -116,7 +117,7 @@ def _cut(text: str) -> str:
 
 def _node_box(node: Node) -> _Box:
     fill, stroke = next((f, s) for pattern, f, s in _COLOURS if pattern.match(node.kind))
-    shown = [_cut(f"{k}={v!r}") for k, v in node.attributes.items() if not isinstance(v, Graph)]
+    shown = [_cut(f"{k}={v!r}") for k, v in node.attributes.items() if k not in HIDDEN and k != SUBGRAPH]
     lines = [node.kind, *shown[:3], *(_cut(f"%{v.name} : {v.type}") for v in node.outputs)]
     inner = [_lay_out(b, f"block{i}", "->") for i, b in enumerate(node.blocks)]
     inner += [_lay_out(g.block, "subgraph", "->") for g in node.attributes.values() if isinstance(g, Graph)]
