@@ -32,11 +32,12 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9, help="rounds; the median of them counts")
     parser.add_argument("--seconds", type=float, default=0.5, help="seconds per peer and workload")
     parser.add_argument("--json", type=Path, help="append a JSON line per workload to this file")
+    parser.add_argument("--markdown", type=Path, help="write the table to this file as Markdown")
     options = parser.parse_args()
     restart_clean(options.threads)
 
     from benchmarks import limits
-    from benchmarks.harness import as_json, measure, show
+    from benchmarks.harness import as_json, markdown, measure, show
     from benchmarks.workloads import workloads
 
     environment = limits.environment(options.threads)
@@ -60,6 +61,8 @@ def main() -> None:
                 lines.write(as_json(rows[-1], environment) + "\n")
     peers = list(dict.fromkeys(p for r in rows for p in r.microseconds))
     show(rows, peers, sys.stdout)
+    if options.markdown:
+        options.markdown.write_text(markdown(rows, peers), encoding="utf-8")
     for row in rows:
         for peer, why in row.missing.items():
             if not why.startswith("not installed"):

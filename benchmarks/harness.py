@@ -81,6 +81,11 @@ def measure(workload: Workload, rounds: int, seconds: float) -> Row:
         except ImportError as error:
             row.missing[peer] = f"not installed ({error.name})"
             continue
+        except Exception as error:
+            if peer == "flambeau":
+                raise
+            row.missing[peer] = f"{type(error).__name__}: {str(error).partition(chr(10))[0][:100]}"
+            continue
         if want is not None:
             error = np.max(np.abs(as_array(got).astype(np.float64) - want) / (1.0 + np.abs(want)))
             if not error <= workload.tolerance:
@@ -133,6 +138,21 @@ def show(rows: Sequence[Row], peers: Iterable[str], out: TextIO) -> None:
     ratios = [r.ratio for r in rows if r.ratio]
     if ratios:
         out.write(f"geometric mean of the ratios: {statistics.geometric_mean(ratios):.2f}x over {len(ratios)} rows\n")
+
+
+def markdown(rows: Sequence[Row], peers: Iterable[str]) -> str:
+    """The table for a page: medians in microseconds, the best peer's in bold."""
+    peers = list(peers)
+    lines = ["| workload | " + " | ".join(peers) + " | ratio | goal | GB/s |", "|---|" + "---:|" * (len(peers) + 3)]
+    for row in rows:
+        cells = []
+        for peer in peers:
+            number = f"{row.microseconds[peer]:,.4g}" if peer in row.microseconds else "-"
+            cells.append(f"**{number}**" if peer == row.best_peer else number)
+        ratio, bandwidth = row.ratio, row.bandwidth
+        cells += [f"{ratio:.2f}x" if ratio else "-", f"{row.goal:.0f}x", f"{bandwidth:.0f}" if bandwidth else "-"]
+        lines.append(f"| {row.name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
 
 
 def as_json(row: Row, environment: dict[str, Any]) -> str:

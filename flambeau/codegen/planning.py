@@ -46,7 +46,18 @@ def choose(special: Specialized, target: Target, aligned_outputs: bool) -> Sched
         lanes=_lanes(special, axis, unit, target),
         unit=unit,
         nontemporal=aligned_outputs and _is_large(special),
+        prefetch=PREFETCHED if _folds_columns(kernel, axis) and bytes_moved(special) >= PREFETCH_FROM else 0,
     )
+
+
+PREFETCHED = 8
+PREFETCH_FROM = 1 << 19
+"""Bytes from which folds of columns ask for memory ahead: what is in the second cache comes soon enough."""
+
+
+def _folds_columns(kernel: Kernel, axis: str) -> bool:
+    """Whether something is folded along another axis for each turn of the vector axis."""
+    return axis in parallel_group(kernel) and any(isinstance(s, Accumulate) for s in walk(kernel.body))
 
 
 def _vector_axis(special: Specialized) -> str | None:
@@ -87,9 +98,19 @@ def _wanted_lanes(kernel: Kernel, axis: str, unit: frozenset[str], target: Targe
         return per_vector
     lets = [s for s in walk(kernel.body) if isinstance(s, Let)]
     folds = any(isinstance(s, Accumulate) for s in walk(kernel.body))
+    if _folds_columns(kernel, axis) and _is_light(kernel, target):
+        return per_vector * 16
     if folds and len(lets) <= 2:
-        return per_vector * (16 if axis in parallel_group(kernel) else 8)
+        return per_vector * 8
     return per_vector * (4 if target.vector_registers >= 32 else 2)
+
+
+def _is_light(kernel: Kernel, target: Target) -> bool:
+    """Whether what is folded is so little work that wide rows, for the sake of memory, pay."""
+    folded = [s for s in walk(kernel.body) if isinstance(s, Loop) and s.carries]
+    lets = [s for fold in folded for s in walk(fold.body) if isinstance(s, Let)]
+    most = 4 if target.vector_registers >= 32 else 2
+    return len(lets) <= most and not any(s.op in NANOSECONDS for s in lets)
 
 
 def bytes_moved(special: Specialized) -> int:

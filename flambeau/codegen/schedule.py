@@ -17,10 +17,13 @@ class Schedule:
     """Buffers whose stride along the vector axis is one element; others there are gathered."""
     nontemporal: bool = False
     """Outputs bypass the caches; they start on 64-byte boundaries in every row."""
+    prefetch: int = 0
+    """Turns ahead of which a fold along a strided axis asks for memory: the processor follows rows, not columns."""
     contract: bool = False
     """Allow a product and a sum of the user's to fuse into one rounding."""
 
     def key(self) -> str:
         """A line of text that tells schedules apart."""
         flags = ("n" if self.nontemporal else "") + ("c" if self.contract else "")
-        return f"{self.vector_axis} x{self.lanes} unit={','.join(sorted(self.unit))} {flags}"
+        ahead = f" ahead={self.prefetch}" if self.prefetch else ""
+        return f"{self.vector_axis} x{self.lanes} unit={','.join(sorted(self.unit))} {flags}{ahead}"

@@ -9,6 +9,9 @@ from flambeau.codegen.kernel.nest import Buffer, Kernel
 from flambeau.codegen.llvm.emitter import INT_OF, Emitter, Value, int_constant, vector_type
 from flambeau.codegen.schedule import Schedule
 
+CACHE_LINE = 64
+"""Bytes that come from memory at once."""
+
 ALLOCATE, FREE = "flambeau_allocate", "flambeau_free"
 """Symbols of the memory functions that a kernel with scratch buffers calls."""
 
@@ -130,3 +133,13 @@ def free_scratch(e: Emitter, kernel: Kernel, pointers: dict[str, Value]) -> None
 
 
 __all__ = ["INT_OF", "allocate_scratch", "free_scratch", "iota", "load", "store"]
+
+
+def prefetch(e: Emitter, pointer: Value, stride: Value, turns: int, size: int) -> None:
+    """Ask for the `size` bytes that lie some turns of an axis ahead of a pointer; beyond the end that does nothing."""
+    e.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+    ahead = e.binary("mul", stride, int_constant(turns, "i64", 1))
+    for at in range(0, size, CACHE_LINE):
+        offset = e.binary("add", ahead, int_constant(at, "i64", 1))
+        place = e.define(f"getelementptr i8, ptr {pointer}, i64 {offset}", "ptr", 1)
+        e.raw(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
