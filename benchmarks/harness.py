@@ -133,8 +133,8 @@ def show(rows: Sequence[Row], peers: Iterable[str], out: TextIO) -> None:
         )
     widths = [max(len(r[i]) for r in table) for i in range(len(head))]
     for line in table:
-        out.write("  ".join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(line, widths, strict=True))))
-        out.write("\n")
+        cells = zip(line, widths, strict=True)
+        out.write("  ".join(c.rjust(w) if i else c.ljust(w) for i, (c, w) in enumerate(cells)) + "\n")
     ratios = [r.ratio for r in rows if r.ratio]
     if ratios:
         out.write(f"geometric mean of the ratios: {statistics.geometric_mean(ratios):.2f}x over {len(ratios)} rows\n")

@@ -1,4 +1,4 @@
-"""What the machine can do: memory bandwidth and arithmetic, measured beside the benchmarks so that a ratio has a ceiling."""
+"""What the machine can do: memory bandwidth and arithmetic, measured with the benchmarks so that ratios have a ceiling."""
 
 from __future__ import annotations
 

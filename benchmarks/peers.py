@@ -1,4 +1,4 @@
-"""The peers: how each compiles one function over arrays. A missing library raises ImportError, which leaves the peer out."""
+"""The peers: how each compiles one function over arrays. A missing library raises ImportError, which leaves it out."""
 
 from __future__ import annotations
 

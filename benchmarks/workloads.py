@@ -47,6 +47,10 @@ def _numpy_gelu(x: np.ndarray) -> np.ndarray:
     return np.float32(0.5) * x * (1 + np.tanh(np.float32(0.7978845608) * (x + np.float32(0.044715) * x * x * x)))
 
 
+def _torch_gelu(t: Any, x: Any) -> Any:
+    return t.nn.functional.gelu(x, approximate="tanh")
+
+
 NUMEXPR_GELU = "0.5 * x * (1 + tanh(0.7978845608 * (x + 0.044715 * x * x * x)))"
 
 
@@ -100,11 +104,9 @@ def pointwise() -> Iterator[Workload]:
                 "numpy": lambda a=a: peers.numpy(_numpy_gelu, a),
                 "numba": lambda a=a: peers.numba(_numpy_gelu, a, fastmath=True),
                 "numexpr": lambda a=a: peers.numexpr(NUMEXPR_GELU, x=a[0]),
-                "torch": lambda a=a: peers.torch_eager(lambda t, x: t.nn.functional.gelu(x, approximate="tanh"), a),
-                "torch.jit": lambda a=a: peers.torch_script(lambda t, x: t.nn.functional.gelu(x, approximate="tanh"), a),
-                "torch.compile": lambda a=a: peers.torch_compile(
-                    lambda t, x: t.nn.functional.gelu(x, approximate="tanh"), a
-                ),
+                "torch": lambda a=a: peers.torch_eager(_torch_gelu, a),
+                "torch.jit": lambda a=a: peers.torch_script(_torch_gelu, a),
+                "torch.compile": lambda a=a: peers.torch_compile(_torch_gelu, a),
                 "jax": lambda a=a: peers.jax(lambda j, x: j.nn.gelu(x, approximate=True), a),
             },
         )
