@@ -1,4 +1,4 @@
-"""What the machine can do: memory bandwidth and arithmetic, measured with the benchmarks so that ratios have a ceiling."""
+"""What the machine can do: memory bandwidth and arithmetic, measured with the benchmarks as a ceiling for them."""
 
 from __future__ import annotations
 
