@@ -29,8 +29,8 @@ from flambeau.schema.types import BOOL
 def do(graph: Graph) -> bool:
     """Fold every `prim::If` and `prim::Loop` that can be, at every depth."""
     changed = False
-    for node in list(graph.all_nodes()):
-        if not node.is_inserted or not _is_attached(node):
+    for node in _inside_out(graph):
+        if not node.is_inserted:
             continue
         if node.kind == "prim::If":
             changed = _fold_if(node) or changed
@@ -39,10 +39,15 @@ def do(graph: Graph) -> bool:
     return changed
 
 
-def _is_attached(node: Node) -> bool:
-    """Whether the blocks around a node are still part of the graph."""
-    owner = node.owner_block.owner_node
-    return owner is None or (owner.is_inserted and _is_attached(owner))
+def _inside_out(graph: Graph) -> list[Node]:
+    """All nodes, those of blocks before their owner: what an inner one becomes may fold an outer one in the same round."""
+    found, waiting = [], list(graph.block)
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        for block in node.blocks:
+            waiting.extend(block)
+    return found[::-1]
 
 
 def _fold_if(node: Node) -> bool:
