@@ -103,7 +103,8 @@ class Generator(Expressions):
             return Statement(f"{name}.logical_not_()" if sizes != (2, 3) else f"{name}[{self.draw.choice([0, 1])}] = {number > 0}")
         if self.draw.random() < 0.3:
             source = self.tensor_expression(kind, self.narrower(sizes), 1)
-            choices = [f"{name}.copy_({source})", f"{name}[:] = {source}", f"{name}.masked_fill_({self.mask(sizes)}, {number})"]
+            # A source that broadcasts over the memory it lies in: PyTorch admits it in Python alone.
+            choices = [f"{name}.copy_({source}.clone())", f"{name}[:] = {source}.clone()", f"{name}.masked_fill_({self.mask(sizes)}, {number})"]
             choices += [f"{name}.zero_()", f"{name}.fill_({number})"]
             choices += [f"{name}.clamp_(-8, 8)", f"{name} -= {source}\n{name}.clamp_(-64, 64)"] if kind != "smooth" else []
             if not sizes:
