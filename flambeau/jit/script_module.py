@@ -17,7 +17,6 @@ from flambeau.jit.resolver import compile_method
 from flambeau.nn.module import Module
 from flambeau.program.function import Function
 from flambeau.program.object import ScriptObject
-from flambeau.serialize.python_print import print_code
 from flambeau.tensor import observer
 
 
@@ -232,7 +231,8 @@ class ScriptModule(Module):
     @property
     def code(self) -> str:
         """`forward` as source again."""
-        return print_code(self._method("forward").script_function)
+        text: str = self._method("forward").code
+        return text
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
         """The optimised graph of `forward` for arguments like these."""

@@ -14,6 +14,7 @@ from flambeau.schema.symbolic import SymbolicInt
 
 Bake = Callable[["TracedInt", str], int]
 Record = Callable[[str, "TracedInt | int", "TracedInt | int", int], "TracedInt"]
+_NUMBERS = (int, float, complex, SymbolicInt)
 
 
 class TracedInt(SymbolicInt):
@@ -77,10 +78,10 @@ class TracedInt(SymbolicInt):
         return other / int(self)
 
     def __pow__(self, other: Any) -> Any:
-        return int(self) ** other
+        return int(self) ** other if isinstance(other, _NUMBERS) else NotImplemented
 
     def __rpow__(self, other: Any) -> Any:
-        return other ** int(self)
+        return other ** int(self) if isinstance(other, _NUMBERS) else NotImplemented
 
     def __eq__(self, other: object) -> bool:
         return bool(self._bake(self, "a comparison") == other)

@@ -34,7 +34,7 @@ class Fusible:
     def is_fusible(self, node: Node) -> bool:
         """Whether the node may be part of a kernel."""
         definition = node.definition
-        if definition is None or len(node.outputs) != 1 or not _has_kernel_form(definition):
+        if definition is None or len(node.outputs) != 1 or not has_kernel_form(definition):
             return False
         if not any(isinstance(v.type, TensorType) for v in node.inputs) or not self._is_admissible(node.output().type):
             return False
@@ -63,7 +63,8 @@ class Fusible:
         return is_number and isinstance(inner, TensorType | NumberType | FloatType)
 
 
-def _has_kernel_form(definition: OpDef) -> bool:
+def has_kernel_form(definition: OpDef) -> bool:
+    """Whether kernels know the operator, for some dtypes at least."""
     if definition.schema.is_mutable:
         return False
     if definition.scalar is not None:

@@ -13,12 +13,13 @@ import numpy as np
 
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
+from flambeau.schema.symbolic import SymbolicInt
 from flambeau.tensor import create, format, index
 from flambeau.tensor.dispatch import call
 from flambeau.tensor.python_forms import nonzero
 from flambeau.tensor.tensor import Tensor, install_method
 
-_OPERANDS: Final = (Tensor, int, float, complex, np.ndarray, np.generic)
+_OPERANDS: Final = (Tensor, int, float, complex, SymbolicInt, np.ndarray, np.generic)
 
 BINARY: Final = {
     "__add__": "add", "__sub__": "sub", "__mul__": "mul", "__truediv__": "div", "__floordiv__": "floor_divide",

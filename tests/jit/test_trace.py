@@ -160,3 +160,16 @@ def test_captured_tensors_that_need_gradients_are_refused() -> None:
     w = flambeau.ones(1).requires_grad_()
     with pytest.raises(RuntimeError, match="Cannot insert a Tensor that requires grad as a constant"):
         flambeau.trace(lambda x: x * w, t(1.0))
+
+
+def test_sizes_are_operands_of_operators() -> None:
+    def sizes(x: Tensor) -> tuple[Tensor, ...]:
+        n = x.shape[0]
+        return x * n, n - x, x / n, x + 2 * n, n**x, x**n, x == n
+
+    traced = flambeau.trace(sizes, flambeau.ones(3))
+    assert traced.baked == []
+    for n in (2, 5):
+        x = flambeau.arange(n, dtype=flambeau.float32)
+        for want, got in zip(sizes(x), traced(x), strict=True):
+            assert flambeau.equal(want, got)

@@ -52,7 +52,9 @@ def test_types_of_parameters() -> None:
     assert stubs.result_type(schema) == "tuple[_Tensor, list[_Tensor]]"
 
 
-def test_a_stale_stub_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stale_stub_is_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "x.pyi"
     monkeypatch.setattr(stubs, "stubs", lambda: {path: "new text"})
     assert stubs.main(["--check"]) == 1
