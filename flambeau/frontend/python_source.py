@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FrameType, FunctionType
 
+from flambeau.frontend.lost_source import find_lines
 from flambeau.frontend.syntax_errors import syntax_message
 from flambeau.util.errors import FrontendError, NotSupportedError
 from flambeau.util.source import Source, SourceRange
@@ -23,8 +24,8 @@ _WRAPPER = "if 1:\n"
 """Put above indented definitions; one line, which `ParsedText` takes off again."""
 
 NO_SOURCE = (
-    "cannot get the source of function '{name}' ({reason}). Functions made by exec, or typed where lines are not kept, "
-    "have no source: put the function in a file, or compile its text with CompilationUnit(text)"
+    "cannot get the source of function '{name}' ({reason}). A function made by exec, or typed where lines are not "
+    "kept, may have none left: put it in a file, or compile its text with CompilationUnit(text)"
 )
 NOT_A_FUNCTION = "expected a Python function, a method or a source text, but got {value!r} of type {type}"
 CHANGED = (
@@ -133,7 +134,10 @@ def function_source(fn: object) -> Source:
         lines, first_line = inspect.getsourcelines(function)
         filename = inspect.getsourcefile(function) or function.__code__.co_filename
     except (OSError, TypeError, IndentationError, tokenize.TokenError) as error:
-        raise FrontendError(NO_SOURCE.format(name=function.__name__, reason=error)) from None
+        found = find_lines(function)
+        if found is None:
+            raise FrontendError(NO_SOURCE.format(name=function.__name__, reason=error)) from None
+        (lines, first_line), filename = found, function.__code__.co_filename
     source = Source("".join(lines).replace("\r\n", "\n"), filename, first_line)
     if function.__code__.co_name == "<lambda>":
         start = source.text.find("lambda") if source.text else -1

@@ -134,7 +134,7 @@ def test_function_of_a_notebook_or_prompt() -> None:
 
 def test_function_without_source_says_what_to_do() -> None:
     names = {"__name__": __name__}
-    exec("def f(x):\n    return x\n", names)
+    exec("\n".join(["def f(x):", "    return x"]), names)
     with pytest.raises(FrontendError, match=r"cannot get the source of function 'f' .*CompilationUnit\(text\)"):
         get_tree(names["f"])
 
