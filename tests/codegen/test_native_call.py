@@ -148,3 +148,24 @@ def test_callables_are_not_made_by_hand() -> None:
     call = backend.compile_kernel(pointwise("exp", ("float32",))).entry()
     with pytest.raises(TypeError, match="cannot create"):
         type(call)()
+
+
+def test_memory_of_large_results_is_used_again_once_nobody_looks_at_it() -> None:
+    call = backend.compile_kernel(pointwise("sub", ("float32", "float32"))).entry()
+    g = np.random.default_rng(0)
+    one = g.standard_normal(8 << 20).astype(np.float32)
+    zero = np.zeros_like(one)
+    call(one, zero)
+    first = call(one, zero)
+    address = first.ctypes.data
+    window = first[1000:2000:3]
+    del first
+    others = [call(zero, one) for _ in range(4)]
+    assert address not in [o.ctypes.data for o in others]
+    np.testing.assert_array_equal(window, one[1000:2000:3])
+    del window
+    again = call(one, one)
+    assert again.ctypes.data == address
+    assert not again.any()
+    for o in others:
+        np.testing.assert_array_equal(o, -one)

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from flambeau.codegen.llvm.entry_memory import memory_text
+
 PLAN = (
     "next", "kernel", "high", "step", "words", "template", "flags", "n_in", "n_out", "inputs", "outputs", "pieces",
     "pool",
@@ -201,7 +203,7 @@ define internal ptr @new(ptr %descr, i32 %rank, ptr %dims, ptr %strides, ptr %da
     ptr %data, i32 %flags, ptr %none)
   ret ptr %a
 }}
-
+{memory_text(o.dims)}
 define internal ptr @allocate(ptr %record) {{
 entry:
   %descr = load ptr, ptr %record
@@ -222,10 +224,8 @@ plain:
 aligned:
   %bytes.p = getelementptr i64, ptr %record, i64 4
   %bytes = load i64, ptr %bytes.p
-  %room = alloca i64
   %padded = add i64 %bytes, 64
-  store i64 %padded, ptr %room
-  %raw = call ptr @new(ptr @flambeau_bytes_descr, i32 1, ptr %room, ptr null, ptr null, i32 0, ptr null)
+  %raw = call ptr @raw(i64 %padded)
   %failed = icmp eq ptr %raw, null
   br i1 %failed, label %none, label %view
 view:
