@@ -77,6 +77,7 @@ def torch_compile(function: Callable[..., Any], arrays: Arrays) -> Runner:
     """torch.compile of the same function (it needs a C++ compiler)."""
     torch = _torch()
     inputs = [torch.from_numpy(a) for a in arrays]
+    torch._dynamo.reset()  # else what was compiled for earlier rows counts against this one, and it would run eagerly
     compiled = torch.compile(lambda *a: function(torch, *a))
     for _ in range(3):
         compiled(*inputs)

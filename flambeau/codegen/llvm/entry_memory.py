@@ -14,17 +14,8 @@ KEPT_FROM, KEPT_TO = 24 << 20, 96 << 20
 
 def memory_text(offset_of_dims: int) -> str:
     """LLVM text of ``raw``: a new reference to an array of at least so many bytes; null, with MemoryError, if none."""
-    return f"""
+    return f"""{_FRESH}
 @kept = internal global [{KEPT} x ptr] zeroinitializer
-
-define internal ptr @fresh(i64 %size) {{
-entry:
-  %room = alloca i64
-  store i64 %size, ptr %room
-  %raw = call ptr @new(ptr @flambeau_bytes_descr, i32 1, ptr %room, ptr null, ptr null, i32 0, ptr null)
-  ret ptr %raw
-}}
-
 define internal ptr @raw(i64 %size) {{
 entry:
   %span = sub i64 %size, {KEPT_FROM}
@@ -83,4 +74,15 @@ drop:
 done:
   ret ptr %made
 }}
+"""
+
+
+_FRESH = """
+define internal ptr @fresh(i64 %size) {
+entry:
+  %room = alloca i64
+  store i64 %size, ptr %room
+  %raw = call ptr @new(ptr @flambeau_bytes_descr, i32 1, ptr %room, ptr null, ptr null, i32 0, ptr null)
+  ret ptr %raw
+}
 """
