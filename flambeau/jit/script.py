@@ -70,16 +70,18 @@ def script(
     """Compile `obj` from its source.
 
     Args:
-        obj: a function, a `flambeau.nn.Module`, or a Python module (each function defined in it is compiled; a dict by name
+        obj: a function, a `flambeau.nn.Module`, or a Python module (each function defined in it is compiled; a dict by
+            name
             comes back). Without it, a decorator with the other options comes back.
-        backend: what runs it. "native" makes machine code of groups of tensor operators, "interpreter" runs bytecode alone,
+        backend: what runs it. "native" makes machine code of groups of tensor operators, "interpreter" runs bytecode
+            alone,
             "reference" is the slow evaluator that defines the meaning.
         max_plans: specialisations (by dtype, rank, and which sizes are 1) that are kept.
         without: passes to leave out, by name.
         verify: check the graph after every pass.
 
-    Scripting the same function again gives the same graph. Types come from annotations; a parameter without one is a Tensor.
-    With the environment variable FLAMBEAU_DISABLE=1 `obj` comes back unchanged.
+    Scripting the same function again gives the same graph. Types come from annotations; a parameter without one is a
+    Tensor. With the environment variable FLAMBEAU_DISABLE=1 `obj` comes back unchanged.
 
     Raises:
         CompileError: the source cannot be had or is not of the language; the message shows the place.

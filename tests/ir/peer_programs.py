@@ -1,6 +1,6 @@
 """Programs that the peer compiles; `torch` is put in by the tests."""
 
-# ruff: noqa: UP032, UP045, C416, I001, RUF100
+# ruff: noqa: SIM108, UP032, UP045
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def tuples(x, n: int):
     return a * b, c, (b, (a,))
 
 
-def optional(x, n: Optional[int]):  # noqa: UP045  (the peer reads this spelling)
+def optional(x, n: Optional[int]):
     if n is None:
         return x
     return x * n

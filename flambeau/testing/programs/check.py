@@ -98,7 +98,9 @@ def _shown(outcome_: Any) -> str:
 
 
 def paths_for(seed: int) -> dict[str, Mapping[str, Any]]:
-    """The paths worth trying with this seed: always the plain ones; over the seeds, each pass left out, and verified passes."""
+    """The paths worth trying with this seed: always the plain ones; over the seeds, each pass left out, and verified
+    passes.
+    """
     turn, names = seed // 4, pipeline.names()
     match seed % 4:
         case 0:
@@ -117,7 +119,8 @@ def disagreement(
 ) -> str | None:
     """The first path whose outcome is not CPython's on eager tensors, with the difference; None if all agree.
 
-    Each path is called once for each of `given`, with the arguments of `seed` plus that number; every call has its own copies.
+    Each path is called once for each of `given`, with the arguments of `seed` plus that number; every call has its own
+    copies.
     """
     filename = f"<generated {seed}>"
     try:

@@ -1,9 +1,9 @@
 """Random expressions of a wanted type over the names in scope.
 
 Where Python and the language differ on purpose (ints that wrap, `1 / 0`, `and` of ints), expressions keep clear of the
-difference. Tensors come in kinds: exact ones (small whole numbers in floats, where every order of operations gives the same
-bits) and whole ones (int64) may be compared and branched on; smooth ones (exp, tanh, softmax) only flow into results, where they
-are compared within a tolerance; masks are bools.
+difference. Tensors come in kinds: exact ones (small whole numbers in floats, where every order of operations gives the
+same bits) and whole ones (int64) may be compared and branched on; smooth ones (exp, tanh, softmax) only flow into
+results, where they are compared within a tolerance; masks are bools.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Variable:
 
     name: str
     kind: str
-    """exact, smooth, whole, mask; spread (exact, expanded: never written); int, float, bool, str; ints, rows (lists of lists),
-    tensors (exact ones of sizes (3,)), dict (of str to int), maybe (int or None)."""
+    """exact, smooth, whole, mask; spread (exact, expanded: never written); int, float, bool, str; ints, rows (lists of
+    lists), tensors (exact ones of sizes (3,)), dict (of str to int), maybe (int or None)."""
     sizes: Sizes = ()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from flambeau.testing.programs.expressions import TENSORS, Expressions, Sizes, Variable
 from flambeau.testing.programs.model import Compound, Node, Program, Statement
 
@@ -203,7 +205,7 @@ class Generator(Expressions):
         if found is None:
             return Statement("pass")
         name = found.name
-        return self.draw.choice([
+        choices: list[Callable[[], Node]] = [
             lambda: Statement(f"{name}[{self.draw.choice('abcd')!r}] = {self.int_expression(1)}"),
             lambda: self.define("int", f"{name}.get({self.draw.choice('abz')!r}, {self.int_expression(0)})"),
             lambda: self.define("ints", f"[v for v in {name}.values()]"),
@@ -211,23 +213,27 @@ class Generator(Expressions):
             lambda: self.define("int", f"len({name}) + {name}['a']"),
             lambda: self.define("dict", f"{{k: v + 1 for k, v in {name}.items()}}"),
             lambda: Statement(f"{name}.update({{'b': {self.int_expression(0)}}})"),
-        ])()  # fmt: skip
+        ]  # fmt: skip
+        return self.draw.choice(choices)()
 
     def _tensors_use(self) -> Node:
         found = self.some("tensors")
         if found is None:
             return Statement("pass")
         name = found.name
-        return self.draw.choice([
+        choices: list[Callable[[], Node]] = [
             lambda: self.define("exact", f"{name}[{self.draw.choice([0, -1])}]", (3,)),
             lambda: self.define("exact", f"flambeau.stack({name})[:2]", (2, 3)),
             lambda: Statement(f"{name}[0].add_({self.draw.randint(-2, 2)})"),
             lambda: Statement(f"{name}[1] = {self.tensor_expression('exact', (3,), 1)}"),
             lambda: Statement(f"{name}[0][{self.draw.choice(['0', '1:'])}] = {self.draw.randint(-3, 3)}"),
-        ])()  # fmt: skip
+        ]  # fmt: skip
+        return self.draw.choice(choices)()
 
     def change_list(self, depth: int) -> Node:
-        """A change in place of a list that may have several names; nothing that could make it grow without end in a loop."""
+        """A change in place of a list that may have several names; nothing that could make it grow without end in a
+        loop.
+        """
         ints = self._named("ints", "ints")
         if not self.loops and self.draw.random() < 0.4:
             return Statement(f"{ints}.{self.draw.choice(['append({})', 'extend([{}, 5])', 'insert(1, {})']).format(self.int_expression(1))}")

@@ -73,7 +73,9 @@ class Program:
 
 
 def smaller(body: Sequence[Node]) -> Iterator[list[Node]]:
-    """Bodies with one thing less: a run of statements gone, a compound replaced by one of its bodies, or its body smaller."""
+    """Bodies with one thing less: a run of statements gone, a compound replaced by one of its bodies, or its body
+    smaller.
+    """
     count = len(body)
     width = count // 2
     while width >= 1:
