@@ -43,7 +43,7 @@ class Executor:
         spec = specs.spec_of(arguments)
         plan = self._latest
         if plan is None or plan.spec != spec:
-            plan = self._plans.get(spec) or self._make(spec, arguments)
+            plan = self._plan(spec, arguments)
             self._latest = plan
             self.quick = plan.quick
         plan.runs += 1
@@ -55,10 +55,10 @@ class Executor:
 
     def plan_for(self, arguments: Sequence[Any]) -> ExecutionPlan:
         """The plan for arguments like these, made now if there is none."""
-        spec = specs.spec_of(arguments)
-        return self._plans.get(spec) or self._make(spec, arguments)
+        return self._plan(specs.spec_of(arguments), arguments)
 
-    def _make(self, spec: specs.Spec, arguments: Sequence[Any]) -> ExecutionPlan:
+    def _plan(self, spec: specs.Spec, arguments: Sequence[Any]) -> ExecutionPlan:
+        """The plan for a spec, which is now the one used last."""
         with self._lock:
             found = self._plans.get(spec)
             if found is None:
