@@ -26,7 +26,7 @@ FLOORS = (
 HEIGHT = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 LONGEST_FILE, LONGEST_FUNCTION = 500, 70
 LONG_ON_PURPOSE = {
-    "flambeau.interpreter.machine.run": "the loop over instructions: a call for each would take longer than most of them",
+    "flambeau.interpreter.machine.run": "the loop over instructions: a call for each would take too long",
 }
 FILES = sorted(PACKAGE.rglob("*.py"))
 

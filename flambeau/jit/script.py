@@ -23,6 +23,10 @@ CLASSES = ModuleClasses(REGISTRY)
 """The process's classes of modules."""
 DISABLED = "FLAMBEAU_DISABLE"
 """Set to 1, this variable makes `script` give back what it is given: plain Python, for debugging."""
+MODULE_CLASS = (
+    "class '{0.__name__}' cannot be compiled since it inherits from nn.Module; make an instance and script that"
+)
+FUNCTIONS = "script its functions"
 WHAT_TO_SCRIPT = "script takes a function, a module, or a Python module with functions, not a {kind}: {hint}"
 
 
@@ -116,11 +120,9 @@ def script_with(obj: Any, options: Options) -> Any:
         own = [v for v in found if inspect.isfunction(v) and v.__module__ == obj.__name__]
         return {fn.__name__: script_with(fn, options) for fn in own}
     if isinstance(obj, type):
-        kind = "class that inherits from nn.Module" if issubclass(obj, Module) else "class"
-        hint = f"class '{obj.__name__}' cannot be compiled since it inherits from nn.Module; make an instance and script that"
-        raise TypeError(
-            WHAT_TO_SCRIPT.format(kind=kind, hint=hint if issubclass(obj, Module) else "script its functions")
-        )
+        is_module = issubclass(obj, Module)
+        kind = "class that inherits from nn.Module" if is_module else "class"
+        raise TypeError(WHAT_TO_SCRIPT.format(kind=kind, hint=MODULE_CLASS.format(obj) if is_module else FUNCTIONS))
     if inspect.isfunction(obj) or inspect.ismethod(obj) or hasattr(obj, "__wrapped__"):
         return script_function(obj, options)
     if callable(obj) and not inspect.isbuiltin(obj):
