@@ -137,7 +137,7 @@ _keep: list[Any] = []
 
 def _slots(cls: type) -> dict[str, int]:
     """Offsets of a class's slots: where an instance holds what was put into each of them."""
-    instance = object.__new__(cls)
+    instance: Any = object.__new__(cls)
     marks = {name: object() for name in cls.__dict__["__slots__"] if name != "__weakref__"}
     for name, mark in marks.items():
         cls.__dict__[name].__set__(instance, mark)

@@ -34,7 +34,8 @@ def _part(value: Any) -> Hashable:
         return (tuple, *[_part(v) for v in value])
     if isinstance(value, ScriptObject):
         return value.type
-    return type(value)
+    found: Hashable = value.__class__
+    return found
 
 
 def refine(type_: Type, value: Any) -> Type:

@@ -85,6 +85,7 @@ class ScriptModule(Module):
     """
 
     script_object: ScriptObject
+    _original_name: str
     _methods: dict[str, ScriptMethod]
 
     def __init__(

@@ -14,7 +14,7 @@ from flambeau.schema.symbolic import SymbolicInt
 
 Bake = Callable[["TracedInt", str], int]
 Record = Callable[[str, "TracedInt | int", "TracedInt | int", int], "TracedInt"]
-_NUMBERS = (int, float, complex, SymbolicInt)
+_NUMBERS: tuple[Any, ...] = (int, float, complex, SymbolicInt)
 
 
 class TracedInt(SymbolicInt):

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, SupportsIndex, overload
 
 
 class Size(tuple[int, ...]):
@@ -30,6 +30,10 @@ class Size(tuple[int, ...]):
 
     __rmul__ = __mul__  # type: ignore[assignment]
 
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> int: ...
+    @overload
+    def __getitem__(self, key: slice) -> Size: ...
     def __getitem__(self, key: Any) -> Any:
         found = tuple.__getitem__(self, key)
         return Size(found) if isinstance(found, tuple) else found

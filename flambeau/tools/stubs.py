@@ -12,7 +12,7 @@ import builtins
 import inspect
 import keyword
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from flambeau.ops import surface
@@ -100,23 +100,33 @@ def parameters(arguments: Iterable[Argument]) -> Iterator[str]:
         yield f"{_safe(argument.name)}: {python_type(argument.type, argument.declared, argument.broadcast)}{default}"
 
 
+def signatures(arguments: Sequence[Argument]) -> Iterator[str]:
+    """The parameter list; a second one where sizes may stand one by one, as in `x.view(2, 3)`."""
+    listed = list(parameters(arguments))
+    yield ", ".join(listed)
+    positional = [a for a in arguments if not a.kwarg_only]
+    first = 1 if positional and positional[0].name == "self" and isinstance(positional[0].type, TensorType) else 0
+    if len(positional) == first + 1 and isinstance(positional[first].type, ListType):
+        element = python_type(positional[first].type.contained[0])
+        if element in ("_int", "_Tensor"):
+            rest = [p for p in listed[first + 1 :] if p != "*"]
+            yield ", ".join([*listed[:first], f"*{_safe(positional[first].name)}: {element}", *rest])
+
+
 def _safe(name: str) -> str:
     return name + "_" if keyword.iskeyword(name) else name
 
 
 def function_stub(short: str, definitions: list[OpDef]) -> str:
-    """All overloads of a function."""
+    """All overloads of a function, which calls `input` what the schema calls `self`."""
     forms = [
-        f"def {short}({', '.join(_renamed(d.schema))}) -> {result_type(d.schema)}: ..."
+        f"def {short}({listed.replace('self:', 'input:', 1) if listed.startswith('self:') else listed})"
+        f" -> {result_type(d.schema)}: ..."
         for d in definitions
         if d.is_function
+        for listed in signatures(d.schema.arguments)
     ]
     return _overloads(forms, "")
-
-
-def _renamed(schema: FunctionSchema) -> list[str]:
-    """A function calls `input` what the schema calls `self`."""
-    return [p.replace("self:", "input:", 1) if p.startswith("self:") else p for p in parameters(schema.arguments)]
 
 
 def method_stub(short: str, definitions: list[OpDef]) -> str:
@@ -126,8 +136,9 @@ def method_stub(short: str, definitions: list[OpDef]) -> str:
         position = surface.self_position(definition)
         if definition.is_method and position is not None:
             rest = [a for i, a in enumerate(definition.schema.arguments) if i != position]
-            listed = ", ".join(["self", *parameters(rest)])
-            forms.append(f"def {short}({listed}) -> {result_type(definition.schema)}: ...")
+            for listed in signatures(rest):
+                inner = f"self, {listed}" if listed else "self"
+                forms.append(f"def {short}({inner}) -> {result_type(definition.schema)}: ...")
     return _overloads(forms, "    ")
 
 

@@ -52,6 +52,21 @@ def test_types_of_parameters() -> None:
     assert stubs.result_type(schema) == "tuple[_Tensor, list[_Tensor]]"
 
 
+@pytest.mark.parametrize(
+    ("schema", "spread"),
+    [
+        ("aten::f(int[] size, *, ScalarType? dtype=None) -> Tensor", "*size: _int, dtype: _DType | None = ..."),
+        ("aten::f(Tensor self, int[] dims) -> Tensor", "self: _Tensor, *dims: _int"),
+        ("aten::f(Tensor[] tensors) -> Tensor[]", "*tensors: _Tensor"),
+        ("aten::f(Tensor self, int[] dims, int n) -> Tensor", None),
+        ("aten::f(Tensor self, float[] x) -> Tensor", None),
+    ],
+)
+def test_sizes_one_by_one(schema: str, spread: str | None) -> None:
+    forms = list(stubs.signatures(parse_schema(schema).arguments))
+    assert forms[1:] == ([] if spread is None else [spread])
+
+
 def test_a_stale_stub_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,7 +37,7 @@ class NativeCode:
 def available() -> bool:
     """Whether LLVM can be loaded here."""
     try:
-        import llvmlite.binding  # type: ignore[import-untyped]  # noqa: F401
+        import llvmlite.binding  # noqa: F401
     except (ImportError, OSError):
         return False
     return True

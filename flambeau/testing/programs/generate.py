@@ -102,13 +102,21 @@ class Generator(Expressions):
             return Statement("pass")
         name, sizes, number = target.name, target.sizes, self.draw.randint(-3, 3)
         if kind == "mask":
-            return Statement(f"{name}.logical_not_()" if sizes != (2, 3) else f"{name}[{self.draw.choice([0, 1])}] = {number > 0}")
+            return Statement(
+                f"{name}.logical_not_()" if sizes != (2, 3) else f"{name}[{self.draw.choice([0, 1])}] = {number > 0}"
+            )
         if self.draw.random() < 0.3:
             source = self.tensor_expression(kind, self.narrower(sizes), 1)
             # A source that broadcasts over the memory it lies in: PyTorch admits it in Python alone.
-            choices = [f"{name}.copy_({source}.clone())", f"{name}[:] = {source}.clone()", f"{name}.masked_fill_({self.mask(sizes)}, {number})"]
+            choices = [
+                f"{name}.copy_({source}.clone())",
+                f"{name}[:] = {source}.clone()",
+                f"{name}.masked_fill_({self.mask(sizes)}, {number})",
+            ]
             choices += [f"{name}.zero_()", f"{name}.fill_({number})"]
-            choices += [f"{name}.clamp_(-8, 8)", f"{name} -= {source}\n{name}.clamp_(-64, 64)"] if kind != "smooth" else []
+            choices += (
+                [f"{name}.clamp_(-8, 8)", f"{name} -= {source}\n{name}.clamp_(-64, 64)"] if kind != "smooth" else []
+            )
             if not sizes:
                 choices = [c for c in choices if "[" not in c]
             return self._lines(self.draw.choice(choices))
@@ -139,7 +147,9 @@ class Generator(Expressions):
             return Statement("pass")
         row = self.some("exact", (3,))
         if row is not None and self.draw.random() < 0.15:
-            return self.define("spread", f"{row.name}.{self.draw.choice(['expand(2, 3)', 'unsqueeze(0).expand(2, -1)'])}", (2, 3))
+            return self.define(
+                "spread", f"{row.name}.{self.draw.choice(['expand(2, 3)', 'unsqueeze(0).expand(2, -1)'])}", (2, 3)
+            )
         text, sizes = self.draw.choice(VIEWS)
         return self.define(base.kind, f"{base.name}{text}", sizes)
 
@@ -154,7 +164,9 @@ class Generator(Expressions):
                 return self.define("ints", some_ints)
             case 1:
                 rounds = draw.randint(1, 5)
-                return self.define("ints", f"[(i * {draw.randint(1, 5)} + {self.int_expression(0)}) % 31 for i in range({rounds})]")
+                return self.define(
+                    "ints", f"[(i * {draw.randint(1, 5)} + {self.int_expression(0)}) % 31 for i in range({rounds})]"
+                )
             case 2:
                 return self.define("ints", f"[v // 2 + {self.int_expression(0)} for v in {ints}]")
             case 3:
@@ -170,7 +182,9 @@ class Generator(Expressions):
                     return Statement("pass")
                 return Statement(f"{left.name}, {right.name} = {right.name}, {left.name}")
             case 7:
-                pairs = ", ".join(f"{k!r}: {self.int_expression(0)}" for k in draw.sample(["a", "b", "c", "X"], 2) if k not in "ab")
+                pairs = ", ".join(
+                    f"{k!r}: {self.int_expression(0)}" for k in draw.sample(["a", "b", "c", "X"], 2) if k not in "ab"
+                )
                 return self.define("dict", f"{{'b': {self.int_expression(1)}, 'a': {self.int_expression(0)}, {pairs}}}")
             case 8:
                 return self._dict_use()
@@ -236,7 +250,9 @@ class Generator(Expressions):
         """
         ints = self._named("ints", "ints")
         if not self.loops and self.draw.random() < 0.4:
-            return Statement(f"{ints}.{self.draw.choice(['append({})', 'extend([{}, 5])', 'insert(1, {})']).format(self.int_expression(1))}")
+            return Statement(
+                f"{ints}.{self.draw.choice(['append({})', 'extend([{}, 5])', 'insert(1, {})']).format(self.int_expression(1))}"
+            )
         return Statement(self.draw.choice(LIST_CHANGES).format(ints, self.int_expression(1)))
 
     # -- calls --------------------------------------------------------------------------------------------------------
@@ -256,7 +272,9 @@ class Generator(Expressions):
                 skip = draw.choice(["", ", skip=flag", ", True"])
                 return self.define("maybe", f"search({rows}, {self.int_expression(0)}{skip})")
             case 3:
-                return self.define("int", f"pick({self._named('maybe', 'None')}{draw.choice(['', ', n', ', other=-2'])})")
+                return self.define(
+                    "int", f"pick({self._named('maybe', 'None')}{draw.choice(['', ', n', ', other=-2'])})"
+                )
             case 4:
                 more = draw.choice(["", f", {self.str_expression(0)}", ", name='k'"])
                 made, word = self.fresh("tensor"), self.fresh("str")
@@ -305,7 +323,9 @@ class Generator(Expressions):
         new = self.fresh("int")
         return [Statement(f"{new.name} = {known.name} * 2 % 31"), *self.body(depth, new)]
 
-    def _loop(self, header: str, depth: int, *extra: Variable, before: tuple[Statement, ...] = (), first: str = "") -> Node:
+    def _loop(
+        self, header: str, depth: int, *extra: Variable, before: tuple[Statement, ...] = (), first: str = ""
+    ) -> Node:
         self.loops += 1
         made = self.body(depth, *extra)
         self.loops -= 1

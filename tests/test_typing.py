@@ -1,0 +1,85 @@
+"""What a type checker says of a user's file: the derived functions and methods are known to it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+RIGHT = """
+from typing import assert_type
+
+import flambeau
+from flambeau import Tensor, nn
+from flambeau.ir import parse_ir
+from flambeau.jit import ScriptFunction, ScriptModule
+
+x = flambeau.randn(2, 3)
+assert_type(flambeau.tanh(x), Tensor)
+assert_type(x.relu().sum(0), Tensor)
+assert_type(x + 1, Tensor)
+assert_type(x[0, 1:], Tensor)
+assert_type(x.shape[0], int)
+assert_type(flambeau.topk(x, 2), tuple[Tensor, Tensor])
+
+
+@flambeau.script
+def halve(x: Tensor, n: int) -> Tensor:
+    for _ in range(n):
+        x = flambeau.mul(x, 0.5)
+    return x
+
+
+@flambeau.script(backend="interpreter", max_plans=4)
+def plain(x: Tensor) -> Tensor:
+    return x
+
+
+class Model(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(3, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.inner(x)
+        return y.tanh()
+
+
+assert_type(halve, ScriptFunction)
+assert_type(flambeau.script(Model()), ScriptModule)
+print(halve(x, 2), halve.graph, halve.explain(), plain(x))
+print(parse_ir(str(halve.graph)), flambeau.trace(halve, x))
+"""
+WRONG = """
+import flambeau
+
+x = flambeau.ones(3)
+flambeau.tanh("text")
+x.no_such_method()
+flambeau.no_such_function(x)
+x.sum(dim="rows")
+flambeau.script(3)
+"""
+
+
+def check(folder: Path, text: str) -> tuple[int, str]:
+    """Exit status and output of mypy for one file, the package's own cache in use."""
+    pytest.importorskip("mypy", reason="a checker of types, not needed to run anything")
+    path = folder / "user_file.py"
+    path.write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--follow-imports=silent", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_right_and_wrong_uses(tmp_path: Path) -> None:
+    status, text = check(tmp_path, RIGHT)
+    assert status == 0, text
+    status, text = check(tmp_path, WRONG)
+    lines = {int(number) for number in re.findall(r"user_file\.py:(\d+): error", text)}
+    assert status == 1, text
+    assert lines == {5, 6, 7, 8, 9}, text
