@@ -44,16 +44,16 @@ def located(error: Exception, active: list[Active]) -> Exception:
     if isinstance(error, InternalError | GuardError):
         return error
     frames = frames_of(active)
-    if isinstance(error, ScriptError | ExecutionError) and error.frames and active[-1][0].sites[active[-1][1]].kind == FUSION:
+    code, place = active[-1]
+    site = code.sites[place]
+    if isinstance(error, ScriptError | ExecutionError) and error.frames and site.kind == FUSION:
         # A fused group is no function: its nodes know the calls around them, so they stand in place of the group.
         (_, where), *inner = error.frames
-        return type(error)(error.message, (*frames_of(active[:-1]), (active[-1][0].name, where), *inner))
+        return type(error)(error.message, (*frames_of(active[:-1]), (code.name, where), *inner))
     if isinstance(error, ScriptError):
         return ScriptError(error.message, (*frames, *error.frames))
     if isinstance(error, ExecutionError):
         return ExecutionError(error.message, (*frames, *error.frames))
-    code, place = active[-1]
-    site = code.sites[place]
     text = str(error)
     if site.is_python and not isinstance(error, RuntimeError):
         text = f"{type(error).__name__}: {text}"

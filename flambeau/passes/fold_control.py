@@ -40,7 +40,7 @@ def do(graph: Graph) -> bool:
 
 
 def _inside_out(graph: Graph) -> list[Node]:
-    """All nodes, those of blocks before their owner: what an inner one becomes may fold an outer one in the same round."""
+    """All nodes, those of blocks before their owner: what an inner one becomes may fold an outer one at once."""
     found, waiting = [], list(graph.block)
     while waiting:
         node = waiting.pop()

@@ -27,7 +27,7 @@ def made(source: str, name: str = "f", filename: str = "made.py") -> Callable[..
 
 
 def underlined(text: str) -> list[tuple[int, str]]:
-    """Of each place in an error's text, the number that `File ..., line N` gives and what stands over the carets of one line."""
+    """Of each place in an error's text: its line number, and what stands over the carets of the last line."""
     found, number, previous = [], 0, ""
     for line in text.splitlines():
         if line.strip().startswith('File "'):
@@ -41,7 +41,7 @@ def underlined(text: str) -> list[tuple[int, str]]:
 
 REFUSED = [
     ("def f(x):\n    yield x\n", NotSupportedError, "Yield aren't supported", 2, "yield x"),
-    ("def f(x):\n    g = lambda v: v\n    return g(x)\n", NotSupportedError, "Lambda aren't supported", 2, "lambda v: v"),
+    ("def f(x):\n    g = lambda v: v\n    return g(x)\n", NotSupportedError, "Lambda aren't", 2, "lambda v: v"),
     ("def f(x):\n    try:\n        return x\n    except ValueError:\n        return x\n", NotSupportedError,
      "try blocks aren't supported", 2, "try:"),
     ("def f(x, **kwargs):\n    return x\n", NotSupportedError, "variable number of arguments", 1, "**kwargs"),
@@ -51,10 +51,10 @@ REFUSED = [
      "y is set to type int in the true branch and type str in the false branch", 6, "y"),
     ("def f(n: int):\n    if n > 0:\n        return 1\n    return n / 2\n", CompileError,
      "returned a value of type int but this return statement returns a value of type float", 4, "return n / 2"),
-    ("def f(n: int) -> int:\n    return f(n - 1) if n else 0\n", CompileError, "function 'f' is called recursively", 2, "f"),
+    ("def f(n: int) -> int:\n    return f(n - 1) if n else 0\n", CompileError, "'f' is called recursively", 2, "f"),
     ("def f(x):\n    return x.no_such_method()\n", CompileError, "no_such_method", 2, "x.no_such_method"),
     ("def f(größe: int) -> int:\n    return größe * 2 + 日本\n", CompileError, "undefined value 日本", 2, "日本"),
-    ("def f(n: int) -> int:\n\tif n > 0:\n\t\treturn n + nowhere\n\treturn 0\n", CompileError, "undefined value", 3, "nowhere"),
+    ("def f(n: int) -> int:\n\tif n > 0:\n\t\treturn n + none\n\treturn 0\n", CompileError, "undefined", 3, "none"),
 ]  # fmt: skip
 
 
@@ -65,11 +65,14 @@ def test_refused_with_line_and_caret(source: str, error: type, message: str, lin
     text = str(caught.value)
     assert message in text
     assert 'File "made.py", line ' in text
-    assert underlined(text)[-2 if "recursively" in text else -1] == (line, over_carets if over_carets != "try:" else "try")
+    assert underlined(text)[-2 if "recursively" in text else -1] == (
+        line,
+        over_carets if over_carets != "try:" else "try",
+    )
 
 
 def test_refused_again_in_the_same_words_and_what_was_fixed_compiles() -> None:
-    source = "def f(x: Tensor) -> Tensor:\n    return helper(x) + missing\n\ndef helper(x: Tensor) -> Tensor:\n    return x * 2\n"
+    source = "def f(x: Tensor) -> Tensor:\n    return g(x) + missing\n\ndef g(x: Tensor) -> Tensor:\n    return x * 2\n"
     function = made(source)
     texts = []
     for _ in range(2):
@@ -87,12 +90,14 @@ def test_no_source() -> None:
     with pytest.raises(FrontendError, match=r"(?s)cannot get the source of function 'f'.*CompilationUnit\(text\)"):
         flambeau.script(namespace["f"])
     for value in (len, np.add, 3):
-        with pytest.raises(TypeError, match="script takes a function, a module, or a Python module with functions, not a"):
+        with pytest.raises(
+            TypeError, match="script takes a function, a module, or a Python module with functions, not a"
+        ):
             flambeau.script(value)  # type: ignore[call-overload]
 
 
 def test_lambda_itself() -> None:
-    with pytest.raises(NotSupportedError, match="got a lambda. Give it a name with def") as caught:
+    with pytest.raises(NotSupportedError, match=r"got a lambda\. Give it a name with def") as caught:
         flambeau.script(lambda x: x + 1)
     assert underlined(str(caught.value))[0][1] == "lambda"
 
@@ -121,9 +126,17 @@ def scaled(x: Tensor, n: int, s: float = 0.5) -> Tensor:
 
 WRONG: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
     ((), {}, r"scaled\(\) is missing value for argument 'x'"),
-    ((flambeau.ones(2),), {}, r"scaled\(\) is missing value for argument 'n'. Declaration: scaled\(Tensor x, int n, float s=0.5\)"),
+    (
+        (flambeau.ones(2),),
+        {},
+        r"scaled\(\) is missing value for argument 'n'. Declaration: scaled\(Tensor x, int n, float s=0.5\)",
+    ),
     ((flambeau.ones(2), 1, 2.0, 3), {}, r"scaled\(\) expected at most 3 argument\(s\) but received 4 argument\(s\)"),
-    ((flambeau.ones(2), "a"), {}, r"Expected a value of type 'int' for argument 'n' but instead found type 'str'.\nPosition: 1\nValue: 'a'"),
+    (
+        (flambeau.ones(2), "a"),
+        {},
+        r"Expected a value of type 'int' for argument 'n' but instead found type 'str'.\nPosition: 1\nValue: 'a'",
+    ),
     ((flambeau.ones(2), 1.5), {}, "Expected a value of type 'int' for argument 'n' but instead found type 'float'"),
     (([1.0], 1), {}, "Expected a value of type 'Tensor' for argument 'x' but instead found type 'List"),
     ((None, 1), {}, "Expected a value of type 'Tensor' for argument 'x' but instead found type 'NoneType'"),
@@ -162,7 +175,9 @@ def test_shape_mismatch_inside_a_fused_kernel(backend: str) -> None:
     with pytest.raises(ExecutionError) as caught:
         function(a, bad)
     text = str(caught.value)
-    assert text.endswith("RuntimeError: The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 0")
+    assert text.endswith(
+        "RuntimeError: The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 0"
+    )
     first, second = outer.__code__.co_firstlineno, inner.__code__.co_firstlineno
     assert underlined(text) == [(first + 2, "inner"), (second + 2, "c + b")]
     assert [line.strip() for line in text.splitlines() if "File" in line] == [
@@ -182,7 +197,7 @@ def test_a_raise_of_the_program_leaves_it_usable() -> None:
         """))  # fmt: skip
     x = flambeau.zeros(2)
     for turn in range(3):
-        with pytest.raises(ScriptError, match="builtins.ValueError: no -2") as caught:
+        with pytest.raises(ScriptError, match=r"builtins\.ValueError: no -2") as caught:
             function(x, -2)
         assert x.tolist() == [turn + 1.0] * 2
         assert underlined(str(caught.value))[-1][0] == 5
@@ -202,7 +217,8 @@ def test_ten_thousand_lines() -> None:
 
 @pytest.mark.parametrize(
     ("expression", "want"),
-    [("x" + " + 1" * 500, 501.0), ("-" * 500 + "x", 1.0), ("x" + ".neg()" * 500, 1.0), ("abs(" * 90 + "x" + ")" * 90, 1.0),
+    [("x" + " + 1" * 500, 501.0), ("-" * 500 + "x", 1.0), ("x" + ".neg()" * 500, 1.0),
+     ("abs(" * 90 + "x" + ")" * 90, 1.0),
      ("x" + " if n > 0 else x" * 300, 1.0), ("flambeau.where(x > 0, " * 90 + "x" + ", x)" * 90, 1.0)],
 )  # fmt: skip
 def test_deep_expressions(expression: str, want: float) -> None:

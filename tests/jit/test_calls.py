@@ -1,4 +1,4 @@
-"""Calls from Python: threads, many shapes, plans and kernels kept within bounds, interruption, arguments, where functions come from."""
+"""Calls from Python: threads, many shapes, bounded plans and kernels, interruption, arguments, origins of functions."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_plans_are_by_dtype_rank_and_size_one_never_by_size() -> None:
     assert [c.spec for c in found.compilations] == [
         "float32[*, *], int, float", "float32[1, *], int, float", "float32[*], int, float", "float64[*, *], int, float",
     ]  # fmt: skip
-    assert [c.cause for c in found.compilations][0] == "first call"
+    assert found.compilations[0].cause == "first call"
     assert "'x' is float64[*, *]" in found.compilations[3].cause
     assert found.dropped == 0
 
@@ -148,7 +148,7 @@ def test_the_oldest_plans_go() -> None:
 
 
 def many_calls(function: Callable[..., Tensor], first: int, count: int) -> None:
-    """Calls that all differ in sizes, strides or broadcasting; every 100 calls they go over to other dtypes and ranks."""
+    """Calls that all differ in sizes, strides or broadcasting; each 100 calls have other dtypes and ranks."""
     dtypes = (np.float32, np.float64, np.int64, np.int32, np.float16)
     for turn in range(first, first + count):
         phase = turn // 100
@@ -174,10 +174,11 @@ def test_ten_thousand_different_calls_do_not_grow_memory() -> None:
     gc.collect()
     grown = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
-    # At any time there are at most four plans, of some 20 kB each, and they are not the same four as before. To keep as little
-    # as 1 kB for each of these 800 calls would be 800 kB.
+    # At any time there are at most four plans, of some 20 kB each, and they are not the same four as before. To keep
+    # as little as 1 kB for each of these 800 calls would be 800 kB.
     assert grown < 250_000
-    # Machine code is outside Python's heap, and the allocator gives pages back late: 8,000 calls with 2 kB each would be 16 MB.
+    # Machine code is outside Python's heap, and the allocator gives pages back late; 8,000 calls that keep 2 kB each
+    # would be 16 MB.
     assert resident() - held < 12_000_000
     found = function.explain()
     assert len(found.compilations) == 4
@@ -190,7 +191,10 @@ def test_the_plan_unused_for_longest_goes() -> None:
     a = flambeau.ones(2)
     for rank in (1, 2, 1, 3):
         function(a, flambeau.ones(*[2] * rank))
-    assert [c.spec for c in function.explain().compilations] == ["float32[*], float32[*]", "float32[*], float32[*, *, *]"]
+    assert [c.spec for c in function.explain().compilations] == [
+        "float32[*], float32[*]",
+        "float32[*], float32[*, *, *]",
+    ]
 
 
 def resident() -> int:
@@ -236,8 +240,10 @@ def test_arguments_by_name_default_and_from_numpy() -> None:
     x = flambeau.ones(2, 3)
     want = mixed(x, 1).numpy()
     for got in (
-        function(x, 1), function(x, n=1), function(n=1, x=x), function(by=0.5, n=1, x=x), function(x, np.int64(1), np.float32(0.5)),
-        function(np.ones((2, 3), np.float32), True), function(x, flambeau.tensor(1)), function(x, 1, by=np.float64(0.5)),
+        function(x, 1), function(x, n=1), function(n=1, x=x), function(by=0.5, n=1, x=x),
+        function(x, np.int64(1), np.float32(0.5)),
+        function(np.ones((2, 3), np.float32), True),
+        function(x, flambeau.tensor(1)), function(x, 1, by=np.float64(0.5)),
     ):  # fmt: skip
         assert np.allclose(got.numpy(), want)
 
@@ -332,7 +338,7 @@ def test_functions_of_exec_and_notebooks(filename: str) -> None:
 
 
 def test_units_from_text() -> None:
-    factor = 3
+    factor = 3  # noqa: F841  (the text below finds it here)
     unit = flambeau.CompilationUnit("""
 def scale(x: Tensor) -> Tensor:
     return x * factor
@@ -361,6 +367,9 @@ def test_switched_off_by_the_environment() -> None:
         "assert flambeau.script(backend='interpreter')(f) is f\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], env={"FLAMBEAU_DISABLE": "1", "PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True
+        [sys.executable, "-c", code],
+        env={"FLAMBEAU_DISABLE": "1", "PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
     )
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,4 +1,4 @@
-"""Random programs give one answer: CPython on eager tensors, the reference, the interpreter, native code, with and without passes."""
+"""Random programs give one answer: in CPython on eager tensors, and on every path, with and without each pass."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from flambeau.passes import pipeline
 from flambeau.testing.programs.check import PATHS, arguments, compile_source, disagreement, paths_for, report, shrink
-from flambeau.testing.programs.generate import generate
+from flambeau.testing.programs.generate import PARAMETERS, generate
 from flambeau.testing.programs.model import Program, Statement
 
 CHUNKS = 42
@@ -17,7 +17,7 @@ PER_CHUNK = 50
 def test_all_paths_agree(chunk: int) -> None:
     for seed in range(chunk * PER_CHUNK, (chunk + 1) * PER_CHUNK):
         program, paths = generate(seed), paths_for(seed)
-        # A call with other arguments (another dtype, other strides) makes another plan, which costs as much as the first.
+        # A call with other arguments (another dtype, other strides) makes another plan, as dear as the first.
         given = (0, 1, 0) if seed % 4 == 3 else (0, 0)
         found = disagreement(program, seed, paths, given)
         if found is not None:
@@ -43,9 +43,8 @@ def test_programs_are_the_same_for_a_seed_and_mostly_end_well() -> None:
 
 
 def test_a_difference_is_found_and_shrunk() -> None:
-    wrong = Program("main", "x: Tensor, y: Tensor, z: Tensor, n: int, s: float, flag: bool, ints: list[int]", "tuple[int, int]", [
-        Statement("a = n + 1"), Statement("b = 2"), Statement("p = 1 << 64"), Statement("c = b * 3"), Statement("return (b, 1 << 63)"),
-    ])  # fmt: skip
+    lines = ("a = n + 1", "b = 2", "p = 1 << 64", "c = b * 3", "return (b, 1 << 63)")
+    wrong = Program("main", PARAMETERS, "tuple[int, int]", [Statement(line) for line in lines])
     found = disagreement(wrong, 3, {"interpreter": PATHS["interpreter"]})
     assert found is not None
     assert "9223372036854775808" in found

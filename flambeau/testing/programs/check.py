@@ -89,7 +89,9 @@ def _tensor_difference(want: Tensor, got: Any) -> str | None:
     if a.shape != b.shape or a.dtype != b.dtype:
         return f"expected {a.dtype}{list(a.shape)}, got {b.dtype}{list(b.shape)}"
     tolerance = RELATIVE.get(a.dtype.name, 0.0)
-    same = np.array_equal(a, b) if tolerance == 0.0 else np.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True)
+    same = (
+        np.array_equal(a, b) if tolerance == 0.0 else np.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True)
+    )
     return None if same else f"expected\n{a}\ngot\n{b}"
 
 

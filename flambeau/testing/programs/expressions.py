@@ -91,7 +91,9 @@ class Expressions:
     def _int_of_something(self, pick: int, depth: int) -> str:
         ints = self._named("ints", "ints")
         if pick == 7:
-            return self.draw.choice([f"len({ints})", f"{ints}[-1]", f"{ints}.index({ints}[0])", f"{ints}.count({ints}[-1])"])
+            return self.draw.choice(
+                [f"len({ints})", f"{ints}[-1]", f"{ints}.index({ints}[0])", f"{ints}.count({ints}[-1])"]
+            )
         if pick == 8:
             return f"int({self._named('exact', 'x')}.sum()) % 13"
         if pick == 9:
@@ -99,7 +101,11 @@ class Expressions:
             return self.draw.choice([f"len({word})", f"{word}.find('X')", f"{word}.count('b')"])
         if pick == 10:
             maybe = self._named("maybe", "None")
-            return f"pick({maybe}, {self.int_expression(0)})" if maybe == "None" else f"({maybe} if {maybe} is not None else -1)"
+            return (
+                f"pick({maybe}, {self.int_expression(0)})"
+                if maybe == "None"
+                else f"({maybe} if {maybe} is not None else -1)"
+            )
         if pick == 11:
             return self._named("dict", "{'a': 3, 'b': n}") + self.draw.choice(["['a']", "['b']"])
         shown = self.draw.choice(["shape[0]", "dim()", "numel()", "size(-1)"])
@@ -127,7 +133,9 @@ class Expressions:
         if pick == 0:
             return self._named("bool", "flag")
         if pick == 1:
-            return f"({self.int_expression(0)} {self.draw.choice(['<', '<=', '==', '!=', '>'])} {self.int_expression(0)})"
+            return (
+                f"({self.int_expression(0)} {self.draw.choice(['<', '<=', '==', '!=', '>'])} {self.int_expression(0)})"
+            )
         if pick == 4:
             return f"({self.int_expression(0)} < {self.int_expression(0)} <= {self.int_expression(0)} != {self.int_expression(0)})"
         if pick == 5:
@@ -136,7 +144,9 @@ class Expressions:
             return f"({self.int_expression(1)} {self.draw.choice(['in', 'not in'])} {self._named('ints', 'ints')})"
         if pick == 7:
             a, b = self.str_expression(0), self.str_expression(0)
-            return self.draw.choice([f"({a} {self.draw.choice(['==', '!=', '<', '>='])} {b})", f"({a} in {b})", f"{b}.startswith({a})"])
+            return self.draw.choice(
+                [f"({a} {self.draw.choice(['==', '!=', '<', '>='])} {b})", f"({a} in {b})", f"{b}.startswith({a})"]
+            )
         if pick == 8:
             return f"bool({self._named('mask', '(x > 0)')}.{self.draw.choice(['any', 'all'])}())"
         if pick == 9:
@@ -221,7 +231,11 @@ class Expressions:
         a = self.tensor_expression(kind, (2, 3), depth - 1)
         name = self.draw.choice(["sum", "amax", "amin"] + (["mean"] if kind == "smooth" else []))
         axis = self.draw.choice([0, 1, -1])
-        kept = f"{a}.{name}({axis}, keepdim=True)" if axis == 0 or self.draw.random() < 0.5 else f"{a}.{name}({axis}).unsqueeze(-1)"
+        kept = (
+            f"{a}.{name}({axis}, keepdim=True)"
+            if axis == 0 or self.draw.random() < 0.5
+            else f"{a}.{name}({axis}).unsqueeze(-1)"
+        )
         return self.bounded(kind, f"({self.tensor_expression(kind, (2, 3), depth - 1)} + {kept})")
 
     def rearranged(self, kind: str, sizes: Sizes, depth: int) -> str:
@@ -252,7 +266,11 @@ class Expressions:
         """A tensor of bools."""
         leaf = self.some("mask", sizes)
         if leaf is not None and self.draw.random() < 0.4:
-            return leaf.name if depth == 0 or self.draw.random() < 0.5 else f"({leaf.name} {self.draw.choice('&|^')} {self.mask(sizes, 0)})"
+            return (
+                leaf.name
+                if depth == 0 or self.draw.random() < 0.5
+                else f"({leaf.name} {self.draw.choice('&|^')} {self.mask(sizes, 0)})"
+            )
         kind = self.draw.choice(["exact", "exact", "whole"])
         a = self.tensor_expression(kind, sizes, depth)
         text = f"({a} {self.draw.choice(['>', '<=', '==', '!='])} {self.tensor_expression(kind, sizes, 0)})"

@@ -80,7 +80,10 @@ def smaller(body: Sequence[Node]) -> Iterator[list[Node]]:
     width = count // 2
     while width >= 1:
         for start in range(0, count - width + 1, width):
-            if not any("return" in line for n in body[start : start + width] for line in n.lines(0)) or start + width < count:
+            if (
+                not any("return" in line for n in body[start : start + width] for line in n.lines(0))
+                or start + width < count
+            ):
                 yield [*body[:start], *body[start + width :]]
         width //= 2
     for i, node in enumerate(body):
