@@ -134,7 +134,7 @@ def test_numpy_takes_tensors(grid: fb.Tensor) -> None:
     assert isinstance(summed, fb.Tensor)
     assert summed.dtype is fb.float32
     assert np.array(grid, dtype=np.float64).dtype == np.float64
-    with pytest.raises(ValueError, match="needs a copy|Unable to avoid copy"):
+    with pytest.raises(ValueError, match=r"needs a copy|Unable to avoid copy"):
         np.asarray(grid, dtype=np.int8, copy=False)
 
 
