@@ -345,7 +345,11 @@ def _object_attribute(e: Emission, where: SourceRange, value: Value, type_: Name
         if found is not None:
             return e.wrap(found, where)
     method = find_method(e, type_, name, where)
-    return None if method is None else MethodValue(value, name, method)
+    if method is None:
+        return None
+    found = MethodValue(value, name, method)
+    is_property = isinstance(definition, ClassDefinition) and name in definition.properties
+    return found.call(e, where, (), ()) if is_property else found
 
 
 def find_method(e: Emission, type_: NamedType, name: str, where: SourceRange) -> Function | FunctionSchema | None:

@@ -149,8 +149,12 @@ class _Conversion:
         inner = [_Scope(scope) for _ in node.blocks]
         for block, part in zip(node.blocks, inner, strict=True):
             self.rename(block, part)
+        raising = [never_ends(b) for b in node.blocks]
         for name in self.results[node]:
             held = [part.find(name) for part in inner]
+            if any(found and not raises for found, raises in zip(held, raising, strict=True)):
+                # Whoever reads the result came through an arm that does not raise, and knows the type that holds there.
+                held = [None if raises else found for found, raises in zip(held, raising, strict=True)]
             types = [h[1] for h in held if h is not None]
             type_ = types[0] if len(types) == 1 else _common(types[0], types[1])
             for block, found in zip(node.blocks, held, strict=True):
@@ -196,6 +200,14 @@ class _Conversion:
 def to_ssa(graph: Graph) -> None:
     """Remove every store and load from a graph."""
     _Conversion(graph).run()
+
+
+def never_ends(block: Block) -> bool:
+    """Whether control never comes to the end of a block, because something is raised on every path."""
+    last = block.last
+    if last is None:
+        return False
+    return last.kind == "prim::RaiseException" or (last.kind == "prim::If" and all(map(never_ends, last.blocks)))
 
 
 def _add_reads(uses: Uses, reads: Uses) -> None:

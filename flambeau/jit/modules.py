@@ -243,6 +243,8 @@ def method_source(module: Module, name: str) -> Callable[..., Any] | None:
     found = inspect.getattr_static(module, name, None)
     if isinstance(found, staticmethod):
         return None
+    if isinstance(found, property):
+        return found.fget
     if inspect.ismethod(found) or inspect.isfunction(found):
         return typing.cast("Callable[..., Any]", getattr(found, "__func__", found))
     return None

@@ -179,6 +179,8 @@ def compile_method(
         function.doc = inspect.getdoc(source) or ""
     tidy(function)
     classes.registry.attach(function)
+    if isinstance(inspect.getattr_static(module, name, None), property):
+        definition.properties[name] = (function, None)
     return definition.add_method(name, function)
 
 

@@ -183,6 +183,9 @@ class ScriptModule(Module):
         held = self.__dict__.get("script_object")
         if held is not None:
             definition = held.type.definition
+            module = self._classes.example(definition)
+            if module is not None and isinstance(getattr(type(module), name, None), property):
+                return self._method(name)()
             if name in definition.methods:
                 return self._method(name)
             if name in definition.slots and name not in self._modules:

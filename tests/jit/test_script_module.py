@@ -140,6 +140,59 @@ def test_types_may_change_along_a_sequence() -> None:
     assert scripted(flambeau.ones(2))["it"].tolist() == [3.0, 3.0]
 
 
+class Sub(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.abc = 1
+        self.register_buffer("b", flambeau.zeros(2))
+
+    @property
+    def twice(self) -> int:
+        return self.abc * 2
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.twice
+
+
+class Owner(nn.Module):
+    best: int | None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sub = Sub()
+        self.best = None
+        self.act = flambeau.relu
+        self.plus = plus_limit
+        self.inner = nn.ModuleList([nn.ModuleList([nn.ReLU()]), nn.ModuleList([nn.Tanh(), nn.ReLU()])])
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.sub.abc = 5
+        self.sub.abc += 1
+        self.sub.b.add_(1)
+        self.sub.b[0] = 7
+        if hasattr(self, "nothing"):
+            x = x + self.nothing
+        if self.best is None:
+            self.best = 4
+        best = self.best
+        assert best is not None
+        for layers in self.inner:
+            for layer in layers:
+                x = layer(x)
+        module = self.sub
+        return self.plus(self.act(module(x))) + module.forward(x) + best + self.sub.twice
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_submodules_attributes_properties_and_functions(backend: str) -> None:
+    eager, scripted = eager_and_scripted(Owner, backend)
+    x = flambeau.tensor([1.0, -2.0])
+    for _ in range(2):
+        assert flambeau.allclose(eager(x), scripted(x))
+    assert flambeau.equal(eager.sub.b, scripted.sub.b)
+    assert (scripted.sub.abc, scripted.best, scripted.sub.twice) == (6, 4, 12)
+
+
 # -- one truth for eager and scripted --------------------------------------------------------------------------------
 
 
