@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from copy import deepcopy
 from typing import Any, Self
 
 from flambeau.executor.executor import Executor, executor_of
@@ -214,6 +215,18 @@ class ScriptModule(Module):
             raise RuntimeError(
                 f"Wrong type for attribute assignment of '{name}'. Expected {attribute.type.annotation}: {reason}"
             ) from None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        held = deepcopy(self.script_object, memo)
+        found = type(self)(held, self._classes, self._options, self._original_name)
+        memo[id(self)] = found
+        for name, value in vars(self).items():
+            if name in ("_parameters", "_buffers"):
+                object.__setattr__(found, name, _Live(held, value))
+            elif name == "_modules" or name not in vars(found):
+                object.__setattr__(found, name, deepcopy(value, memo))
+        found._transient.update(self._transient)
+        return found
 
     # -- looking ------------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import deepcopy
 from typing import Any, Final
 
 from flambeau.schema.types import ClassType
@@ -68,6 +69,11 @@ class ScriptObject:
     def call(self, method: str, *arguments: Any) -> Any:
         """Run a method. Raises AttributeError if the class does not have it."""
         return self.type.definition.method(method)(self, *arguments)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ScriptObject:
+        found = memo[id(self)] = ScriptObject(self.type)
+        found.values = [value if value is UNSET else deepcopy(value, memo) for value in self.values]
+        return found
 
     def __lt__(self, other: Any) -> bool:
         return bool(self.call("__lt__", other))

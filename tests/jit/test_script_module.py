@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from collections.abc import Callable
 from typing import Any, Final
@@ -307,6 +308,26 @@ def test_a_submodule_that_is_scripted_already_is_used_as_it_is() -> None:
     assert outer() == (1, 1, 2)
     assert inner.n == 2
     assert outer.a is inner
+
+
+def test_a_deep_copy_has_state_of_its_own() -> None:
+    scripted = flambeau.script(Everything(nn.Linear(3, 3)))
+    scripted.remark = "kept"
+    scripted(flambeau.ones(2, 3))
+    copied = copy.deepcopy(scripted)
+    assert (copied.count, copied.items, copied.remark) == (1, [3, 2], "kept")
+    before = copied(flambeau.ones(2, 3))
+    assert (copied.count, scripted.count) == (2, 1)
+    scripted.down.weight.detach().zero_()
+    scripted.w.detach().zero_()
+    again = copy.deepcopy(copied)
+    assert flambeau.equal(again.down.weight, copied.down.weight)
+    assert not flambeau.equal(again.down.weight, scripted.down.weight)
+    copied.eval()
+    assert (again.down.training, copied.down.training) == (True, False)
+    assert before.shape == (2, 3)
+    twice = copy.deepcopy(flambeau.script(Twice()))
+    assert twice.first is twice.second
 
 
 # -- classes ----------------------------------------------------------------------------------------------------------
