@@ -1,1 +1,1 @@
-"""What can be said about programs, without behaviour: dtypes, types, schemas, declarations of operators, their registry."""
+"""What can be said about programs, without behaviour: dtypes, types, schemas, operator declarations, their registry."""
