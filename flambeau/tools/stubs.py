@@ -152,7 +152,7 @@ def functions_stub(source: str) -> str:
     """The stub of the package: what its source imports and assigns, and every operator."""
     explicit, lines = _explicit_names(source)
     text = HEADER.format(title="What `flambeau` has.") + COMMON_IMPORTS + "\n" + "\n".join(lines) + "\n\n"
-    for name, short in surface.public_names():
+    for name, short in sorted(surface.public_names()):
         definitions = surface.definitions(name)
         if short not in explicit and short.isidentifier() and not keyword.iskeyword(short):
             text += function_stub(short, definitions)
@@ -193,7 +193,7 @@ def methods_stub(own: set[str]) -> str:
             text += f"    {special_method_stub(name, method)}\n"
     properties = sorted(n for n, v in vars(Tensor).items() if isinstance(v, property) and n not in own)
     text += "".join(f"    @property\n    def {name}(self) -> _Any: ...\n" for name in properties)
-    for name, short in surface.public_names():
+    for name, short in sorted(surface.public_names()):
         if short not in own and short not in properties and short.isidentifier():
             text += method_stub(short, surface.definitions(name))
     return text
