@@ -9,7 +9,7 @@ from flambeau.testing.programs.check import PATHS, arguments, compile_source, di
 from flambeau.testing.programs.generate import PARAMETERS, generate
 from flambeau.testing.programs.model import Program, Statement
 
-CHUNKS = 42
+CHUNKS = 40
 PER_CHUNK = 50
 
 
@@ -18,7 +18,7 @@ def test_all_paths_agree(chunk: int) -> None:
     for seed in range(chunk * PER_CHUNK, (chunk + 1) * PER_CHUNK):
         program, paths = generate(seed), paths_for(seed)
         # A call with other arguments (another dtype, other strides) makes another plan, as dear as the first.
-        given = (0, 1, 0) if seed % 4 == 3 else (0, 0)
+        given = (0, 1, 0) if seed % 8 == 3 else (0, 0)
         found = disagreement(program, seed, paths, given)
         if found is not None:
             pytest.fail(report(seed, program, found, paths=paths, given=given), pytrace=False)
@@ -27,7 +27,7 @@ def test_all_paths_agree(chunk: int) -> None:
 def test_every_pass_is_left_out_in_a_share_of_the_programs() -> None:
     tried = [paths_for(seed) for seed in range(CHUNKS * PER_CHUNK)]
     left_out = [name for paths in tried for options in paths.values() for name in options.get("without", ())]
-    assert {name: left_out.count(name) > 50 for name in pipeline.names()} == dict.fromkeys(pipeline.names(), True)
+    assert {name: left_out.count(name) > 40 for name in pipeline.names()} == dict.fromkeys(pipeline.names(), True)
     assert sum(any(options.get("verify") for options in paths.values()) for paths in tried) > CHUNKS * PER_CHUNK // 3
 
 
