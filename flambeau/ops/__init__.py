@@ -29,8 +29,8 @@ from flambeau.ops import language as _language
 from flambeau.ops import logic as _logic
 from flambeau.ops import loss as _loss
 from flambeau.ops import masks as _masks
-from flambeau.ops import neighbours as _neighbours
 from flambeau.ops import membership as _membership
+from flambeau.ops import neighbours as _neighbours
 from flambeau.ops import normalization as _normalization
 from flambeau.ops import number_views as _number_views
 from flambeau.ops import orders as _orders
