@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from flambeau.interpreter.code import Code, Site
-from flambeau.util.errors import ExecutionError, Frame, GuardError, InternalError, ScriptError
+from flambeau.util.errors import ExecutionError, Frame, InternalError, ScriptError
 
 FUSION: Final = "prim::FusionGroup"
 Active = tuple[Code, int]
@@ -41,7 +41,7 @@ def located(error: Exception, active: list[Active]) -> Exception:
     An error that comes with frames of its own, from a program called by a Python function, keeps them below these. What
     is wrong with Flambeau itself stays as it is.
     """
-    if isinstance(error, InternalError | GuardError):
+    if isinstance(error, InternalError):
         return error
     frames = frames_of(active)
     code, place = active[-1]
@@ -51,7 +51,7 @@ def located(error: Exception, active: list[Active]) -> Exception:
         (_, where), *inner = error.frames
         return type(error)(error.message, (*frames_of(active[:-1]), (code.name, where), *inner))
     if isinstance(error, ScriptError):
-        return ScriptError(error.message, (*frames, *error.frames))
+        return type(error)(error.message, (*frames, *error.frames))
     if isinstance(error, ExecutionError):
         return ExecutionError(error.message, (*frames, *error.frames))
     text = str(error)

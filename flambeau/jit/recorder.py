@@ -30,11 +30,10 @@ from flambeau.schema import types as t
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor import dispatch, observer
 from flambeau.tensor.tensor import Tensor
-from flambeau.util.errors import TracerWarning
+from flambeau.util.errors import GuardError, TracerWarning
 from flambeau.util.source import Source, SourceRange
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-GUARD_CLASS = "flambeau.GuardError"
 KINDS = {
     "bool": ("a Python boolean", "aten::Bool", t.BOOL),
     "int": ("a Python integer", "aten::Int", t.INT),
@@ -337,7 +336,7 @@ class Recorder:
                 f"{where.text or ''}. Script the function, or trace it again for inputs like these."
             )
             message = insert_constant(graph, text, t.STRING)
-            error = insert_constant(graph, GUARD_CLASS, t.STRING)
+            error = insert_constant(graph, GuardError.name, t.STRING)
             graph.insert("prim::RaiseException", [message, error], [])
 
     # -- places -------------------------------------------------------------------------------------------------------

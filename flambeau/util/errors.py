@@ -154,8 +154,13 @@ class TracingCheckError(Exception):
     """Running a traced function again gave another program or other results."""
 
 
-class GuardError(RuntimeError):
-    """A specialised plan met values it was not made for and there is no slower path to take."""
+class GuardError(ScriptError):
+    """A trace was called with inputs for which a value that it fixed would differ. The text names the line that fixed
+    it.
+    """
+
+    name = "flambeau.GuardError"
+    """What graphs raise it by; to other readers of the graph it is a `raise` like any other."""
 
 
 def located(message: str, range: SourceRange | None) -> str:

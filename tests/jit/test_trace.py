@@ -10,7 +10,7 @@ import pytest
 
 import flambeau
 from flambeau import Tensor, nn
-from flambeau.util.errors import ScriptError, TracerWarning
+from flambeau.util.errors import GuardError, TracerWarning
 
 
 def t(*values: float) -> Tensor:
@@ -35,7 +35,7 @@ def test_a_branch_warns_at_its_line_and_is_guarded() -> None:
     line = branchy.__code__.co_firstlineno + 1
     assert (seen[0].filename, seen[0].lineno) == (__file__, line)
     assert traced(t(3.0, 4.0)).tolist() == [4.0, 5.0]
-    with pytest.raises(ScriptError, match=rf"test_trace\.py:{line} to True"):
+    with pytest.raises(GuardError, match=rf"test_trace\.py:{line} to True"):
         traced(t(-3.0, 1.0))
     assert [b.what for b in traced.baked] == ["a Python boolean"]
 
@@ -63,7 +63,7 @@ def test_what_python_learns_is_named_and_guarded(take: Any, what: str) -> None:
         traced = flambeau.trace(take, t(1.0, 2.0, 3.0))
     assert traced(t(1.0, 2.0, 3.0)).tolist() == take(t(1.0, 2.0, 3.0)).tolist()
     other = t(5.0, 2.0, 3.0) if what not in ("a comparison", "a Python index") else t(1.0, 2.0)
-    with pytest.raises(ScriptError, match="the trace fixed"):
+    with pytest.raises(GuardError, match="the trace fixed"):
         traced(other)
 
 

@@ -26,7 +26,7 @@ CALL = '  File "m.py", line 2\ndef f(x):\n    return g(x)\n           ~~~~ <--- 
         (errors.VerifyError, RuntimeError),
         (errors.ExecutionError, RuntimeError),
         (errors.InternalError, RuntimeError),
-        (errors.GuardError, RuntimeError),
+        (errors.GuardError, errors.ScriptError),
         (errors.ScriptError, Exception),
         (errors.TracingCheckError, Exception),
         (errors.TracerWarning, UserWarning),

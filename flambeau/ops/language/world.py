@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from flambeau.ops.language.declare import declare
 from flambeau.ops.language.text import value_text
 from flambeau.schema.opdef import Effect
-from flambeau.util.errors import ScriptError
+from flambeau.util.errors import GuardError, ScriptError
 
 
 def print_values(*values: Any) -> None:
@@ -19,9 +19,13 @@ def print_values(*values: Any) -> None:
 
 
 def raise_exception(message: str, class_name: str | None = None) -> NoReturn:
-    """Raise ScriptError: qualified class name (RuntimeError where there is none) and what there is of a message."""
+    """Raise ScriptError: qualified class name (RuntimeError where there is none) and what there is of a message.
+
+    The guard of a trace raises GuardError.
+    """
     name = class_name or "RuntimeError"
-    raise ScriptError(f"{name}: {message}" if message else name)
+    kind = GuardError if name == GuardError.name else ScriptError
+    raise kind(f"{name}: {message}" if message else name)
 
 
 def warn(message: str, stacklevel: int) -> None:
