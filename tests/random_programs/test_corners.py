@@ -1,5 +1,4 @@
 """Programs written to go wrong: aliases through containers and loops, writes seen from afar, ways out of loops."""
-"""
 
 from __future__ import annotations
 
