@@ -11,11 +11,12 @@ from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import BoolType, FloatType, IntType, NumberType, OptionalType, TensorType, Type
 
 ACCUMULATORS = frozenset(
-    {"sum", "prod", "max", "min", "mean", "any", "all", "argmax", "argmin", "softmax", "log_softmax"}
-)
-"""Folds that kernels know."""
-COMPOSITES = frozenset({"aten::var", "aten::std", "aten::layer_norm"})
-"""Operators of several folds that kernels know."""
+    {
+        "sum", "prod", "max", "min", "mean", "any", "all", "argmax", "argmin",
+        "var", "std", "softmax", "log_softmax", "layer_norm",
+    }
+)  # fmt: skip
+"""Folds that kernels know, by what operators declare."""
 DTYPES = frozenset(
     {
         dtypes.float32, dtypes.float64, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64, dtypes.uint8,
@@ -69,4 +70,4 @@ def has_kernel_form(definition: OpDef) -> bool:
         return False
     if definition.scalar is not None:
         return definition.compute is not None
-    return definition.accumulator in ACCUMULATORS or definition.name in COMPOSITES
+    return definition.accumulator in ACCUMULATORS and len(definition.schema.returns) == 1

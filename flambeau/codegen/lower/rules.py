@@ -141,22 +141,22 @@ def layer_norm(arguments: Arguments, result: DType) -> Expr:
     return apply("add", value, cast(arguments["bias"], x.dtype)) if arguments.get("bias") is not None else value
 
 
-BY_NAME: dict[str, Callable[[Arguments, DType], Expr]] = {
-    "aten::var": lambda arguments, result: variance(arguments, result, is_root=False),
-    "aten::std": lambda arguments, result: variance(arguments, result, is_root=True),
-    "aten::layer_norm": layer_norm,
+OF_SEVERAL_FOLDS: dict[str, Callable[[Arguments, DType], Expr]] = {
+    "var": lambda arguments, result: variance(arguments, result, is_root=False),
+    "std": lambda arguments, result: variance(arguments, result, is_root=True),
+    "softmax": lambda arguments, result: softmax("softmax", arguments, result),
+    "log_softmax": lambda arguments, result: softmax("log_softmax", arguments, result),
+    "layer_norm": layer_norm,
 }
-"""Composites whose passes are written here."""
+"""By accumulator: operators that take several passes, which are written here."""
 
 
 def lower_node(definition: OpDef, arguments: Arguments, compute: DType | None, result: DType) -> Expr:
     """The expression of one call. Raises `LoweringError` when there is none."""
     if definition.scalar is not None and compute is not None:
         return pointwise(definition, arguments, compute, result)
-    if definition.name in BY_NAME:
-        return BY_NAME[definition.name](arguments, result)
-    if definition.accumulator in ("softmax", "log_softmax"):
-        return softmax(definition.accumulator, arguments, result)
+    if definition.accumulator in OF_SEVERAL_FOLDS:
+        return OF_SEVERAL_FOLDS[definition.accumulator](arguments, result)
     if definition.accumulator:
         return fold(definition.accumulator, arguments, result)
     raise LoweringError(f"{definition.full_name} has no native form")
