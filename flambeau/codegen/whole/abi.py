@@ -1,0 +1,26 @@
+"""How native functions of whole graphs are called.
+
+``i64 function(ptr context, ptr arguments, ptr results)``: arguments and results are arrays of words, each value after
+the other as its representation says. The function gives 0, or what stopped it:
+
+* ``n > 0``: site n - 1 failed; the words of the site's operands are in the context's record.
+* ``INTERRUPTED``: a poll or a callback left an exception; the caller raises it.
+* ``NO_MEMORY``: an allocation failed.
+
+Arguments are borrowed: their blocks outlive the call and are not counted down below what they came with. A result
+holds one reference to each of its blocks. Whatever else was allocated is freed when the function returns, whichever way
+it returns: live blocks form a ring whose head is in the context, and the caller frees what is in it after an error.
+A function is called with the GIL and may give it up and take it again on its way; it returns with it. In between,
+``CONTEXT_WORDS["thread"]`` holds what `PyEval_SaveThread` gave, 0 while the GIL is held.
+"""
+
+from __future__ import annotations
+
+INTERRUPTED = -1
+NO_MEMORY = -2
+
+CONTEXT_WORDS = {"previous": 1, "next": 2, "thread": 4, "polled": 5, "record": 6, "user": 7}
+"""Places of words in a context. The ring's head looks like a block: words 0 to 3. ``polled``: cycle counter at the last
+poll; ``record``: address of the words of a failed site's operands; ``user``: a number the caller may look itself up by.
+"""
+CONTEXT_SIZE = 8

@@ -1,0 +1,157 @@
+"""How the values of a program look in native code, and in how many 64-bit words they travel.
+
+A value of each representation is a fixed number of words, in this order::
+
+    Int, Float, Bool        the number (a float's bits; a bool as 0 or 1)
+    Array(dtype, rank)      owner, data, size of each axis, bytes from one element to the next along each axis
+    Element(dtype)          the bits of the element, in the low bits of the word
+    Listed(item)            the address of the list's block
+    Tupled(items)           the words of the items, one after another
+    Optional(inner)         1 or 0, then the words of the value, which mean nothing after a 0
+    Fixed(value)            nothing: the value is known when the code is made (None, a dtype's code, a device)
+
+``owner`` and a list's word are addresses of blocks. A block starts with ``BLOCK_WORDS`` words::
+
+    references   how many hold it; a block nobody holds is freed
+    previous     the block before it in its call's ring of live blocks, 0 for a block of the caller's
+    next         the block after it
+    origin       0 for a block made here; 1 + the number of the argument whose memory it stands for
+
+An array's elements follow at a multiple of 64 bytes, unless its origin is an argument. A list has three more words,
+its length, its capacity and the address of its items, which are laid out as their words, one item after another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from flambeau.schema.dtype import DType
+
+BLOCK_WORDS = 4
+LIST_WORDS = 3
+ARRAY_DATA = 64
+"""Bytes from the start of an array's block to its elements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Int:
+    """A 64-bit integer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Float:
+    """A double."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bool:
+    """True or false."""
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """A tensor in memory."""
+
+    dtype: DType
+    rank: int
+    dense: int = 0
+    """How many of the last axes lie one inside the next without gaps, known when the code is made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A tensor without axes that nobody writes to: its one element."""
+
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A list, by reference."""
+
+    item: Representation
+
+
+@dataclass(frozen=True, slots=True)
+class Tupled:
+    """A tuple, as its items."""
+
+    items: tuple[Representation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Optional:
+    """A value that may be None."""
+
+    inner: Representation
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A value known when the code is made."""
+
+    value: object
+
+
+Representation: TypeAlias = Int | Float | Bool | Array | Element | Listed | Tupled | Optional | Fixed
+
+
+def word_count(r: Representation) -> int:
+    """How many words a value takes."""
+    match r:
+        case Int() | Float() | Bool() | Element() | Listed():
+            return 1
+        case Array():
+            return 2 + 2 * r.rank
+        case Tupled():
+            return sum(map(word_count, r.items))
+        case Optional():
+            return 1 + word_count(r.inner)
+        case Fixed():
+            return 0
+
+
+def llvm_words(r: Representation) -> tuple[str, ...]:
+    """The LLVM types of the words, as code holds them in registers."""
+    match r:
+        case Int():
+            return ("i64",)
+        case Float():
+            return ("double",)
+        case Bool():
+            return ("i1",)
+        case Element():
+            return (element_llvm(r.dtype),)
+        case Listed():
+            return ("ptr",)
+        case Array():
+            return ("ptr", "ptr", *("i64",) * (2 * r.rank))
+        case Tupled():
+            return tuple(t for item in r.items for t in llvm_words(item))
+        case Optional():
+            return ("i1", *llvm_words(r.inner))
+        case Fixed():
+            return ()
+
+
+def element_llvm(dtype: DType) -> str:
+    """The LLVM type of an element in a register."""
+    if dtype.name == "bool":
+        return "i1"
+    if dtype.is_floating_point:
+        return {32: "float", 64: "double", 16: "half"}[dtype.itemsize * 8]
+    return f"i{dtype.itemsize * 8}"
+
+
+def holds_blocks(r: Representation) -> bool:
+    """Whether a value refers to blocks, which must be counted."""
+    match r:
+        case Array() | Listed():
+            return True
+        case Tupled():
+            return any(map(holds_blocks, r.items))
+        case Optional():
+            return holds_blocks(r.inner)
+        case _:
+            return False
