@@ -158,6 +158,7 @@ _LOGICAL: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
+    "product": lambda a, b: a * b,
 }  # fmt: skip
 _BOOL_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "add": lambda a, b: a or b, "sub": lambda a, b: a != b, "mul": lambda a, b: a and b,

@@ -175,6 +175,7 @@ for _name, _first, _second, _kernel, _shape, _sizes, _doc in (
         outs=("out",),
         in_place=True,
         kernel=_kernel,
+        accumulator=_name,
         doc=_doc,
         dtype=same_dtype,
         shape=_shape,

@@ -83,7 +83,8 @@ class OpDef:
     """The dtype in which a pointwise operator computes: its operands are cast to it, `scalar` runs, the result is cast.
     """
     accumulator: str = ""
-    """What a reduction folds with: sum, prod, max, min, mean, var, any, all, argmax, argmin, ...; empty for others."""
+    """What a reduction folds with: sum, prod, max, min, mean, var, any, all, argmax, argmin, ...; of a product,
+    which one it is: matmul, linear, addmm, ...; empty for others."""
     gradient: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     """One formula per argument that a gradient flows to."""
     samples: Callable[[], Iterable[Sample]] | None = None

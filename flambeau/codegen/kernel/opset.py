@@ -1,7 +1,8 @@
 """The scalar operations of kernels: arity, element types taken, element type given.
 
 The names are the method names of the Scalar protocol (``flambeau.schema.scalar``), so that an operator's scalar
-meaning, run against a builder, yields kernel statements of the same names.
+meaning, run against a builder, yields kernel statements of the same names. One is not: ``product``, a ``mul`` inside a
+matrix product, which may go into the sum that follows unrounded.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ class OpSpec:
 def _table() -> dict[str, OpSpec]:
     rows: list[tuple[str, int, frozenset[str], str]] = [
         ("add sub mul", 2, ANY, "same"),
+        ("product", 2, NUMBER, "same"),
         ("div", 2, FLOAT, "same"),
         ("floordiv truncdiv remainder fmod", 2, NUMBER, "same"),
         ("neg", 1, NUMBER, "same"),

@@ -7,7 +7,7 @@ import math
 from flambeau.codegen.llvm.emitter import Emitter, Value
 from flambeau.codegen.llvm.lanes import call_lanes
 
-_PLAIN = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
+_PLAIN = {"add": "fadd", "sub": "fsub", "mul": "fmul", "product": "fmul", "div": "fdiv"}
 _COMPARE = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
 _ROUND = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "round": "roundeven", "sqrt": "sqrt", "abs": "fabs"}
 

@@ -9,7 +9,8 @@ from flambeau.codegen.llvm.emitter import Emitter, Value
 Trap = Callable[[Value], None]
 """Reports the lanes where a mask is set as divisions by zero."""
 
-_PLAIN = {"add": "add", "sub": "sub", "mul": "mul", "bitand": "and", "bitor": "or", "bitxor": "xor"}
+_PLAIN = {"add": "add", "sub": "sub", "mul": "mul", "product": "mul", "bitand": "and", "bitor": "or", "bitxor": "xor",
+}  # fmt: skip
 _BOOL = {
     "add": "or", "sub": "xor", "mul": "and", "bitand": "and", "bitor": "or", "bitxor": "xor", "logical_and": "and",
     "logical_or": "or", "logical_xor": "xor", "minimum": "and", "maximum": "or",

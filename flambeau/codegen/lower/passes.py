@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from flambeau.codegen.kernel.build import KernelBuilder
 from flambeau.codegen.kernel.nest import ONE, Carry, Kernel
+from flambeau.codegen.lower.products import PRODUCT
 from flambeau.codegen.lower.values import Dim, Expr, LoweringError, Reduction, topological
 from flambeau.codegen.shapes import Span
 
@@ -220,7 +221,18 @@ class _Nest:
                 own = frozenset(str(i.data) for i in _reaching(x, d))
                 if own != everyone[d]:
                     found[Span(self.axes[d], own)] = None
+        for f in self.folds:
+            if f.args[0].op == PRODUCT:
+                self.fit_product(f, found)
         return tuple(found)
+
+    def fit_product(self, fold: Expr, found: dict[Span, None]) -> None:
+        """The operands of a product do not broadcast along what is folded, and it is computed once an element."""
+        for d in self.folded:
+            for operand in fold.args[0].args:
+                found[Span(self.axes[d], frozenset(str(i.data) for i in _reaching(operand, d)))] = None
+        if set(self.axes) != fold.args[0].space:
+            raise LoweringError("a product that broadcasts against something larger")
 
 
 def reduction(x: Expr) -> Reduction:

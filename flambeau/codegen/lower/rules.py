@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.lower.products import PRODUCTS
 from flambeau.codegen.lower.recorder import RECORDER, apply, cast, constant
 from flambeau.codegen.lower.values import Dim, Dims, Expr, LoweringError, Reduction
 from flambeau.schema.dtype import DType
@@ -155,6 +156,8 @@ def lower_node(definition: OpDef, arguments: Arguments, compute: DType | None, r
     """The expression of one call. Raises `LoweringError` when there is none."""
     if definition.scalar is not None and compute is not None:
         return pointwise(definition, arguments, compute, result)
+    if definition.accumulator in PRODUCTS:
+        return PRODUCTS[definition.accumulator](arguments)
     if definition.accumulator in OF_SEVERAL_FOLDS:
         return OF_SEVERAL_FOLDS[definition.accumulator](arguments, result)
     if definition.accumulator:
