@@ -1,0 +1,203 @@
+"""A loop nest and a schedule to the kernels that run it.
+
+``for d0 { for d1 reduce s = sum { ... } store y[d0], s }`` with a warp a row becomes ``for row = team to #d0 step
+teams``, in it ``for column = lane to #d1 step 32``, five shuffles, and a store by lane 0. Each outermost loop of a nest
+is a kernel; what an outermost fold leaves is a table of partial states, one a block, which every later kernel that
+needs the answer folds again, in the same order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from flambeau.codegen.cuda.mapped import Grid, MappedKernel, Memory, Operand, Program
+from flambeau.codegen.cuda.schedule import CudaSchedule
+from flambeau.codegen.cuda.threads import ERROR, ThreadMapper, carry_tables, size_of
+from flambeau.codegen.kernel.nest import ONE, Accumulate, Buffer, Carry, Kernel, Load, Loop, Statement, Store, walk
+
+PIECES = "pieces"
+TEAMS = "teams"
+
+
+def map_kernel(kernel: Kernel, schedule: CudaSchedule, name: str = "kernel") -> Program:
+    """The kernels for a loop nest under a schedule. Raises ``KernelError`` for a nest that no schedule can spread."""
+    return _Mapper(kernel, schedule, name).program()
+
+
+@dataclass(slots=True)
+class _Launch:
+    """What one kernel does: a loop of the outermost level, or what stands outside all loops."""
+
+    loop: Loop | None
+    needed: tuple[Statement, ...]
+    """Definitions and earlier folds that it builds on, in order."""
+    stores: tuple[Statement, ...] = ()
+
+
+@dataclass(slots=True)
+class _Mapper:
+    kernel: Kernel
+    schedule: CudaSchedule
+    name: str
+    extra: list[tuple[str, int, int]] = field(default_factory=list)
+
+    def program(self) -> Program:
+        if self.schedule.alone:
+            return self._alone()
+        launches = self._launches()
+        kernels = [self._kernel(launch, number, len(launches) > 1) for number, launch in enumerate(launches)]
+        return Program(tuple(kernels), tuple(self.extra))
+
+    # --- what is launched
+
+    def _launches(self) -> list[_Launch]:
+        launches = []
+        before: list[Statement] = []
+        last = [s for s in self.kernel.body if isinstance(s, Store)]
+        for s in self.kernel.body:
+            if isinstance(s, Loop):
+                launches.append(_Launch(s, _needed((s,), before)))
+            before.append(s)
+        if last or not launches:
+            launches.append(_Launch(None, _needed(tuple(last), before), tuple(last)))
+        return launches
+
+    def _alone(self) -> Program:
+        memories = self._memories(self.kernel.body)
+        work, local = self._scratch_memories(self.kernel.body, self.schedule, set(), 0)
+        mapper = ThreadMapper(self.kernel, self.schedule, local)
+        place = mapper.start(ERROR in [m.name for m in memories])
+        mapper.team_body(self.kernel.body, place)
+        sizes = tuple(self.kernel.axes) + tuple(x[0] for x in self.extra)
+        made = MappedKernel(
+            self.name, self.schedule.threads, Grid((), 1, 1), sizes, memories + work + tuple(mapper.shared),
+            mapper.b.body, self.schedule.narrow, self.schedule.contract,
+        )  # fmt: skip
+        return Program((made,), tuple(self.extra))
+
+    def _kernel(self, launch: _Launch, number: int, is_one_of_many: bool) -> MappedKernel:
+        loop, schedule = launch.loop, self.schedule
+        name = f"{self.name}_{number}" if is_one_of_many else self.name
+        is_team = loop is not None and not loop.carries and schedule.team != "thread"
+        if not is_team:
+            schedule = replace(schedule, team="thread")
+        grid = Grid(loop.axes, schedule.teams, schedule.max_blocks) if loop is not None else Grid((), 1, 1)
+        body = (*launch.needed, *((loop,) if loop is not None else ()), *launch.stores)
+        memories = self._memories(body)
+        work, local = self._scratch_memories(body, schedule, self._private_scratch(loop), number)
+        mapper = ThreadMapper(self.kernel, schedule, local)
+        place = mapper.start(ERROR in [m.name for m in memories])
+        tables: dict[str, Memory] = {}
+        for s in launch.needed:
+            if isinstance(s, Loop):
+                for carry in s.carries:
+                    made = self._tables(carry, self._number_of(s))
+                    tables.update({m.name: m for m in made})
+                    mapper.gather(carry, made, place)
+            else:
+                mapper.statement(s, place)
+        if loop is not None and loop.carries:
+            for carry in loop.carries:
+                tables.update({m.name: m for m in self._tables(carry, number)})
+            mapper.grid_fold(loop, place, [self._tables(c, number) for c in loop.carries])
+        elif loop is not None and is_team:
+            mapper.team_loop(loop, place)
+        elif loop is not None:
+            mapper.thread_loop(loop, place)
+        if launch.stores:
+            mapper.stores_by(mapper.thread, launch.stores, place)
+        sizes = tuple(self.kernel.axes) + tuple(dict.fromkeys(x[0] for x in self.extra))
+        everything = memories + work + tuple(tables.values()) + tuple(mapper.shared)
+        threads = schedule.threads if loop is not None or tables else 32
+        return MappedKernel(name, threads, grid, sizes, everything, mapper.b.body, schedule.narrow, schedule.contract)
+
+    def _number_of(self, loop: Loop) -> int:
+        return [s for s in self.kernel.body if isinstance(s, Loop)].index(loop)
+
+    # --- memory
+
+    def _tables(self, carry: Carry, number: int) -> tuple[Memory, ...]:
+        """Where the blocks of a kernel leave their partial states."""
+        size = f"{PIECES}{number}"
+        if (size, number, 1) not in self.extra:
+            self.extra.append((size, number, 1))
+        return carry_tables(carry, size_of(size))
+
+    def _memories(self, body: tuple[Statement, ...]) -> tuple[Memory, ...]:
+        """The caller's buffers that some statements use, and the error flag where one may be raised."""
+        used = {s.buffer for s in walk(body) if isinstance(s, Load | Store)}
+        found = [
+            Memory(b.name, b.dtype, "global", b.role, _sizes(b))
+            for b in self.kernel.buffers
+            if b.name in used and b.role != "scratch"
+        ]
+        if ThreadMapper.may_trap(body):
+            found.append(Memory(ERROR, "int32", "global", "flag", (1,)))
+        return tuple(found)
+
+    def _scratch_in(self, body: tuple[Statement, ...]) -> list[str]:
+        used = {s.buffer for s in walk(body) if isinstance(s, Load | Store)}
+        return [b.name for b in self.kernel.scratch if b.name in used]
+
+    def _private_scratch(self, loop: Loop | None) -> set[str]:
+        """Scratch that belongs to one turn of this loop."""
+        if loop is None:
+            return set()
+        elsewhere = {n for s in self.kernel.body if s is not loop for n in self._scratch_in((s,))}
+        names = set(self._scratch_in((loop,)))
+        return {n for n in names if not set(self.kernel.buffer(n).moving_axes) & set(loop.axes)} - elsewhere
+
+    def _scratch_memories(
+        self, body: tuple[Statement, ...], schedule: CudaSchedule, private: set[str], number: int
+    ) -> tuple[tuple[Memory, ...], dict[str, str]]:
+        """Memory for the scratch that some statements use; for each buffer how a team finds its part."""
+        memories: list[Memory] = []
+        kinds: dict[str, str] = {}
+        for name in self._scratch_in(body):
+            b = self.kernel.buffer(name)
+            if name not in private:
+                shared = schedule.alone and schedule.shared_scratch
+                memories.append(Memory(name, b.dtype, "shared" if shared else "global", "work", _sizes(b)))
+                kinds[name] = "whole"
+                continue
+            if schedule.shared_scratch and schedule.team != "thread":
+                memories.append(Memory(name, b.dtype, "shared", "work", (schedule.teams, *_sizes(b))))
+                kinds[name] = "shared"
+                continue
+            size = f"{TEAMS}{number}"
+            if (size, number, schedule.teams) not in self.extra:
+                self.extra.append((size, number, schedule.teams))
+            # Neighbouring threads lie next to each other where each has a row of its own.
+            is_last = schedule.team == "thread"
+            sizes = (*_sizes(b), size_of(size)) if is_last else (size_of(size), *_sizes(b))
+            memories.append(Memory(name, b.dtype, "global", "work", sizes))
+            kinds[name] = "last" if is_last else "first"
+        return tuple(memories), kinds
+
+
+def _sizes(buffer: Buffer) -> tuple[Operand, ...]:
+    return tuple(1 if a == ONE else size_of(a) for a in buffer.axes)
+
+
+def _needed(wanted: tuple[Statement, ...], before: list[Statement]) -> tuple[Statement, ...]:
+    """The definitions and folds among earlier statements that some statements build on."""
+    names = _uses(wanted)
+    found: list[Statement] = []
+    for s in reversed(before):
+        defined = {c.name for c in s.carries} if isinstance(s, Loop) else {getattr(s, "name", "")}
+        if defined & names:
+            found.append(s)
+            if not isinstance(s, Loop):
+                names |= _uses((s,))
+    return tuple(reversed(found))
+
+
+def _uses(body: tuple[Statement, ...]) -> set[str]:
+    names: set[str] = set()
+    for s in walk(body):
+        names.update(getattr(s, "args", ()))
+        if isinstance(s, Store | Accumulate):
+            names.add(s.value)
+        if isinstance(s, Accumulate) and s.position is not None:
+            names.add(s.position)
+    return names

@@ -1,0 +1,112 @@
+"""Everything about a call that follows from the shapes and strides of its inputs: kernels, grids, words, outputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flambeau.codegen.cuda.mapped import Program
+from flambeau.codegen.cuda.mapping import map_kernel
+from flambeau.codegen.cuda.schedule import CudaSchedule, choose
+from flambeau.codegen.kernel.dtypes import KernelError, element_type
+from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel, Loop, walk
+from flambeau.codegen.kernel.opset import NO_IDENTITY
+from flambeau.codegen.shapes import Span, broadcast_sizes, check_spans
+from flambeau.codegen.specialize import Specialized, Strides, specialize, stride_order
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """An array's shape and strides in bytes; arrays of any library have these."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @staticmethod
+    def of(array: Any) -> Layout:
+        """The layout of an array, of NumPy's or a device's."""
+        return Layout(tuple(array.shape), tuple(array.strides))
+
+
+@dataclass(frozen=True, slots=True)
+class OutputLayout:
+    """How one output is allocated: row-major in ``memory_shape``, then its axes permuted."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    memory_shape: tuple[int, ...]
+    permutation: tuple[int, ...] | None
+
+    def view(self, memory: Any) -> Any:
+        """The output within an array of ``memory_shape``."""
+        return memory if self.permutation is None else memory.transpose(self.permutation)
+
+
+@dataclass(frozen=True, slots=True)
+class CudaPlan:
+    """A program, and the sizes and strides it runs with."""
+
+    program: Program | None
+    """None where no output has elements."""
+    schedule: CudaSchedule
+    special: Specialized
+    outputs: tuple[OutputLayout, ...]
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Sizes of the specialised kernel's axes."""
+        return self.special.sizes
+
+
+def make_plan(
+    kernel: Kernel, spans: tuple[Span, ...], layouts: list[Layout], schedule: CudaSchedule | None = None
+) -> CudaPlan:
+    """The plan for inputs of these layouts; ``schedule`` instead of the chosen one.
+
+    Raises ``KernelError`` where shapes do not fit, and for the largest of nothing.
+    """
+    shapes = [x.shape for x in layouts]
+    sizes = broadcast_sizes(kernel, shapes)
+    check_spans(kernel, spans, sizes, shapes)
+    strides: Strides = {}
+    for buffer, x in zip(kernel.inputs, layouts, strict=True):
+        for place, axis in enumerate(buffer.axes):
+            if axis != ONE:
+                strides[buffer.name, axis] = x.strides[place] if x.shape[place] != 1 else 0
+    order = stride_order(kernel, sizes, strides)
+    folds = any(isinstance(s, Loop) and s.carries for s in walk(kernel.body))
+    outputs = tuple(_output(b, sizes, strides, () if folds else order) for b in kernel.outputs)
+    is_empty = all(0 in o.shape for o in outputs)
+    if not is_empty:
+        _refuse_empty(kernel, sizes)
+    special = specialize(kernel, sizes, strides, order)
+    chosen = schedule or choose(special)
+    program = None if is_empty else map_kernel(special.kernel, chosen, kernel.name)
+    return CudaPlan(program, chosen, special, outputs)
+
+
+def _refuse_empty(kernel: Kernel, sizes: dict[str, int]) -> None:
+    for s in walk(kernel.body):
+        if isinstance(s, Loop) and any(sizes[a] == 0 for a in s.axes):
+            for carry in s.carries:
+                if carry.reducer in NO_IDENTITY:
+                    raise KernelError(f"{carry.reducer}: no values to choose from and the reduction has no identity")
+
+
+def _output(b: Buffer, sizes: dict[str, int], strides: Strides, order: tuple[str, ...]) -> OutputLayout:
+    """Axes in the given order in memory, row-major without one; writes the output's strides into ``strides``."""
+    shape = tuple(1 if a == ONE else sizes[a] for a in b.axes)
+    dtype = element_type(b.dtype).numpy
+    places = list(range(len(b.axes)))
+    if order and all(a in order for a in b.axes):
+        places.sort(key=lambda k: order.index(b.axes[k]))
+    step = dtype.itemsize
+    for k in reversed(places):
+        if b.axes[k] != ONE:
+            strides[b.name, b.axes[k]] = step
+        step *= max(shape[k], 1)
+    permutation = tuple(places.index(k) for k in range(len(places)))
+    is_plain = places == sorted(places)
+    return OutputLayout(shape, dtype, tuple(shape[k] for k in places), None if is_plain else permutation)

@@ -1,0 +1,58 @@
+"""LLVM text to PTX, through the NVPTX target that llvmlite brings.
+
+>>> from flambeau.codegen import available
+>>> from flambeau.codegen.cuda.ptx import architecture
+>>> architecture("sm_90")
+'sm_90'
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+from typing import Any
+
+from flambeau.codegen.llvm.engine import available
+
+TRIPLE = "nvptx64-nvidia-cuda"
+ARCHITECTURES = (
+    "sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_103",
+    "sm_120",
+)  # fmt: skip
+"""Devices that code can be made for: Volta and later, whose shuffles name their threads."""
+_lock = threading.Lock()
+
+
+def architecture(name: str) -> str:
+    """``name`` if it is one that code can be made for; raises ``ValueError`` naming those that are."""
+    if name not in ARCHITECTURES:
+        raise ValueError(f"no device architecture is called {name!r}; write one of {', '.join(ARCHITECTURES)}")
+    return name
+
+
+@cache
+def _target(arch: str) -> Any:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    return llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=arch, features="", opt=3)
+
+
+def to_ptx(text: str, arch: str) -> str:
+    """PTX of an LLVM module. Raises ``ValueError`` for an unknown architecture, ``RuntimeError`` without llvmlite."""
+    architecture(arch)
+    if not available():
+        raise RuntimeError("PTX needs llvmlite, which is not installed: pip install llvmlite")
+    import llvmlite.binding as llvm
+
+    with _lock:
+        machine = _target(arch)
+        module = llvm.parse_assembly(text)
+        module.triple = TRIPLE
+        module.data_layout = str(machine.target_data)
+        module.verify()
+        # Variables are stack slots in the text; the passes make them registers and move addresses out of loops.
+        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
+        builder.getModulePassManager().run(module, builder)
+        return str(machine.emit_assembly(module))

@@ -1,0 +1,93 @@
+"""Who touched what: the memory of a simulated grid, which notices accesses that no barrier orders.
+
+Two accesses to one place clash when different threads make them, one of them writes, and they are in different blocks,
+or in one block with no barrier between. Nothing else orders the threads of a grid within one launch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+NOBODY, SEVERAL = -1, -2
+
+
+class SimulationError(RuntimeError):
+    """Something that a kernel must not do on a device: a race, an access out of range, a barrier not all reach."""
+
+
+class Touched:
+    """The last accesses to every place of one array."""
+
+    def __init__(self, name: str, count: int, *, is_initialised: bool) -> None:
+        self.name = name
+        self.writer = np.full(count, NOBODY)
+        self.reader = np.full(count, NOBODY)
+        self.write_time = np.full(count, NOBODY)
+        self.read_time = np.full(count, NOBODY)
+        """Time: a number that grows at every barrier of every block."""
+        self.write_block = np.full(count, NOBODY)
+        self.read_block = np.full(count, NOBODY)
+        self.known = np.full(count, is_initialised)
+
+    def read(self, places: Array, threads: Array, block: int, time: int) -> None:
+        """Some threads of a block read a place each."""
+        if not self.known[places].all():
+            k = int(np.flatnonzero(~self.known[places])[0])
+            raise SimulationError(
+                f"thread {threads[k]} of block {block} reads {self.name} at place {places[k]}, which nobody wrote"
+            )
+        self._clash(places, threads, block, time, self.writer, self.write_time, self.write_block, "read", "wrote")
+        self._note(places, threads, block, time, self.reader, self.read_time, self.read_block)
+
+    def write(self, places: Array, threads: Array, block: int, time: int) -> None:
+        """Some threads of a block write a place each."""
+        order = np.argsort(places, kind="stable")
+        same = np.flatnonzero(places[order][1:] == places[order][:-1])
+        if same.size:
+            a, b = order[same[0]], order[same[0] + 1]
+            self._report(places[a], threads[a], block, "writes", threads[b], "writes")
+        self._clash(places, threads, block, time, self.writer, self.write_time, self.write_block, "write", "wrote")
+        self._clash(places, threads, block, time, self.reader, self.read_time, self.read_block, "write", "read")
+        self._note(places, threads, block, time, self.writer, self.write_time, self.write_block)
+        self.known[places] = True
+
+    def _clash(
+        self, places: Array, threads: Array, block: int, time: int, who: Array, when: Array, where: Array, verb: str,
+        other_verb: str,
+    ) -> None:  # fmt: skip
+        now = (when[places] == time) & (who[places] != NOBODY) & (who[places] != threads)
+        elsewhere = (where[places] != NOBODY) & (where[places] != block)
+        bad = np.flatnonzero(now | elsewhere)
+        if bad.size:
+            k = bad[0]
+            p = places[k]
+            other = f"thread {who[p]}" if now[k] and who[p] != SEVERAL else "another thread"
+            apart = "of another block" if elsewhere[k] else "of the block, with no barrier between"
+            raise SimulationError(
+                f"race: thread {threads[k]} of block {block} {verb}s {self.name} at place {p}, "
+                f"which {other} {apart} {other_verb}"
+            )
+
+    def _report(self, place: int, thread: int, block: int, verb: str, other: int, other_verb: str) -> None:
+        raise SimulationError(
+            f"race: thread {thread} of block {block} {verb} {self.name} at place {place}, which thread {other} "
+            f"{other_verb} at the same time"
+        )
+
+    def _note(
+        self, places: Array, threads: Array, block: int, time: int, who: Array, when: Array, where: Array
+    ) -> None:
+        fresh = when[places] != time
+        who[places[fresh]] = NOBODY
+        for trace, mine in ((who, threads), (where, np.full_like(threads, block))):
+            low = np.full(len(trace), np.iinfo(np.int64).max)
+            high = np.full(len(trace), NOBODY)
+            np.minimum.at(low, places, mine)
+            np.maximum.at(high, places, mine)
+            one = (low[places] == high[places]) & ((trace[places] == NOBODY) | (trace[places] == mine))
+            trace[places] = np.where(one, mine, SEVERAL)
+        when[places] = time

@@ -1,0 +1,138 @@
+"""How a loop nest is spread over a grid: choices that change speed, never a value but for the order of float sums.
+
+The turns of the outermost loop go to teams: threads, warps or blocks. A team of many threads shares out the turns of
+the loops inside, and folds through shuffles and shared memory. A loop that is itself a fold of the outermost level goes
+to all threads of the grid, a partial result a block, which the next kernel folds. Everything depends on sizes and
+strides alone, so the same call gives the same bits on every device.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from flambeau.codegen.cuda.mapped import WARP
+from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.kernel.nest import Kernel, Loop, Statement, walk
+from flambeau.codegen.specialize import Specialized
+
+SHARED_BYTES = 47 << 10
+"""Shared memory that every device gives a block without being asked, less what the folds take."""
+MAX_BLOCKS = 4096
+MAX_PARTIALS = 512
+"""Blocks of a fold over everything: each leaves a partial result that the next kernel reads."""
+ALONE_UP_TO = 1 << 14
+"""Turns up to which one block does all of a fold over everything, which saves launches."""
+COLUMNS_FROM = 512
+"""Turns of the outer loop from which a thread each keeps the device busy."""
+
+
+@dataclass(frozen=True, slots=True)
+class CudaSchedule:
+    """One set of choices."""
+
+    team: str = "thread"
+    """Who takes a turn of the outermost loop: a ``thread``, a ``warp`` or a ``block``."""
+    threads: int = 256
+    """Threads of a block, a multiple of 32."""
+    alone: bool = False
+    """One block does everything, as a team that takes the one turn of no loop."""
+    shared_scratch: bool = False
+    """Scratch rows of a team lie in shared memory; they take it from global memory otherwise."""
+    narrow: bool = False
+    """All indices fit 31 bits."""
+    max_blocks: int = MAX_BLOCKS
+    contract: bool = False
+    """Allow a product and a sum of the user's to fuse into one rounding."""
+
+    @property
+    def team_size(self) -> int:
+        """Threads of a team."""
+        return {"thread": 1, "warp": WARP, "block": self.threads}[self.team]
+
+    @property
+    def teams(self) -> int:
+        """Teams of a block."""
+        return self.threads // self.team_size
+
+    def key(self) -> str:
+        """A line of text that tells schedules apart."""
+        flags = [f for f in ("alone", "shared_scratch", "narrow", "contract") if getattr(self, f)]
+        return f"{self.team} of {self.threads} threads, at most {self.max_blocks} blocks {' '.join(flags)}".rstrip()
+
+
+def choose(special: Specialized) -> CudaSchedule:
+    """A schedule for a specialised kernel and its sizes."""
+    sizes = special.sizes
+    narrow = math.prod(max(s, 1) for s in sizes.values()) < 1 << 30
+    outer = [s for s in special.kernel.body if isinstance(s, Loop)]
+    if len(outer) == 1 and not outer[0].carries:
+        inner = _widest([s for s in walk(outer[0].body) if isinstance(s, Loop)], sizes)
+        if inner is None:
+            return CudaSchedule(narrow=narrow)
+        return _rows(special, outer[0], inner, narrow)
+    turns = max((_turns(loop, sizes) for loop in outer), default=1)
+    if turns <= ALONE_UP_TO or not outer:
+        threads = _threads_for(turns)
+        fits = scratch_bytes(special.kernel, sizes) <= SHARED_BYTES
+        return CudaSchedule("block", threads, alone=True, shared_scratch=fits, narrow=narrow, max_blocks=1)
+    return CudaSchedule(narrow=narrow, max_blocks=MAX_PARTIALS)
+
+
+def _rows(special: Specialized, outer: Loop, inner: Loop, narrow: bool) -> CudaSchedule:
+    kernel, sizes = special.kernel, special.sizes
+    rows, columns, scratch = _turns(outer, sizes), _turns(inner, sizes), scratch_bytes(kernel, sizes)
+    runs_down = _is_contiguous(special, outer) and not _is_contiguous(special, inner)
+    if columns <= 4 or (runs_down and rows >= COLUMNS_FROM):
+        return CudaSchedule(narrow=narrow)
+    if columns <= 1024 and scratch * 4 <= SHARED_BYTES and not needs_barriers(kernel):
+        return CudaSchedule("warp", 128, shared_scratch=scratch > 0, narrow=narrow)
+    threads = _threads_for(columns)
+    return CudaSchedule("block", threads, shared_scratch=0 < scratch <= SHARED_BYTES, narrow=narrow)
+
+
+def _threads_for(turns: int) -> int:
+    """About four turns a thread, in whole warps."""
+    wanted = 1 << max(turns // 4, 1).bit_length()
+    return min(max(wanted, WARP), 1024)
+
+
+def _turns(loop: Loop, sizes: dict[str, int]) -> int:
+    return math.prod(sizes[a] for a in loop.axes)
+
+
+def _widest(loops: list[Loop], sizes: dict[str, int]) -> Loop | None:
+    return max(loops, key=lambda loop: _turns(loop, sizes), default=None)
+
+
+def _is_contiguous(special: Specialized, loop: Loop) -> bool:
+    """Whether some input lies element by element along the loop's last axis."""
+    return bool(loop.axes) and any(
+        special.strides.get((b.name, loop.axes[-1])) == element_type(b.dtype).itemsize for b in special.kernel.inputs
+    )
+
+
+def scratch_bytes(kernel: Kernel, sizes: dict[str, int]) -> int:
+    """Bytes of one team's scratch."""
+    return sum(element_type(b.dtype).itemsize * math.prod(sizes[a] for a in b.moving_axes) + 8 for b in kernel.scratch)
+
+
+def needs_barriers(kernel: Kernel) -> bool:
+    """Whether an element of scratch may be read by another thread than wrote it: some loop that reads or writes it is
+    not over just its axes."""
+    return any(
+        _reaches(statement, b.name, b.moving_axes, ()) for b in kernel.scratch for statement in _team_bodies(kernel)
+    )
+
+
+def _team_bodies(kernel: Kernel) -> list[Statement]:
+    outer = [s for s in kernel.body if isinstance(s, Loop)]
+    if len(outer) == 1 and not outer[0].carries:
+        return list(outer[0].body)
+    return list(kernel.body)
+
+
+def _reaches(s: Statement, buffer: str, axes: tuple[str, ...], first: tuple[str, ...]) -> bool:
+    if isinstance(s, Loop):
+        return any(_reaches(x, buffer, axes, first or s.axes) for x in s.body)
+    return getattr(s, "buffer", None) == buffer and first != axes

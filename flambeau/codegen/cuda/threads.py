@@ -1,0 +1,303 @@
+"""What the threads of one kernel do: turns shared out to the grid, to teams or within a team, and folds brought
+together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from flambeau.codegen.cuda.build import Builder, State, is_positional
+from flambeau.codegen.cuda.mapped import WARP, Memory, Operand
+from flambeau.codegen.cuda.schedule import CudaSchedule, needs_barriers
+from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.kernel.nest import (
+    ONE,
+    Accumulate,
+    Carry,
+    Const,
+    Extent,
+    Kernel,
+    Let,
+    Load,
+    Loop,
+    Position,
+    Statement,
+    Store,
+    walk,
+)
+from flambeau.codegen.kernel.opset import TRAPPING
+
+ERROR = "error"
+"""The flag that an integer division by zero sets."""
+
+
+def size_of(axis: str) -> str:
+    """The operand that stands for an axis's size."""
+    return f"#{axis}"
+
+
+def carry_tables(carry: Carry, size: Operand) -> tuple[Memory, ...]:
+    """Tables of partial states of a fold."""
+    tables = [Memory(f"part_{carry.name}", carry.dtype, "global", "work", (size,))]
+    if is_positional(carry.reducer):
+        tables.append(Memory(f"place_{carry.name}", "int64", "global", "work", (size,)))
+    return tuple(tables)
+
+
+@dataclass(slots=True)
+class Place:
+    """What is known at one place of the nest."""
+
+    values: dict[str, str] = field(default_factory=dict)
+    """Names of the nest's values here."""
+    at: dict[str, Operand] = field(default_factory=dict)
+    """Index of every axis that a loop runs over here."""
+    carries: dict[str, tuple[Carry, State]] = field(default_factory=dict)
+    """States of the folds open here, as variables."""
+
+    def child(self) -> Place:
+        return replace(self, values=dict(self.values), at=dict(self.at), carries=dict(self.carries))
+
+
+class ThreadMapper:
+    """Builds one kernel's body; ``start`` first."""
+
+    def __init__(self, kernel: Kernel, schedule: CudaSchedule, scratch: dict[str, str]) -> None:
+        self.kernel = kernel
+        self.schedule = schedule
+        self.scratch = scratch
+        """How a team finds its part of each scratch buffer."""
+        self.b = Builder()
+        self.shared: list[Memory] = []
+        self.buffers = {b.name: b for b in kernel.buffers}
+        self.has_barriers = needs_barriers(kernel) and schedule.team == "block"
+
+    @staticmethod
+    def may_trap(body: tuple[Statement, ...]) -> bool:
+        """Whether some statement may divide an integer by zero."""
+        return any(isinstance(s, Let) and s.op in TRAPPING and element_type(s.dtype).is_integer for s in walk(body))
+
+    def start(self, has_error: bool) -> Place:
+        """The first statements: where this thread is."""
+        b, schedule = self.b, self.schedule
+        self.has_error = has_error
+        self.thread, self.block, self.blocks = b.special("thread"), b.special("block"), b.special("blocks")
+        size = schedule.team_size
+        self.lane: Operand = 0
+        self.team_in_block: Operand = self.thread
+        if size > 1:
+            whole = size == schedule.threads
+            self.lane = self.thread if whole else b.index("rem", self.thread, size)
+            self.team_in_block = 0 if whole else b.index("div", self.thread, size)
+        self.team = b.index("add", b.index("mul", self.block, schedule.teams), self.team_in_block)
+        self.teams = b.index("mul", self.blocks, schedule.teams)
+        return Place()
+
+    # --- loops
+
+    def thread_loop(self, loop: Loop, place: Place) -> None:
+        """Every turn of a loop by one thread of the grid."""
+        first = self.b.index("add", self.b.index("mul", self.block, self.schedule.threads), self.thread)
+        step = self.b.index("mul", self.blocks, self.schedule.threads)
+        self._turns(loop, first, step, place)
+
+    def grid_fold(self, loop: Loop, place: Place, tables: list[tuple[Memory, ...]]) -> None:
+        """A fold by all threads of the grid; each block leaves a partial state."""
+        states = self._open(loop, place)
+        self.thread_loop(loop, place)
+        folded = self._fold_block([(c, states[c.name]) for c in loop.carries], self.schedule.threads)
+        with self.b.when(self.b.test("eq", self.thread, 0)):
+            for state, memories in zip(folded, tables, strict=True):
+                for value, memory in zip(state, memories, strict=True):
+                    self.b.write(memory.name, value, self.block)
+
+    def gather(self, carry: Carry, tables: tuple[Memory, ...], place: Place) -> None:
+        """Fold the partial states of all blocks; every block gets the same answer."""
+        b, threads = self.b, self.schedule.threads
+        state = self._variables(carry)
+        with b.loop(self.thread, tables[0].sizes[0], threads) as piece:
+            met = [b.read(m.name, m.dtype, piece) for m in tables]
+            self._update(carry, state, met)
+        (folded,) = self._fold_block([(carry, state)], threads)
+        place.values[carry.name] = folded[-1]
+
+    def team_loop(self, loop: Loop, place: Place) -> None:
+        """Every turn of a loop by one team."""
+        stop = self._total(loop)
+        with self.b.loop(self.team, stop, self.teams) as turn:
+            inside = place.child()
+            self._split(loop.axes, turn, inside)
+            self.team_body(loop.body, inside)
+            if self.has_barriers:
+                self.b.barrier()
+
+    def team_body(self, body: tuple[Statement, ...], place: Place) -> None:
+        """Statements that a team runs together: loops shared out, stores by one thread, the rest by all."""
+        for s in body:
+            if isinstance(s, Loop):
+                states = self._open(s, place)
+                self._turns(s, self.lane, self.schedule.team_size, place)
+                if self.has_barriers:
+                    self.b.barrier()
+                self._close(s, states, place)
+            elif isinstance(s, Store):
+                self.stores_by(self.lane, (s,), place)
+            else:
+                self.statement(s, place)
+
+    def stores_by(self, lane: Operand, stores: tuple[Statement, ...], place: Place) -> None:
+        """Stores by the thread whose number in its team or block is 0."""
+        with self.b.when(self.b.test("eq", lane, 0)):
+            for s in stores:
+                self.statement(s, place)
+
+    def _total(self, loop: Loop) -> Operand:
+        total: Operand = 1
+        for axis in loop.axes:
+            total = self.b.index("mul", total, size_of(axis))
+        return total
+
+    def _split(self, axes: tuple[str, ...], turn: Operand, place: Place) -> None:
+        """The index of each axis from a row-major turn over all."""
+        for axis in reversed(axes[1:]):
+            place.at[axis] = self.b.index("rem", turn, size_of(axis))
+            turn = self.b.index("div", turn, size_of(axis))
+        if axes:
+            place.at[axes[0]] = turn
+
+    def _turns(self, loop: Loop, first: Operand, step: Operand, place: Place) -> None:
+        """The turns ``first``, ``first + step``, ... of a loop, one after another."""
+        with self.b.loop(first, self._total(loop), step) as turn:
+            inside = place.child()
+            self._split(loop.axes, turn, inside)
+            self.body(loop.body, inside)
+
+    def _sequential(self, loop: Loop, place: Place) -> None:
+        states = self._open(loop, place)
+        self._nested(loop.axes, loop.body, place.child())
+        for carry in loop.carries:
+            place.values[carry.name] = states[carry.name][-1]
+            place.carries.pop(carry.name)
+
+    def _nested(self, axes: tuple[str, ...], body: tuple[Statement, ...], place: Place) -> None:
+        if not axes:
+            self.body(body, place)
+            return
+        with self.b.loop(0, size_of(axes[0]), 1) as turn:
+            place.at[axes[0]] = turn
+            self._nested(axes[1:], body, place)
+
+    # --- statements
+
+    def body(self, body: tuple[Statement, ...], place: Place) -> None:
+        """Statements that one thread runs by itself."""
+        for s in body:
+            if isinstance(s, Loop):
+                self._sequential(s, place)
+            else:
+                self.statement(s, place)
+
+    def statement(self, s: Statement, place: Place) -> None:
+        """A statement that is not a loop."""
+        b = self.b
+        if isinstance(s, Const):
+            place.values[s.name] = b.const(s.value, s.dtype)
+        elif isinstance(s, Load):
+            place.values[s.name] = b.read(s.buffer, s.dtype, *self._index(s.buffer, place))
+        elif isinstance(s, Let):
+            place.values[s.name] = self._let(s, place)
+        elif isinstance(s, Position | Extent):
+            place.values[s.name] = self._number(s, place)
+        elif isinstance(s, Store):
+            b.write(s.buffer, place.values[s.value], *self._index(s.buffer, place))
+        else:
+            assert isinstance(s, Accumulate), s
+            carry, state = place.carries[s.carry]
+            met = [place.values[s.value]] + ([place.values[s.position]] if s.position is not None else [])
+            self._update(carry, state, met)
+
+    def _let(self, s: Let, place: Place) -> str:
+        args = [place.values[a] for a in s.args]
+        if s.op == "cast":
+            return self.b.cast(args[0], s.dtype)
+        if s.op in TRAPPING and element_type(s.dtype).is_integer:
+            zero = self.b.const(0, s.dtype)
+            with self.b.when(self.b.let("eq", args[1], zero)):
+                self.b.write(ERROR, self.b.const(1, "int32"), 0)
+        return self.b.let(s.op, *args)
+
+    def _number(self, s: Position | Extent, place: Place) -> str:
+        """A position or an extent as a value."""
+        number: Operand = 1 if isinstance(s, Extent) else 0
+        for axis in s.axes:
+            number = self.b.index("mul", number, size_of(axis))
+            if isinstance(s, Position):
+                number = self.b.index("add", number, place.at[axis])
+        if isinstance(number, int):
+            return self.b.const(number, "int64")
+        self.b.dtypes.setdefault(number, "int64")
+        return number
+
+    def _index(self, buffer: str, place: Place) -> tuple[Operand, ...]:
+        own: tuple[Operand, ...] = tuple(0 if a == ONE else place.at[a] for a in self.buffers[buffer].axes)
+        kind = self.scratch.get(buffer, "whole")
+        if kind == "shared":
+            return (self.team_in_block, *own)
+        if kind == "first":
+            return (self.team, *own)
+        return (*own, self.team) if kind == "last" else own
+
+    # --- folds
+
+    def _variables(self, carry: Carry) -> State:
+        start = self.b.identity(carry.reducer, carry.dtype)
+        return [self.b.var(v, self.b.dtypes[v]) for v in start]
+
+    def _open(self, loop: Loop, place: Place) -> dict[str, State]:
+        states = {c.name: self._variables(c) for c in loop.carries}
+        place.carries.update({c.name: (c, states[c.name]) for c in loop.carries})
+        return states
+
+    def _update(self, carry: Carry, state: State, met: State) -> None:
+        for var, value in zip(state, self.b.combine(carry.reducer, state, met), strict=True):
+            self.b.assign(var, value)
+
+    def _close(self, loop: Loop, states: dict[str, State], place: Place) -> None:
+        """Bring the states of a team's threads together."""
+        folded = self._fold_block([(c, states[c.name]) for c in loop.carries], self.schedule.team_size)
+        for carry, state in zip(loop.carries, folded, strict=True):
+            place.values[carry.name] = state[-1]
+            place.carries.pop(carry.name)
+
+    def _fold_block(self, states: list[tuple[Carry, State]], threads: int) -> list[State]:
+        """States of the threads of a team folded; every thread gets the answer."""
+        b = self.b
+        if threads == 1 or not states:
+            return [state for _, state in states]
+        folded = [b.fold_warp(carry.reducer, state) for carry, state in states]
+        warps = threads // WARP
+        if warps == 1:
+            return folded
+        lane, warp = b.index("rem", self.thread, WARP), b.index("div", self.thread, WARP)
+        rows = [[self._row(b.dtypes[v], warps) for v in state] for state in folded]
+        with b.when(b.test("eq", lane, 0)):
+            for names, state in zip(rows, folded, strict=True):
+                for name, value in zip(names, state, strict=True):
+                    b.write(name, value, warp)
+        b.barrier()
+        has_one, own = b.test("lt", lane, warps), b.index("min", lane, warps - 1)
+        result = []
+        for (carry, _), names in zip(states, rows, strict=True):
+            read = [b.read(n, self._dtype_of(n), own) for n in names]
+            start = b.identity(carry.reducer, carry.dtype)
+            chosen = [b.let("select", has_one, v, i) for v, i in zip(read, start, strict=True)]
+            result.append(b.fold_warp(carry.reducer, chosen))
+        b.barrier()  # before the rows are written again
+        return result
+
+    def _row(self, dtype: str, warps: int) -> str:
+        name = f"row{len(self.shared)}"
+        self.shared.append(Memory(name, dtype, "shared", "work", (warps,)))
+        return name
+
+    def _dtype_of(self, shared: str) -> str:
+        return next(m.dtype for m in self.shared if m.name == shared)
