@@ -13,37 +13,33 @@ True
 
 The dtype and shape rules of the operators do the work; a rule that fails says nothing, because the operator will say
 it better when it runs. Where control flow meets, what both ways agree on stays; loops are followed until nothing
-changes. Types of values that something may resize keep no sizes.
+changes, and so are lists that tensors are put into. A walk takes for granted that nothing comes by but what it has seen
+(`lattice.NEVER`), and is repeated until that is so. Types of values that something may resize keep no sizes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping
 
+from flambeau.analysis import lattice
 from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.lattice import NEVER, fit, holds_tensors, join
+from flambeau.analysis.list_contents import ListContents, is_tensor_list
+from flambeau.analysis.operator_facts import result_types
 from flambeau.ir import constants, kinds
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
+from flambeau.ir.printer import SUBGRAPH
 from flambeau.ir.value import Value
-from flambeau.schema.function import Argument
-from flambeau.schema.opdef import UNKNOWN, OpDef
+from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import (
-    TENSOR,
-    BoolType,
-    ComplexType,
-    FloatType,
-    IntType,
-    NumberType,
+    ListType,
     OptionalType,
-    TensorType,
     TupleType,
     Type,
+    without_refinement,
 )
 
-_RULE_ERRORS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
-"""What rules raise for arguments that do not fit."""
-_NUMBER_TYPES = (BoolType, ComplexType, FloatType, IntType)
 _RESIZING = frozenset(
     f"aten::{name}_"
     for name in (
@@ -71,8 +67,8 @@ def erase(graph: Graph) -> None:
         if node.kind == constants.CONSTANT:
             continue
         for value in _defined(node):
-            if isinstance(value.type, TensorType):
-                value.set_type(TENSOR)
+            if holds_tensors(value.type):
+                value.set_type(without_refinement(value.type))
 
 
 def _defined(node: Node) -> list[Value]:
@@ -82,21 +78,34 @@ def _defined(node: Node) -> list[Value]:
 class _Propagation:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
+        self._alias: AliasAnalysis | None = None
         self._unstable = self._resized_values()
+        self._lists = ListContents(graph, self._facts)
 
     def run(self) -> None:
         for value in self._graph.inputs:
-            if value in self._unstable and isinstance(value.type, TensorType):
-                value.set_type(_without_sizes(value.type))
-        self._block(self._graph.block)
+            type_ = lattice.open_lists(value.type)
+            value.set_type(lattice.without_sizes(type_) if value in self._unstable else type_)
+        self._lists.changed = True
+        while self._lists.changed:
+            self._lists.changed = False
+            self._block(self._graph.block)
+        for node in self._graph.all_nodes():
+            for value in _defined(node):
+                value.set_type(lattice.settled(value.type))
+
+    def _facts(self) -> AliasAnalysis:
+        if self._alias is None:
+            self._alias = AliasAnalysis(self._graph)
+        return self._alias
 
     def _resized_values(self) -> set[Value]:
         resizing = [n for n in self._graph.all_nodes() if may_resize(n)]
         if not resizing:
             return set()
-        facts = AliasAnalysis(self._graph)
+        facts = self._facts()
         values = [*self._graph.inputs, *(v for n in self._graph.all_nodes() for v in _defined(n))]
-        tensors = [v for v in values if isinstance(v.type, TensorType)]
+        tensors = [v for v in values if holds_tensors(v.type)]
         return {v for v in tensors if any(facts.writes_to(n, v) for n in resizing)}
 
     def _block(self, block: Block) -> None:
@@ -106,15 +115,25 @@ class _Propagation:
                 rule(self, node)
             elif node.kind in kinds.PASS:
                 self._passed(node)
+            elif node.kind in kinds.GROUPS:
+                self._group(node)
             elif (definition := node.definition) is not None:
                 self._operator(node, definition)
 
-    def _set(self, value: Value, type_: Type | None) -> None:
+    def _set(self, value: Value, type_: Type) -> None:
         """Give a value a refinement of its declared type; other types stay as they are."""
-        if isinstance(value.type, TensorType) and isinstance(type_, TensorType):
-            value.set_type(_without_sizes(type_) if value in self._unstable else type_)
-        elif isinstance(value.type, TupleType) and isinstance(type_, TupleType):
-            value.set_type(value.type.with_contained(type_.elements))
+        if holds_tensors(value.type):
+            fitting = fit(without_refinement(value.type), type_)
+            value.set_type(lattice.without_sizes(fitting) if value in self._unstable else fitting)
+
+    def _join(self, value: Value, *types: Type) -> None:
+        """Give a value what holds of all these types."""
+        if holds_tensors(value.type):
+            declared = without_refinement(value.type)
+            found = fit(declared, types[0])
+            for type_ in types[1:]:
+                found = join(found, fit(declared, type_))
+            self._set(value, found)
 
     # -- structure ----------------------------------------------------------------------------------------------------
 
@@ -122,7 +141,7 @@ class _Propagation:
         for block in node.blocks:
             self._block(block)
         for result, a, b in zip(node.outputs, node.blocks[0].outputs, node.blocks[1].outputs, strict=True):
-            self._set(result, _merged(a.type, b.type))
+            self._join(result, a.type, b.type)
 
     def _loop(self, node: Node) -> None:
         (body,) = node.blocks
@@ -131,12 +150,11 @@ class _Propagation:
             self._set(parameter, start.type)
         while True:
             self._block(body)
-            merged = [_merged(p.type, r.type) for p, r in zip(parameters, body.outputs[1:], strict=True)]
-            changed = [(p, m) for p, m in zip(parameters, merged, strict=True) if m is not None and m != p.type]
-            if not changed:
+            before = [p.type for p in parameters]
+            for parameter, returned in zip(parameters, body.outputs[1:], strict=True):
+                self._join(parameter, parameter.type, returned.type)
+            if before == [p.type for p in parameters]:
                 break
-            for parameter, type_ in changed:
-                parameter.set_type(type_)
         for result, parameter in zip(node.outputs, parameters, strict=True):
             self._set(result, parameter.type)
 
@@ -145,23 +163,52 @@ class _Propagation:
             type_ = given.type
             self._set(value, type_.element if isinstance(type_, OptionalType) else type_)
 
+    def _group(self, node: Node) -> None:
+        """A group of operators: what is known goes in, and what follows comes out."""
+        inner: Graph = node.attribute(SUBGRAPH)
+        for parameter, given in zip(inner.inputs, node.inputs, strict=True):
+            parameter.set_type(given.type)
+        self._block(inner.block)
+        for value, result in zip(node.outputs, inner.outputs, strict=True):
+            self._set(value, result.type)
+
+    def _nothing(self, node: Node) -> None:
+        """A value that is never looked at."""
+        self._set(node.output(), lattice.never(node.output().type))
+
     def _tuple(self, node: Node) -> None:
         self._set(node.output(), TupleType(tuple(v.type for v in node.inputs)))
 
     def _unpack(self, node: Node) -> None:
         type_ = node.input().type
-        if isinstance(type_, TupleType):
-            for value, element in zip(node.outputs, type_.elements, strict=True):
-                self._set(value, element)
+        for index, value in enumerate(node.outputs):
+            if isinstance(type_, TupleType):
+                self._set(value, type_.elements[index])
+            elif isinstance(type_, ListType):
+                self._set(value, type_.element)
 
     def _index(self, node: Node) -> None:
-        type_, index = node.input().type, _known(node.inputs[1]) if len(node.inputs) > 1 else UNKNOWN
-        if (
-            isinstance(type_, TupleType)
-            and isinstance(index, int)
-            and -len(type_.elements) <= index < len(type_.elements)
-        ):
-            self._set(node.output(), type_.elements[index])
+        type_ = node.input().type
+        index = constants.constant_value(node.input(1)) if constants.is_constant(node.input(1)) else None
+        if isinstance(type_, TupleType):
+            is_known = isinstance(index, int) and -len(type_.elements) <= index < len(type_.elements)
+            self._set(node.output(), type_.elements[index or 0] if is_known else without_refinement(node.output().type))
+
+    def _slice(self, node: Node) -> None:
+        type_ = node.input().type
+        if isinstance(type_, TupleType) and "beg" in node.attributes:
+            part = type_.elements[node.attribute("beg") : node.attribute("end")]
+            self._set(node.output(), TupleType(part))
+
+    def _list(self, node: Node) -> None:
+        value = node.output()
+        assert isinstance(value.type, ListType)
+        if is_tensor_list(value.type):
+            declared = without_refinement(value.type.element)
+            element = lattice.never(declared)
+            for given in node.inputs:
+                element = join(element, fit(declared, given.type))
+            self._set(value, self._lists.made(value, element))
 
     def _constant(self, node: Node) -> None:
         held = node.attributes.get("value")
@@ -171,89 +218,20 @@ class _Propagation:
     # -- operators ----------------------------------------------------------------------------------------------------
 
     def _operator(self, node: Node, definition: OpDef) -> None:
-        tensors = [v for v in node.outputs if isinstance(v.type, TensorType)]
-        if not tensors:
+        self._lists.store(node)
+        results = [v for v in node.outputs if holds_tensors(v.type)]
+        if not results:
             return
-        schema = definition.schema
-        given = [_argument(v, a) for v, a in zip(node.inputs, schema.arguments, strict=False)]
-        dtypes = _asked(definition.dtype, given, len(tensors))
-        shapes = _asked(definition.shape, given, len(tensors))
-        device, requires_grad = _placed(node.inputs)
-        for value, dtype, sizes in zip(tensors, dtypes, shapes, strict=True):
-            is_float = dtype is None or dtype.is_floating_point or dtype.is_complex
-            needs = requires_grad if is_float else False
-            known = None if sizes is None else tuple(sizes)
-            self._set(value, TensorType(dtype=dtype, sizes=known, device=device, requires_grad=needs))
-
-
-def _asked(rule: Callable[..., Any] | None, arguments: Sequence[Any], count: int) -> Sequence[Any]:
-    """The answer of a rule for each of `count` results; None where it has none."""
-    if rule is None:
-        return (None,) * count
-    try:
-        answer = rule(*arguments)
-    except _RULE_ERRORS:
-        return (None,) * count
-    if count == 1 and not (isinstance(answer, tuple) and len(answer) == 1 and not isinstance(answer[0], int | None)):
-        return (answer,)
-    return answer if isinstance(answer, tuple) and len(answer) == count else (None,) * count
-
-
-def _argument(value: Value, argument: Argument) -> Any:
-    """What a rule is told of an operand: a tensor's type, a constant's value, the type of a number, or nothing."""
-    if isinstance(value.type, TensorType):
-        return value.type
-    known = _known(value)
-    formal = argument.type.element if isinstance(argument.type, OptionalType) else argument.type
-    if known is UNKNOWN and isinstance(formal, NumberType) and isinstance(value.type, _NUMBER_TYPES):
-        return value.type
-    return known
-
-
-def _known(value: Value) -> Any:
-    """The Python value of a constant, a list of what is known of the elements of a literal list, else UNKNOWN."""
-    node = value.node
-    if node is None:
-        return UNKNOWN
-    if constants.is_constant(value):
-        return constants.constant_value(value)
-    if node.kind in ("prim::ListConstruct", "prim::TupleConstruct") and is_unmodified(value):
-        elements = [v.type if isinstance(v.type, TensorType) else _known(v) for v in node.inputs]
-        return elements if node.kind == "prim::ListConstruct" else tuple(elements)
-    return UNKNOWN
-
-
-def is_unmodified(value: Value) -> bool:
-    """Whether a list is only ever given to operators that leave it as it is and return nothing of it."""
-    for user, offset in value.uses:
-        definition = user.definition
-        if definition is None or offset >= len(definition.schema.arguments):
-            return False
-        if definition.schema.arguments[offset].alias is not None:
-            return False
-    return True
-
-
-def _placed(inputs: Sequence[Value]) -> tuple[Any, bool | None]:
-    """The device that all tensors among the operands share, and whether the results need gradients."""
-    types = [v.type for v in inputs if isinstance(v.type, TensorType)]
-    devices = {t.device for t in types}
-    needs = {t.requires_grad for t in types}
-    return devices.pop() if len(devices) == 1 else None, False if needs == {False} else None
-
-
-def _merged(a: Type, b: Type) -> Type | None:
-    """What holds of both types; None if that is nothing a tensor type can say."""
-    if isinstance(a, TensorType) and isinstance(b, TensorType):
-        return a.merge(b)
-    if isinstance(a, TupleType) and isinstance(b, TupleType) and len(a.elements) == len(b.elements):
-        parts = [_merged(x, y) or x for x, y in zip(a.elements, b.elements, strict=True)]
-        return a.with_contained(tuple(parts))
-    return None
-
-
-def _without_sizes(type_: TensorType) -> TensorType:
-    return type_.refine(sizes=None, strides=None)
+        if any(v.type is NEVER for v in node.inputs):
+            for value in results:
+                self._set(value, lattice.never(value.type))
+            return
+        for value, type_ in zip(results, result_types(node, definition, results), strict=True):
+            alias = definition.schema.returns[value.index].alias
+            if isinstance(type_, ListType) and (alias is None or not alias.sets):
+                self._set(value, self._lists.made(value, type_.element))
+            else:
+                self._set(value, type_)
 
 
 def may_resize(node: Node) -> bool:
@@ -270,7 +248,11 @@ _RULES: Mapping[str, Callable[[_Propagation, Node], None]] = {
     "prim::If": _Propagation._if,
     "prim::Loop": _Propagation._loop,
     "prim::Constant": _Propagation._constant,
+    "prim::Uninitialized": _Propagation._nothing,
     "prim::TupleConstruct": _Propagation._tuple,
     "prim::TupleUnpack": _Propagation._unpack,
+    "prim::ListUnpack": _Propagation._unpack,
     "prim::TupleIndex": _Propagation._index,
+    "prim::TupleSlice": _Propagation._slice,
+    "prim::ListConstruct": _Propagation._list,
 }

@@ -20,11 +20,12 @@ from flambeau.ops.families.constructors import (
 )
 from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.opaque import declare
+from flambeau.ops.families.promotion import operand_of
 from flambeau.ops.families.samples import sample
 from flambeau.ops.families.scalars import exact_scalar
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType, bool_, by_code, float64, int64
-from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample
+from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.tensor.create import check_device, empty_strided, infer_dtype, strides_for
 from flambeau.tensor.layout import permuted_strides
 from flambeau.tensor.tensor import Tensor, wrap
@@ -131,9 +132,17 @@ def eye_kernel(n: int, m: int | None = None, dtype: int | None = None, device: D
 
 
 def _full_dtype(fill_value: Any, dtype: Any = None) -> DType | None:
-    if dtype is UNKNOWN or (dtype is None and fill_value is UNKNOWN):
+    if dtype is UNKNOWN:
         return None
-    return infer_dtype([fill_value]) if dtype is None else by_code(dtype)
+    if dtype is not None:
+        return by_code(dtype)
+    operand = operand_of(fill_value)
+    return None if operand is None else operand[1]
+
+
+def _eye_shape(n: Any, m: Any = None) -> Sizes:
+    wide = n if m is None else m
+    return tuple(s if isinstance(s, int) else None for s in (n, wide))
 
 
 _NEGATIVE: Final = "{}: Dimension size must be non-negative."
@@ -323,6 +332,7 @@ declare(
     on_tensors=True,
     family="creation",
     dtype=default_dtype,
+    shape=_eye_shape,
     is_method=False,
     doc="Ones on the diagonal of an n x n or n x m matrix.",
     samples=lambda: (Sample(args=(3,)), Sample(args=(2, 4), kwargs={"dtype": int64})),

@@ -19,7 +19,8 @@ from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.opaque import declare
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType, by_code, int64
-from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample
+from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
+from flambeau.schema.types import BoolType, IntType
 from flambeau.tensor import defaults
 from flambeau.tensor.create import check_device
 from flambeau.tensor.tensor import Tensor, wrap
@@ -119,7 +120,14 @@ def _arange_dtype(end: Any, start: Any = 0, step: Any = 1, dtype: Any = None) ->
         return None
     if dtype is not None:
         return by_code(dtype)
-    return int64 if all(isinstance(n, int) for n in (start, end, step)) else defaults.float_dtype()
+    whole = all(isinstance(n, int | IntType | BoolType) for n in (start, end, step))
+    return int64 if whole else defaults.float_dtype()
+
+
+def _arange_shape(end: Any, start: Any = 0, step: Any = 1, dtype: Any = None) -> Sizes:
+    if not all(isinstance(n, int) for n in (start, end, step)) or step == 0:
+        return (None,)
+    return (len(range(start, end, step)),)
 
 
 declare(
@@ -130,6 +138,7 @@ declare(
     on_tensors=True,
     family="creation",
     dtype=_arange_dtype,
+    shape=_arange_shape,
     is_method=False,
     doc="`start`, `start + step`, ... before `end`. Integers give int64, other numbers the default dtype.",
     samples=lambda: (
@@ -153,6 +162,7 @@ declare(
     on_tensors=True,
     family="creation",
     dtype=default_dtype,
+    shape=lambda start: (None,),
     is_method=False,
     doc="Like `arange` but with the end included and a float result.",
     samples=lambda: (Sample(args=(1, 4)),),

@@ -8,7 +8,7 @@ from typing import Any
 from flambeau.schema import registry
 from flambeau.schema.dtype import DType, bool_, float64, int64, promote
 from flambeau.schema.function import parse_schema
-from flambeau.schema.opdef import Effect, OpDef
+from flambeau.schema.opdef import DtypeRule, Effect, OpDef, ShapeRule
 
 Kernel = Callable[..., Any]
 
@@ -17,9 +17,16 @@ KEYS = ("str", "int", "bool", "float", "complex", "Tensor")
 
 
 def declare(
-    schema: str, kernel: Kernel, *, scalar: Kernel | None = None, effect: Effect = Effect.NONE, doc: str = ""
+    schema: str,
+    kernel: Kernel,
+    *,
+    scalar: Kernel | None = None,
+    effect: Effect = Effect.NONE,
+    doc: str = "",
+    dtype: DtypeRule | None = None,
+    shape: ShapeRule | None = None,
 ) -> OpDef:
-    """Register one overload of a language operator.
+    """Register one overload of a language operator; `dtype` and `shape` take all arguments.
 
     Raises ValueError if it exists already.
     """
@@ -31,6 +38,8 @@ def declare(
             scalar=scalar,
             effect=effect,
             doc=doc,
+            dtype=dtype,
+            shape=shape,
             is_method=False,
             is_function=False,
         )

@@ -1,0 +1,143 @@
+"""What of a value is known before a graph runs: constants, lists written out, and questions that types answer.
+
+>>> import flambeau.ops
+>>> from flambeau.ir import parse_ir
+>>> graph = parse_ir('''graph(%x : Float(1, *), %n : int):
+...   %1 : int = aten::dim(%x)
+...   %2 : int[] = aten::size(%x)
+...   %3 : int[] = prim::ListConstruct(%n, %1)
+...   return (%1, %2, %3)''')
+>>> [known(v) for v in graph.outputs]
+[2, [1, UNKNOWN], [UNKNOWN, 2]]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from flambeau.ir import constants
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.schema.opdef import UNKNOWN
+from flambeau.schema.types import DictType, ListType, TensorType, TupleType
+
+
+def known(value: Value) -> Any:
+    """The Python value of what is known, else UNKNOWN; tensors in a list or tuple are known by their types."""
+    node = value.node
+    if node is None:
+        return UNKNOWN
+    if constants.is_constant(value):
+        return constants.constant_value(value)
+    rule = _RULES.get(node.kind)
+    return UNKNOWN if rule is None else rule(node)
+
+
+def is_unmodified(value: Value) -> bool:
+    """Whether a list is only ever given to operators that leave it as it is and return nothing one could change."""
+    for user, offset in value.uses:
+        if user.kind == "prim::ListUnpack":
+            continue
+        definition = user.definition
+        if definition is None or offset >= len(definition.schema.arguments):
+            return False
+        alias = definition.schema.arguments[offset].alias
+        if alias is None:
+            continue
+        gives_container = any(isinstance(v.type, ListType | DictType | TupleType) for v in user.outputs)
+        if alias.is_write or gives_container:
+            return False
+    return True
+
+
+def _element(value: Value) -> Any:
+    return value.type if isinstance(value.type, TensorType) else known(value)
+
+
+def _list(node: Node) -> Any:
+    return [_element(v) for v in node.inputs] if is_unmodified(node.output()) else UNKNOWN
+
+
+def _tuple(node: Node) -> Any:
+    return tuple(_element(v) for v in node.inputs)
+
+
+def _type_of(node: Node) -> TensorType:
+    type_ = node.input().type
+    return type_ if isinstance(type_, TensorType) else TensorType()
+
+
+def _or_unknown(value: Any) -> Any:
+    return UNKNOWN if value is None else value
+
+
+def _dtype(node: Node) -> Any:
+    dtype = _type_of(node).dtype
+    return UNKNOWN if dtype is None else dtype.code
+
+
+def _size(node: Node) -> Any:
+    sizes = _type_of(node).sizes
+    if sizes is None:
+        return UNKNOWN
+    plain = [UNKNOWN if s is None or s < 0 else s for s in sizes]
+    if len(node.inputs) == 1:
+        return plain if is_unmodified(node.output()) else UNKNOWN
+    dim = known(node.input(1))
+    return plain[dim] if isinstance(dim, int) and -len(plain) <= dim < len(plain) else UNKNOWN
+
+
+def _slice(node: Node) -> Any:
+    given = [known(v) for v in node.inputs]
+    if UNKNOWN in given or not isinstance(given[0], list) or given[3] == 0 or not is_unmodified(node.output()):
+        return UNKNOWN
+    return given[0][given[1] : given[2] : given[3]]
+
+
+def _sum(node: Node) -> Any:
+    """Lists put one behind another."""
+    a, b = known(node.input(0)), known(node.input(1))
+    is_list = isinstance(a, list) and isinstance(b, list)
+    return [*a, *b] if is_list and is_unmodified(node.output()) else UNKNOWN
+
+
+def _repeated(node: Node) -> Any:
+    """A list of n times the same."""
+    a, n = known(node.input(0)), known(node.input(1))
+    if not (isinstance(a, list) and isinstance(n, int) and is_unmodified(node.output())):
+        return UNKNOWN
+    return a * n if n * len(a) < _LONGEST else UNKNOWN
+
+
+def _item(node: Node) -> Any:
+    items, index = known(node.input(0)), known(node.input(1))
+    if not (isinstance(items, list) and isinstance(index, int) and -len(items) <= index < len(items)):
+        return UNKNOWN
+    return UNKNOWN if isinstance(items[index], TensorType) else items[index]
+
+
+def _len(node: Node) -> Any:
+    type_ = node.input().type
+    if isinstance(type_, TensorType):
+        first = type_.sizes[0] if type_.sizes else None
+        return UNKNOWN if first is None or first < 0 else first
+    items = known(node.input())
+    return len(items) if isinstance(items, list) else UNKNOWN
+
+
+_LONGEST = 64
+"""Longer lists are no sizes."""
+_RULES: Mapping[str, Callable[[Node], Any]] = {
+    "prim::ListConstruct": _list,
+    "prim::TupleConstruct": _tuple,
+    "prim::dtype": _dtype,
+    "prim::device": lambda node: _or_unknown(_type_of(node).device),
+    "aten::dim": lambda node: _or_unknown(_type_of(node).rank),
+    "aten::size": _size,
+    "aten::slice": _slice,
+    "aten::add": _sum,
+    "aten::mul": _repeated,
+    "aten::__getitem__": _item,
+    "aten::len": _len,
+}
