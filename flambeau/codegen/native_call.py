@@ -9,14 +9,25 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from flambeau.codegen.callable_type import (
+    HEAD,
+    Member,
+    Slot,
+    address_of,
+    direct,
+    forward_parts,
+    is_supported,
+    make_type,
+    word,
+)
 from flambeau.codegen.llvm.engine import NativeCode, engine
 from flambeau.codegen.llvm.entry import DEALLOC_IMPORTS, IMPORTS, Offsets, dealloc_text, entry_text
+from flambeau.codegen.llvm.entry_forward import FORWARD_IMPORTS, forward_text
 from flambeau.codegen.llvm.entry_tensors import (
     NEW_STORAGE,
     NEW_TENSOR,
@@ -29,46 +40,23 @@ from flambeau.codegen.native_plans import Chain
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.tensor import Tensor
 
-_HEAD = object.__basicsize__
-_VECTORCALL, _CELL, _SLOW, _KEPT, _SIZE = (_HEAD + 8 * k for k in range(5))
+_VECTORCALL, _CELL, _SLOW, _KEPT, _SIZE = (HEAD + 8 * k for k in range(5))
 """Fields of a native callable. ``_KEPT`` owns a tuple of all that the others point to; nothing in it leads back
 here, so no cycle can pass through a callable."""
 _NEW_FROM_DESCR, _NDARRAY, _SET_BASE = 94, 2, 282
 """Places in NumPy's table of C functions, fixed since NumPy 1.7."""
 
 
-class _Slot(ctypes.Structure):
-    _fields_ = (("number", ctypes.c_int), ("pointer", ctypes.c_void_p))
-
-
-class _Spec(ctypes.Structure):
-    _fields_ = (
-        ("name", ctypes.c_char_p), ("basicsize", ctypes.c_int), ("itemsize", ctypes.c_int), ("flags", ctypes.c_uint),
-        ("slots", ctypes.POINTER(_Slot)),
-    )  # fmt: skip
-
-
-class _Member(ctypes.Structure):
-    _fields_ = (
-        ("name", ctypes.c_char_p), ("type", ctypes.c_int), ("offset", ctypes.c_ssize_t), ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )  # fmt: skip
-
-
-def _word(address: int) -> int:
-    return ctypes.c_size_t.from_address(address).value
-
-
 def _probe() -> Offsets | None:
     """Offsets of an array's fields, each checked against what NumPy says of two arrays."""
-    if sys.implementation.name != "cpython" or ctypes.sizeof(ctypes.c_void_p) != 8:
+    if not is_supported():
         return None
     probe = np.arange(6, dtype=np.float32).reshape(2, 3)
     other = np.zeros((4, 5, 6), np.int64)[:, ::2]
-    types = [k for k in range(8, _HEAD, 8) if _word(id(probe) + k) == id(np.ndarray)]
+    types = [k for k in range(8, HEAD, 8) if word(id(probe) + k) == id(np.ndarray)]
     if len(types) != 1:
         return None
-    data = _HEAD
+    data = HEAD
     offsets = Offsets(
         type=types[0], data=data, rank=data + 8, dims=data + 16, strides=data + 24, descr=data + 40, flags=data + 48,
         cell=_CELL, slow=_SLOW,
@@ -77,19 +65,15 @@ def _probe() -> Offsets | None:
 
 
 def _agrees(o: Offsets, a: np.ndarray[Any, Any]) -> bool:
-    if a.__sizeof__() < o.flags + 4 or _word(id(a) + o.data) != a.ctypes.data:
+    if a.__sizeof__() < o.flags + 4 or word(id(a) + o.data) != a.ctypes.data:
         return False
-    if ctypes.c_int.from_address(id(a) + o.rank).value != a.ndim or _word(id(a) + o.descr) != id(a.dtype):
+    if ctypes.c_int.from_address(id(a) + o.rank).value != a.ndim or word(id(a) + o.descr) != id(a.dtype):
         return False
     aligned = ctypes.c_int.from_address(id(a) + o.flags).value & 0x100
     numbers = ctypes.c_ssize_t * a.ndim
-    dims = tuple(numbers.from_address(_word(id(a) + o.dims)))
-    strides = tuple(numbers.from_address(_word(id(a) + o.strides)))
+    dims = tuple(numbers.from_address(word(id(a) + o.dims)))
+    strides = tuple(numbers.from_address(word(id(a) + o.strides)))
     return bool(aligned) == a.flags.aligned and dims == a.shape and strides == a.strides
-
-
-def _address(function: Any) -> int:
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 def _numpy_functions() -> dict[str, int] | None:
@@ -109,30 +93,11 @@ def _numpy_functions() -> dict[str, int] | None:
     }
 
 
-def _type(offset_of_type: int, dealloc: int) -> type:
+def _type(dealloc: int) -> type:
     """A type with a vectorcall slot and native fields."""
-    members = (_Member * 3)(
-        _Member(b"__vectorcalloffset__", 19, _VECTORCALL, 1, None),
-        _Member(b"__wrapped__", 16, _SLOW, 1, b"What is called where native code does not know what to do."),
-        _Member(None, 0, 0, 0, None),
-    )
-    call, dealloc_slot, member_slot, has_vectorcall, not_from_python = 50, 52, 72, 1 << 11, 1 << 7
-    slots = (_Slot * 4)(
-        _Slot(dealloc_slot, dealloc),
-        _Slot(call, _address(ctypes.pythonapi.PyVectorcall_Call)),
-        _Slot(member_slot, ctypes.cast(members, ctypes.c_void_p).value),
-        _Slot(0, None),
-    )
-    spec = _Spec(b"flambeau.NativeCallable", _SIZE, 0, has_vectorcall | not_from_python, slots)
-    _keep.extend([members, slots, spec])
-    create = ctypes.pythonapi.PyType_FromSpec
-    create.restype, create.argtypes = ctypes.py_object, [ctypes.POINTER(_Spec)]
-    made: type = create(ctypes.byref(spec))
-    return made
-
-
-_keep: list[Any] = []
-"""Structures that types point into."""
+    dealloc_slot, not_from_python = 52, 1 << 7
+    wrapped = Member(b"__wrapped__", 16, _SLOW, 1, b"What is called where native code does not know what to do.")
+    return make_type("flambeau.NativeCallable", _SIZE, not_from_python, [Slot(dealloc_slot, dealloc)], [wrapped])
 
 
 def _slots(cls: type) -> dict[str, int]:
@@ -141,7 +106,7 @@ def _slots(cls: type) -> dict[str, int]:
     marks = {name: object() for name in cls.__dict__["__slots__"] if name != "__weakref__"}
     for name, mark in marks.items():
         cls.__dict__[name].__set__(instance, mark)
-    words = {_word(id(instance) + at): at for at in range(_HEAD, cls.__basicsize__, 8)}
+    words = {word(id(instance) + at): at for at in range(HEAD, cls.__basicsize__, 8)}
     return {name: words[id(mark)] for name, mark in marks.items() if id(mark) in words}
 
 
@@ -152,7 +117,7 @@ def _tensor_parts(offsets: Offsets) -> tuple[str, dict[str, int]] | None:
         return None
     objects = (Tensor, Storage, float, int, tuple, None, False, 0)
     imports = {"flambeau_" + name: id(value) for name, value in zip(TENSOR_OBJECTS, objects, strict=True)}
-    imports |= {"flambeau_" + name: _address(getattr(ctypes.pythonapi, name)) for name in TENSOR_IMPORTS}
+    imports |= {"flambeau_" + name: address_of(getattr(ctypes.pythonapi, name)) for name in TENSOR_IMPORTS}
     return tensors_text(offsets, slots), imports
 
 
@@ -171,9 +136,9 @@ def _support(entry: str) -> tuple[type, NativeCode] | None:
         imports |= more
     text += dealloc_text(offsets.type, _KEPT)
     for name in (*IMPORTS, *DEALLOC_IMPORTS):
-        imports["flambeau_" + name] = _address(getattr(ctypes.pythonapi, name))
+        imports["flambeau_" + name] = address_of(getattr(ctypes.pythonapi, name))
     code = engine().link(text, (entry, "dealloc"), imports, is_glue=True)
-    return _type(offsets.type, code.addresses["dealloc"]), code
+    return _type(code.addresses["dealloc"]), code
 
 
 def make(chain: Chain, slow: Callable[..., Any]) -> Callable[..., Any] | None:
@@ -202,3 +167,17 @@ def _make(entry: str, chain: Chain, slow: Callable[..., Any]) -> Callable[..., A
     ctypes.c_void_p.from_address(id(made) + _VECTORCALL).value = code.addresses[entry]
     callable_: Callable[..., Any] = made
     return callable_
+
+
+@functools.cache
+def _forward() -> NativeCode:
+    """The code that calls of scripted functions go to."""
+    offsets, imports = forward_parts()
+    imports |= {"flambeau_" + name: address_of(getattr(ctypes.pythonapi, name)) for name in FORWARD_IMPORTS}
+    return engine().link(forward_text(*offsets), ("forward",), imports, is_glue=True)
+
+
+def go_native(instance: Any) -> None:
+    """From now on, calls of an instance of `NativeBase` that was prepared go through native code."""
+    if is_supported():
+        direct(instance, _forward().addresses["forward"])

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from flambeau.codegen.callable_type import Switch
 from flambeau.executor import spec as specs
 from flambeau.executor.options import Options
 from flambeau.executor.plan import ExecutionPlan, make_plan
@@ -31,8 +32,13 @@ class Executor:
         self._lock = threading.Lock()
         self._dropped = 0
         self._latest: ExecutionPlan | None = None
-        self.quick: Callable[..., Any] | None = None
+        self.switch = Switch()
+        """Where native code finds `quick`."""
+
+    @property
+    def quick(self) -> Callable[..., Any] | None:
         """The latest plan's short way, which may give `MISSED`; not for threads that watch or intercept."""
+        return self.switch.target
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the function on all arguments in schema order."""
@@ -45,7 +51,7 @@ class Executor:
         if plan is None or plan.spec != spec:
             plan = self._plan(spec, arguments)
             self._latest = plan
-            self.quick = plan.quick
+            self.switch.target = plan.quick
         plan.runs += 1
         return _single(run(plan.code, arguments))
 

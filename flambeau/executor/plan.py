@@ -6,8 +6,9 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
+from flambeau.codegen.callable_type import MISSED
 from flambeau.executor import spec as specs
 from flambeau.executor.fused import FusedKernel
 from flambeau.executor.options import Options
@@ -25,8 +26,6 @@ from flambeau.util.errors import InternalError
 from flambeau.util.progress import progress
 
 FUSION = "prim::FusionGroup"
-MISSED: Final = object()
-"""What a quick call gives that must be made the long way."""
 
 
 @dataclass(slots=True)

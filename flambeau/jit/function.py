@@ -8,9 +8,10 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
+from flambeau.codegen import available, native_call
+from flambeau.codegen.callable_type import MISSED, NativeBase, let_instances_be_native, prepare
 from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.options import Options
-from flambeau.executor.plan import MISSED
 from flambeau.executor.report import Explanation, PassReport
 from flambeau.frontend.tree_views import Def
 from flambeau.ir.clone import clone_graph
@@ -24,7 +25,7 @@ from flambeau.tensor import observer
 from flambeau.tensor.observer import thread
 
 
-class ScriptFunction:
+class ScriptFunction(NativeBase):  # type: ignore[misc]  # made at run time
     """A function compiled from source, from a trace, or from a graph.
 
     Call it like the Python function. Look at it with `tree`, `graph`, `inlined_graph`, `code`, `schema`, `bytecode`,
@@ -50,23 +51,43 @@ class ScriptFunction:
         self._tree = tree
         self._signature = Signature(function.schema)
         self._executor: Executor = executor or executor_of(function)
+        prepare(self, self._executor.switch, type(self)._call_slowly)
         if python is not None:
             functools.update_wrapper(self, python)
         self.__doc__ = function.doc or None
         self.__name__ = function.short_name
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.__call__ is ScriptFunction.__call__:
+            let_instances_be_native(cls)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it. Raises ArgumentError before anything runs, ScriptError for its own raise, else RuntimeError."""
+        # CPython comes here until there is a quick callable; from then on it jumps into native code, which does the
+        # same as these lines.
         quick = self._executor.quick
         if quick is not None and not kwargs and thread.observer is None and not thread.handlers:
-            result = quick(*args)
+            if available():
+                native_call.go_native(self)
+            result = quick(*self._first, *args)
             if result is not MISSED:
                 return result
+        return self._call_slowly(*args, **kwargs)
+
+    _first: tuple[Any, ...] = ()
+    """What goes before the arguments of a call."""
+
+    def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
+        """The call of arguments that the quick callable does not serve, or that somebody watches."""
         arguments = self._signature.bind(args, kwargs)
         watching = observer.current()
         if watching is not None:
-            return watching.called(self.script_function, arguments, lambda plain: self._executor(*plain))
-        return self._executor(*arguments)
+            return self._watched(watching, arguments)
+        return self._executor(*self._first, *arguments)
+
+    def _watched(self, watching: observer.Observer, arguments: tuple[Any, ...]) -> Any:
+        return watching.called(self.script_function, arguments, lambda plain: self._executor(*plain))
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -177,3 +198,5 @@ class ScriptFunction:
             "ScriptFunction cannot be pickled; keep the Python function and script it where it is needed"
         )
 
+
+let_instances_be_native(ScriptFunction)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from copy import deepcopy
 from typing import Any, Self
 
+from flambeau.codegen.callable_type import prepare
 from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.options import Options
 from flambeau.executor.report import Explanation, PassReport
@@ -52,15 +53,12 @@ class ScriptMethod(ScriptFunction):
     def __init__(self, function: Function, owner: ScriptObject, executor: Executor) -> None:
         super().__init__(function, executor=executor)
         self.owner = owner
+        self._first = (owner,)
         self._signature = Signature(function.schema, first=1)
+        prepare(self, executor.switch, type(self)._call_slowly, owner)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run it on its object."""
-        arguments = self._signature.bind(args, kwargs)
-        watching = observer.current()
-        if watching is not None:
-            return watching.called_method(self, arguments, lambda plain: self._executor(self.owner, *plain))
-        return self._executor(self.owner, *arguments)
+    def _watched(self, watching: observer.Observer, arguments: tuple[Any, ...]) -> Any:
+        return watching.called_method(self, arguments, lambda plain: self._executor(self.owner, *plain))
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
         """The optimised graph that runs for arguments like these."""

@@ -16,7 +16,7 @@ from flambeau.schema.bind import Binder, Plan
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor.bridge import from_numpy_or_copy
-from flambeau.tensor.observer import thread
+from flambeau.tensor.observer import thread, watchers
 from flambeau.tensor.random import Generator
 from flambeau.tensor.tensor import Tensor, wrap_number
 
@@ -43,11 +43,12 @@ def intercepting(handler: Handler) -> Iterator[None]:
     While a handler runs, it is itself not on the stack: operators that it calls go to the handlers below it.
     """
     before = thread.handlers
-    thread.handlers = (*before, handler)
-    try:
-        yield
-    finally:
-        thread.handlers = before
+    with watchers.one_more():
+        thread.handlers = (*before, handler)
+        try:
+            yield
+        finally:
+            thread.handlers = before
 
 
 @contextmanager

@@ -1,13 +1,16 @@
 """Who watches tensors become Python values: a tracer wants to know when a branch, `int()` or a size leaves the graph.
 
-An observer belongs to a thread; without one, conversions cost one look at a thread-local.
+An observer belongs to a thread; without one, conversions cost one look at a thread-local. How many threads have one
+is counted in a word that native code reads.
 """
 
 from __future__ import annotations
 
+import ctypes
+import os
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -40,6 +43,33 @@ class _Local(threading.local):
     """Called instead of kernels; see `flambeau.tensor.dispatch`."""
 
 
+class Watchers:
+    """How many observers and interceptors there are in all threads together."""
+
+    def __init__(self) -> None:
+        self.count = ctypes.c_int64(0)
+        """Native code makes calls the long way, past which nobody gets unseen, while this is not 0."""
+        self._forget()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forget)
+
+    def _forget(self) -> None:
+        """A new lock: in a forked process nobody may be left who would release the old one."""
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def one_more(self) -> Iterator[None]:
+        """Count one more within the block."""
+        with self._lock:
+            self.count.value += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.count.value -= 1
+
+
+watchers = Watchers()
 thread = _Local()
 """Whoever looks on in this thread; a call that nobody sees may take a short way."""
 
@@ -52,8 +82,9 @@ def current() -> Observer | None:
 @contextmanager
 def observing(observer: Observer | None) -> Iterator[None]:
     """Within the block, `observer` is this thread's; None for none."""
-    before, thread.observer = thread.observer, observer
-    try:
-        yield
-    finally:
-        thread.observer = before
+    with nullcontext() if observer is None else watchers.one_more():
+        before, thread.observer = thread.observer, observer
+        try:
+            yield
+        finally:
+            thread.observer = before

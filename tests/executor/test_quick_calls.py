@@ -12,7 +12,7 @@ import pytest
 
 import flambeau
 from flambeau import Tensor
-from flambeau.executor.plan import MISSED
+from flambeau.codegen.callable_type import MISSED
 from flambeau.tensor import dispatch, observer
 from flambeau.tensor.tensor import wrap_number
 
