@@ -14,6 +14,8 @@ class Span:
 
     axis: str
     inputs: frozenset[str]
+    size: int | None = None
+    """The size itself, where the operator names it."""
 
 
 def check_spans(kernel: Kernel, spans: tuple[Span, ...], sizes: dict[str, int], shapes: list[tuple[int, ...]]) -> None:
@@ -29,6 +31,8 @@ def check_spans(kernel: Kernel, spans: tuple[Span, ...], sizes: dict[str, int], 
                 f"{kernel.name}: a value of size {reached} along {span.axis} "
                 f"shares the axis with one of size {sizes[span.axis]}"
             )
+        if span.size is not None and reached != span.size:
+            raise KernelError(f"{kernel.name}: size {reached} along {span.axis}, expected {span.size}")
 
 
 def broadcast_sizes(kernel: Kernel, shapes: list[tuple[int, ...]]) -> dict[str, int]:

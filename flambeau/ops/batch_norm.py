@@ -138,6 +138,7 @@ declare(
     doc="Every channel (dimension 1) shifted and scaled by the batch's or the running statistics.",
     dtype=input_dtype,
     shape=input_shape,
+    accumulator="batch_norm",
     samples=lambda: [
         Sample(args=(_image(3, 2, 4), None, None, None, None, True, 0.1, 1e-5, True)),
         Sample(

@@ -8,12 +8,12 @@ from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.opdef import OpDef
-from flambeau.schema.types import BoolType, FloatType, IntType, NumberType, OptionalType, TensorType, Type
+from flambeau.schema.types import BoolType, FloatType, IntType, NoneType, NumberType, OptionalType, TensorType, Type
 
 ACCUMULATORS = frozenset(
     {
         "sum", "prod", "max", "min", "mean", "any", "all", "argmax", "argmin",
-        "var", "std", "softmax", "log_softmax", "layer_norm",
+        "var", "std", "softmax", "log_softmax", "logsumexp", "norm", "layer_norm", "rms_norm", "batch_norm",
     }
 )  # fmt: skip
 """Folds that kernels know, by what operators declare."""
@@ -42,6 +42,8 @@ class Fusible:
         arguments = definition.schema.arguments
         if len(node.inputs) != len(arguments):
             return False
+        if definition.accumulator == "batch_norm" and not _leaves_statistics(node, definition):
+            return False
         return all(self._takes(v, a.type) for v, a in zip(node.inputs, arguments, strict=True))
 
     def _is_admissible(self, type_: Type) -> bool:
@@ -62,6 +64,15 @@ class Fusible:
         inner = formal.element if isinstance(formal, OptionalType) else formal
         is_number = isinstance(value.type, IntType | FloatType | BoolType)
         return is_number and isinstance(inner, TensorType | NumberType | FloatType)
+
+
+def _leaves_statistics(node: Node, definition: OpDef) -> bool:
+    """Whether a batch_norm is known to change no running statistics."""
+    given = {a.name: v for a, v in zip(definition.schema.arguments, node.inputs, strict=True)}
+    if not constants.is_constant(given["training"]):
+        return False
+    is_none = [isinstance(given[name].type, NoneType) for name in ("running_mean", "running_var")]
+    return all(is_none) if constants.constant_value(given["training"]) else not any(is_none)
 
 
 def has_kernel_form(definition: OpDef) -> bool:

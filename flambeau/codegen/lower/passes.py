@@ -206,6 +206,8 @@ class _Nest:
         if x.op == "extent":
             assert isinstance(x.data, tuple)
             return self.b.extent(*(self.axes[d.root] for d in x.data))
+        if x.op == "view":
+            return self.find(x.args[0])
         if x.op == "cast":
             return self.b.cast(self.find(x.args[0]), x.dtype)
         return self.b.apply(x.op, *(self.find(a) for a in x.args))
@@ -224,7 +226,17 @@ class _Nest:
         for f in self.folds:
             if f.args[0].op == PRODUCT:
                 self.fit_product(f, found)
+        for x in self.order:
+            if x.op == "view" and isinstance(x.data, tuple):
+                self.fit_view(x, x.data, found)
         return tuple(found)
+
+    def fit_view(self, x: Expr, sizes: tuple[int | None, ...], found: dict[Span, None]) -> None:
+        """What it views reaches along each dimension by itself."""
+        for dim, size in zip(x.dims, sizes, strict=True):
+            if dim is not None:
+                own = frozenset(str(i.data) for i in _reaching(x, dim.root))
+                found[Span(self.axes[dim.root], own, size)] = None
 
     def fit_product(self, fold: Expr, found: dict[Span, None]) -> None:
         """The operands of a product do not broadcast along what is folded, and it is computed once an element."""

@@ -47,12 +47,13 @@ class Expr:
     """A value: `op` on `args`; compared by identity."""
 
     op: str
-    """A scalar operation, or `input`, `const`, `cast`, `reduce`, `extent`, `position`."""
+    """A scalar operation, or `input`, `const`, `cast`, `view`, `reduce`, `extent`, `position`."""
     dtype: str
     args: tuple[Expr, ...]
     dims: Dims
     data: object = None
-    """The buffer of an input, the number of a constant, the `Reduction` of a reduce, the dimensions of an extent."""
+    """The buffer of an input, the number of a constant, the `Reduction` of a reduce, the dimensions of an extent, the
+    sizes that a view's dimensions must have by themselves (None: those of whatever they meet)."""
 
     @property
     def space(self) -> frozenset[Dim]:
@@ -66,6 +67,15 @@ class Reduction:
 
     reducer: str
     over: tuple[Dim, ...]
+
+
+def view(x: Expr, dims: Dims, sizes: tuple[int | None, ...] | None = None) -> Expr:
+    """`x` under other dimensions of the same values; `sizes`: it may not broadcast along them."""
+    for k, dim in enumerate(dims if sizes is not None else ()):
+        assert sizes is not None
+        if dim is None and sizes[k] not in (None, 1):
+            raise LoweringError(f"a dimension of size 1 where {sizes[k]} is expected")
+    return Expr("view", x.dtype, (x,), dims, sizes)
 
 
 def broadcast(shapes: list[Dims]) -> Dims:

@@ -1,0 +1,38 @@
+"""The vocabulary of folds: which dimensions, how, and how many elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flambeau.codegen.lower.recorder import cast, constant
+from flambeau.codegen.lower.values import Dim, Dims, Expr, LoweringError, Reduction
+
+
+def dims_over(x: Expr, dim: Any, *, empty_is_all: bool = True) -> tuple[int, ...]:
+    """The dimensions a `dim` argument names, counted from the front."""
+    rank = len(x.dims)
+    if dim is None or (empty_is_all and dim == []):
+        return tuple(range(rank))
+    given = [dim] if isinstance(dim, int) else list(dim)
+    if rank == 0:
+        return ()
+    if any(not -rank <= d < rank for d in given) or len({d % rank for d in given}) != len(given):
+        raise LoweringError(f"dimensions {given} do not fit a tensor of {rank} dimensions")
+    return tuple(sorted(d % rank for d in given))
+
+
+def reduce(x: Expr, reducer: str, places: tuple[int, ...], keepdim: bool) -> Expr:
+    """Fold the dimensions at `places`."""
+    kept: Dims = tuple(None if k in places else d for k, d in enumerate(x.dims) if keepdim or k not in places)
+    over = tuple(d.root for k in places if (d := x.dims[k]) is not None)
+    dtype = "int64" if reducer in ("argmax", "argmin") else x.dtype
+    if not over:
+        alone = constant(0, "int64") if reducer.startswith("arg") else x
+        return Expr("select", dtype, (constant(True, "bool"), alone, alone), kept)
+    return Expr("reduce", dtype, (x,), kept, Reduction(reducer, over))
+
+
+def count(x: Expr, places: tuple[int, ...], dtype: str) -> Expr:
+    """How many elements a fold over `places` meets."""
+    over: tuple[Dim, ...] = tuple(d for k in places if (d := x.dims[k]) is not None)
+    return cast(Expr("extent", "int64", (), (), over), dtype) if over else constant(1, dtype)
