@@ -6,6 +6,7 @@ memories (`parameters` names them). Float arithmetic is rounded operation by ope
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from flambeau.codegen.cuda.device_math import device_functions
@@ -30,6 +31,7 @@ from flambeau.codegen.kernel.dtypes import ElementType, element_type
 from flambeau.codegen.kernel.nest import Const, Let
 from flambeau.codegen.llvm.casts import cast
 from flambeau.codegen.llvm.emitter import INT_OF, Emitter, Target, Value, float_constant, int_constant
+from flambeau.codegen.llvm.lanes import PREFIX
 from flambeau.codegen.llvm.ops import lower
 
 SPACES = {"global": 1, "shared": 3}
@@ -57,9 +59,25 @@ def parameters(kernel: MappedKernel) -> tuple[Parameter, ...]:
     return tuple(found)
 
 
-def emit_mapped(kernel: MappedKernel) -> str:
-    """LLVM text. Raises ``LoweringError`` for an operation that has no device code."""
-    return _Emission(kernel).run()
+def emit_module(kernels: Sequence[MappedKernel]) -> str:
+    """LLVM text of some kernels, of different names. Raises ``LoweringError`` for what has no device code."""
+    declarations: dict[str, None] = {}
+    functions: list[str] = []
+    called: dict[str, None] = {}
+    for number, kernel in enumerate(kernels):
+        emission = _Emission(kernel)
+        functions.append(emission.run(number))
+        declarations.update(emission.e.declarations)
+        called.update(emission.e.libm)
+    library = device_functions(tuple(called))
+    declarations.update(dict.fromkeys(library.declarations))
+    kept = [line for line in declarations if not any(f"@{PREFIX}{name}(" in line for name in called)]
+    # Threads of a block are fixed; a launch with others is refused.
+    attributes = [
+        f'attributes #{n} = {{ nounwind "nvvm.reqntid"="{k.threads}" "nvvm.maxntid"="{k.threads}" }}'
+        for n, k in enumerate(kernels)
+    ]
+    return "\n".join([*kept, *functions, *library.functions, *attributes]) + "\n"
 
 
 @dataclass(slots=True)
@@ -73,7 +91,8 @@ class _Emission:
     bases: dict[str, Value] = field(default_factory=dict)
     strides: dict[tuple[str, int], Value] = field(default_factory=dict)
 
-    def run(self) -> str:
+    def run(self, number: int) -> str:
+        """The function's text, with the attributes of that number."""
         kernel = self.kernel
         # A target without vectors: whatever has two forms takes the portable one.
         self.e = e = Emitter(Target(vector_bits=32), user_flags="contract" if kernel.contract else "")
@@ -82,15 +101,8 @@ class _Emission:
         self.arena()
         self.body(kernel.body)
         e.raw("ret void")
-        library = device_functions(tuple(e.libm))
-        head = f"define ptx_kernel void @{kernel.name}({', '.join(given)}) #0 {{"
-        function = "\n".join([head, "entry:", *e.entry, *e.lines, "}"])
-        # Threads of a block are fixed; a launch with others is refused.
-        count = f'"nvvm.reqntid"="{kernel.threads}" "nvvm.maxntid"="{kernel.threads}"'
-        lines = [*library.declarations, *e.declarations, function, *library.functions]
-        declared = dict.fromkeys(line for line in lines if line.startswith("declare") and line not in library.replaced)
-        rest = [line for line in lines if not line.startswith("declare")]
-        return "\n".join([*declared, *rest, f"attributes #0 = {{ nounwind {count} }}"]) + "\n"
+        head = f"define ptx_kernel void @{kernel.name}({', '.join(given)}) #{number} {{"
+        return "\n".join([head, "entry:", *e.entry, *e.lines, "}"])
 
     # --- parameters and memory
 

@@ -1,6 +1,5 @@
 """LLVM text to PTX, through the NVPTX target that llvmlite brings.
 
->>> from flambeau.codegen import available
 >>> from flambeau.codegen.cuda.ptx import architecture
 >>> architecture("sm_90")
 'sm_90'
@@ -9,9 +8,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from flambeau.codegen.cuda.emit import emit_module
+from flambeau.codegen.cuda.mapped import Program
 from flambeau.codegen.llvm.engine import available
 
 TRIPLE = "nvptx64-nvidia-cuda"
@@ -56,3 +58,16 @@ def to_ptx(text: str, arch: str) -> str:
         builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
         builder.getModulePassManager().run(module, builder)
         return str(machine.emit_assembly(module))
+
+
+def programs_ptx(programs: Sequence[Program], arch: str, notes: Mapping[str, str]) -> str:
+    """One PTX module with the kernels of all programs; ``notes`` are put as comments before the kernels they name.
+
+    Raises ``LoweringError`` for an operation that has no device code, and as ``to_ptx`` does.
+    """
+    kernels = [k for p in programs for k in p.kernels]
+    text = to_ptx(emit_module(kernels), arch)
+    for name, note in notes.items():
+        comment = "\n".join(f"// {line}" for line in note.splitlines())
+        text = text.replace(f"\t// .globl\t{name}\n", f"{comment}\n", 1)
+    return text

@@ -35,6 +35,7 @@ from flambeau.codegen.cuda.mapped import (
 from flambeau.codegen.cuda.plan import CudaPlan
 from flambeau.codegen.cuda.printer import print_statement
 from flambeau.codegen.cuda.races import SimulationError, Touched
+from flambeau.codegen.cuda.threads import ERROR
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import Const, Let
 
@@ -72,7 +73,7 @@ def run_program(program: Program, sizes: dict[str, int], memory: dict[str, Array
     for own in program.work:
         memory[own.name] = np.zeros(memory_shape(own, everything), own.dtype)
         known[own.name] = np.zeros(memory[own.name].size, bool)
-    flag = memory.setdefault("error", np.zeros(1, np.int32))
+    flag = memory.setdefault(ERROR, np.zeros(1, np.int32))
     for kernel in program.kernels:
         blocks = kernel.grid.blocks(sizes)
         known = _Launch(kernel, everything, memory, blocks, known).run()

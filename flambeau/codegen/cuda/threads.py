@@ -26,7 +26,7 @@ from flambeau.codegen.kernel.nest import (
 )
 from flambeau.codegen.kernel.opset import TRAPPING
 
-ERROR = "error"
+ERROR = "error.flag"
 """The flag that an integer division by zero sets."""
 
 
@@ -37,9 +37,9 @@ def size_of(axis: str) -> str:
 
 def carry_tables(carry: Carry, size: Operand) -> tuple[Memory, ...]:
     """Tables of partial states of a fold."""
-    tables = [Memory(f"part_{carry.name}", carry.dtype, "global", "work", (size,))]
+    tables = [Memory(f"part.{carry.name}", carry.dtype, "global", "work", (size,))]
     if is_positional(carry.reducer):
-        tables.append(Memory(f"place_{carry.name}", "int64", "global", "work", (size,)))
+        tables.append(Memory(f"place.{carry.name}", "int64", "global", "work", (size,)))
     return tuple(tables)
 
 
@@ -295,7 +295,7 @@ class ThreadMapper:
         return result
 
     def _row(self, dtype: str, warps: int) -> str:
-        name = f"row{len(self.shared)}"
+        name = f"fold.{len(self.shared)}"
         self.shared.append(Memory(name, dtype, "shared", "work", (warps,)))
         return name
 

@@ -129,7 +129,7 @@ def tanh(e: Emitter, x: Value) -> Value:
     return e.intrinsic("copysign", e.fdiv(y, e.fadd(y, e.like(x, 1.0))), x)
 
 
-def _split(e: Emitter, x: Value) -> tuple[Value, Value]:
+def split_exponent(e: Emitter, x: Value) -> tuple[Value, Value]:
     """(k, f) with ``x = 2^k (1 + f)``, 1 + f in [sqrt(1/2), sqrt(2)), for positive finite ``x``."""
     wide = x.type == "double"
     tiny, factor, shift = (2.2250738585072014e-308, 2.0**54, 54) if wide else (1.17549435e-38, 2.0**24, 24)
@@ -164,7 +164,7 @@ def _log_edges(e: Emitter, x: Value, result: Value) -> Value:
 
 
 def log(e: Emitter, x: Value) -> Value:
-    k, f = _split(e, x)
+    k, f = split_exponent(e, x)
     high, low = LN2_PARTS[x.type]
     big, small = _log_parts(e, f)
     small = e.fma(k, e.like(x, low), small)
@@ -173,7 +173,7 @@ def log(e: Emitter, x: Value) -> Value:
 
 def _log_base(e: Emitter, x: Value, per_e: tuple[float, float], per_two: tuple[float, float]) -> Value:
     """``log(x) / log(base)``: ``per_e`` = 1 / log(base), ``per_two`` = log2 / log(base), each as high + low."""
-    k, f = _split(e, x)
+    k, f = split_exponent(e, x)
     big, small = _log_parts(e, f)
     total = e.fadd(big, small)
     rest = e.fadd(e.fsub(big, total), small)
@@ -202,7 +202,7 @@ def log1p(e: Emitter, x: Value) -> Value:
     one = e.like(x, 1.0)
     u = e.fadd(x, one)
     lost = e.select(e.fcmp("oge", e.fabs(x), one), e.fsub(one, e.fsub(u, x)), e.fsub(x, e.fsub(u, one)))
-    k, f = _split(e, u)
+    k, f = split_exponent(e, u)
     # 2^-k c joins f before the polynomial, which keeps the relative error near x = 0.
     correction = scale(e, lost, e.fneg(k))
     exact = e.fadd(f, correction)

@@ -17,10 +17,14 @@ def pow(e: Emitter, x: Value, y: Value) -> Value:
     """``x`` to the ``y``; float64 goes to the C library, since nothing wider is at hand."""
     if x.type == "double":
         return call_lanes(e, "pow", (x, y))
-    one, zero = e.like(x, 1.0), e.like(x, 0.0)
     wide_x, wide_y = e.convert("fpext", e.fabs(x), "double"), e.convert("fpext", y, "double")
     product = e.fmul(wide_y, explog.log(e, wide_x))
-    magnitude = e.convert("fptrunc", explog.exp(e, product), "float")
+    return with_signs(e, x, y, e.convert("fptrunc", explog.exp(e, product), "float"))
+
+
+def with_signs(e: Emitter, x: Value, y: Value, magnitude: Value) -> Value:
+    """``x`` to the ``y`` from ``|x|`` to the ``y``: signs, and the cases in which the answer is nan or one."""
+    one, zero = e.like(x, 1.0), e.like(x, 0.0)
     half = e.fmul(y, e.like(y, 0.5))
     is_integral = e.fcmp("oeq", e.intrinsic("trunc", y), y)
     is_even = e.fcmp("oeq", e.intrinsic("trunc", half), half)

@@ -74,18 +74,24 @@ def _quadrant(e: Emitter, x: Value) -> tuple[Value, Value, Value]:
     """(bits of n, sin r, cos r) with ``x = n pi/2 + r``, ``|r| <= pi/4``."""
     magic = e.like(x, MAGIC[x.type])
     t = e.fma(x, e.like(x, 2.0 / math.pi), magic)
-    r = _subtract(e, x, e.fsub(t, magic), 0.5)
-    z = e.fmul(r, r)
-    s = e.fma(e.fmul(z, r), e.polynomial(z, SIN_QUARTER[x.type]), r)
-    c = e.fma(e.fmul(z, z), e.polynomial(z, COS_QUARTER[x.type]), e.fma(z, e.like(x, -0.5), e.like(x, 1.0)))
+    s, c = quarter(e, _subtract(e, x, e.fsub(t, magic), 0.5))
     return e.as_bits(t), s, c
 
 
-def _is_odd(e: Emitter, n: Value) -> Value:
+def quarter(e: Emitter, r: Value) -> tuple[Value, Value]:
+    """(sin r, cos r) for ``|r| <= pi/4``."""
+    z = e.fmul(r, r)
+    s = e.fma(e.fmul(z, r), e.polynomial(z, SIN_QUARTER[r.type]), r)
+    c = e.fma(e.fmul(z, z), e.polynomial(z, COS_QUARTER[r.type]), e.fma(z, e.like(r, -0.5), e.like(r, 1.0)))
+    return s, c
+
+
+def is_odd(e: Emitter, n: Value) -> Value:
+    """Whether bit 0 of ``n`` is set."""
     return e.icmp("ne", e.binary("and", n, e.like(n, 1)), e.like(n, 0))
 
 
-def _negated_by_bit_one(e: Emitter, n: Value, y: Value) -> Value:
+def negated_by_bit_one(e: Emitter, n: Value, y: Value) -> Value:
     """``y``, negated where bit 1 of ``n`` is set."""
     sign = e.binary("shl", e.binary("and", n, e.like(n, 2)), e.like(n, n.bits - 2))
     return e.as_float(e.binary("xor", e.as_bits(y), sign))
@@ -93,20 +99,20 @@ def _negated_by_bit_one(e: Emitter, n: Value, y: Value) -> Value:
 
 def sin(e: Emitter, x: Value) -> Value:
     n, s, c = _quadrant(e, x)
-    y = _negated_by_bit_one(e, n, e.select(_is_odd(e, n), c, s))
+    y = negated_by_bit_one(e, n, e.select(is_odd(e, n), c, s))
     y = e.select(e.fcmp("oeq", x, e.like(x, 0.0)), x, y)
     return call_lanes(e, "sin", (x,), _beyond(e, x), y)
 
 
 def cos(e: Emitter, x: Value) -> Value:
     n, s, c = _quadrant(e, x)
-    y = _negated_by_bit_one(e, e.binary("add", n, e.like(n, 1)), e.select(_is_odd(e, n), s, c))
+    y = negated_by_bit_one(e, e.binary("add", n, e.like(n, 1)), e.select(is_odd(e, n), s, c))
     return call_lanes(e, "cos", (x,), _beyond(e, x), y)
 
 
 def tan(e: Emitter, x: Value) -> Value:
     n, s, c = _quadrant(e, x)
-    odd = _is_odd(e, n)
+    odd = is_odd(e, n)
     y = e.fdiv(e.select(odd, e.fneg(c), s), e.select(odd, s, c))
     y = e.select(e.fcmp("oeq", x, e.like(x, 0.0)), x, y)
     return call_lanes(e, "tan", (x,), _beyond(e, x), y)

@@ -1,0 +1,37 @@
+"""The PTX of a plan: its fused groups as CUDA kernels, for arguments like those the plan was made for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.codegen.cuda.groups import Group, groups_ptx
+from flambeau.codegen.cuda.plan import Layout
+from flambeau.executor.plan import FUSION, ExecutionPlan
+from flambeau.executor.spec import refine
+from flambeau.tensor.tensor import Tensor
+
+
+def plan_ptx(plan: ExecutionPlan, arguments: Sequence[Any], arch: str) -> str:
+    """PTX of all fused groups of `plan`. Inputs of a group that are computed on the way are taken to be row-major.
+
+    Raises ValueError for an unknown architecture and RuntimeError without llvmlite.
+    """
+    given = dict(zip(plan.graph.inputs, arguments, strict=True))
+    groups = []
+    for number, node in enumerate(plan.graph.find_all(FUSION)):
+        graph = node.attribute("Subgraph")
+        inner = list(zip(graph.inputs, node.inputs, strict=True))
+        groups.append(
+            Group(
+                name=plan.kernels[number].name,
+                graph=graph,
+                types=[refine(v.type, given[outer]) if outer in given else v.type for v, outer in inner],
+                layouts=[_layout(given[outer]) if outer in given else None for _, outer in inner],
+            )
+        )
+    return groups_ptx(groups, arch)
+
+
+def _layout(argument: Any) -> Layout:
+    return Layout.of(argument._array) if isinstance(argument, Tensor) else Layout((), ())
