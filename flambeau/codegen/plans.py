@@ -20,6 +20,7 @@ from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel, Loop, walk
 from flambeau.codegen.kernel.opset import NO_IDENTITY
 from flambeau.codegen.kernel.printer import print_kernel
 from flambeau.codegen.llvm.abi import block_layout
+from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine, memory_imports
 from flambeau.codegen.llvm.nest import NativeText, emit_kernel
 from flambeau.codegen.llvm.stages import emit_staged, is_staged
@@ -31,9 +32,10 @@ from flambeau.codegen.planning import (
     operation_count,
     split,
 )
+from flambeau.codegen.products import Tiling, choose_tiling, emit_product, is_product, split_product
 from flambeau.codegen.schedule import Schedule
 from flambeau.codegen.shapes import Span, broadcast_sizes, check_spans
-from flambeau.codegen.specialize import Strides, specialize, stride_order
+from flambeau.codegen.specialize import Strides, parallel_group, specialize, stride_order
 from flambeau.util import log
 from flambeau.util.progress import progress
 
@@ -114,8 +116,7 @@ def compile_variant(kernel: Kernel, schedule: Schedule) -> Variant:
             start = time.perf_counter()
             with progress(f"compiling kernel {kernel.name}"):
                 jit = engine()
-                emit = emit_staged if is_staged(kernel, schedule) else emit_kernel
-                native = emit(hoist(kernel), schedule, jit.target, SYMBOL)
+                native = _emit(kernel, schedule, jit.target)
                 imports = c_imports(native.libm)
                 if native.needs_memory:
                     imports.update(memory_imports())
@@ -126,6 +127,13 @@ def compile_variant(kernel: Kernel, schedule: Schedule) -> Variant:
             if log.level("codegen"):
                 log.write("codegen", _told(found))
         return found
+
+
+def _emit(kernel: Kernel, schedule: Schedule, target: Target) -> NativeText:
+    if isinstance(schedule, Tiling):
+        return emit_product(kernel, schedule, target, SYMBOL)
+    emit = emit_staged if is_staged(kernel, schedule) else emit_kernel
+    return emit(hoist(kernel), schedule, target, SYMBOL)
 
 
 def _told(variant: Variant) -> str:
@@ -151,14 +159,15 @@ def make_plan(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array]) -> P
     sizes = broadcast_sizes(kernel, shapes)
     check_spans(kernel, spans, sizes, shapes)
     strides = _input_strides(kernel, arrays)
-    order = stride_order(kernel, sizes, strides)
+    order = parallel_group(kernel) if is_product(kernel) else stride_order(kernel, sizes, strides)
     folds = any(isinstance(s, Loop) and s.carries for s in walk(kernel.body))
     outputs = tuple(_output(b, sizes, strides, () if folds else order) for b in kernel.outputs)
     if all(0 in o.shape for o in outputs):
         return Plan(outputs, [], 0, None)
     _refuse_empty(kernel, sizes)
     special = specialize(kernel, sizes, strides, order)
-    schedule = choose(special, engine().target, _rows_aligned(outputs))
+    tiling = choose_tiling(special, engine().target, threads.get_num_threads()) if is_product(kernel) else None
+    schedule = tiling or choose(special, engine().target, _rows_aligned(outputs))
     variant = compile_variant(special.kernel, schedule)
     layout = block_layout(special.kernel)
     words = [0] * layout.words
@@ -171,7 +180,10 @@ def make_plan(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array]) -> P
     nanoseconds = estimate_nanoseconds(special)
     if is_staged(special.kernel, schedule) and nanoseconds >= PARALLEL_FROM and threads.get_num_threads() > 1:
         words[layout.pool] = threads.pool().run_address
-    step, pieces = split(special, schedule, variant.native.splits, threads.get_num_threads())
+    if tiling is not None:
+        high, step, pieces = split_product(special, tiling, threads.get_num_threads())
+    else:
+        step, pieces = split(special, schedule, variant.native.splits, threads.get_num_threads())
     moved, operations = bytes_moved(special), operation_count(special)
     return Plan(outputs, words, high, variant, step, pieces, nanoseconds, moved, operations)
 

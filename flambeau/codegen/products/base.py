@@ -1,0 +1,148 @@
+"""What the emitters of products share: sizes and strides as constants, loops and conditions, the epilogue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.kernel.nest import Kernel, Let, Load, Loop, Statement, Store
+from flambeau.codegen.kernel.opset import TRAPPING
+from flambeau.codegen.llvm.emitter import Target, Value, int_constant
+from flambeau.codegen.llvm.nest import NestEmitter, Scope
+from flambeau.codegen.planning import NANOSECONDS
+from flambeau.codegen.products.tiling import Tiling
+
+MOST_UNROLLED = 4
+"""Vectors of a tile whose epilogue is written out, if it holds a costly function; more of them take turns."""
+
+
+def word(number: int) -> Value:
+    """A constant of 64 bits."""
+    return int_constant(number, "i64", 1)
+
+
+class ProductEmitter(NestEmitter):
+    """Emits for one product."""
+
+    def __init__(self, kernel: Kernel, tiling: Tiling, target: Target) -> None:
+        super().__init__(kernel, tiling, target)
+        assert tiling.product is not None
+        self.tiling, self.product = tiling, tiling.product
+        self.type = element_type(self.product.b.dtype)
+        self.lanes = tiling.lanes
+        self.dtypes[self.product.state] = self.product.fold.carries[0].dtype
+        self.low, self.high = Value("%low", "i64", 1), Value("%high", "i64", 1)
+        self._sizes, self._strides = dict(tiling.sizes), dict(tiling.strides)
+        self._steady, self._moving = self._by_row()
+
+    def size(self, axis: str) -> int:
+        """The size of an axis that the code is made for."""
+        return self._sizes[axis]
+
+    def stride(self, buffer: str, axis: str | None) -> int:
+        """Bytes from one turn of an axis to the next; 0 where the buffer does not move."""
+        return self._strides.get((buffer, axis), 0) if axis is not None else 0
+
+    def constants(self) -> None:
+        """Take sizes and strides from the tiling instead of the block."""
+        self.sizes.update({a: word(s) for a, s in self._sizes.items()})
+        self.strides.update({p: word(s) for p, s in self._strides.items()})
+
+    def loop_over(self, axis: str) -> Loop:
+        """A loop over one axis whose body is the whole product."""
+        return Loop((axis,), (), self.product.loop.body)
+
+    def at(self, base: Value, offset: int) -> Value:
+        """An address some bytes on."""
+        return self.e.define(f"getelementptr i8, ptr {base}, i64 {offset}", "ptr", 1) if offset else base
+
+    def only_if(self, condition: Value, body: Callable[[], None]) -> None:
+        """Run what `body` emits if the condition holds."""
+        e = self.e
+        yes, after = e.label("then"), e.label("after")
+        e.branch_if(condition, yes, after)
+        e.start(yes)
+        body()
+        e.branch(after)
+        e.start(after)
+
+    # --- the epilogue
+
+    def _by_row(self) -> tuple[tuple[Statement, ...], tuple[Statement, ...]]:
+        """What the epilogue computes once for all rows of a tile, and the rest."""
+        moving: set[str] = {self.product.state}
+        steady: list[Statement] = []
+        rest: list[Statement] = []
+        for s in self.product.epilogue:
+            if isinstance(s, Load):
+                varies = self.product.row in self.buffers[s.buffer].axes
+            elif isinstance(s, Let):
+                varies = s.op in TRAPPING or any(a in moving for a in s.args)
+            else:
+                varies = isinstance(s, Store)
+            if varies and not isinstance(s, Store):
+                moving.add(s.name)  # type: ignore[union-attr]
+            (rest if varies else steady).append(s)
+        return tuple(steady), tuple(rest)
+
+    def is_costly(self) -> bool:
+        """Whether the epilogue holds a function that takes many instructions."""
+        return any(isinstance(s, Let) and s.op in NANOSECONDS and s.op not in ("div", "sqrt") for s in self._moving)
+
+    def epilogue(self, sums: Sequence[Sequence[Value]], last: int, scope: Scope) -> None:
+        """Finish and store a tile, by row and vector; the last vector has `last` columns."""
+        if len(sums) > 1 and len(sums) * len(sums[0]) > MOST_UNROLLED and self.is_costly():
+            self._in_turns(sums, last, scope)
+            return
+        for v in range(len(sums[0])):
+            at_vector = self._at_vector(v, last if v == len(sums[0]) - 1 else self.lanes, scope)
+            for r, row in enumerate(sums):
+                self._finish(row[v], self._at_row(r, at_vector))
+
+    def _in_turns(self, sums: Sequence[Sequence[Value]], last: int, scope: Scope) -> None:
+        """A loop over the rows of a tile that is put in memory first: short code for costly functions."""
+        e, row = self.e, self.product.row
+        assert row is not None
+        width = len(sums[0]) * self.lanes
+        slot = e.slot(f"[{len(sums) * width} x {self.type.llvm}]")
+        size = self.type.itemsize
+        for r, sums_of_row in enumerate(sums):
+            for v, value in enumerate(sums_of_row):
+                e.raw(f"store {value.full_type} {value}, ptr {self.at(slot, (r * width + v * self.lanes) * size)}")
+
+        def one(child: Scope) -> None:
+            start = e.binary("mul nsw", child.index[row], word(width * size))
+            base = e.define(f"getelementptr i8, ptr {slot}, i64 {start}", "ptr", 1)
+            for v, old in enumerate(sums[0]):
+                at_vector = self._at_vector(v, last if v == len(sums[0]) - 1 else self.lanes, child)
+                place = self.at(base, v * self.lanes * size)
+                self._finish(e.define(f"load {old.full_type}, ptr {place}", old.type, old.lanes), at_vector)
+
+        self.counted(self.loop_over(row), word(0), word(len(sums)), 1, scope, one)
+
+    def _at_vector(self, number: int, columns: int, scope: Scope) -> Scope:
+        """The place of a vector of the tile, with what does not change by row."""
+        child = self._moved(scope, self.product.column, number * self.lanes)
+        child.in_vector = True
+        if columns < self.lanes:
+            bits = ", ".join(f"i1 {int(k < columns)}" for k in range(self.lanes))
+            child.mask = Value(f"<{bits}>", "i1", self.lanes) if self.lanes > 1 else None
+        self.body(self._steady, child)
+        return child
+
+    def _at_row(self, number: int, scope: Scope) -> Scope:
+        return self._moved(scope, self.product.row, number)
+
+    def _moved(self, scope: Scope, axis: str | None, turns: int) -> Scope:
+        """The scope a constant number of turns of an axis on."""
+        child = scope.child()
+        if axis is not None and turns:
+            used = {s.buffer for s in self.product.epilogue if isinstance(s, Load | Store)}
+            for name in used:
+                if axis in self.buffers[name].axes:
+                    child.pointers[name] = self.at(scope.pointers[name], turns * self.stride(name, axis))
+        return child
+
+    def _finish(self, value: Value, scope: Scope) -> None:
+        scope.values[self.product.state] = value
+        self.body(self._moving, scope)

@@ -1,0 +1,89 @@
+"""Recognises the loop nest of a product, and the part that each axis plays in it.
+
+    for i, j {
+      for k reduce s: float32 = sum {
+        %0: float32 = load a[i, k]
+        %1: float32 = load b[k, j]
+        %2: float32 = product %0, %1
+        s <- %2
+      }
+      ...                                  the epilogue: anything that reads s
+      store y[i, j], %9
+    }
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.kernel.nest import Accumulate, Buffer, Kernel, Let, Load, Loop, Statement, walk
+from flambeau.codegen.specialize import Specialized
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """One product: `a` has the rows and `b` the columns. A vector times a matrix has no rows."""
+
+    loop: Loop
+    """The loop over what is kept."""
+    fold: Loop
+    epilogue: tuple[Statement, ...]
+    """What the loop does besides folding."""
+    a: Buffer
+    b: Buffer
+    outer: tuple[str, ...]
+    """Axes of stacks, outermost first."""
+    row: str | None
+    column: str
+    inner: str
+
+    @property
+    def state(self) -> str:
+        """The name under which the epilogue reads the product."""
+        return self.fold.carries[0].name
+
+
+def is_product(kernel: Kernel) -> bool:
+    """Whether the kernel computes a product."""
+    return any(isinstance(s, Let) and s.op == "product" for s in walk(kernel.body))
+
+
+def match(special: Specialized) -> Product | None:
+    """The product that a specialised kernel is; None for another kernel, or a product of vectors or integers."""
+    kernel = special.kernel
+    loop = kernel.body[0] if len(kernel.body) == 1 else None
+    if not isinstance(loop, Loop) or loop.carries or not loop.axes:
+        return None
+    folds = [s for s in loop.body if isinstance(s, Loop)]
+    if len(folds) != 1 or len(folds[0].axes) != 1 or len(folds[0].carries) != 1:
+        return None
+    operands = _operands(kernel, folds[0])
+    if operands is None:
+        return None
+    a, b = operands
+    if not any(x in b.axes and x not in a.axes for x in loop.axes):
+        a, b = b, a
+    rows = [x for x in loop.axes if x in a.axes and x not in b.axes]
+    columns = [x for x in loop.axes if x in b.axes and x not in a.axes]
+    if not columns:
+        return None
+    row, column = rows[-1] if rows else None, columns[-1]
+    outer = tuple(x for x in loop.axes if x not in (row, column))
+    epilogue = tuple(s for s in loop.body if s is not folds[0])
+    return Product(loop, folds[0], epilogue, a, b, outer, row, column, folds[0].axes[0])
+
+
+def _operands(kernel: Kernel, fold: Loop) -> tuple[Buffer, Buffer] | None:
+    """The buffers of the factors, if the fold is a plain sum of products of floats."""
+    loads = {s.name: kernel.buffer(s.buffer) for s in fold.body if isinstance(s, Load)}
+    lets = [s for s in fold.body if isinstance(s, Let)]
+    adds = [s for s in fold.body if isinstance(s, Accumulate)]
+    if len(lets) != 1 or len(adds) != 1 or len(fold.body) != 2 + len(loads):
+        return None
+    let, carry = lets[0], fold.carries[0]
+    if let.op != "product" or carry.reducer != "sum" or adds[0].value != let.name:
+        return None
+    if any(name not in loads for name in let.args) or not element_type(carry.dtype).is_float:
+        return None
+    return loads[let.args[0]], loads[let.args[1]]

@@ -1,0 +1,109 @@
+"""A row vector times a matrix: the matrix streams by, some of its rows at a time, and the sums stay close at hand."""
+
+from __future__ import annotations
+
+from flambeau.codegen.llvm.emitter import Value, float_constant, vector_type
+from flambeau.codegen.llvm.nest import Scope
+from flambeau.codegen.products.base import ProductEmitter, word
+from flambeau.codegen.products.tile import TileShape, load_columns, multiply_add
+
+
+class Stream:
+    """Emits one such product, or the columns of a piece of it."""
+
+    def __init__(self, p: ProductEmitter) -> None:
+        self.p, self.e = p, p.e
+        self.n, self.depth = p.size(p.product.column), p.size(p.product.inner)
+        self.width = p.tiling.vectors * p.lanes
+        self.whole = self.n // self.width * self.width
+        self.at_a_time = 8 if p.e.target.vector_registers >= 32 else 4
+        self.room = p.e.slot(f"[{-(-self.n // p.lanes) * p.lanes} x {p.type.llvm}]")
+        left = self.n - self.whole
+        vectors = -(-left // p.lanes)
+        self.full = TileShape(1, p.tiling.vectors, p.lanes)
+        self.rest = TileShape(1, vectors, left - (vectors - 1) * p.lanes) if left else None
+
+    def emit(self, scope: Scope) -> None:
+        """Clear the sums, add up, finish."""
+        p = self.p
+        self.low, self.high, self.has_rest = word(0), word(self.whole), None
+        if p.tiling.shared == "columns":
+            self.low = self.e.binary("mul nsw", p.low, word(self.width))
+            self.high = self.e.intrinsic("smin", self.e.binary("mul nsw", p.high, word(self.width)), word(self.whole))
+            self.has_rest = self.e.icmp("sgt", p.high, word(self.n // self.width))
+        self.each(scope, self.clear)
+        turns, left = divmod(self.depth, self.at_a_time)
+        loop = p.loop_over(p.product.inner)
+        if turns:
+            p.counted(
+                loop, word(0), word(turns * self.at_a_time), self.at_a_time, scope,
+                lambda child: self.rows(self.at_a_time, child),
+            )  # fmt: skip
+        if left:
+            child = scope.child()
+            p.enter(loop, word(turns * self.at_a_time), child)
+            self.rows(left, child)
+        self.each(scope, self.finish)
+
+    def each(self, scope: Scope, body: object) -> None:
+        """Run a method for all columns of the piece, a tile's width at a time."""
+        assert callable(body)
+        p, loop = self.p, self.p.loop_over(self.p.product.column)
+        if self.whole:
+            p.counted(loop, self.low, self.high, self.width, scope, lambda child: body(self.full, child))
+        if self.rest is None:
+            return
+
+        def last() -> None:
+            child = scope.child()
+            p.enter(loop, word(self.whole), child)
+            body(self.rest, child)
+
+        if self.has_rest is None:
+            last()
+        else:
+            p.only_if(self.has_rest, last)
+
+    def sum_at(self, scope: Scope, vector: int) -> Value:
+        """Where the sums of a vector of columns are."""
+        index = scope.index[self.p.product.column]
+        base = self.e.define(f"getelementptr {self.p.type.llvm}, ptr {self.room}, i64 {index}", "ptr", 1)
+        return self.p.at(base, vector * self.p.lanes * self.p.type.itemsize)
+
+    def load(self, place: Value) -> Value:
+        """Sums from memory."""
+        vt = vector_type(self.p.type.llvm, self.p.lanes)
+        return self.e.define(f"load {vt}, ptr {place}, align 16", self.p.type.llvm, self.p.lanes)
+
+    def clear(self, shape: TileShape, scope: Scope) -> None:
+        """No sums yet."""
+        zero = float_constant(0.0, self.p.type.llvm, self.p.lanes)
+        for v in range(shape.vectors):
+            self.e.raw(f"store {zero.full_type} {zero}, ptr {self.sum_at(scope, v)}, align 16")
+
+    def rows(self, count: int, scope: Scope) -> None:
+        """Some rows of the matrix, each times its number."""
+        p, t = self.p, self.p.type
+        step, a_step = p.stride(p.product.b.name, p.product.inner), p.stride(p.product.a.name, p.product.inner)
+        numbers = []
+        for r in range(count):
+            place = p.at(scope.pointers[p.product.a.name], r * a_step)
+            numbers.append(self.e.splat(self.e.define(f"load {t.llvm}, ptr {place}", t.llvm, 1), p.lanes))
+
+        def add(shape: TileShape, child: Scope) -> None:
+            base = child.pointers[p.product.b.name]
+            for v in range(shape.vectors):
+                place = self.sum_at(child, v)
+                value = self.load(place)
+                for r in range(count):
+                    at = p.at(base, r * step + v * p.lanes * t.itemsize)
+                    columns = load_columns(p, at, shape.last if v == shape.vectors - 1 else p.lanes)
+                    value = multiply_add(p, numbers[r], columns, value)
+                self.e.raw(f"store {value.full_type} {value}, ptr {place}, align 16")
+
+        self.each(scope, add)
+
+    def finish(self, shape: TileShape, scope: Scope) -> None:
+        """The epilogue of a tile's width of columns."""
+        sums = [self.load(self.sum_at(scope, v)) for v in range(shape.vectors)]
+        self.p.epilogue([sums], shape.last, scope)

@@ -1,0 +1,142 @@
+"""How a product runs: the tile kept in registers, whether columns are packed, what threads share.
+
+Sizes and strides are part of it: the code is made for them, except for the number of rows, of which only the
+tile and what is left over count. Every element is added up in one order, whatever thread computes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.llvm.emitter import Target
+from flambeau.codegen.planning import PARALLEL_FROM, estimate_nanoseconds
+from flambeau.codegen.products.match import Product, match
+from flambeau.codegen.schedule import Schedule
+from flambeau.codegen.specialize import Specialized
+
+PACK_FROM = 1 << 16
+"""Bytes of the right factor from which its columns are copied together, if enough rows use them."""
+PACK_ROWS = 24
+"""Rows from which copying columns together pays."""
+STREAM_COLUMNS = 8
+"""Vectors of columns from which a row vector times a matrix runs along the rows of the matrix."""
+MOST_STREAMED = 1 << 16
+"""Bytes of results kept at hand while a matrix streams by."""
+LARGEST_PANEL = 1 << 20
+"""Bytes of columns copied together, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tiling(Schedule):
+    """The choices for one product."""
+
+    form: str = "tiles"
+    """`tiles` in registers, or `stream` for a row vector times a matrix."""
+    rows: int = 1
+    """Rows of a tile."""
+    vectors: int = 1
+    """Vectors of columns of a tile."""
+    rest: int = 0
+    """Rows left over after whole tiles."""
+    packed: bool = False
+    """Whether the columns of a tile are copied together first."""
+    shared: str = "rows"
+    """What the range of a call counts: `rows`, `columns` (in tiles) or `outer` (the first axis of a stack)."""
+    sizes: tuple[tuple[str, int], ...] = ()
+    """Sizes that the code is made for; that of the rows is not among them."""
+    strides: tuple[tuple[tuple[str, str], int], ...] = ()
+    product: Product | None = field(default=None, compare=False, repr=False)
+
+    def key(self) -> str:
+        """A line of text that tells schedules apart."""
+        sizes = " ".join(f"{axis}={size}" for axis, size in self.sizes)
+        strides = " ".join(f"{buffer}.{axis}:{step}" for (buffer, axis), step in self.strides)
+        how = f"{self.form} {self.rows}x{self.vectors}x{self.lanes} rest={self.rest}{' packed' if self.packed else ''}"
+        return f"product {how} by {self.shared} {sizes} {strides}"
+
+
+def choose_tiling(special: Specialized, target: Target, threads: int) -> Tiling | None:
+    """A tiling for `special`; None for what is no product, or one that plain loops serve."""
+    product = match(special)
+    if product is None or 0 in special.sizes.values():
+        return None
+    t = element_type(product.b.dtype)
+    lanes = target.vector_bits // t.bits
+    n, k = special.sizes[product.column], special.sizes[product.inner]
+    m = special.sizes[product.row] if product.row is not None else 1
+    side_by_side = special.strides[product.b.name, product.column] == t.itemsize
+    if product.row is None and not side_by_side:
+        return None
+    rows, vectors = tile_shape(m, -(-n // lanes), target)
+    packed = product.row is not None and (not side_by_side or (m >= PACK_ROWS and n * k * t.itemsize >= PACK_FROM))
+    if packed and k * vectors * lanes * t.itemsize > LARGEST_PANEL:
+        return None
+    streams = product.row is None and n >= STREAM_COLUMNS * lanes and n * t.itemsize <= MOST_STREAMED
+    fixed = tuple(sorted((a, s) for a, s in special.sizes.items() if a != product.row))
+    return Tiling(
+        vector_axis=product.column,
+        lanes=lanes,
+        unit=unit_buffers(special, product.column),
+        contract=False,
+        form="stream" if streams else "tiles",
+        rows=rows,
+        vectors=vectors,
+        rest=m % rows,
+        packed=packed,
+        shared=_shared(special, product, packed or streams, rows, vectors * lanes, threads),
+        sizes=fixed,
+        strides=tuple(sorted(special.strides.items())),
+        product=product,
+    )
+
+
+def unit_buffers(special: Specialized, axis: str) -> frozenset[str]:
+    """The buffers whose elements lie side by side along an axis."""
+    return frozenset(
+        b.name
+        for b in special.kernel.buffers
+        if axis in b.axes and special.strides[b.name, axis] == element_type(b.dtype).itemsize
+    )
+
+
+def tile_shape(m: int, vectors: int, target: Target) -> tuple[int, int]:
+    """(rows, vectors of columns) of a tile that fills the registers but for the factors' own."""
+    many = target.vector_registers >= 32
+    most = 8 if many else 4 if vectors > 2 else 6
+    rows = -(-m // -(-m // most)) if m < 8 * most else most
+    if vectors == 1 and rows == most:
+        return rows, 1
+    by_rows = {1: 8, 2: 8, 3: 6, 4: 5, 5: 4, 6: 4} if many else {1: 8, 2: 5, 3: 3, 4: 3, 5: 2, 6: 2}
+    return rows, min(vectors, by_rows.get(rows, 2))
+
+
+def _shared(special: Specialized, product: Product, by_columns: bool, rows: int, width: int, threads: int) -> str:
+    """Stacks are shared out first; then columns, if they are copied or enough, or rows."""
+    if product.outer and special.sizes[product.outer[0]] >= 2 * threads:
+        return "outer"
+    m = special.sizes[product.row] if product.row is not None else 1
+    if product.outer or m < 2 * rows or (by_columns and special.sizes[product.column] >= 2 * threads * width):
+        return "columns" if not product.outer else "outer"
+    return "rows"
+
+
+def split_product(special: Specialized, tiling: Tiling, threads: int) -> tuple[int, int, int]:
+    """(size of the range of a call, turns of a piece, pieces); no turns: one thread does it all."""
+    product = tiling.product
+    assert product is not None
+    grain = 1
+    if tiling.shared == "outer":
+        high = special.sizes[product.outer[0]]
+    elif tiling.shared == "columns":
+        high = -(-special.sizes[product.column] // (tiling.vectors * tiling.lanes))
+    else:
+        assert product.row is not None
+        high, grain = special.sizes[product.row], tiling.rows
+    nanoseconds = estimate_nanoseconds(special)
+    if threads < 2 or nanoseconds < PARALLEL_FROM:
+        return high, 0, 1
+    pieces = min(threads * (1 if tiling.packed and tiling.shared == "rows" else 2), max(1, int(nanoseconds / 4000)))
+    step = -(-high // pieces)
+    step = -(-step // grain) * grain
+    return (high, step, -(-high // step)) if step < high else (high, 0, 1)
