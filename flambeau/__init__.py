@@ -63,6 +63,7 @@ from flambeau.tensor.python_forms import can_cast, is_tensor, nonzero, promote_t
 from flambeau.tensor.random import Generator, get_rng_state, initial_seed, manual_seed, set_rng_state
 from flambeau.tensor.size import Size
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.version import __version__
 
 dtype, device, layout, memory_format = DType, Device, Layout, MemoryFormat
 strided = layout.strided
@@ -71,7 +72,6 @@ preserve_format = memory_format.preserve_format
 channels_last = memory_format.channels_last
 channels_last_3d = memory_format.channels_last_3d
 _surface.install()
-__version__ = "0.1.0"
 
 from flambeau import ir, jit, nn  # noqa: E402  (methods of tensors come first)
 from flambeau.jit.script import script  # noqa: E402

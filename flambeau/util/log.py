@@ -20,6 +20,7 @@ AREAS: Final[Mapping[str, tuple[str, ...]]] = {
     "executor": ("each compilation: cause, known types, time", "and the time of each stage, and dropped plans"),
     "passes": ("the passes that changed a graph, with times", "and their changes as a diff", "and the other passes"),
     "codegen": ("each kernel: time, schedule, or why there is none", "and its loop nest", "and its LLVM IR"),
+    "cache": ("compiled objects read from disk and written there, and why one was not",),
 }
 """What can be told, and what each level adds."""
 
@@ -30,7 +31,7 @@ def parse(text: str) -> tuple[dict[str, int], list[str]]:
     >>> parse("passes:2,executor")
     ({'passes': 2, 'executor': 1}, [])
     >>> parse("pases")[1]
-    ["there is no area 'pases'; write executor, passes, codegen or all, each with :LEVEL or without"]
+    ["there is no area 'pases'; write executor, passes, codegen, cache or all, each with :LEVEL or without"]
     """
     levels: dict[str, int] = {}
     wrong: list[str] = []

@@ -42,9 +42,9 @@ def run_once(factor: float, rank: int = 1) -> None:
         ("", {}),
         ("executor", {"executor": 1}),
         ("passes:2, codegen:1,executor", {"passes": 2, "codegen": 1, "executor": 1}),
-        ("all", {"executor": 1, "passes": 1, "codegen": 1}),
-        ("all,passes:3", {"executor": 1, "passes": 3, "codegen": 1}),
-        ("passes:3,all", {"executor": 1, "passes": 3, "codegen": 1}),
+        ("all", {"executor": 1, "passes": 1, "codegen": 1, "cache": 1}),
+        ("all,passes:3", {"executor": 1, "passes": 3, "codegen": 1, "cache": 1}),
+        ("passes:3,all", {"executor": 1, "passes": 3, "codegen": 1, "cache": 1}),
         ("passes:0", {"passes": 0}),
     ],
 )
@@ -55,7 +55,7 @@ def test_settings(text: str, levels: dict[str, int]) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("pases", "there is no area 'pases'; write executor, passes, codegen or all"),
+        ("pases", "there is no area 'pases'; write executor, passes, codegen, cache or all"),
         ("passes:much", "the level in 'passes:much' is no number; passes:1 tells least"),
         ("passes:-1", "the level in 'passes:-1' is no number"),
     ],

@@ -1,14 +1,13 @@
-"""The one place that talks to LLVM: text to object code to an address, in a shared ORC JIT.
+"""LLVM text to an address: from the cache on disk, or compiled and kept there; linked by our own linker, or by LLVM's.
 
-Kernels with explicit vectors go straight to instruction selection: the mid-level pipeline costs half the compile time
-and makes them slower. Code lives as long as the ``NativeCode`` that owns it. Compiling is serialised by a lock.
+LLVM is loaded when something is first compiled, not before. Code lives as long as the ``NativeCode`` that owns it.
+Compiling is serialised by a lock.
 """
 
 from __future__ import annotations
 
 import ctypes
 import ctypes.util
-import itertools
 import sys
 import threading
 import time
@@ -18,69 +17,58 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from flambeau.codegen.llvm import loader
+from flambeau.codegen.llvm.compiler import Compiler
 from flambeau.codegen.llvm.emitter import Target
+from flambeau.codegen.llvm.host import Host, is_installed, llvm_version, this_host
 from flambeau.codegen.llvm.lanes import PREFIX
 from flambeau.codegen.llvm.memory import ALLOCATE, FREE
+from flambeau.codegen.llvm.object_cache import key_of, object_cache
+from flambeau.util.version import __version__
 
 
 @dataclass(slots=True)
 class NativeCode:
-    """Linked code: addresses by symbol, and the tracker that frees the code when this object goes."""
+    """Linked code: addresses by symbol, and the owner that frees the code when this object goes."""
 
     addresses: dict[str, int]
     text: str
     object_bytes: int
     milliseconds: float
-    tracker: Any = field(repr=False)
+    is_from_cache: bool
+    """Whether the object was found on disk."""
+    owner: Any = field(repr=False)
 
 
 def available() -> bool:
-    """Whether LLVM can be loaded here."""
-    try:
-        import llvmlite.binding  # noqa: F401
-    except (ImportError, OSError):
-        return False
-    return True
+    """Whether LLVM is installed here."""
+    return is_installed()
 
 
-_FEATURES = {
-    "x86-64": {"sse2": True},
-    "x86-64-v2": {"sse2": True},
-    "x86-64-v3": {"avx2": True},
-    "x86-64-v4": {"avx2": True, "avx512f": True, "avx512dq": True},
+_LESSER = {
+    "x86-64": (),
+    "x86-64-v2": (),
+    "x86-64-v3": ("avx2",),
+    "x86-64-v4": ("avx2", "avx512f", "avx512dq"),
 }
 """What lesser processors of this kind have; with these the code for other machines is tested on this one."""
 
 
 class Engine:
-    """An ORC JIT for this machine, or for a lesser processor of its kind, named as LLVM does."""
+    """Compiles and links for this machine, or for a lesser processor of its kind, named as LLVM does."""
 
     def __init__(self, cpu: str | None = None) -> None:
-        import llvmlite.binding as llvm
-
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        self._llvm = llvm
         self._lock = threading.Lock()
-        self._numbers = itertools.count()
-        self.triple = llvm.get_process_triple()
-        self.cpu = cpu or llvm.get_host_cpu_name()
-        host = llvm.get_host_cpu_features()
-        features: dict[str, bool] = _FEATURES[cpu] if cpu is not None else dict(host)
-        self.features = "" if cpu is not None else host.flatten()
-        self._machine = self._new_machine()
-        self._layout = str(self._machine.target_data)
-        self._jit = llvm.create_lljit_compiler(self._new_machine())
-        wide = features.get("avx512f", False) and features.get("avx512dq", False)
-        bits = 512 if wide else 256 if features.get("avx2", False) else 128
-        has_many = wide or self.triple.startswith(("aarch64", "arm64"))
+        self._compiler: Compiler | None = None
+        host = this_host()
+        self.host = host if cpu is None else Host(host.triple, cpu, "")
+        self.cpu = self.host.cpu
+        features = [f for f in _LESSER["x86-64-v4"] if host.has(f)] if cpu is None else _LESSER[cpu]
+        wide = "avx512f" in features and "avx512dq" in features
+        bits = 512 if wide else 256 if "avx2" in features else 128
+        has_many = wide or host.triple.startswith(("aarch64", "arm64"))
         self.target = Target(vector_bits=bits, has_scalef=wide, vector_registers=32 if has_many else 16)
-
-    def _new_machine(self, opt: int = 2) -> Any:
-        llvm = self._llvm
-        return llvm.Target.from_triple(self.triple).create_target_machine(
-            cpu=self.cpu, features=self.features, opt=opt, reloc="pic", codemodel="default", jit=True
-        )
+        self._identity = (__version__, llvm_version(), host.triple, self.cpu, self.host.features)
 
     def link(
         self,
@@ -94,49 +82,48 @@ class Engine:
         """Compile and link ``text``; ``imports`` gives the address of every external symbol.
 
         Glue is compiled in a fifth of the time, and a call through it takes a few nanoseconds more. With ``optimise``,
-        LLVM's passes run first: for scalar code, whose loops they turn into vectors.
+        LLVM's passes run first: for scalar code, whose loops they turn into vectors. Raises ``NativeError``.
         """
-        llvm = self._llvm
+        start = time.perf_counter()
+        cache = object_cache()
+        key = key_of(*self._identity, f"glue={is_glue} optimise={optimise}", text) if cache else ""
+        content = cache.load(key) if cache else None
+        is_from_cache = content is not None
+        if content is None:
+            with self._lock:
+                content = self._llvm().compile(text, is_glue=is_glue, optimise=optimise)
+            if cache:
+                cache.store(key, content)
+        addresses, owner = self._linked(content, exports, imports)
+        spent = (time.perf_counter() - start) * 1e3
+        return NativeCode(addresses, text, len(content), spent, is_from_cache, owner)
+
+    def _linked(self, content: bytes, exports: tuple[str, ...], imports: dict[str, int]) -> tuple[dict[str, int], Any]:
+        if loader.is_supported():
+            try:
+                image = loader.link(content, exports, lambda name: imports.get(name) or _c_address(name))
+            except loader.NotLinkedError:
+                pass
+            else:
+                return image.addresses, image
         with self._lock:
-            start = time.perf_counter()
-            machine = self._new_machine(0) if is_glue else self._machine
-            image = machine.emit_object(self._prepared(text, optimise))
-            # Where the processor lacks an instruction, LLVM calls a C function: fma, roundeven, memset.
-            builder = llvm.JITLibraryBuilder().add_object_img(image).add_current_process()
-            for name, address in imports.items():
-                builder = builder.import_symbol(name, address)
-            for name in exports:
-                builder = builder.export_symbol(name)
-            tracker = builder.link(self._jit, f"flambeau_library_{next(self._numbers)}")
-            addresses = {name: tracker[name] for name in exports}
-            spent = (time.perf_counter() - start) * 1e3
-        return NativeCode(addresses, text, len(image), spent, tracker)
+            tracker = self._llvm().link(content, exports, imports)
+        return {name: tracker[name] for name in exports}, tracker
 
     def assembly(self, text: str, *, optimise: bool = False) -> str:
         """The machine instructions of ``text``."""
         with self._lock:
-            return str(self._machine.emit_assembly(self._prepared(text, optimise)))
+            return self._llvm().assembly(text, optimise=optimise)
 
     def optimised_ir(self, text: str) -> str:
         """``text`` after LLVM's passes, as ``link`` runs them with ``optimise``."""
         with self._lock:
-            return str(self._prepared(text, optimise=True))
+            return self._llvm().optimised_ir(text)
 
-    def _prepared(self, text: str, optimise: bool) -> Any:
-        module = self._parse(text)
-        if optimise:
-            options = self._llvm.create_pipeline_tuning_options(speed_level=2)
-            options.loop_vectorization = options.slp_vectorization = True
-            builder = self._llvm.create_pass_builder(self._machine, options)
-            builder.getModulePassManager().run(module, builder)
-        return module
-
-    def _parse(self, text: str) -> Any:
-        module = self._llvm.parse_assembly(text)
-        module.verify()
-        module.triple = self.triple
-        module.data_layout = self._layout
-        return module
+    def _llvm(self) -> Compiler:
+        if self._compiler is None:
+            self._compiler = Compiler(self.host)
+        return self._compiler
 
 
 _engine_lock = threading.RLock()
@@ -166,8 +153,21 @@ def engine() -> Engine:
 
 @cache
 def _c_library() -> ctypes.CDLL:
-    name = "ucrtbase" if sys.platform == "win32" else ctypes.util.find_library("m")
-    return ctypes.CDLL(name)
+    if sys.platform == "win32":
+        return ctypes.CDLL("ucrtbase")
+    try:  # `find_library` asks other programs, which takes longer than all that a first call does
+        return ctypes.CDLL("libm.so.6")
+    except OSError:
+        return ctypes.CDLL(ctypes.util.find_library("m"))
+
+
+@cache
+def _c_address(name: str) -> int | None:
+    """A C function that LLVM calls of itself, where the processor lacks an instruction: fma, roundeven, memset."""
+    for library in (ctypes.CDLL(None), _c_library()):
+        if hasattr(library, name):
+            return ctypes.cast(getattr(library, name), ctypes.c_void_p).value
+    return None
 
 
 def c_imports(names: tuple[str, ...]) -> dict[str, int]:

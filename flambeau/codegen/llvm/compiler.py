@@ -1,0 +1,100 @@
+"""LLVM itself: text to object code, and its linker for what our own does not know.
+
+Kernels with explicit vectors go straight to instruction selection: the mid-level pipeline costs half the compile time
+and makes them slower. Loops over single elements need it. What LLVM refuses is a `NativeError`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, TypeVar
+
+from flambeau.codegen.kernel.dtypes import KernelError
+from flambeau.codegen.llvm.host import Host
+
+Result = TypeVar("Result")
+
+
+class NativeError(KernelError):
+    """LLVM could not be loaded, or refuses what it was given: a mistake of the compiler's, not of the user's."""
+
+
+class Compiler:
+    """LLVM for one kind of machine. It loads LLVM; one thread may use it at a time."""
+
+    def __init__(self, host: Host) -> None:
+        try:
+            import llvmlite.binding as llvm
+        except (ImportError, OSError) as error:
+            raise NativeError(f"LLVM cannot be loaded: {error}") from error
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        self._llvm = llvm
+        self._host = host
+        self._numbers = itertools.count()
+        self._layout = str(self._machine.target_data)
+
+    @cached_property
+    def _machine(self) -> Any:
+        return self._new_machine()
+
+    @cached_property
+    def _quick_machine(self) -> Any:
+        return self._new_machine(0)
+
+    @cached_property
+    def _jit(self) -> Any:
+        return self._llvm.create_lljit_compiler(self._new_machine())
+
+    def _new_machine(self, opt: int = 2) -> Any:
+        host = self._host
+        return self._llvm.Target.from_triple(host.triple).create_target_machine(
+            cpu=host.cpu, features=host.features, opt=opt, reloc="pic", codemodel="default", jit=True
+        )
+
+    def compile(self, text: str, *, is_glue: bool, optimise: bool) -> bytes:
+        """Object code of a module. Glue is compiled in a fifth of the time, and is slower."""
+        machine = self._quick_machine if is_glue else self._machine
+        content: bytes = _refused_as(lambda: machine.emit_object(self._module(text, optimise)))
+        return content
+
+    def assembly(self, text: str, *, optimise: bool) -> str:
+        """The machine instructions of a module."""
+        return _refused_as(lambda: str(self._machine.emit_assembly(self._module(text, optimise))))
+
+    def optimised_ir(self, text: str) -> str:
+        """A module after LLVM's passes."""
+        return _refused_as(lambda: str(self._module(text, optimise=True)))
+
+    def link(self, content: bytes, exports: tuple[str, ...], imports: dict[str, int]) -> Any:
+        """Put object code into memory: what comes back gives addresses by symbol, and owns the memory."""
+        # Where the processor lacks an instruction, LLVM calls a C function: fma, roundeven, memset.
+        builder = self._llvm.JITLibraryBuilder().add_object_img(content).add_current_process()
+        for name, address in imports.items():
+            builder = builder.import_symbol(name, address)
+        for name in exports:
+            builder = builder.export_symbol(name)
+        return _refused_as(lambda: builder.link(self._jit, f"flambeau_library_{next(self._numbers)}"))
+
+    def _module(self, text: str, optimise: bool) -> Any:
+        module = self._llvm.parse_assembly(text)
+        module.verify()
+        module.triple = self._host.triple
+        module.data_layout = self._layout
+        if optimise:
+            options = self._llvm.create_pipeline_tuning_options(speed_level=2)
+            options.loop_vectorization = options.slp_vectorization = True
+            builder = self._llvm.create_pass_builder(self._machine, options)
+            builder.getModulePassManager().run(module, builder)
+        return module
+
+
+def _refused_as(work: Callable[[], Result]) -> Result:
+    try:
+        return work()
+    except RuntimeError as error:
+        if isinstance(error, KernelError):
+            raise
+        raise NativeError(f"LLVM refused a module: {str(error).strip()}") from error

@@ -1,0 +1,271 @@
+"""Compiled objects on disk, so that a program which was compiled once starts at once the next time.
+
+Entries are files named by the hash of all that the code depends on. A file is written beside its place and moved there,
+so that readers and other writers see the whole of it or nothing; it carries its key and a checksum. Only files that
+belong to the user, and that nobody else could have written, are read: what is in them will be executed. No failure of
+the disk is an error: a cache that cannot be used is one without entries. `FLAMBEAU_LOG=cache` tells what happens.
+
+FLAMBEAU_CACHE_DIR=PATH     another directory
+FLAMBEAU_CACHE_MB=100       how large it may become, 256 if nothing is said; what was not used for longest goes first
+FLAMBEAU_CACHE=off          no cache
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import hashlib
+import itertools
+import os
+import stat
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from flambeau.util import log
+
+FORMAT = 1
+"""Counts up when entries of before would be misunderstood."""
+MAGIC = b"flambeau object %d\n" % FORMAT
+SUFFIX = ".object"
+COUNTS = "counts"
+"""A file of one line for each process that used the cache: entries found, and entries missed."""
+DEFAULT_MEGABYTES = 256
+OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def default_directory() -> Path | None:
+    """Where entries are, by the custom of the system; None where no home is known or the cache is turned off."""
+    if os.environ.get("FLAMBEAU_CACHE", "").lower() in ("off", "0", "no", "false"):
+        return None
+    given = os.environ.get("FLAMBEAU_CACHE_DIR")
+    if given:
+        return Path(given)
+    try:
+        if sys.platform == "win32":
+            root = os.environ.get("LOCALAPPDATA")
+            return Path(root) / "flambeau" / "cache" if root else None
+        if sys.platform == "darwin":
+            return Path.home() / "Library" / "Caches" / "flambeau"
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "flambeau"
+    except RuntimeError:  # this user has no home
+        return None
+
+
+def default_bound() -> int:
+    """How many bytes the entries may have together."""
+    given = os.environ.get("FLAMBEAU_CACHE_MB", "")
+    return (int(given) if given.isdecimal() else DEFAULT_MEGABYTES) << 20
+
+
+def key_of(*parts: str) -> str:
+    """The name of an entry that depends on the parts.
+
+    >>> key_of("a", "bc") == key_of("ab", "c")
+    False
+    """
+    whole = hashlib.sha256()
+    for part in parts:
+        encoded = part.encode()
+        whole.update(b"%d:" % len(encoded))
+        whole.update(encoded)
+    return whole.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class CacheInfo:
+    """What is in a cache."""
+
+    path: Path
+    files: int
+    bytes: int
+    bound: int
+    hits: int
+    """Entries found by processes of this version since the cache was last cleared."""
+    misses: int
+
+
+class ObjectCache:
+    """The entries in one directory. Any number of processes and threads may use it at once."""
+
+    def __init__(self, path: Path, bound: int = DEFAULT_MEGABYTES << 20) -> None:
+        self.path = path
+        self.bound = bound
+        self.hits = self.misses = 0
+        self._lock = threading.Lock()
+        self._temporaries = itertools.count()
+        self._bytes: int | None = None
+        """What the entries have together, as far as this process knows; None before it looked."""
+        self._is_ready: bool | None = None
+
+    def load(self, key: str) -> bytes | None:
+        """The entry of a key; None where there is none, or none that can be trusted."""
+        place = self.path / (key + SUFFIX)
+        try:
+            content = _read_own(place) if self._is_trusted() else None
+        except OSError as error:
+            if not isinstance(error, FileNotFoundError):
+                _tell(f"{place} is ignored: {error}")
+            content = None
+        if content is not None:
+            content = _checked(content, key)
+            if content is None:
+                _tell(f"{place} is ignored: it is damaged, or no file of this cache")
+        if content is None:
+            self.misses += 1
+            return None
+        self.hits += 1
+        with contextlib.suppress(OSError):
+            os.utime(place)
+        _tell(f"read {len(content)} bytes from {place}")
+        return content
+
+    def store(self, key: str, content: bytes) -> None:
+        """Keep an entry, and let others go where there are too many."""
+        place = self.path / (key + SUFFIX)
+        temporary = self.path / f"{key}.{os.getpid()}.{next(self._temporaries)}.new"
+        whole = MAGIC + bytes.fromhex(key) + hashlib.sha256(content).digest() + content
+        try:
+            if len(whole) > self.bound or not self._make_ready():
+                return
+            try:
+                handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                with open(handle, "wb") as file:
+                    file.write(whole)
+                os.replace(temporary, place)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    os.unlink(temporary)
+                raise
+            _tell(f"wrote {len(content)} bytes to {place}")
+            self._make_room(len(whole))
+        except OSError as error:
+            _tell(f"{place} was not written: {error}")
+
+    def _make_ready(self) -> bool:
+        with self._lock:
+            if not self._is_ready:
+                os.makedirs(self.path, mode=0o700, exist_ok=True)
+                self._is_ready = None
+        return self._is_trusted()
+
+    def _is_trusted(self) -> bool:
+        """Whether nobody else may put files into the directory."""
+        if self._is_ready is None:
+            try:
+                found = self.path.stat()
+            except OSError:
+                return False
+            self._is_ready = stat.S_ISDIR(found.st_mode) and _is_own(found)
+            if not self._is_ready:
+                _tell(f"{self.path} is not used: it is no directory that only this user may write to")
+        return self._is_ready
+
+    def _make_room(self, written: int) -> None:
+        with self._lock:
+            if self._bytes is not None:
+                self._bytes += written
+            if self._bytes is None or self._bytes > self.bound:
+                self._bytes = self._shrink()
+
+    def _shrink(self) -> int:
+        """Delete what was used least recently until a tenth is free; the bytes that are left."""
+        entries = sorted(self._entries(), key=lambda e: e[1].st_mtime_ns)
+        total = sum(found.st_size for _, found in entries)
+        if total <= self.bound:
+            return total
+        for path, found in entries:
+            if total <= self.bound * 9 // 10:
+                break
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+                _tell(f"deleted {path}: the cache is full")
+            total -= found.st_size
+        return total
+
+    def _entries(self) -> Iterator[tuple[str, os.stat_result]]:
+        """Entries, and files that a process which was ended left half written."""
+        with contextlib.suppress(OSError), os.scandir(self.path) as files:
+            for file in files:
+                if file.name.endswith((SUFFIX, ".new")):
+                    with contextlib.suppress(OSError):
+                        yield file.path, file.stat(follow_symlinks=False)
+
+    def info(self) -> CacheInfo:
+        """What is in it."""
+        sizes = [found.st_size for _, found in self._entries()]
+        hits, misses = self.hits, self.misses
+        with contextlib.suppress(OSError, ValueError):
+            for line in (self.path / COUNTS).read_text().splitlines():
+                found, missed = map(int, line.split())
+                hits, misses = hits + found, misses + missed
+        return CacheInfo(self.path, len(sizes), sum(sizes), self.bound, hits, misses)
+
+    def clear(self) -> int:
+        """Delete all entries; how many there were."""
+        count = 0
+        for path, _ in self._entries():
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+                count += 1
+        with contextlib.suppress(OSError):
+            os.unlink(self.path / COUNTS)
+        with self._lock:
+            self._bytes, self.hits, self.misses = None, 0, 0
+        return count
+
+    def count(self) -> None:
+        """Add what this process found and missed to the counts."""
+        if (self.hits or self.misses) and self._is_trusted():
+            line = f"{self.hits} {self.misses}\n".encode()
+            with contextlib.suppress(OSError):
+                handle = os.open(self.path / COUNTS, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+                with open(handle, "ab", buffering=0) as file:
+                    file.write(line)
+
+
+def _read_own(place: Path) -> bytes:
+    """A file's content. Raises OSError where it is not the user's own, or could be written by others."""
+    handle = os.open(place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
+    with open(handle, "rb", buffering=0) as file:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode) or not _is_own(found):
+            raise PermissionError("it is not this user's own, or others may write to it")
+        return file.readall()
+
+
+def _is_own(found: os.stat_result) -> bool:
+    if sys.platform == "win32":
+        return True
+    return found.st_uid == os.geteuid() and not found.st_mode & OTHERS_MAY_WRITE
+
+
+def _checked(whole: bytes, key: str) -> bytes | None:
+    """What a file of the cache holds under a key; None if it is damaged or foreign."""
+    head = MAGIC + bytes.fromhex(key)
+    start = len(head) + 32
+    if not whole.startswith(head):
+        return None
+    content = whole[start:]
+    return content if hashlib.sha256(content).digest() == whole[len(head) : start] else None
+
+
+def _tell(text: str) -> None:
+    if log.level("cache"):
+        log.write("cache", text)
+
+
+@cache
+def _cache_at(path: Path, bound: int) -> ObjectCache:
+    made = ObjectCache(path / f"objects-{FORMAT}", bound)
+    atexit.register(made.count)
+    return made
+
+
+def object_cache() -> ObjectCache | None:
+    """The cache that the environment names; None where it is turned off."""
+    path = default_directory()
+    return None if path is None else _cache_at(path, default_bound())
