@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from flambeau.codegen.cuda.device_power import power
-from flambeau.codegen.cuda.device_trig import TABLE, cos, sin, tan, table_text
+from flambeau.codegen.cuda.device_trig import TABLE, cos, sin, table_text, tan
 from flambeau.codegen.llvm import vecmath_trig
 from flambeau.codegen.llvm.emitter import Emitter, Target, Value, int_constant
 from flambeau.codegen.llvm.lanes import PREFIX

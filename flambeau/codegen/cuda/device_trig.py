@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from itertools import pairwise
 
 from flambeau.codegen.llvm.emitter import Emitter, Value, int_constant
 from flambeau.codegen.llvm.vecmath_trig import PI_PARTS, is_odd, negated_by_bit_one, quarter
@@ -57,10 +58,7 @@ def _window(e: Emitter, first: Value) -> list[Value]:
     index = e.binary("lshr", first, e.like(first, 6))
     words = [_word(e, e.binary("add", index, e.like(index, k))) for k in range(4)]
     shift = e.binary("and", first, e.like(first, 63))
-    return [
-        e.define(f"call i64 @llvm.fshl.i64(i64 {a}, i64 {b}, i64 {shift})", "i64", 1)
-        for a, b in zip(words, words[1:], strict=False)
-    ]
+    return [e.define(f"call i64 @llvm.fshl.i64(i64 {a}, i64 {b}, i64 {shift})", "i64", 1) for a, b in pairwise(words)]
 
 
 def _product(e: Emitter, m: Value, window: list[Value]) -> tuple[Value, Value, Value]:

@@ -1,0 +1,157 @@
+"""Kernels on a GPU that is at hand, through CuPy (`pip install flambeau[cuda]`): arrays of CuPy in, arrays of CuPy out.
+
+Kernels run on CuPy's current stream, in its memory. A plan is made for each pattern of shapes and strides, and its
+module loaded once for each device architecture.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from flambeau.codegen.cuda.emit import parameters
+from flambeau.codegen.cuda.mapped import MappedKernel, memory_shape, shared_bytes
+from flambeau.codegen.cuda.plan import CudaPlan, Layout, make_plan
+from flambeau.codegen.cuda.ptx import ARCHITECTURES, programs_ptx
+from flambeau.codegen.cuda.schedule import CudaSchedule
+from flambeau.codegen.cuda.threads import ERROR
+from flambeau.codegen.kernel.dtypes import KernelError, element_type
+from flambeau.codegen.kernel.nest import Kernel
+from flambeau.codegen.shapes import Span
+
+MAX_PLANS = 256
+
+
+def unavailable() -> str | None:
+    """Why no kernel can be launched here; None where one can."""
+    try:
+        cupy = _cupy()
+        if cupy.cuda.runtime.getDeviceCount() == 0:
+            return "there is no GPU here"
+    except ImportError:
+        return "CuPy is not installed: pip install flambeau[cuda]"
+    except Exception as error:  # CuPy raises its own errors where there is no driver
+        return f"there is no GPU here: {error}"
+    return None
+
+
+@cache
+def _cupy() -> Any:
+    import cupy
+
+    return cupy
+
+
+def architecture_for(capability: str) -> str:
+    """The latest architecture whose PTX a device of this compute capability ("90") can run."""
+    known = [a for a in ARCHITECTURES if a[3:].isdigit() and int(a[3:]) <= int(capability)]
+    if not known:
+        raise RuntimeError(f"a GPU of compute capability {capability} is too old: kernels need {ARCHITECTURES[0][3:]}")
+    return known[-1]
+
+
+class CudaKernel:
+    """A kernel that can be called with one device array (or number) per input; gives an array, or a tuple of several.
+
+    Raises ``KernelError`` for inputs that do not fit, ``LoweringError`` for an operation that has no device code, and
+    ``ZeroDivisionError`` for an integer division by zero. ``cupy`` stands for the library, in tests.
+    """
+
+    def __init__(
+        self, kernel: Kernel, spans: tuple[Span, ...] = (), *, schedule: CudaSchedule | None = None, cupy: Any = None
+    ) -> None:
+        self.kernel = kernel
+        self.spans = spans
+        self._schedule = schedule
+        self._library = cupy
+        self._plans: dict[tuple[Layout, ...], CudaPlan] = {}
+        self._modules: dict[tuple[int, str], Any] = {}
+        """Loaded modules by plan and architecture."""
+        self._lock = threading.Lock()
+
+    def __call__(self, *inputs: Any) -> Any:
+        arrays = self._arrays(inputs)
+        plan = self.plan(tuple(map(Layout.of, arrays)))
+        cupy = self._cupy()
+        outputs = [cupy.empty(o.memory_shape, o.dtype) for o in plan.outputs]
+        if plan.program is not None:
+            self._run(plan, arrays, outputs)
+        views = [o.view(memory) for o, memory in zip(plan.outputs, outputs, strict=True)]
+        return views[0] if len(views) == 1 else tuple(views)
+
+    def plan(self, layouts: tuple[Layout, ...]) -> CudaPlan:
+        """The plan for inputs of these layouts."""
+        with self._lock:
+            found = self._plans.get(layouts)
+            if found is None:
+                found = make_plan(self.kernel, self.spans, list(layouts), self._schedule)
+                if len(self._plans) >= MAX_PLANS:
+                    dropped = self._plans.pop(next(iter(self._plans)))
+                    self._modules = {k: m for k, m in self._modules.items() if k[0] != id(dropped)}
+                self._plans[layouts] = found
+        return found
+
+    def _cupy(self) -> Any:
+        return self._library if self._library is not None else _cupy()
+
+    def _arrays(self, inputs: tuple[Any, ...]) -> list[Any]:
+        cupy, buffers = self._cupy(), self.kernel.inputs
+        if len(inputs) != len(buffers):
+            raise KernelError(f"{self.kernel.name}: expected {len(buffers)} inputs, got {len(inputs)}")
+        arrays = []
+        for given, buffer in zip(inputs, buffers, strict=True):
+            dtype = element_type(buffer.dtype).numpy
+            array = given if isinstance(given, cupy.ndarray) else cupy.asarray(given, dtype)
+            if array.dtype != dtype:
+                raise KernelError(f"{self.kernel.name}: input {buffer.name} has dtype {array.dtype}, expected {dtype}")
+            arrays.append(array)
+        return arrays
+
+    def _run(self, plan: CudaPlan, arrays: list[Any], outputs: list[Any]) -> None:
+        assert plan.program is not None
+        cupy, sizes = self._cupy(), plan.program.all_sizes(plan.sizes)
+        outside = plan.special.kernel.inputs + plan.special.kernel.outputs
+        memory = dict(zip([b.name for b in outside], arrays + outputs, strict=True))
+        for own in plan.program.work:
+            memory[own.name] = cupy.empty(memory_shape(own, sizes), element_type(own.dtype).numpy)
+        may_fail = any(m.role == "flag" for k in plan.program.kernels for m in k.memories)
+        if may_fail:
+            memory[ERROR] = cupy.zeros(1, np.int32)
+        module = self._module(plan)
+        for kernel in plan.program.kernels:
+            shared = shared_bytes(kernel, sizes)
+            function = module.get_function(kernel.name)
+            given = arguments(kernel, plan, sizes, memory)
+            function((kernel.grid.blocks(plan.sizes),), (kernel.threads,), given, shared_mem=shared)
+        if may_fail and int(memory[ERROR][0]):
+            raise ZeroDivisionError("ZeroDivisionError")
+
+    def _module(self, plan: CudaPlan) -> Any:
+        assert plan.program is not None
+        cupy = self._cupy()
+        device = cupy.cuda.Device()
+        key = (id(plan), f"{device.id} {device.compute_capability}")
+        with self._lock:
+            if key not in self._modules:
+                text = programs_ptx([plan.program], architecture_for(device.compute_capability), {})
+                module = cupy.cuda.Module()
+                module.load(text.encode())
+                self._modules[key] = module
+            return self._modules[key]
+
+
+def arguments(kernel: MappedKernel, plan: CudaPlan, sizes: dict[str, int], memory: dict[str, Any]) -> tuple[Any, ...]:
+    """What a launch passes: arrays by name, sizes, strides in bytes."""
+    axes = {b.name: b.axes for b in plan.special.kernel.buffers}
+    found: list[Any] = []
+    for p in parameters(kernel):
+        if p.kind == "pointer":
+            found.append(memory[p.name])
+        elif p.kind == "size":
+            found.append(np.int64(sizes[p.name]))
+        else:
+            found.append(np.int64(plan.special.strides[p.name, axes[p.name][p.dimension]]))
+    return tuple(found)
