@@ -9,12 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flambeau.codegen.callable_type import MISSED
+from flambeau.codegen import available
 from flambeau.executor import spec as specs
 from flambeau.executor.fused import FusedKernel
 from flambeau.executor.options import Options
 from flambeau.executor.report import Compilation
+from flambeau.executor.whole import WholeFunction
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
+from flambeau.interpreter.machine import run
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph
 from flambeau.passes import pipeline
@@ -43,8 +46,18 @@ class ExecutionPlan:
     quick: Callable[..., Any] | None = None
     """For a plan that is one fused group and nothing else: takes the arguments as users give them and gives the result,
     or `MISSED` where they are not exactly what was seen before."""
+    whole: WholeFunction | None = None
+    """The graph as one native function; None where that is not wanted."""
     runs: int = 0
-    """Calls that went through the machine."""
+    """Calls that did not take the short way."""
+
+    def run(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        """The results for arguments of the spec: from native code, or from the machine where there is none."""
+        if self.whole is not None:
+            results = self.whole(arguments)
+            if results is not None:
+                return results
+        return run(self.code, arguments)
 
     @property
     def calls(self) -> int:
@@ -84,6 +97,9 @@ def make_plan(
         clock.lap("bytecode")
     quick = kernels[0].entry(_missed) if _is_one_group(graph) else None
     plan = ExecutionPlan(specs.spec_of(arguments), graph, code, cause, clock.total(), clock.laps(), kernels, quick)
+    if options.backend == "native" and available() and quick is None and is_worthwhile(graph):
+        groups = dict(zip(graph.find_all(FUSION), kernels, strict=True))
+        plan.whole = WholeFunction(function.name, graph, groups)
     if log.level("executor"):
         log.write("executor", _told(function, plan))
     return plan
@@ -115,6 +131,11 @@ def _watching(function: Function, record: Callable[[PassRecord], None] | None) -
 
 
 
+def is_worthwhile(graph: Graph) -> bool:
+    """Whether native code for the whole graph is faster than the machine."""
+    return graph.find("prim::Loop") is not None
+
+
 def _missed(*arguments: Any) -> object:
     return MISSED
 
@@ -137,7 +158,7 @@ def _optimised(graph: Graph, options: Options, record: Callable[[PassRecord], No
     try:
         pipeline.optimise(
             graph,
-            without=options.without if options.backend == "native" else options.without | {"fuse"},
+            without=options.without if options.backend == "native" else options.without | {"fuse", "fuse_products"},
             check=options.verify,
             record=record,
         )

@@ -66,30 +66,31 @@ class _Grouping:
         }
         for earlier in sorted(sources.values(), key=lambda g: -g[-1]._order):
             mine = self._group_of[node]
-            if earlier is not mine and len(earlier) + len(mine) <= LARGEST and self._bring_together(earlier, mine):
+            if earlier is not mine and len(earlier) + len(mine) <= LARGEST and bring_together(self._facts, earlier, mine):
                 merged = earlier + mine
                 for member in merged:
                     self._group_of[member] = merged
 
-    def _bring_together(self, earlier: list[Node], later: list[Node]) -> bool:
-        """Make two runs neighbours by moving one of them, if that changes nothing."""
-        between: list[Node] = []
-        current = earlier[-1].next
-        while current is not None and current is not later[0]:
-            between.append(current)
-            if len(between) > FARTHEST:
-                return False
-            current = current.next
-        if current is None:
+
+def bring_together(facts: AliasAnalysis, earlier: list[Node], later: list[Node]) -> bool:
+    """Make two runs neighbours by moving one of them, if that changes nothing."""
+    between: list[Node] = []
+    current = earlier[-1].next
+    while current is not None and current is not later[0]:
+        between.append(current)
+        if len(between) > FARTHEST:
             return False
-        if all(self._facts.may_exchange(b, n) for b in between for n in later):
-            place = earlier[-1]
-            for node in later:
-                node.move_after(place)
-                place = node
-            return True
-        if all(self._facts.may_exchange(n, b) for b in between for n in earlier):
-            for node in earlier:
-                node.move_before(later[0])
-            return True
+        current = current.next
+    if current is None:
         return False
+    if all(facts.may_exchange(b, n) for b in between for n in later):
+        place = earlier[-1]
+        for node in later:
+            node.move_after(place)
+            place = node
+        return True
+    if all(facts.may_exchange(n, b) for b in between for n in earlier):
+        for node in earlier:
+            node.move_before(later[0])
+        return True
+    return False

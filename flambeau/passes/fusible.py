@@ -17,6 +17,8 @@ ACCUMULATORS = frozenset(
     }
 )  # fmt: skip
 """Folds that kernels know, by what operators declare."""
+PRODUCTS = frozenset({"matmul", "mm", "bmm", "mv", "dot", "linear", "addmm", "addmv", "baddbmm"})
+"""Matrix products that kernels know, by what operators declare."""
 DTYPES = frozenset(
     {
         dtypes.float32, dtypes.float64, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64, dtypes.uint8,
@@ -33,9 +35,32 @@ class Fusible:
         self._needs_gradients = any(isinstance(v.type, TensorType) and v.type.requires_grad for v in graph.inputs)
 
     def is_fusible(self, node: Node) -> bool:
-        """Whether the node may be part of a kernel."""
+        """Whether the node may be part of a kernel of pointwise operators and folds."""
         definition = node.definition
-        if definition is None or len(node.outputs) != 1 or not has_kernel_form(definition):
+        return definition is not None and definition.accumulator not in PRODUCTS and self._is_taken(node, definition)
+
+    def is_pointwise(self, node: Node) -> bool:
+        """Whether the node is fusible and works element by element."""
+        return node.definition is not None and node.definition.scalar is not None and self.is_fusible(node)
+
+    def is_product(self, node: Node) -> bool:
+        """Whether a kernel may compute the product that the node is."""
+        definition = node.definition
+        if definition is None or definition.accumulator not in PRODUCTS or not self._is_taken(node, definition):
+            return False
+        if not all(isinstance(v.type, TensorType) or constants.is_constant(v) for v in node.inputs):
+            return False
+        first, second = self.factors(node)
+        return first is not second or definition.accumulator == "dot"
+
+    def factors(self, product: Node) -> tuple[Value, Value]:
+        """The two tensors that a product multiplies."""
+        assert product.definition is not None
+        at = 1 if product.definition.accumulator in ("addmm", "addmv", "baddbmm") else 0
+        return product.inputs[at], product.inputs[at + 1]
+
+    def _is_taken(self, node: Node, definition: OpDef) -> bool:
+        if len(node.outputs) != 1 or not has_kernel_form(definition):
             return False
         if not any(isinstance(v.type, TensorType) for v in node.inputs) or not self._is_admissible(node.output().type):
             return False
@@ -81,4 +106,4 @@ def has_kernel_form(definition: OpDef) -> bool:
         return False
     if definition.scalar is not None:
         return definition.compute is not None
-    return definition.accumulator in ACCUMULATORS and len(definition.schema.returns) == 1
+    return definition.accumulator in ACCUMULATORS | PRODUCTS and len(definition.schema.returns) == 1

@@ -35,6 +35,7 @@ from flambeau.passes import (
     dce,
     fold_control,
     fuse,
+    fuse_products,
     inline,
     licm,
     loop_unrolling,
@@ -174,6 +175,17 @@ STEPS: tuple[Step, ...] = (
         name="refresh_shapes",
         run=shapes.propagate,
         after=(("unroll", "copies of loop bodies have facts of their own"),),
+    ),
+    Step(
+        phase="fuse",
+        name="fuse_products",
+        run=fuse_products.do,
+        after=(
+            ("refresh_shapes", "ranks tell what a product's tiles can take on"),
+            ("cse", "a product computed twice would be in two groups"),
+            ("licm", "what leaves a loop must not be in a group of its body"),
+        ),
+        before=(("fuse", "what follows a product belongs to its kernel rather than to one of its own"),),
     ),
     Step(
         phase="fuse",

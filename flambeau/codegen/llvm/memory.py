@@ -32,7 +32,8 @@ def iota(lanes: int) -> Value:
     return Value("<" + ", ".join(f"i64 {k}" for k in range(lanes)) + ">", "i64", lanes)
 
 
-def _suffix(element: str, lanes: int) -> str:
+def suffix(element: str, lanes: int) -> str:
+    """How intrinsics call a vector type."""
     name = {"float": "f32", "double": "f64"}.get(element, element)
     return f"v{lanes}{name}" if lanes > 1 else name
 
@@ -54,7 +55,7 @@ def load(e: Emitter, schedule: Schedule, place: Place, buffer: Buffer) -> Value:
     vt = vector_type(t.memory, lanes)
     if mode == "gather" or (place.mask is not None and mode == "unit"):
         mask = place.mask if place.mask is not None else int_constant(1, "i1", lanes)
-        suffix = _suffix(t.memory, lanes)
+        suffix = suffix(t.memory, lanes)
         if mode == "unit":
             e.declare(f"declare {vt} @llvm.masked.load.{suffix}.p0(ptr, i32, <{lanes} x i1>, {vt})")
             head = f"call {vt} @llvm.masked.load.{suffix}.p0(ptr {base}, i32 {t.itemsize}"
@@ -86,7 +87,7 @@ def store(e: Emitter, schedule: Schedule, place: Place, buffer: Buffer, value: V
     vt = value.full_type
     if mode == "gather" or (place.mask is not None and mode == "unit"):
         mask = place.mask if place.mask is not None else int_constant(1, "i1", lanes)
-        suffix = _suffix(t.memory, lanes)
+        suffix = suffix(t.memory, lanes)
         if mode == "unit":
             e.declare(f"declare void @llvm.masked.store.{suffix}.p0({vt}, ptr, i32, <{lanes} x i1>)")
             head = f"call void @llvm.masked.store.{suffix}.p0({vt} {value}, ptr {base}"
@@ -109,30 +110,35 @@ def allocate_scratch(
 ) -> None:  # fmt: skip
     """Memory for the scratch buffers, row-major; a vector per element where the vector axis is not among the axes."""
     for buffer in kernel.scratch:
-        e.declare(f"declare ptr @{ALLOCATE}(i64)")
-        e.declare(f"declare void @{FREE}(ptr)")
         wide = schedule.vector_axis is not None and schedule.vector_axis not in buffer.axes
         itemsize = element_type(buffer.dtype).itemsize * (schedule.lanes if wide else 1)
         stride = int_constant(itemsize, "i64", 1)
         for axis in reversed(buffer.moving_axes):
             strides[buffer.name, axis] = stride
             stride = e.binary("mul", stride, sizes[axis])
-        padded = e.binary("add", stride, int_constant(64, "i64", 1))
-        raw = e.define(f"call ptr @{ALLOCATE}(i64 {padded})", "ptr", 1)
-        pointers["@raw " + buffer.name] = raw
-        address = e.define(f"ptrtoint ptr {raw} to i64", "i64", 1)
-        pad = e.binary("and", e.binary("sub", int_constant(0, "i64", 1), address), int_constant(63, "i64", 1))
-        pointers[buffer.name] = e.define(f"getelementptr i8, ptr {raw}, i64 {pad}", "ptr", 1)
+        pointers["@raw " + buffer.name], pointers[buffer.name] = allocate_aligned(e, stride)
+
+
+def allocate_aligned(e: Emitter, size: Value) -> tuple[Value, Value]:
+    """Memory as it was allocated, and its first 64-byte boundary."""
+    e.declare(f"declare ptr @{ALLOCATE}(i64)")
+    padded = e.binary("add", size, int_constant(CACHE_LINE, "i64", 1))
+    raw = e.define(f"call ptr @{ALLOCATE}(i64 {padded})", "ptr", 1)
+    address = e.define(f"ptrtoint ptr {raw} to i64", "i64", 1)
+    pad = e.binary("and", e.binary("sub", int_constant(0, "i64", 1), address), int_constant(63, "i64", 1))
+    return raw, e.define(f"getelementptr i8, ptr {raw}, i64 {pad}", "ptr", 1)
+
+
+def free(e: Emitter, raw: Value) -> None:
+    """Give memory back."""
+    e.declare(f"declare void @{FREE}(ptr)")
+    e.raw(f"call void @{FREE}(ptr {raw})")
 
 
 def free_scratch(e: Emitter, kernel: Kernel, pointers: dict[str, Value]) -> None:
     """Give the memory back."""
     for buffer in kernel.scratch:
-        raw = pointers["@raw " + buffer.name]
-        e.raw(f"call void @{FREE}(ptr {raw})")
-
-
-__all__ = ["INT_OF", "allocate_scratch", "free_scratch", "iota", "load", "store"]
+        free(e, pointers["@raw " + buffer.name])
 
 
 def prefetch(e: Emitter, pointer: Value, stride: Value, turns: int, size: int) -> None:

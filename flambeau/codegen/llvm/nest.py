@@ -24,10 +24,11 @@ from flambeau.codegen.kernel.nest import (
     Position,
     Statement,
     Store,
+    main_loops,
     walk,
 )
 from flambeau.codegen.kernel.opset import reduced_dtype
-from flambeau.codegen.llvm import memory, reduce
+from flambeau.codegen.llvm import memory, pack, reduce
 from flambeau.codegen.llvm.abi import block_layout
 from flambeau.codegen.llvm.casts import cast
 from flambeau.codegen.llvm.emitter import Emitter, Target, Value, float_constant, int_constant
@@ -88,9 +89,12 @@ class NestEmitter:
         self.carry: dict[str, Carry] = {}
         self.sizes: dict[str, Value] = {}
         self.strides: dict[tuple[str, str], Value] = {}
-        loops = [s for s in kernel.body if isinstance(s, Loop)]
+        loops = main_loops(kernel)
+        self.main = loops[0] if len(loops) == 1 else None
         others = [s for s in kernel.body if isinstance(s, Store | Accumulate)]
         self.splits = len(loops) == 1 and not others and not loops[0].carries and bool(loops[0].axes)
+        self.fixed = dict(schedule.fixed)
+        self.packed: dict[str, pack.Packed] = {}
         self.states: dict[str, reduce.State] = {}
         """Final states of the loops emitted so far, by carry."""
 
@@ -98,10 +102,19 @@ class NestEmitter:
         e = self.e
         scope = self.prologue()
         memory.allocate_scratch(e, self.kernel, self.schedule, self.sizes, self.strides, scope.pointers)
+        self.packed = pack.allocate(e, self.kernel, self.schedule, self.sizes, self.strides)
+        for p in self.packed.values():
+            if p.pack.whole:
+                assert self.schedule.vector_axis is not None
+                size = self.sizes[self.schedule.vector_axis]
+                pack.copy_whole(e, p, scope.pointers[p.pack.buffer], self.sizes[p.pack.along], size)
+                scope.pointers[p.pack.buffer] = p.base
         self.body(self.kernel.body, scope)
         memory.free_scratch(e, self.kernel, scope.pointers)
+        for p in self.packed.values():
+            memory.free(e, p.raw)
         text = "\n".join(e.declarations) + "\n" + self.function(symbol) + ATTRIBUTES
-        return NativeText(symbol, text, tuple(e.libm), bool(self.kernel.scratch), self.splits)
+        return NativeText(symbol, text, tuple(e.libm), bool(self.kernel.scratch or self.packed), self.splits)
 
     def function(self, symbol: str) -> str:
         """The text of the function whose instructions have been emitted."""
@@ -221,8 +234,7 @@ class NestEmitter:
         elif loop.axes[0] == vector:
             self.vector_loop(loop, inside)
         else:
-            low, high = self.bounds(loop)
-            self.counted(loop, low, high, 1, inside, lambda child: self.body(loop.body, child))
+            self.plain_loop(loop, inside)
         for carry in loop.carries:
             state = inside.carries.pop(carry.name)
             if across:
@@ -238,14 +250,55 @@ class NestEmitter:
 
     # --- loops
 
+    def plain_loop(self, loop: Loop, scope: Scope) -> None:
+        """A loop over an axis that is not the vector axis."""
+        axis = loop.axes[0]
+        packs = [p for p in self.packed.values() if p.pack.along == axis and not p.pack.whole]
+        size = self.fixed.get(axis)
+        if size is not None:
+            for turn in range(size):
+                child = scope.child()
+                self.enter(loop, int_constant(turn, "i64", 1), child)
+                self.body(loop.body, child)
+                scope.carries.update({n: child.carries[n] for n in scope.carries})
+            return
+        low, high = self.bounds(loop)
+        if packs:
+            self.blocks(loop, low, high, packs, scope)
+        else:
+            self.counted(loop, low, high, 1, scope, lambda child: self.body(loop.body, child))
+
+    def blocks(self, loop: Loop, low: Value, high: Value, packs: list[pack.Packed], scope: Scope) -> None:
+        """The turns in blocks, for each of which inputs are copied first."""
+        e, axis, vector = self.e, loop.axes[0], self.schedule.vector_axis
+        assert vector is not None
+        block = min(pack.block_size(p.element) for p in packs)
+
+        def body(child: Scope) -> None:
+            start = child.index[axis]
+            left = e.binary("sub", high, start)
+            wanted = int_constant(block, "i64", 1)
+            count = e.select(e.icmp("slt", left, wanted), left, wanted)
+            for p in packs:
+                name, memory_type = p.pack.buffer, p.element.memory
+                source = e.define(f"getelementptr {memory_type}, ptr {child.pointers[name]}, i64 {start}", "ptr", 1)
+                pack.copy_rows(e, p, source, count, p.base, self.sizes[vector])
+                back = e.binary("sub", int_constant(0, "i64", 1), e.binary("mul", start, p.row))
+                child.pointers[name] = e.define(f"getelementptr i8, ptr {p.base}, i64 {back}", "ptr", 1)
+            end = e.binary("add", start, count)
+            self.counted(loop, start, end, 1, child, lambda inner: self.body(loop.body, inner))
+
+        self.counted(loop, low, high, block, scope, body, enters=False)
+
     def bounds(self, loop: Loop) -> tuple[Value, Value]:
-        if self.splits and any(loop is s for s in self.kernel.body):
+        if self.splits and loop is self.main:
             return Value("%low", "i64", 1), Value("%high", "i64", 1)
         return int_constant(0, "i64", 1), self.sizes[loop.axes[0]]
 
     def counted(
-        self, loop: Loop, low: Value, high: Value, step: int, scope: Scope, inner: Callable[[Scope], None]
-    ) -> None:
+        self, loop: Loop, low: Value, high: Value, step: int, scope: Scope, inner: Callable[[Scope], None],
+        *, enters: bool = True,
+    ) -> None:  # fmt: skip
         """``for axis = low; axis < high; axis += step``; leaves the carried states in ``scope``."""
         e = self.e
         head, turn, after, before = e.label("for"), e.label("turn"), e.label("end"), e.block
@@ -258,7 +311,10 @@ class NestEmitter:
         e.start(turn)
         child = scope.child()
         child.carries = dict(phis)
-        self.enter(loop, index, child)
+        if enters:
+            self.enter(loop, index, child)
+        else:
+            child.index[loop.axes[0]] = index
         inner(child)
         following = e.binary("add nsw", index, int_constant(step, "i64", 1))
         latch = e.block
@@ -273,6 +329,10 @@ class NestEmitter:
 
     def vector_loop(self, loop: Loop, scope: Scope) -> None:
         e, lanes = self.e, self.schedule.lanes
+        size = self.fixed.get(loop.axes[0])
+        if size is not None:
+            self.written_out(loop, size, scope)
+            return
         low, high = self.bounds(loop)
         whole = e.binary("and", e.binary("sub", high, low), int_constant(-lanes, "i64", 1))
         middle = e.binary("add", low, whole)
@@ -300,6 +360,19 @@ class NestEmitter:
                 e.phi(phi, full, [(full, before), (masked, end)])
                 merged.append(Value(phi, full.type, full.lanes))
             scope.carries[name] = merged
+
+    def written_out(self, loop: Loop, size: int, scope: Scope) -> None:
+        """The vector axis without a loop."""
+        lanes = self.schedule.lanes
+        for start in range(0, size, lanes):
+            child = scope.child()
+            child.in_vector = True
+            if size - start < lanes:
+                marks = ", ".join(f"i1 {int(k < size - start)}" for k in range(lanes))
+                child.mask = Value(f"<{marks}>", "i1", lanes)
+            self.enter(loop, int_constant(start, "i64", 1), child)
+            self.body(loop.body, child)
+            scope.carries.update({n: child.carries[n] for n in scope.carries})
 
     def enter(self, loop: Loop, index: Value, scope: Scope) -> None:
         """Move the pointers of the buffers used inside to this turn."""

@@ -1,0 +1,78 @@
+"""Gather each matrix product with the pointwise operators that follow it.
+
+```
+%a : Float(*, *) = aten::linear(%x, %w, %b)   %c : Float(*, *) = prim::FusionGroup_0(%x, %w, %b)
+%c : Float(*, *) = aten::relu(%a)        →    with prim::FusionGroup_0 = graph(%x, %w, %b):
+                                                ...
+```
+
+A kernel computes a product a tile at a time; what follows is applied to the tile before it leaves the registers. A
+group has one product, and operators that give something of its rank. An operator that reads a factor again stays
+outside: the kernel would need it in two orders.
+"""
+
+from __future__ import annotations
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Block, Node
+from flambeau.ir.value import Value
+from flambeau.ir.walk import blocks
+from flambeau.passes.fusible import Fusible
+from flambeau.passes.fuse import FARTHEST, GROUP, bring_together
+from flambeau.passes.outline import outline
+from flambeau.schema.types import TensorType
+
+LARGEST = 32
+"""Nodes in one group."""
+
+
+def do(graph: Graph) -> bool:
+    """Make a group of every product that a kernel can take."""
+    fusible = Fusible(graph)
+    if not any(fusible.is_product(n) for n in graph.all_nodes()):
+        return False
+    facts = AliasAnalysis(graph)
+    groups = [g for block in blocks(graph.block) for g in _groups(block, fusible, facts)]
+    for group in groups:
+        outline(group, GROUP)
+    return bool(groups)
+
+
+def _groups(block: Block, fusible: Fusible, facts: AliasAnalysis) -> list[list[Node]]:
+    found: list[list[Node]] = []
+    taken: set[Node] = set()
+    for node in list(block):
+        if node not in taken and fusible.is_product(node):
+            group = _with_followers(node, fusible, facts, taken)
+            taken.update(group)
+            found.append(group)
+    return found
+
+
+def _with_followers(product: Node, fusible: Fusible, facts: AliasAnalysis, taken: set[Node]) -> list[Node]:
+    """The product and the operators that can be applied to its tiles."""
+    factors = set(fusible.factors(product))
+    group = [product]
+    looked_at = 0
+    current = product.next
+    while current is not None and looked_at < FARTHEST and len(group) < LARGEST:
+        node, current = current, current.next
+        looked_at += 1
+        if node not in taken and _follows(node, group, factors, fusible) and bring_together(facts, group, [node]):
+            group.append(node)
+            current = node.next
+    return group
+
+
+def _follows(node: Node, group: list[Node], factors: set[Value], fusible: Fusible) -> bool:
+    if not fusible.is_pointwise(node) or any(v in factors for v in node.inputs):
+        return False
+    if not any(v.node in group for v in node.inputs):
+        return False
+    mine, theirs = _rank(node.output()), _rank(group[0].output())
+    return None in (mine, theirs) or mine == theirs
+
+
+def _rank(value: Value) -> int | None:
+    return value.type.rank if isinstance(value.type, TensorType) else None
