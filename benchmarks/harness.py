@@ -1,17 +1,78 @@
-"""How things are timed: peers interleaved, warm, medians, each result checked before it counts."""
+"""How things are timed: peers take turns, warm, medians, each answer checked before it counts."""
 
 from __future__ import annotations
 
-import json
+import signal
 import statistics
+import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+import timeit
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
-Runner = Callable[[], Any]
+OURS = "flambeau"
+LONGEST = 20.0
+"""Seconds after which one call is too long for the table."""
+LONG = 2.0
+"""Seconds after which one call counts as it is, without more rounds."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A compiled program with its inputs."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    wait: Callable[[Any], Any] | None = None
+    """What waits for an answer that comes later."""
+    many: int = 1
+    """How many calls one call stands for."""
+
+    def __call__(self) -> Any:
+        answer = self.function(*self.arguments)
+        return self.wait(answer) if self.wait else answer
+
+    def timer(self, clock: Callable[[], float]) -> timeit.Timer:
+        """A timer whose loop calls the function itself: nothing of ours is in between."""
+        scope = {f"a{i}": a for i, a in enumerate(self.arguments)}
+        call = f"function({', '.join(scope)})"
+        names = {**scope, "function": self.function, "wait": self.wait}
+        return timeit.Timer(f"wait({call})" if self.wait else call, timer=clock, globals=names)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Goal:
+    """What a row should reach."""
+
+    times: float = 1.0
+    """How many times the reference's speed."""
+    against: str = "best"
+    """`best` peer, or a name of one, which stands for its variants too."""
+    nanoseconds: float | None = None
+    """Where it is a time, per call."""
+
+    def __str__(self) -> str:
+        if self.nanoseconds is not None:
+            return f"<= {self.nanoseconds:.0f} ns"
+        return f"{self.times:g}x" + ("" if self.against == "best" else f" {self.against}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What one call needs at least."""
+
+    read: int = 0
+    """Bytes of inputs, once each."""
+    written: int = 0
+    """Bytes of results, once each."""
+    flops: int = 0
+    """Additions, multiplications, comparisons; a division or root counts as 4, exp, log, tanh and erf as 20."""
+    wide: bool = False
+    """Whether they are on 64-bit numbers, of which half as many fit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,145 +80,164 @@ class Workload:
     """One row of the table."""
 
     name: str
-    peers: dict[str, Callable[[], Runner]]
-    """Peer name to a factory that imports, prepares and compiles; it raises ImportError where the peer is missing."""
-    expected: Callable[[], np.ndarray] | None = None
-    """The answer in float64; None where equality of peers is not meaningful."""
+    kind: str
+    """The table it is in."""
+    peers: dict[str, Callable[[], Call]]
+    """Peer, or peer/variant, to a factory that imports and compiles; ImportError where the peer is missing."""
+    expected: Callable[[], Any]
+    """The answer, or a tuple of them, in float64 or integers."""
     tolerance: float = 1e-4
-    bytes_moved: int = 0
-    """What must cross memory at least: inputs read once, outputs written once."""
-    goal: float = 1.0
-    """How many times the best peer's speed we want."""
+    """Largest difference, relative to 1 + |answer|."""
+    strays: float = 0.0
+    """Share of the elements that may differ: where one rounding decides."""
+    cost: Cost = field(default_factory=Cost)
+    goal: Goal = field(default_factory=Goal)
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Peers that are not tried, and why."""
 
 
 @dataclass(kw_only=True)
 class Row:
-    """What was measured of one workload: medians in microseconds by peer, and why a peer is missing."""
+    """What was measured of one workload."""
 
     name: str
+    kind: str
+    goal: Goal
+    cost: Cost
     microseconds: dict[str, float] = field(default_factory=dict)
+    """Medians, by peer."""
     missing: dict[str, str] = field(default_factory=dict)
-    bytes_moved: int = 0
-    goal: float = 1.0
+    """Why a peer is not there."""
+
+    def families(self) -> dict[str, tuple[str, float]]:
+        """Each peer with its fastest variant and that one's time."""
+        found: dict[str, tuple[str, float]] = {}
+        for peer, value in self.microseconds.items():
+            family, _, variant = peer.partition("/")
+            if family not in found or value < found[family][1]:
+                found[family] = variant, value
+        return found
+
+    @property
+    def ours(self) -> float | None:
+        """Our time."""
+        return self.microseconds.get(OURS)
 
     @property
     def best_peer(self) -> str | None:
-        """The fastest that is not ours."""
-        peers = {k: v for k, v in self.microseconds.items() if k != "flambeau"}
+        """The fastest that is not ours; ways of calling that are only there to compare do not count."""
+        peers = {k: v for k, (_, v) in self.families().items() if k != OURS and not k.endswith(" alone")}
         return min(peers, key=lambda k: peers[k]) if peers else None
 
-    @property
-    def ratio(self) -> float | None:
-        """Best peer's time over ours: above 1 we are faster."""
-        best = self.best_peer
-        return None if best is None or "flambeau" not in self.microseconds else (
-            self.microseconds[best] / self.microseconds["flambeau"]
-        )
+    def ratio(self, against: str = "best") -> float | None:
+        """That peer's time over ours: above 1 we are faster."""
+        peer = self.best_peer if against == "best" else against
+        found = self.families().get(peer) if peer else None
+        return found[1] / self.ours if found and self.ours else None
 
     @property
-    def bandwidth(self) -> float | None:
-        """GB/s of the bytes that had to move, ours."""
-        ours = self.microseconds.get("flambeau")
-        return self.bytes_moved / ours / 1e3 if ours and self.bytes_moved else None
+    def met(self) -> bool | None:
+        """Whether the goal is reached; None where there is nothing to tell it by."""
+        if self.goal.nanoseconds is not None:
+            return None if self.ours is None else self.ours * 1e3 <= self.goal.nanoseconds
+        ratio = self.ratio(self.goal.against)
+        return None if ratio is None else ratio >= self.goal.times
 
 
-def as_array(value: Any) -> np.ndarray:
-    """Any peer's result as a NumPy array."""
+def as_arrays(value: Any) -> list[np.ndarray]:
+    """Any peer's result as NumPy arrays."""
+    if isinstance(value, (tuple, list)):
+        return [a for v in value for a in as_arrays(v)]
     for name in ("detach", "numpy"):
         if hasattr(value, name):
             value = getattr(value, name)()
-    return np.asarray(value)
+    return [np.asarray(value)]
 
 
-def measure(workload: Workload, rounds: int, seconds: float) -> Row:
-    """Prepare every peer, check its answer, then time them in turn, `rounds` times; the median counts."""
-    row = Row(name=workload.name, bytes_moved=workload.bytes_moved, goal=workload.goal)
-    runners: dict[str, Runner] = {}
-    want = workload.expected() if workload.expected else None
+def disagreement(got: Any, want: Any, workload: Workload) -> str | None:
+    """How an answer differs from the expected one; None where it does not."""
+    answers, expected = as_arrays(got), as_arrays(want)
+    if [a.shape for a in answers] != [e.shape for e in expected]:
+        return f"wrong: shape {[a.shape for a in answers]} for {[e.shape for e in expected]}"
+    for a, e in zip(answers, expected, strict=True):
+        if a.size == 0:
+            continue
+        error = np.abs(a.astype(np.float64) - e) / (1.0 + np.abs(e))
+        bad = float(np.mean(~(error <= workload.tolerance)))
+        if bad > workload.strays:
+            return f"wrong by {np.max(error):.1e}"
+    return None
+
+
+@contextmanager
+def at_most(seconds: float | None) -> Iterator[None]:
+    """Stop what runs in Python inside after that long, with TimeoutError; where there are no signals, let it run."""
+    if seconds is None or not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: object) -> None:
+        raise TimeoutError(f"took over {seconds:.0f} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def prepare(workload: Workload, row: Row, clock: Callable[[], float]) -> dict[str, Call]:
+    """The peers that are there, compiled, with right answers; why the others are not goes to `row.missing`."""
+    calls: dict[str, Call] = {}
+    want = workload.expected()
+    row.missing.update(workload.left_out)
     for peer, factory in workload.peers.items():
+        start = clock()
         try:
-            runner = factory()
-            got = runner()
+            with at_most(LONGEST if peer == OURS else None):
+                call = factory()
+                wrong = disagreement(call(), want, workload)
         except ImportError as error:
             row.missing[peer] = f"not installed ({error.name})"
             continue
         except Exception as error:
-            if peer == "flambeau":
+            took = clock() - start
+            if peer == OURS and took < LONGEST:
                 raise
-            row.missing[peer] = f"{type(error).__name__}: {str(error).partition(chr(10))[0][:100]}"
+            text = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0][:100]}"
+            row.missing[peer] = text if took < LONGEST else f"took over {LONGEST:.0f} s"
             continue
-        if want is not None:
-            error = np.max(np.abs(as_array(got).astype(np.float64) - want) / (1.0 + np.abs(want)))
-            if not error <= workload.tolerance:
-                row.missing[peer] = f"wrong by {error:.1e}"
-                continue
-        runners[peer] = runner
-    repeats = {peer: _repeats(runner, seconds / rounds) for peer, runner in runners.items()}
-    samples: dict[str, list[float]] = {peer: [] for peer in runners}
-    for _ in range(rounds):
-        for peer, runner in runners.items():
-            samples[peer].append(_time(runner, repeats[peer]))
-    row.microseconds = {peer: statistics.median(s) * 1e6 for peer, s in samples.items()}
+        if wrong:
+            if peer == OURS:
+                raise AssertionError(f"{workload.name}: {wrong}")
+            row.missing[peer] = wrong
+            continue
+        calls[peer] = call
+    return calls
+
+
+def measure(
+    workload: Workload, rounds: int, seconds: float, clock: Callable[[], float] = time.perf_counter
+) -> Row:
+    """Prepare every peer, check its answer, then time them in turn, `rounds` times; the median counts."""
+    row = Row(name=workload.name, kind=workload.kind, goal=workload.goal, cost=workload.cost)
+    calls = prepare(workload, row, clock)
+    timers = {peer: call.timer(clock) for peer, call in calls.items()}
+    samples: dict[str, list[float]] = {}
+    repeats: dict[str, int] = {}
+    turns: dict[str, int] = {}
+    for peer, timer in timers.items():
+        once = timer.timeit(1)
+        if once <= LONG:
+            once = min(once, *(timer.timeit(1) for _ in range(2 if once > 0.1 else 5)))
+        samples[peer] = [once] if once > LONG else []
+        turns[peer] = 0 if once > LONG else max(3, min(rounds, int(2 * seconds / max(once, 1e-9))))
+        repeats[peer] = max(1, min(1_000_000, int(seconds / rounds / max(once, 1e-9))))
+    for turn in range(rounds):
+        for peer, timer in timers.items():
+            if turn < turns[peer]:
+                samples[peer].append(timer.timeit(repeats[peer]) / repeats[peer])
+    row.microseconds = {peer: statistics.median(s) / calls[peer].many * 1e6 for peer, s in samples.items()}
     return row
-
-
-def _time(runner: Runner, repeats: int) -> float:
-    start = time.perf_counter()
-    for _ in range(repeats):
-        runner()
-    return (time.perf_counter() - start) / repeats
-
-
-def _repeats(runner: Runner, seconds: float) -> int:
-    """Warm up, and how many calls fill `seconds`."""
-    once = min(_time(runner, 1) for _ in range(5))
-    return max(1, min(100_000, int(seconds / max(once, 1e-8))))
-
-
-def show(rows: Sequence[Row], peers: Iterable[str], out: TextIO) -> None:
-    """The table: microseconds per peer, the ratio to the best one, our bandwidth."""
-    peers = list(peers)
-    head = ["workload", *peers, "best peer", "ratio", "goal", "GB/s"]
-    table = [head]
-    for row in rows:
-        ratio, bandwidth = row.ratio, row.bandwidth
-        table.append(
-            [
-                row.name,
-                *(f"{row.microseconds[p]:.4g}" if p in row.microseconds else "-" for p in peers),
-                row.best_peer or "-",
-                f"{ratio:.2f}x" if ratio else "-",
-                f"{row.goal:.1f}x",
-                f"{bandwidth:.0f}" if bandwidth else "-",
-            ]
-        )
-    widths = [max(len(r[i]) for r in table) for i in range(len(head))]
-    for line in table:
-        cells = zip(line, widths, strict=True)
-        out.write("  ".join(c.rjust(w) if i else c.ljust(w) for i, (c, w) in enumerate(cells)) + "\n")
-    ratios = [r.ratio for r in rows if r.ratio]
-    if ratios:
-        out.write(f"geometric mean of the ratios: {statistics.geometric_mean(ratios):.2f}x over {len(ratios)} rows\n")
-
-
-def markdown(rows: Sequence[Row], peers: Iterable[str]) -> str:
-    """The table for a page: medians in microseconds, the best peer's in bold."""
-    peers = list(peers)
-    lines = ["| workload | " + " | ".join(peers) + " | ratio | goal | GB/s |", "|---|" + "---:|" * (len(peers) + 3)]
-    for row in rows:
-        cells = []
-        for peer in peers:
-            number = f"{row.microseconds[peer]:,.4g}" if peer in row.microseconds else "-"
-            cells.append(f"**{number}**" if peer == row.best_peer else number)
-        ratio, bandwidth = row.ratio, row.bandwidth
-        cells += [f"{ratio:.2f}x" if ratio else "-", f"{row.goal:.0f}x", f"{bandwidth:.0f}" if bandwidth else "-"]
-        lines.append(f"| {row.name} | " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def as_json(row: Row, environment: dict[str, Any]) -> str:
-    """One line of JSON: the row and where it ran."""
-    return json.dumps(
-        {"name": row.name, "microseconds": row.microseconds, "missing": row.missing, "ratio": row.ratio,
-         "gigabytes_per_second": row.bandwidth, **environment}
-    )  # fmt: skip

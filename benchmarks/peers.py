@@ -1,97 +1,107 @@
-"""The peers: how each compiles one function over arrays. A missing library raises ImportError, which leaves it out."""
+"""The peers: how each compiles one program. A missing library raises ImportError, which leaves the peer out."""
 
 from __future__ import annotations
 
+import os
+import types
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import Runner
+from benchmarks.harness import Call
 
-Arrays = tuple[np.ndarray, ...]
+Program = Callable[..., Any]
 
 
-def flambeau(source: Callable[..., Any], arrays: Arrays) -> Runner:
+def rebound(program: Program, **names: Any) -> Program:
+    """The same function with some of its global names meaning something else: `flambeau` PyTorch, `prange` Numba's."""
+    assert isinstance(program, types.FunctionType)
+    scope = {**program.__globals__, **{k: v for k, v in names.items() if k in program.__globals__}}
+    again = types.FunctionType(program.__code__, scope, program.__name__, program.__defaults__, program.__closure__)
+    again.__annotations__ = dict(program.__annotations__)
+    again.__module__ = program.__module__
+    return again
+
+
+def flambeau(program: Program, *arguments: Any) -> Call:
     """Ours: scripted, run natively."""
     import flambeau as fb
 
-    compiled = fb.script(source)
-    inputs = [fb.from_numpy(a) for a in arrays]
-    for _ in range(3):
-        compiled(*inputs)
-    return lambda: compiled(*inputs)
+    inputs = tuple(fb.from_numpy(a) if isinstance(a, np.ndarray) else a for a in arguments)
+    return Call(fb.script(program), inputs)
 
 
-def numpy(function: Callable[..., Any], arrays: Arrays) -> Runner:
+def numpy(program: Program, *arguments: Any) -> Call:
     """The NumPy expression as people write it."""
-    return lambda: function(*arrays)
+    return Call(program, arguments)
 
 
-def numba(function: Callable[..., Any], arrays: Arrays, **options: Any) -> Runner:
-    """Numba's njit of a function over arrays."""
+def numba(program: Program, *arguments: Any, **options: Any) -> Call:
+    """Numba's njit, with `parallel=True`, `fastmath=True` or `nogil=True` where asked for."""
     import numba as nb
 
-    compiled = nb.njit(**options)(function)
-    compiled(*arrays)
-    return lambda: compiled(*arrays)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that strided products are slow, that a parallel region found nothing
+        compiled = nb.njit(**options)(rebound(program, prange=nb.prange))
+        compiled(*arguments)
+    return Call(compiled, arguments)
 
 
-def numexpr(expression: str, **arrays: np.ndarray) -> Runner:
+def numexpr(expression: str, **arrays: np.ndarray) -> Call:
     """numexpr's evaluation of an expression text."""
     import numexpr as ne
 
-    return lambda: ne.evaluate(expression, local_dict=arrays)
+    return Call(lambda: ne.evaluate(expression, local_dict=arrays), ())
 
 
-def _torch() -> Any:
-    import os
-
+def _torch(program: Program, arguments: tuple[Any, ...]) -> tuple[Any, Program, tuple[Any, ...]]:
     import torch
 
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
-    return torch
+    inputs = tuple(torch.from_numpy(a) if isinstance(a, np.ndarray) else a for a in arguments)
+    return torch, rebound(program, flambeau=torch, Tensor=torch.Tensor), inputs
 
 
-def torch_eager(function: Callable[..., Any], arrays: Arrays) -> Runner:
-    """PyTorch, operator by operator; `function` takes the module first."""
-    torch = _torch()
-    inputs = [torch.from_numpy(a) for a in arrays]
-    return lambda: function(torch, *inputs)
+def torch_eager(program: Program, *arguments: Any) -> Call:
+    """PyTorch, operator by operator."""
+    _, bound, inputs = _torch(program, arguments)
+    return Call(bound, inputs)
 
 
-def torch_script(function: Callable[..., Any], arrays: Arrays) -> Runner:
-    """torch.jit.trace of the same function."""
-    torch = _torch()
-    inputs = [torch.from_numpy(a) for a in arrays]
+def torch_library(operation: Callable[[Any], Program], *arguments: Any) -> Call:
+    """The one operation that PyTorch has for it: `operation` makes it from the module."""
+    torch, _, inputs = _torch(operation, arguments)
+    return Call(operation(torch), inputs)
+
+
+def torch_jit(program: Program, *arguments: Any) -> Call:
+    """torch.jit.script of the same source."""
+    torch, bound, inputs = _torch(program, arguments)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        compiled = torch.jit.trace(lambda *a: function(torch, *a), tuple(inputs))
-    for _ in range(3):
-        compiled(*inputs)
-    return lambda: compiled(*inputs)
+        warnings.simplefilter("ignore")  # that it is deprecated
+        return Call(torch.jit.script(bound), inputs)
 
 
-def torch_compile(function: Callable[..., Any], arrays: Arrays) -> Runner:
-    """torch.compile of the same function (it needs a C++ compiler)."""
-    torch = _torch()
-    inputs = [torch.from_numpy(a) for a in arrays]
+def torch_compile(program: Program, *arguments: Any) -> Call:
+    """torch.compile of the same source (it needs a C++ compiler)."""
+    torch, bound, inputs = _torch(program, arguments)
     torch._dynamo.reset()  # else what was compiled for earlier rows counts against this one, and it would run eagerly
-    compiled = torch.compile(lambda *a: function(torch, *a))
-    for _ in range(3):
-        compiled(*inputs)
-    return lambda: compiled(*inputs)
+    return Call(torch.compile(bound), inputs)
 
 
-def jax(function: Callable[..., Any], arrays: Arrays) -> Runner:
-    """jax.jit of the same function, waited for; `function` takes jax.numpy (with `nn`) first."""
+def jax(name: str, *arguments: Any, fixed: tuple[int, ...] = (), wide: bool = False) -> Call:
+    """jax.jit of the function called `name` in `jax_arrays` or `jax_loops`, waited for.
+
+    `fixed` are the arguments that shapes depend on; with `wide` there are 64-bit numbers.
+    """
     import jax as j
-    import jax.numpy as jnp
 
-    jnp.nn = j.nn
-    jnp.lax = j.lax
-    inputs = [jnp.asarray(a) for a in arrays]
-    compiled = j.jit(lambda *a: function(jnp, *a))
-    compiled(*inputs).block_until_ready()
-    return lambda: compiled(*inputs).block_until_ready()
+    from benchmarks.programs import jax_arrays, jax_loops
+
+    j.config.update("jax_enable_x64", wide)
+    program = getattr(jax_loops, name, None) or getattr(jax_arrays, name)
+    compiled = j.jit(program, static_argnums=fixed)
+    inputs = tuple(j.numpy.asarray(a) if isinstance(a, np.ndarray) else a for a in arguments)
+    return Call(compiled, inputs, j.block_until_ready)

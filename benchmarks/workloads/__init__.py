@@ -1,0 +1,21 @@
+"""The rows of the table, by kind: what each computes, on what, how each peer does it, and what it should reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchmarks.harness import Workload
+from benchmarks.workloads import (
+    broadcasting, calls, loops, loops_with_tensors, pointwise, products, rows, threads,
+)  # fmt: skip
+
+KINDS = {
+    "calls": calls, "pointwise": pointwise, "rows": rows, "broadcasting": broadcasting, "products": products,
+    "loops": loops, "loops with tensors": loops_with_tensors, "threads": threads,
+}  # fmt: skip
+
+
+def workloads(*, small: bool = False) -> Iterator[Workload]:
+    """All of them, by kind; `small` ones compute the same on little data, for tests."""
+    for module in KINDS.values():
+        yield from module.workloads(small)
