@@ -25,6 +25,7 @@ from flambeau.codegen.callable_type import (
     make_type,
     word,
 )
+from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.codegen.llvm.engine import NativeCode, engine
 from flambeau.codegen.llvm.entry import DEALLOC_IMPORTS, IMPORTS, Offsets, dealloc_text, entry_text
 from flambeau.codegen.llvm.entry_forward import FORWARD_IMPORTS, forward_text
@@ -137,7 +138,10 @@ def _support(entry: str) -> tuple[type, NativeCode] | None:
     text += dealloc_text(offsets.type, _KEPT)
     for name in (*IMPORTS, *DEALLOC_IMPORTS):
         imports["flambeau_" + name] = address_of(getattr(ctypes.pythonapi, name))
-    code = engine().link(text, (entry, "dealloc"), imports, is_glue=True)
+    try:
+        code = engine().link(text, (entry, "dealloc"), imports, is_glue=True)
+    except NativeError:  # kernels say so; without an entry they are called from Python
+        return None
     return _type(code.addresses["dealloc"]), code
 
 
@@ -170,14 +174,18 @@ def _make(entry: str, chain: Chain, slow: Callable[..., Any]) -> Callable[..., A
 
 
 @functools.cache
-def _forward() -> NativeCode:
-    """The code that calls of scripted functions go to."""
+def _forward() -> NativeCode | None:
+    """The code that calls of scripted functions go to; None where there is none."""
     offsets, imports = forward_parts()
     imports |= {"flambeau_" + name: address_of(getattr(ctypes.pythonapi, name)) for name in FORWARD_IMPORTS}
-    return engine().link(forward_text(*offsets), ("forward",), imports, is_glue=True)
+    try:
+        return engine().link(forward_text(*offsets), ("forward",), imports, is_glue=True)
+    except NativeError:
+        return None
 
 
 def go_native(instance: Any) -> None:
     """From now on, calls of an instance of `NativeBase` that was prepared go through native code."""
-    if is_supported():
-        direct(instance, _forward().addresses["forward"])
+    code = _forward() if is_supported() else None
+    if code is not None:
+        direct(instance, code.addresses["forward"])

@@ -125,6 +125,7 @@ class CompiledKernel:
         for v in self.variants:
             lines.append(
                 f"  {v.schedule.key().strip()}: {v.milliseconds:.1f} ms, {v.code.object_bytes} bytes of object code"
+                + (", from cache" if v.code.is_from_cache else "")
             )
         for key, plan in self._plans.items():
             shapes = ", ".join(str(shape) for shape, _ in key)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import threading
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau.codegen import available, backend, native_call
 from flambeau.codegen.kernel import KernelError
+from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.codegen.lower import LoweringError, lower_graph
 from flambeau.codegen.native_plans import Chain
 from flambeau.codegen.runtime import CompiledKernel
@@ -59,6 +61,11 @@ class FusedKernel:
         return made or otherwise or self
 
     @property
+    def chain(self) -> Chain:
+        """The plans that native code may use by itself."""
+        return self._chain
+
+    @property
     def calls(self) -> int:
         """How often it was called."""
         return self._slow_calls + self._chain.served
@@ -71,6 +78,8 @@ class FusedKernel:
             arrays = [x._array if isinstance(x, Tensor) else x for x in inputs]
             try:
                 result = native.call_and_keep(arrays, self._chain)
+            except NativeError as error:
+                self._give_up(inputs, error)
             except (KernelError, ZeroDivisionError):
                 pass
             else:
@@ -115,6 +124,14 @@ class FusedKernel:
         self._state = "native"
         return kernel
 
+    def _give_up(self, inputs: Sequence[Any], error: NativeError) -> None:
+        """Interpret such inputs from now on, and say so: that LLVM refuses our code is a mistake of ours."""
+        with self._lock:
+            self._natives[spec_of(inputs)] = None
+        self._interpreted(str(error).partition("\n")[0])
+        text = f"native code for {self.name} could not be made: {error}. It is interpreted; please report this"
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
+
     def _interpreted(self, reason: str) -> None:
         self._state = f"interpreted: {reason}"
         if log.level("codegen"):
@@ -140,4 +157,5 @@ class FusedKernel:
             milliseconds=self._milliseconds + sum(v.milliseconds for v in variants),
             calls=self.calls,
             variants=len(variants),
+            from_cache=sum(v.code.is_from_cache for v in variants),
         )

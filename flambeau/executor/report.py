@@ -71,6 +71,8 @@ class KernelFacts:
     milliseconds: float
     calls: int
     variants: int
+    from_cache: int = 0
+    """Variants whose machine code was found on disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +104,10 @@ class Explanation:
             lines.append(f"  ({c.spec}): {c.cause}; {c.milliseconds:.1f} ms; called {c.calls} times")
             lines.append("      " + ", ".join(f"{stage} {ms:.1f} ms" for stage, ms in c.stages))
             for k in c.kernels:
+                cached = f", {k.from_cache} from cache" if k.from_cache else ""
                 shown = " ".join(k.operators[:8]) + (" ..." if len(k.operators) > 8 else "")
                 lines.append(
-                    f"      {k.name}: {k.state}, {k.variants} variant(s), {k.milliseconds:.1f} ms, "
+                    f"      {k.name}: {k.state}, {k.variants} variant(s){cached}, {k.milliseconds:.1f} ms, "
                     f"{k.calls} calls: {shown}"
                 )
         if self.dropped:

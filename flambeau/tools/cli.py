@@ -1,4 +1,4 @@
-"""The command line: `flambeau show FILE.py:FN`, `flambeau opt -p dce,cse FILE.ir`, `flambeau doctor`."""
+"""The command line: `flambeau show FILE.py:FN`, `opt -p dce,cse FILE.ir`, `cache info|clear`, `doctor`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import flambeau
+from flambeau.codegen.llvm import object_cache
 from flambeau.ir.draw import NEEDS_VIZ
 from flambeau.ir.parser import parse_ir
 from flambeau.ir.verify import verify
@@ -87,6 +88,9 @@ def _parser() -> argparse.ArgumentParser:
     opt.add_argument("--each", action="store_true", help="print the graph after each pass that changed it")
     opt.add_argument("--list", action=_ListPasses, nargs=0, help="name the passes and exit")
     opt.set_defaults(run=_opt)
+    cache = commands.add_parser("cache", help="look at the compiled code that is kept on disk, or delete it")
+    cache.add_argument("action", choices=["info", "clear"], help="what is there, or delete it")
+    cache.set_defaults(run=_cache)
     check = commands.add_parser("doctor", help="say what this installation can do, and what slows it down")
     check.set_defaults(run=lambda _: doctor.report(sys.stdout))
     return parser
@@ -217,6 +221,25 @@ def _opt(options: argparse.Namespace) -> int:
             print(f"# after {name}\n{graph}")
     if not options.each:
         print(graph, end="")
+    return 0
+
+
+# -- cache ------------------------------------------------------------------------------------------------------------
+
+
+def _cache(options: argparse.Namespace) -> int:
+    entries = object_cache.object_cache()
+    if entries is None:
+        raise CommandError("there is no cache: FLAMBEAU_CACHE turns it off, or no home directory is known")
+    if options.action == "clear":
+        print(f"deleted {entries.clear()} files from {entries.path}")
+        return 0
+    found = entries.info()
+    asked = found.hits + found.misses
+    print(f"path   {found.path}")
+    print(f"files  {found.files}")
+    print(f"bytes  {found.bytes:,} of at most {found.bound:,}")
+    print(f"hits   {found.hits:,} of {asked:,} look-ups" if asked else "hits   none yet")
     return 0
 
 

@@ -199,3 +199,24 @@ def test_as_a_program() -> None:
     assert done.stdout.count("aten::mul") == 1
     done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == f"flambeau {flambeau.__version__}"
+
+
+def test_cache_says_what_is_kept_and_deletes_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FLAMBEAU_CACHE_DIR", str(tmp_path))
+    assert cli.main(["cache", "info"]) == 0
+    assert "hits   none yet" in capsys.readouterr().out
+    unit = flambeau.CompilationUnit("def f(x):\n    return flambeau.tanh(x) * 6.5 - 3.0\n")
+    unit.f(flambeau.ones(3))
+    assert cli.main(["cache", "info"]) == 0
+    out = capsys.readouterr().out
+    assert f"path   {tmp_path}" in out
+    assert "of at most 268,435,456" in out
+    assert "hits   0 of " in out
+    assert cli.main(["cache", "clear"]) == 0
+    assert f"files from {tmp_path}" in capsys.readouterr().out
+    assert not list(tmp_path.glob("*/*.object"))
+    monkeypatch.setenv("FLAMBEAU_CACHE", "off")
+    assert cli.main(["cache", "info"]) == 1
+    assert "there is no cache: FLAMBEAU_CACHE turns it off" in capsys.readouterr().err

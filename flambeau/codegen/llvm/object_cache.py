@@ -26,13 +26,16 @@ from functools import cache
 from pathlib import Path
 
 from flambeau.util import log
+from flambeau.util.version import __version__
 
 FORMAT = 1
 """Counts up when entries of before would be misunderstood."""
 MAGIC = b"flambeau object %d\n" % FORMAT
 SUFFIX = ".object"
-COUNTS = "counts"
-"""A file of one line for each process that used the cache: entries found, and entries missed."""
+COUNTS = f"counts-{__version__}"
+"""A file of one line for each process of this version that used the cache: entries found, and entries missed."""
+MAX_COUNTS = 1 << 20
+"""Bytes from which counting starts anew."""
 DEFAULT_MEGABYTES = 256
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
@@ -224,6 +227,8 @@ class ObjectCache:
             with contextlib.suppress(OSError):
                 handle = os.open(self.path / COUNTS, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
                 with open(handle, "ab", buffering=0) as file:
+                    if os.fstat(handle).st_size > MAX_COUNTS:
+                        file.truncate(0)
                     file.write(line)
 
 

@@ -1,0 +1,13 @@
+"""For all tests: compiled code is kept in a directory of its own, which goes away, and not in the user's."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+
+_directory = tempfile.mkdtemp(prefix="flambeau-tests-")
+atexit.register(shutil.rmtree, _directory, ignore_errors=True)
+os.environ["FLAMBEAU_CACHE_DIR"] = _directory
+os.environ.pop("FLAMBEAU_CACHE", None)
