@@ -81,6 +81,12 @@ class AliasAnalysis:
         """Whether any node may write to the value or to something in it."""
         return any(written.overlaps(place) for place in self._reach(value) for written, _ in self._candidates(place))
 
+    def is_written(self, value: Value) -> bool:
+        """Whether any node may write to the value itself, whatever may be in it."""
+        return any(
+            written.overlaps(place) for place in self._points_to.of(value) for written, _ in self._candidates(place)
+        )
+
     def _candidates(self, place: Place) -> Iterable[tuple[Place, list[Node]]]:
         if place in self._written:
             yield place, self._written[place]

@@ -53,7 +53,7 @@ class Executor:
             self._latest = plan
             self.switch.target = plan.quick
         plan.runs += 1
-        return _single(run(plan.code, arguments))
+        return _single(plan.run(arguments))
 
     def _plain_code(self) -> Code:
         """The function as written, for interceptors that want to see every operator."""

@@ -1,0 +1,356 @@
+"""Values of Python as words, and back: for callbacks, errors, and calls that do not go through a native entry."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from flambeau.codegen.whole.representation import (
+    ARRAY_DATA,
+    BLOCK_WORDS,
+    Array,
+    Bool,
+    Element,
+    Fixed,
+    Float,
+    Int,
+    Listed,
+    Optional,
+    Representation,
+    Tupled,
+    word_count,
+)
+from flambeau.schema.dtype import DType
+from flambeau.tensor.tensor import Tensor, share
+
+_BORROWED = 1 << 40
+"""Holds that a caller's block starts with, more than anybody gives back."""
+_LENGTH, _CAPACITY, _ITEMS = BLOCK_WORDS, BLOCK_WORDS + 1, BLOCK_WORDS + 2
+
+
+def count(reps: Sequence[Representation]) -> int:
+    """Words of several values."""
+    return sum(map(word_count, reps))
+
+
+def word(address: int, place: int) -> int:
+    """The word at a place after an address."""
+    return ctypes.c_int64.from_address(address + 8 * place).value
+
+
+def set_word(address: int, place: int, value: int) -> None:
+    """Write a word."""
+    ctypes.c_int64.from_address(address + 8 * place).value = value
+
+
+def _float_bits(value: float) -> int:
+    return ctypes.c_int64.from_buffer(ctypes.c_double(value)).value
+
+
+def _bits_float(bits: int) -> float:
+    return ctypes.c_double.from_buffer(ctypes.c_int64(bits)).value
+
+
+def _element_bits(array: npt.NDArray[Any]) -> int:
+    return int.from_bytes(np.ascontiguousarray(array).tobytes()[:8].ljust(8, b"\0"), "little", signed=True)
+
+
+def _bits_element(bits: int, dtype: DType) -> npt.NDArray[Any]:
+    raw = bits.to_bytes(8, "little", signed=True)[: dtype.itemsize]
+    return np.frombuffer(raw, dtype.numpy).copy().reshape(())
+
+
+class Arguments:
+    """The words of a call's arguments, and blocks for what they refer to."""
+
+    def __init__(self, arguments: Sequence[Any], parameters: Sequence[Representation]) -> None:
+        self._keep: list[Any] = []
+        self.tensors: dict[int, Tensor] = {}
+        """By the address of their block."""
+        words: list[int] = []
+        for number, (value, rep) in enumerate(zip(arguments, parameters, strict=True)):
+            words += self._words(value, rep, number)
+        self._words_memory = (ctypes.c_int64 * max(1, len(words)))(*words)
+        self.address = ctypes.addressof(self._words_memory)
+
+    def _block(self, *words: int) -> int:
+        memory = (ctypes.c_int64 * len(words))(*words)
+        self._keep.append(memory)
+        return ctypes.addressof(memory)
+
+    def _words(self, value: Any, rep: Representation, number: int) -> list[int]:
+        match rep:
+            case Array():
+                array = value._array
+                block = self._block(_BORROWED, 0, 0, 1 + number)
+                self._keep.append(array)
+                self.tensors[block] = value
+                return [block, array.__array_interface__["data"][0], *array.shape, *array.strides]
+            case Listed():
+                items = [w for item in value for w in self._words(item, rep.item, number)]
+                room = self._block(_BORROWED, 0, 0, 0, 0, 0, 0, 0, *items)
+                return [self._block(_BORROWED, 0, 0, 1 + number, len(value), len(value), room)]
+            case Tupled():
+                return [w for v, r in zip(value, rep.items, strict=True) for w in self._words(v, r, number)]
+            case Optional():
+                if value is None:
+                    return [0] * word_count(rep)
+                return [1, *self._words(value, rep.inner, number)]
+            case Element():
+                return [_element_bits(value._array)]
+            case Float():
+                return [_float_bits(value)]
+            case Int() | Bool():
+                return [int(value)]
+            case Fixed():
+                return []
+
+
+def _array_at(rep: Array, words: Sequence[int]) -> npt.NDArray[Any]:
+    """The elements at an address, as an array that holds nothing."""
+    data, sizes, strides = words[1], tuple(words[2 : 2 + rep.rank]), tuple(words[2 + rep.rank :])
+    itemsize = rep.dtype.itemsize
+    low = sum(min(0, (n - 1) * s) for n, s in zip(sizes, strides, strict=True))
+    high = sum(max(0, (n - 1) * s) for n, s in zip(sizes, strides, strict=True)) + itemsize
+    if 0 in sizes:
+        return np.empty(sizes, rep.dtype.numpy)
+    memory = (ctypes.c_char * (high - low)).from_address(data + low)
+    return np.ndarray(sizes, rep.dtype.numpy, memory, -low, strides)
+
+
+def read(reps: Sequence[Representation], address: int, holder: Arguments | None) -> list[Any]:
+    """The values whose words are at an address; tensors show the memory of native code and hold nothing."""
+    words = iter((ctypes.c_int64 * count(reps)).from_address(address)[:] if count(reps) else ())
+    return [_read(r, words, holder) for r in reps]
+
+
+def _read(rep: Representation, words: Iterator[int], holder: Arguments | None) -> Any:
+    match rep:
+        case Array():
+            own = [next(words) for _ in range(word_count(rep))]
+            return _tensor(rep, own, holder)
+        case Listed():
+            block = next(words)
+            return _read_list(rep, block, holder)
+        case Tupled():
+            return tuple([_read(r, words, holder) for r in rep.items])
+        case Optional():
+            present = next(words) & 1
+            value = _read(rep.inner, words, holder) if present else [next(words) for _ in range(word_count(rep.inner))]
+            return value if present else None
+        case Element():
+            return Tensor(_bits_element(next(words), rep.dtype))
+        case Float():
+            return _bits_float(next(words))
+        case Bool():
+            return bool(next(words) & 1)
+        case Int():
+            return next(words)
+        case Fixed():
+            return rep.value
+
+
+def _tensor(rep: Array, words: Sequence[int], holder: Arguments | None) -> Tensor:
+    array = _array_at(rep, words)
+    given = holder.tensors.get(words[0]) if holder is not None else None
+    if given is None:
+        return Tensor(array)
+    own = given._array
+    if own.__array_interface__["data"][0] == words[1] and own.shape == array.shape and own.strides == array.strides:
+        return given
+    return share(given, array)
+
+
+def _read_list(rep: Listed, block: int, holder: Arguments | None) -> list[Any]:
+    size, first = word(block, _LENGTH), word(block, _ITEMS) + ARRAY_DATA
+    width = word_count(rep.item)
+    words = iter((ctypes.c_int64 * (size * width)).from_address(first)[:] if size else ())
+    return [_read(rep.item, words, holder) for _ in range(size)]
+
+
+def read_group(reps: Sequence[Representation], inputs: int) -> list[Any]:
+    """The inputs of a fused group."""
+    values: list[Any] = []
+    for k, rep in enumerate(reps):
+        address = word(inputs, k)
+        match rep:
+            case Array():
+                words = [0, *(ctypes.c_int64 * (1 + 2 * rep.rank)).from_address(address)[:]]
+                values.append(Tensor(_array_at(rep, words)))
+            case Element():
+                memory = (ctypes.c_char * rep.dtype.itemsize).from_address(word(address, 0))
+                values.append(Tensor(np.frombuffer(memory, rep.dtype.numpy).copy().reshape(())))
+            case _:
+                values += read((rep,), word(address, 0), None)
+    return values
+
+
+# -- results ----------------------------------------------------------------------------------------------------------
+
+
+def new_block(context: int, size: int) -> int:
+    """A block of native memory in the ring of a call. Raises MemoryError."""
+    allocate = ctypes.pythonapi.PyMem_RawMalloc
+    allocate.restype, allocate.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+    raw = allocate(size + 136)
+    if not raw:
+        raise MemoryError("a tensor of the program did not fit into memory")
+    block = (raw + 71) & -64
+    set_word(block, -1, raw)
+    first = word(context, 2)
+    for place, value in enumerate((1, context, first, 0)):
+        set_word(block, place, value)
+    set_word(first, 1, block)
+    set_word(context, 2, block)
+    return int(block)
+
+
+def _unlink(block: int) -> int:
+    """Take a block out of its ring; what to free."""
+    previous, following = word(block, 1), word(block, 2)
+    set_word(previous, 2, following)
+    set_word(following, 1, previous)
+    return word(block, -1)
+
+
+def _free(raw: int) -> None:
+    free = ctypes.pythonapi.PyMem_RawFree
+    free.restype, free.argtypes = None, [ctypes.c_void_p]
+    free(raw)
+
+
+def free_ring(context: int) -> None:
+    """Free all blocks that are left of a call."""
+    while (block := word(context, 2)) != context:
+        _free(_unlink(block))
+
+
+Shown = Sequence[tuple[Tensor, int]]
+"""Tensors that native code gave to Python, with their blocks."""
+
+
+def shown(reps: Sequence[Representation], address: int, values: Sequence[Any]) -> Shown:
+    """The tensors among values that `read` gave, with their blocks."""
+    found, place = [], 0
+    for rep, value in zip(reps, values, strict=True):
+        if isinstance(rep, Array):
+            found.append((value, word(address, place)))
+        place += word_count(rep)
+    return found
+
+
+def write(
+    reps: Sequence[Representation], values: Sequence[Any], address: int, context: int, operands: Shown = ()
+) -> None:
+    """Put the words of results that Python computed where native code looks for them."""
+    words: list[int] = []
+    for rep, value in zip(reps, values, strict=True):
+        words += _result_words(rep, value, context, operands)
+    for place, number in enumerate(words):
+        set_word(address, place, number)
+
+
+def _result_words(rep: Representation, value: Any, context: int, operands: Shown) -> list[int]:
+    match rep:
+        case Array():
+            return _array_words(rep, value, context, operands)
+        case Element():
+            _check(rep.dtype, 0, value)
+            return [_element_bits(value._array)]
+        case Float():
+            return [_float_bits(value)]
+        case Int() | Bool():
+            return [int(value)]
+        case Tupled():
+            return [w for v, r in zip(value, rep.items, strict=True) for w in _result_words(r, v, context, operands)]
+        case Listed():
+            items = [w for v in value for w in _result_words(rep.item, v, context, operands)]
+            room, made = new_block(context, 8 * max(4, len(items))), new_block(context, 0)
+            for place, number in enumerate(items):
+                set_word(room + ARRAY_DATA, place, number)
+            for place, number in ((_LENGTH, len(value)), (_CAPACITY, max(4, len(value))), (_ITEMS, room)):
+                set_word(made, place, number)
+            return [made]
+        case Optional():
+            if value is None:
+                return [0] * word_count(rep)
+            return [1, *_result_words(rep.inner, value, context, operands)]
+        case Fixed():
+            return []
+
+
+def _check(dtype: DType, rank: int, value: Any) -> None:
+    if not isinstance(value, Tensor) or value.dtype is not dtype or value._array.ndim != rank:
+        raise RuntimeError(f"an operator gave {value!r} where its declaration says {dtype} of rank {rank}")
+
+
+def _array_words(rep: Array, value: Any, context: int, operands: Shown) -> list[int]:
+    _check(rep.dtype, rep.rank, value)
+    array = value._array
+    for operand, owner in operands:
+        if np.may_share_memory(array, operand._array):
+            set_word(owner, 0, word(owner, 0) + 1)
+            return [owner, array.__array_interface__["data"][0], *array.shape, *array.strides]
+    block = new_block(context, array.nbytes)
+    memory = (ctypes.c_char * max(1, array.nbytes)).from_address(block + ARRAY_DATA)
+    copy = np.ndarray(array.shape, rep.dtype.numpy, memory)
+    copy[...] = array
+    return [block, block + ARRAY_DATA, *copy.shape, *copy.strides]
+
+
+def write_group(reps: Sequence[Representation], values: Sequence[Any], outputs: int, context: int) -> None:
+    """Put the words of a fused group's results where native code looks for them; elements are in memory too."""
+    for k, (rep, value) in enumerate(zip(reps, values, strict=True)):
+        in_memory = rep if isinstance(rep, Array) else Array(_dtype(rep), 0)
+        write((in_memory,), (value,), word(outputs, k), context)
+
+
+def _dtype(rep: Representation) -> DType:
+    assert isinstance(rep, Element)
+    return rep.dtype
+
+
+def take(
+    reps: Sequence[Representation], results: Any, context: int, holder: Arguments
+) -> tuple[Any, ...]:
+    """The results of a call; their blocks become theirs."""
+    words = iter(list(results))
+    return tuple([_take(r, words, holder) for r in reps])
+
+
+def _take(rep: Representation, words: Iterator[int], holder: Arguments) -> Any:
+    match rep:
+        case Array():
+            own = [next(words) for _ in range(word_count(rep))]
+            if word(own[0], 3):
+                return _tensor(rep, own, holder)
+            set_word(own[0], 0, word(own[0], 0) - 1)
+            return Tensor(_owned(rep, own))
+        case Listed():
+            block = next(words)
+            size, first = word(block, _LENGTH), word(block, _ITEMS) + ARRAY_DATA
+            items = iter((ctypes.c_int64 * (size * word_count(rep.item))).from_address(first)[:] if size else ())
+            return [_take(rep.item, items, holder) for _ in range(size)]
+        case Tupled():
+            return tuple([_take(r, words, holder) for r in rep.items])
+        case Optional():
+            if next(words) & 1:
+                return _take(rep.inner, words, holder)
+            for _ in range(word_count(rep.inner)):
+                next(words)
+            return None
+        case _:
+            return _read(rep, words, holder)
+
+
+def _owned(rep: Array, words: Sequence[int]) -> npt.NDArray[Any]:
+    """The elements of a block as an array that frees it in the end."""
+    view = _array_at(rep, words)
+    copied: npt.NDArray[Any] = view.copy(order="K")
+    return copied
+
+

@@ -1,0 +1,159 @@
+"""What is not done in registers: fused groups by their plans, and operators that only Python can run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.codegen.whole import facts, memory, values
+from flambeau.codegen.whole.pointwise import rep_of_result, small_group, told
+from flambeau.codegen.whole.representation import (
+    Array,
+    Element,
+    Listed,
+    Representation,
+    llvm_words,
+    word_count,
+)
+from flambeau.codegen.whole.runtime import PREFIX
+from flambeau.codegen.whole.values import ArrayValue, CannotCompile, Native, Scalar, words_of
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.schema.types import TensorType
+
+if TYPE_CHECKING:
+    from flambeau.codegen.whole.function import FunctionEmitter, Site
+
+
+def group(fn: FunctionEmitter, node: Node) -> None:
+    """A fused group: scalar code if its tensors have no axes, else its kernel."""
+    if small_group(fn, node):
+        return
+    e = fn.e
+    reps = _group_results(fn, node)
+    site = fn.site((node,), node.inputs)
+    site.outputs, site.output_reps = tuple(node.outputs), reps
+    site.cell = f"flambeau_cell_{site.number}"
+    fn.groups.append(site)
+    inputs = fn.spilled([_input_words(fn, fn.get(v)) for v in site.inputs])
+    places = [_output_place(fn, rep) for rep in reps]
+    outputs = fn.spilled(places)
+    code = e.define(
+        f"call i64 @run_group(ptr {fn.context}, i64 {site.number}, ptr @{site.cell}, ptr {inputs}, "
+        f"i64 {len(site.inputs)}, ptr {outputs})", "i64", 1,
+    )  # fmt: skip
+    fn.fail_if(e.icmp("eq", code, memory.number(1)), node)
+    fn.leave_unless_zero(code)
+    for value, rep, place in zip(node.outputs, reps, places, strict=True):
+        _take(fn, value, rep, place)
+
+
+def _group_results(fn: FunctionEmitter, node: Node) -> tuple[Representation, ...]:
+    """What a group gives, by the rules of its operators."""
+    graph = node.attribute("Subgraph")
+    types: dict[Value, Any] = {v: told(fn.get(o)) for v, o in zip(graph.inputs, node.inputs, strict=True)}
+    found: dict[Value, Any] = {}
+    for inner in graph.nodes():
+        definition = inner.definition
+        if inner.kind == "prim::Constant":
+            types[inner.output()] = inner.attributes.get("value")
+        elif inner.kind == "prim::ListConstruct":
+            types[inner.output()] = [types[v] for v in inner.inputs]
+        elif definition is None:
+            raise CannotCompile(f"{inner.kind} in a group")
+        else:
+            tensors = [v for v in inner.outputs if isinstance(v.type, TensorType)]
+            answers = facts.result_types(definition, [types[v] for v in inner.inputs], len(tensors))
+            for value, answer in zip(tensors, answers, strict=True):
+                if answer is None:
+                    raise CannotCompile(f"{inner.kind}: the dtype or rank of its result is not known")
+                found[value] = answer
+                types[value] = facts.told(Array(*answer))
+    reps = []
+    for value, result in zip(node.outputs, graph.outputs, strict=True):
+        if result not in found:
+            raise CannotCompile("a group that gives back what it is given")
+        reps.append(rep_of_result(fn, value, found[result]))
+    return tuple(reps)
+
+
+def _input_words(fn: FunctionEmitter, native: Native) -> Register:
+    """The address of an input's words from ``data`` on."""
+    if isinstance(native, ArrayValue):
+        return fn.spilled([native.data, *native.sizes, *native.strides])
+    if not isinstance(native, Scalar):
+        raise CannotCompile(f"a group takes tensors and numbers, not {values.describe(native.rep)}")
+    place = fn.e.slot("i64", 8)
+    if isinstance(native.rep, Element):
+        memory.store_element(fn.e, place, native.register, native.rep.dtype)
+    else:
+        memory.store_word(fn.e, place, 0, native.register)
+    return fn.spilled([place])
+
+
+def _output_place(fn: FunctionEmitter, rep: Representation) -> Register:
+    """Room for an output's words, with the size of an element in front."""
+    dtype, rank = (rep.dtype, rep.rank) if isinstance(rep, Array) else (_element(rep).dtype, 0)
+    size = memory.element(dtype).itemsize
+    start = fn.e.slot(f"[{3 + 2 * rank} x i64]", 16)
+    memory.store_word(fn.e, start, 0, memory.number(size))
+    return memory.word_address(fn.e, start, 1)
+
+
+def _element(rep: Representation) -> Element:
+    assert isinstance(rep, Element)
+    return rep
+
+
+def _take(fn: FunctionEmitter, value: Value, rep: Representation, place: Register) -> None:
+    """A result of a kernel; one that is an element leaves its memory at once."""
+    e = fn.e
+    if isinstance(rep, Element):
+        owner = memory.load_word(e, place, 0, "ptr")
+        data = memory.load_word(e, place, 1, "ptr")
+        element = memory.load_element(e, data, rep.dtype)
+        e.raw(f"call void @release(ptr {owner})")
+        fn.set(value, Scalar(rep, element))
+        return
+    words = [memory.load_word(e, place, k, kind) for k, kind in enumerate(llvm_words(rep))]
+    fn.set_new(value, fn.densified(values.from_words(rep, words)))
+
+
+def operator(fn: FunctionEmitter, node: Node) -> None:
+    """An operator without native form: Python runs it on the same memory."""
+    definition = node.definition
+    if definition is None:
+        raise CannotCompile("it has no native form")
+    natives = [fn.get(v) for v in node.inputs]
+    for argument, native in zip(definition.schema.arguments, natives, strict=False):
+        if argument.alias is not None and isinstance(native.rep, Listed):
+            raise CannotCompile("it changes a list, and has no native form")
+    tensors = facts.tensors_of(node)
+    answers = iter(facts.result_types(definition, [told(n) for n in natives], len(tensors)))
+    reps = tuple(rep_of_result(fn, v, next(answers) if v in tensors else None) for v in node.outputs)
+    words = call_python(fn, node, reps)
+    for value, rep, place in zip(node.outputs, reps, words, strict=True):
+        fn.set_new(value, values.from_words(rep, place))
+
+
+def call_python(fn: FunctionEmitter, node: Node, reps: Sequence[Representation]) -> list[list[Register]]:
+    """Have Python run a node; the words of its results, which are held."""
+    e = fn.e
+    site: Site = fn.site((node,), node.inputs)
+    site.outputs, site.output_reps = tuple(node.outputs[: len(reps)]), tuple(reps)
+    fn.operators.append(site)
+    inputs = fn.spilled([w for v in site.inputs for w in words_of(fn.get(v))])
+    outputs = e.slot(f"[{max(1, sum(map(word_count, reps)))} x i64]", 16)
+    call = f"call i64 @{PREFIX}operator(ptr {fn.context}, i64 {site.number}, ptr {inputs}, ptr {outputs})"
+    fn.leave_unless_zero(e.define(call, "i64", 1))
+    results, at = [], 0
+    for rep in reps:
+        words = []
+        for kind in llvm_words(rep):
+            words.append(memory.load_word(e, outputs, at, kind))
+            at += 1
+        results.append(words)
+    return results
+
+

@@ -1,0 +1,116 @@
+"""How long values that hold blocks are kept, and which views need not hold any.
+
+A value ends after the node of its own block that uses it, or anything that looks into it, for the last time. A view
+that is only looked at, never kept, returned or carried, holds nothing: whatever it shows is kept alive instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Block, Node
+from flambeau.ir.value import Value
+from flambeau.schema.types import ListType, TensorType
+
+SAME_VALUE = frozenset({"prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::Guard", "prim::profile"})
+"""Nodes whose result is their first operand."""
+VIEWS = frozenset(
+    f"aten::{name}"
+    for name in (
+        "select", "slice", "unsqueeze", "squeeze", "transpose", "t", "permute", "expand", "expand_as", "view",
+        "detach", "alias", "narrow", "swapaxes", "swapdims", "numpy_T", "diagonal",
+    )
+)  # fmt: skip
+"""Operators whose result shows the memory of their first operand, and that have a native form."""
+_KEEPING = frozenset({
+    "prim::Return", "prim::Loop", "prim::ListConstruct", "prim::TupleConstruct", "aten::append", "aten::insert",
+    "aten::_set_item", "aten::list",
+})  # fmt: skip
+"""Nodes that may keep what they are given."""
+
+
+def source(value: Value) -> Value:
+    """The value that `value` is, behind nodes that only change its type."""
+    while value.node is not None and value.node.kind in SAME_VALUE and value.node.inputs:
+        value = value.node.input(0)
+    return value
+
+
+class Lifetimes:
+    """The answers for one graph."""
+
+    def __init__(self, graph: Graph, facts: AliasAnalysis) -> None:
+        self._facts = facts
+        self._shown: dict[Value, Value] = {}
+        for node in graph.all_nodes():
+            if node.kind in SAME_VALUE and node.inputs:
+                self._shown[node.output(0)] = node.input(0)
+            elif self._is_look(node):
+                self._shown[node.output(0)] = node.input(0)
+
+    def is_borrowed(self, value: Value) -> bool:
+        """Whether the value holds nothing of its own."""
+        return value in self._shown
+
+    def root(self, value: Value) -> Value:
+        """What must be kept alive for the value."""
+        while value in self._shown:
+            value = self._shown[value]
+        return value
+
+    def _is_look(self, node: Node) -> bool:
+        if len(node.outputs) != 1:
+            return False
+        result = node.output(0)
+        definition = node.definition
+        if node.kind in VIEWS and isinstance(node.input(0).type, TensorType):
+            return self._only_looked_at(result)
+        if definition is not None and definition.schema.is_mutable and isinstance(result.type, TensorType):
+            return self._only_looked_at(result)
+        if node.kind in ("aten::__getitem__", "aten::select") and isinstance(node.input(0).type, ListType):
+            return self._only_looked_at(result) and not self._facts.is_written(node.input(0))
+        return False
+
+    def _only_looked_at(self, value: Value) -> bool:
+        for user, offset in value.uses:
+            if user.kind in SAME_VALUE:
+                if not self._only_looked_at(user.output(0)):
+                    return False
+            elif user.kind in _KEEPING and (user.kind != "aten::_set_item" or offset != 0):
+                return False
+        return True
+
+    def ends(self, block: Block, own: Iterable[Value]) -> tuple[dict[Node, list[Value]], list[Value]]:
+        """Of the values `own` of a block: which end after which node, and which at the block's end."""
+        at: dict[Node, list[Value]] = {}
+        open_ = dict.fromkeys(own)
+        at_return: list[Value] = []
+
+        def close(value: Value, ended: list[Value]) -> None:
+            root = self.root(value)
+            if root in open_:
+                del open_[root]
+                ended.append(root)
+
+        for value in block.outputs:
+            close(value, at_return)
+        for node in reversed(list(block)):
+            ended: list[Value] = []
+            for value in _deep_uses(node):
+                close(value, ended)
+            for value in node.outputs:
+                close(value, ended)
+            if ended:
+                at[node] = ended
+        at_return.extend(open_)
+        return at, at_return
+
+
+def _deep_uses(node: Node) -> Iterable[Value]:
+    yield from node.inputs
+    for block in node.blocks:
+        for inner in block:
+            yield from _deep_uses(inner)
+        yield from block.outputs

@@ -1,0 +1,416 @@
+"""Operators that work element by element, by their Scalar meaning: in registers, and over tensors written in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.codegen.whole import arrays, facts, memory
+from flambeau.codegen.whole.arrays import array, load
+from flambeau.codegen.whole.memory import number
+from flambeau.codegen.whole.representation import Array, Element, Representation
+from flambeau.codegen.whole.scalars import Operand, Registers, as_element, as_operand, constant, scalar_of
+from flambeau.codegen.whole.values import ArrayValue, CannotCompile, FixedValue, Native, Scalar, TupleValue
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.schema import registry
+from flambeau.schema.dtype import DType
+from flambeau.schema.opdef import UNKNOWN, OpDef
+from flambeau.schema.types import FloatType, NumberType, OptionalType, TensorType, Type
+
+if TYPE_CHECKING:
+    from flambeau.codegen.whole.function import FunctionEmitter
+
+Reader = Callable[[Value], Any]
+
+
+def literal_of(native: Native) -> Any:
+    """The Python value of what is known now, else UNKNOWN."""
+    if isinstance(native, FixedValue):
+        return native.rep.value
+    if isinstance(native, Scalar):
+        text = native.register.text
+        if text in ("true", "false"):
+            return text == "true"
+        found = memory.literal(native.register) if native.register.type == "i64" else None
+        if found is not None:
+            return found
+        if text.startswith("0x"):
+            import struct
+
+            return struct.unpack("<d", struct.pack("<Q", int(text, 16)))[0]
+    if isinstance(native, TupleValue):
+        return [literal_of(i) for i in native.items]
+    return UNKNOWN
+
+
+def told(native: Native) -> Any:
+    """What a rule is told of an operand."""
+    if isinstance(native, TupleValue):
+        return [told(i) for i in native.items]
+    if isinstance(native.rep, Array | Element):
+        return facts.told(native.rep)
+    return facts.told(native.rep, literal_of(native))
+
+
+def is_numbers(fn: FunctionEmitter, node: Node) -> bool:
+    """Whether all operands are numbers of the program's, or known."""
+    natives = [fn.get(v) for v in node.inputs]
+    return all(
+        isinstance(n, FixedValue) or (isinstance(n, Scalar) and not isinstance(n.rep, Element)) for n in natives
+    )
+
+
+def numbers(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
+    """An operator of the language on numbers."""
+    assert definition.scalar is not None
+    s = Registers(fn, node, is_exact=True)
+    operands = []
+    for value in node.inputs:
+        native = fn.get(value)
+        operands.append(as_operand(native) if isinstance(native, Scalar) else literal_of(native))
+    _refuse_power_of_zero(fn, node, operands)
+    result = definition.scalar(s, *operands)
+    fn.set(node.output(), scalar_of(result, node.output().type))
+
+
+def _refuse_power_of_zero(fn: FunctionEmitter, node: Node, operands: list[Any]) -> None:
+    """Powers of an exact zero to a negative exponent fail."""
+    if node.kind != "aten::pow" or not all(isinstance(o, Operand) for o in operands):
+        return
+    e, conditions = fn.e, []
+    for operand, predicate in zip(operands, ("eq", "lt"), strict=True):
+        zero = e.like(operand.register, 0)
+        if operand.dtype.is_floating_point:
+            conditions.append(e.fcmp("o" + predicate, operand.register, zero))
+        else:
+            conditions.append(e.icmp({"eq": "eq", "lt": "slt"}[predicate], operand.register, zero))
+    fn.fail_if(e.binary("and", *conditions), node)
+
+
+def element(definition: OpDef, s: Registers, given: Sequence[Any], said: Sequence[Any]) -> Operand:
+    """The value of a pointwise operator on elements: operands cast to the dtype computed in, meaning, result cast.
+
+    ``given``: an `Operand` for what is a tensor or a number in a register, else the Python value.
+    """
+    result = definition.dtype(*said) if definition.dtype is not None else None
+    compute = definition.compute(*said) if definition.compute is not None else None
+    if definition.scalar is None or not isinstance(result, DType) or not isinstance(compute, DType):
+        raise CannotCompile(f"{definition.name} has no meaning per element")
+    converted: list[Any] = []
+    for argument, value in zip(definition.schema.arguments, given, strict=True):
+        if isinstance(value, Operand):
+            if not _takes_value(argument.type):
+                raise CannotCompile(f"{definition.name}: argument {argument.name} is not a constant")
+            converted.append(s.cast(value, compute))
+        elif value is not None and value is not UNKNOWN and _takes_value(argument.type):
+            converted.append(Operand(constant(value, compute), compute))
+        else:
+            converted.append(value)
+    found = definition.scalar(s, *converted)
+    if not isinstance(found, Operand):
+        raise CannotCompile(f"{definition.name}: its meaning gives several values")
+    return s.cast(found, result)
+
+
+def _takes_value(type_: Type) -> bool:
+    inner = type_.element if isinstance(type_, OptionalType) else type_
+    return isinstance(inner, TensorType | NumberType | FloatType)
+
+
+def _given(native: Native) -> Any:
+    """An operand of `element`: tensors without axes and numbers that are not literals as registers."""
+    if isinstance(native, Scalar):
+        known = literal_of(native) if not isinstance(native.rep, Element) else UNKNOWN
+        return as_operand(native) if known is UNKNOWN else known
+    return literal_of(native)
+
+
+def is_pointwise_on_elements(fn: FunctionEmitter, node: Node) -> bool:
+    """Whether it is a pointwise operator all of whose tensors have no axes."""
+    definition = node.definition
+    if definition is None or definition.scalar is None or len(node.outputs) != 1:
+        return False
+    natives = [fn.get(v) for v in node.inputs]
+    tensors = [n for n in natives if arrays.is_tensor(n)]
+    return bool(tensors) and all(arrays.rank(n) == 0 for n in tensors)
+
+
+def on_elements(fn: FunctionEmitter, node: Node) -> None:
+    """Such an operator."""
+    definition = node.definition
+    assert definition is not None
+    s = Registers(fn, node, is_exact=False)
+    natives = [fn.get(v) for v in node.inputs]
+    given = [load(fn, n) if arrays.is_tensor(n) else _given(n) for n in natives]
+    set_element(fn, node.output(), element(definition, s, given, [told(n) for n in natives]))
+
+
+def set_element(fn: FunctionEmitter, value: Value, operand: Operand) -> None:
+    """Note a new tensor without axes: its element, or memory if something will write to it."""
+    if not fn.is_written(value):
+        fn.set(value, as_element(operand))
+        return
+    fn.set_new(value, in_memory(fn, operand))
+
+
+def in_memory(fn: FunctionEmitter, operand: Operand) -> ArrayValue:
+    """A new tensor without axes in memory."""
+    block = fn.new_block(number(memory.element(operand.dtype).itemsize))
+    data = fn.e.define(f"getelementptr inbounds i8, ptr {block}, i64 64", "ptr", 1)
+    memory.store_element(fn.e, data, operand.register, operand.dtype)
+    return ArrayValue(Array(operand.dtype, 0, 0), block, data, (), ())
+
+
+def small_group(fn: FunctionEmitter, node: Node) -> bool:
+    """A fused group whose tensors have no axes, as scalar code; whether it was one."""
+    graph = node.attribute("Subgraph")
+    natives = [fn.get(v) for v in node.inputs]
+    if any(arrays.rank(n) for n in natives):
+        return False
+    nodes = [n for n in graph.nodes() if n.kind not in ("prim::Constant", "prim::ListConstruct")]
+    definitions = [n.definition for n in nodes]
+    if any(d is None or d.scalar is None or len(n.outputs) != 1 for n, d in zip(nodes, definitions, strict=True)):
+        return False
+    s = Registers(fn, node, is_exact=False)
+    known: dict[Value, Any] = {}
+    types: dict[Value, Any] = {}
+    for value, native in zip(graph.inputs, natives, strict=True):
+        known[value] = load(fn, native) if arrays.is_tensor(native) else _given(native)
+        types[value] = told(native)
+    for inner, definition in zip(nodes, definitions, strict=True):
+        assert definition is not None
+        given = [_inner(known, v) for v in inner.inputs]
+        said = [types.get(v, g) for v, g in zip(inner.inputs, given, strict=True)]
+        operand = element(definition, s, given, said)
+        known[inner.output()] = operand
+        types[inner.output()] = facts.told(Element(operand.dtype))
+    for value, result in zip(node.outputs, graph.outputs, strict=True):
+        set_element(fn, value, known[result])
+    return True
+
+
+def _inner(known: Mapping[Value, Any], value: Value) -> Any:
+    if value in known:
+        return known[value]
+    node = value.node
+    if node is not None and node.kind == "prim::Constant":
+        return node.attributes.get("value")
+    if node is not None and node.kind == "prim::ListConstruct":
+        return [_inner(known, v) for v in node.inputs]
+    raise CannotCompile("a group uses a value of its surroundings")
+
+
+# -- in place ---------------------------------------------------------------------------------------------------------
+
+
+def copy_(fn: FunctionEmitter, node: Node) -> None:
+    """`copy_`: every element converted, broadcast where needed."""
+    target, given = array(fn, node.input(0)), fn.get(node.input(1))
+    s = Registers(fn, node, is_exact=False)
+    dtype = target.rep.dtype
+
+    def meaning(_: Operand, source: Operand) -> Register:
+        return s.cast(source, dtype).register
+
+    _write(fn, node, target, [given], meaning, reads_target=False)
+
+
+def fill_(fn: FunctionEmitter, node: Node) -> None:
+    """`fill_`, `zero_`."""
+    target = array(fn, node.input(0))
+    s = Registers(fn, node, is_exact=False)
+    if len(node.inputs) == 1:
+        operand = s.const(0, target.rep.dtype)
+    else:
+        given = fn.get(node.input(1))
+        operand = load(fn, given) if arrays.is_tensor(given) else as_operand(fn.scalar(node.input(1)))
+    if operand.dtype.is_floating_point and not target.rep.dtype.is_floating_point:
+        raise CannotCompile("a float in a tensor of integers")
+    arrays.fill(fn, target, s.cast(operand, target.rep.dtype).register)
+    fn.set_view(node.output(), target)
+
+
+def in_place(fn: FunctionEmitter, node: Node, definition: OpDef) -> bool:
+    """`add_` and its like, by the meaning of `add`; whether it is one of them."""
+    schema = definition.schema
+    if definition.family != "in_place" or not schema.name.endswith("_"):
+        return False
+    plain = registry.find(schema.name[:-1] + (f".{schema.overload}" if schema.overload else ""))
+    if plain is None or plain.scalar is None:
+        return False
+    natives = [fn.get(v) for v in node.inputs]
+    target = array(fn, node.input(0))
+    said = [told(n) for n in natives]
+    result = plain.dtype(*said) if plain.dtype is not None else None
+    if not isinstance(result, DType) or not _can_hold(target.rep.dtype, result):
+        return False
+    s = Registers(fn, node, is_exact=False)
+    places = [k for k, n in enumerate(natives) if k and arrays.is_tensor(n)]
+    rest = [_given(n) if not arrays.is_tensor(n) else None for n in natives]
+
+    def meaning(own: Operand, *sources: Operand) -> Register:
+        given = list(rest)
+        given[0] = own
+        for place, source in zip(places, sources, strict=True):
+            given[place] = source
+        return s.cast(element(plain, s, given, said), target.rep.dtype).register
+
+    _write(fn, node, target, [natives[k] for k in places], meaning, reads_target=True)
+    return True
+
+
+def _write(
+    fn: FunctionEmitter, node: Node, target: ArrayValue, sources: Sequence[Native],
+    meaning: Callable[..., Register], *, reads_target: bool,
+) -> None:  # fmt: skip
+    """Every element of ``target`` from itself and the sources; by Python where their memory overlaps."""
+    e = fn.e
+    fixed: dict[int, Operand] = {}
+    moving: list[ArrayValue] = []
+    for k, source in enumerate(sources):
+        if isinstance(source, Scalar) or (isinstance(source, ArrayValue) and source.rep.rank == 0):
+            fixed[k] = load(fn, source)
+        else:
+            assert isinstance(source, ArrayValue)
+            moving.append(arrays.broadcast_to(fn, source, target.sizes, node))
+
+    def at(places: list[Register]) -> None:
+        operands, rest = [], list(zip(places[1:], moving, strict=True))
+        for k in range(len(sources)):
+            if k in fixed:
+                operands.append(fixed[k])
+            else:
+                place, source = rest.pop(0)
+                operands.append(Operand(memory.load_element(e, place, source.rep.dtype), source.rep.dtype))
+        dtype = target.rep.dtype
+        own = Operand(memory.load_element(e, places[0], dtype), dtype) if reads_target else Operand(places[0], dtype)
+        memory.store_element(e, places[0], meaning(own, *operands), dtype)
+
+    flat = arrays.flattened(fn, [target, *moving])
+    if not moving:
+        arrays.each_element(fn, flat[0].sizes, flat, at)
+    else:
+        from flambeau.codegen.whole.groups import call_python
+
+        shares, apart, after = e.label("shares"), e.label("apart"), e.label("after")
+        e.raw(f"br i1 {_overlaps(fn, target, moving)}, label %{shares}, label %{apart}, !prof !20")
+        e.start(shares)
+        call_python(fn, node, ())
+        e.branch(after)
+        e.start(apart)
+        arrays.each_element(fn, flat[0].sizes, flat, at)
+        e.branch(after)
+        e.start(after)
+    fn.set_view(node.output(), target)
+
+
+def _overlaps(fn: FunctionEmitter, target: ArrayValue, others: Sequence[ArrayValue]) -> Register:
+    """Whether the stretch of memory of one tensor meets that of another."""
+    e = fn.e
+    low, high = _stretch(fn, target)
+    answer: Register | None = None
+    for other in others:
+        start, end = _stretch(fn, other)
+        meets = e.binary("and", e.icmp("ult", low, end), e.icmp("ult", start, high))
+        answer = meets if answer is None else e.binary("or", answer, meets)
+    assert answer is not None
+    return answer
+
+
+def _stretch(fn: FunctionEmitter, x: ArrayValue) -> tuple[Register, Register]:
+    e = fn.e
+    start = e.convert("ptrtoint", x.data, "i64")
+    low, high = start, memory.add(e, start, number(memory.element(x.rep.dtype).itemsize))
+    for size, stride in zip(x.sizes, x.strides, strict=True):
+        reach = memory.multiply(e, memory.subtract(e, size, number(1)), stride)
+        known = memory.literal(stride)
+        if known is None or known < 0:
+            low = e.binary("add", low, e.intrinsic("smin", reach, number(0)))
+            reach = e.intrinsic("smax", reach, number(0))
+        high = memory.add(e, high, reach)
+    return low, high
+
+
+# -- new tensors ------------------------------------------------------------------------------------------------------
+
+FILLS: Mapping[str, float | None] = {
+    "zeros": 0, "ones": 1, "full": None, "zeros_like": 0, "ones_like": 1, "full_like": None, "new_zeros": 0,
+    "new_ones": 1, "new_full": None, "empty": 0, "empty_like": 0, "new_empty": 0,
+}  # fmt: skip
+"""What new tensors hold; None: what an argument says. Uninitialised ones hold zeros, which costs little and leaks
+nothing.
+"""
+
+
+def filled(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
+    """`zeros`, `ones`, `full` and their like."""
+    name = definition.name.partition("::")[2]
+    natives = dict(zip((a.name for a in definition.schema.arguments), (fn.get(v) for v in node.inputs), strict=True))
+    found = facts.result_types(definition, [told(n) for n in natives.values()], 1)[0]
+    if found is None:
+        raise CannotCompile("its dtype or rank is not known")
+    for key in ("layout", "memory_format", "requires_grad"):
+        if key in natives and literal_of(natives[key]) not in (None, False):
+            raise CannotCompile(f"{key} is given")
+    if "device" in natives and not isinstance(natives["device"], FixedValue):
+        raise CannotCompile("the device is not known")
+    sizes = natives.get("size")
+    if sizes is None:
+        own = natives["self"]
+        if isinstance(own, ArrayValue) and own.rep.dense != own.rep.rank and own.rep.rank > 1:
+            raise CannotCompile("the order in memory of a new tensor like another is not known")
+        lengths = own.sizes if isinstance(own, ArrayValue) else ()
+    elif isinstance(sizes, TupleValue):
+        lengths = tuple(i.register for i in sizes.items if isinstance(i, Scalar))
+    else:
+        raise CannotCompile("the number of sizes is not known")
+    value = FILLS[name]
+    s = Registers(fn, node, is_exact=False)
+    operand = s.const(value, found[0]) if value is not None else s.cast(_fill_value(natives["fill_value"]), found[0])
+    made = arrays.new(fn, found[0], lengths, node)
+    arrays.fill(fn, made, operand.register)
+    fn.set_new(node.output(), made)
+
+
+def _fill_value(native: Native) -> Operand:
+    if not isinstance(native, Scalar):
+        raise CannotCompile("the value of the elements is no number")
+    return as_operand(native)
+
+
+def from_number(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
+    """`tensor(n)`, `scalar_tensor(n)`: an element."""
+    natives = [fn.get(v) for v in node.inputs]
+    found = facts.result_types(definition, [told(n) for n in natives], 1)[0]
+    if not isinstance(natives[0], Scalar) or found is None or found[1] != 0:
+        raise CannotCompile("a tensor of other things than one number")
+    if literal_of(natives[-1]) is True and definition.schema.arguments[-1].name == "requires_grad":
+        raise CannotCompile("a tensor that needs gradients")
+    s = Registers(fn, node, is_exact=False)
+    source = as_operand(natives[0])
+    if source.dtype.is_floating_point and not found[0].is_floating_point:
+        raise CannotCompile("a float in a tensor of integers")
+    set_element(fn, node.output(), s.cast(source, found[0]))
+
+
+def rep_of_result(fn: FunctionEmitter, value: Value, found: tuple[DType, int] | None) -> Representation:
+    """How the result of something run elsewhere looks."""
+    if found is None:
+        rep = facts.of_type(value.type)
+        if rep is None:
+            raise CannotCompile(f"the dtype or rank of %{value.name} is not known ({value.type})")
+        return rep
+    dtype, count = found
+    memory.element(dtype)
+    if count == 0 and not fn.is_written(value):
+        return Element(dtype)
+    return Array(dtype, count, 1 if count == 1 else 0)
+
+
+
+
+def _can_hold(dtype: DType, result: DType) -> bool:
+    """Whether a tensor may be overwritten with numbers of another dtype: of its kind of number, or a lower one."""
+    return result.category <= dtype.category

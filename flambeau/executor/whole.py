@@ -1,0 +1,184 @@
+"""A plan's graph as one native function, made when it is first called with tensors that lie in memory in some way.
+
+What native code cannot do itself it asks for here: the interpreter runs the nodes of a site on the same memory, which
+computes their results, or raises the error that the program's failing place deserves.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.codegen import available
+from flambeau.codegen.kernel import KernelError
+from flambeau.codegen.native_plans import Chain
+from flambeau.codegen.whole import facts
+from flambeau.codegen.whole.function import Site
+from flambeau.codegen.whole.native import NativeFunction
+from flambeau.codegen.whole.representation import Array, Listed, Representation, Tupled
+from flambeau.codegen.whole.values import CannotCompile
+from flambeau.executor.fused import FusedKernel
+from flambeau.interpreter.code import Code
+from flambeau.interpreter.compile import compile_graph
+from flambeau.interpreter.machine import run
+from flambeau.ir.clone import clone_node
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.tensor.tensor import Tensor
+from flambeau.util import log
+
+MAX_VARIANTS = 4
+"""Ways in which a plan's tensors may lie in memory that get code of their own; others share the code for any way."""
+Density = tuple[bool, ...]
+
+
+class WholeFunction:
+    """The native code of one plan; `None` from a call means that the interpreter has to serve it."""
+
+    def __init__(self, name: str, graph: Graph, kernels: dict[Node, FusedKernel]) -> None:
+        self.name = name
+        self.graph = graph
+        self._kernels = kernels
+        self._variants: dict[Density, NativeFunction | None] = {}
+        self._pieces: dict[int, Code] = {}
+        self._lock = threading.Lock()
+        self.reason = ""
+        """Why there is no native code."""
+        self._written = tuple(_written_inputs(graph))
+        self._has_tensors = [_tensor_count(v) for v in graph.inputs]
+
+    @property
+    def variants(self) -> list[NativeFunction]:
+        """The native functions made so far."""
+        return [v for v in self._variants.values() if v is not None]
+
+    def variant_for(self, arguments: Sequence[Any]) -> NativeFunction | None:
+        """The native function for tensors that lie in memory like these."""
+        found = _density(arguments)
+        if found is None:
+            return None
+        if found not in self._variants:
+            with self._lock:
+                if found not in self._variants:
+                    if len(self._variants) >= MAX_VARIANTS:
+                        found = (False,) * len(found)
+                    if found not in self._variants:
+                        self._variants[found] = self._made(arguments, found)
+        return self._variants[found]
+
+    def __call__(self, arguments: Sequence[Any]) -> tuple[Any, ...] | None:
+        """The results, or None where the interpreter has to run the function."""
+        if self.reason:
+            return None
+        native = self.variant_for(arguments)
+        if native is None:
+            return None
+        for number in self._written:
+            if not _is_writeable(arguments[number]):
+                return None
+        try:
+            return native(*arguments)
+        finally:
+            for number in self._written:
+                arguments[number].bump_version()
+
+    def _made(self, arguments: Sequence[Any], density: Density) -> NativeFunction | None:
+        try:
+            parameters = self._parameters(density)
+            made = NativeFunction(self.graph, parameters, self._run_site, self._chain)
+        except (CannotCompile, KernelError) as reason:
+            self.reason = str(reason)
+            if log.level("codegen"):
+                log.write("codegen", f"{self.name} is interpreted: {reason}")
+            return None
+        return made
+
+    def _parameters(self, density: Density) -> list[Representation]:
+        flags = iter(density)
+        parameters = []
+        for value in self.graph.inputs:
+            rep = facts.of_type(value.type)
+            if rep is None:
+                raise CannotCompile(f"parameter %{value.name} is a {value.type}")
+            parameters.append(_with_density(rep, flags))
+        return parameters
+
+    def _chain(self, site: Site) -> Chain:
+        return self._kernels[site.nodes[0]].chain
+
+    def _run_site(self, site: Site, values: Sequence[Any]) -> Sequence[Any]:
+        code = self._pieces.get(site.number)
+        if code is None:
+            code = self._pieces[site.number] = compile_graph(_piece(site), self.name)
+        results: Sequence[Any] = run(code, tuple(values))
+        return results
+
+
+def _piece(site: Site) -> Graph:
+    """The nodes of a site as a graph of its own."""
+    graph = Graph()
+    copies: dict[Value, Value] = {v: graph.add_input(v.type, v._name) for v in site.inputs}
+    for node in site.nodes:
+        for value in _used(node):
+            if value not in copies and value.node is not None and value.node.kind == "prim::Constant":
+                graph.block.append(clone_node(value.node, graph, copies))
+        if node.kind != "prim::Constant":
+            graph.block.append(clone_node(node, graph, copies))
+    for value in site.outputs:
+        graph.add_output(copies[value])
+    return graph
+
+
+def _used(node: Node) -> list[Value]:
+    found = list(node.inputs)
+    for block in node.blocks:
+        for inner in block:
+            found.extend(_used(inner))
+        found.extend(block.outputs)
+    return found
+
+
+def _written_inputs(graph: Graph) -> list[int]:
+    from flambeau.analysis.alias import AliasAnalysis
+
+    facts_ = AliasAnalysis(graph)
+    return [k for k, v in enumerate(graph.inputs) if _tensor_count(v) == 1 and facts_.has_writers(v)]
+
+
+def _tensor_count(value: Value) -> int:
+    return int(isinstance(facts.of_type(value.type), Array))
+
+
+def _is_writeable(value: Tensor) -> bool:
+    return bool(value._array.flags.writeable)
+
+
+def _density(arguments: Sequence[Any]) -> Density | None:
+    """Which of the tensors lie row-major in one piece; None for tensors that native code cannot look at."""
+    found: list[bool] = []
+    for value in arguments:
+        if isinstance(value, Tensor):
+            flags = value._array.flags
+            if not flags.aligned or not value._array.dtype.isnative:
+                return None
+            found.append(bool(flags.c_contiguous) and value._array.size > 0)
+        elif isinstance(value, list | tuple):
+            inner = _density(value)
+            if inner is None:
+                return None
+            found += [False] * len(inner) if isinstance(value, list) else inner
+    return tuple(found)
+
+
+def _with_density(rep: Representation, flags: Any) -> Representation:
+    match rep:
+        case Array():
+            return Array(rep.dtype, rep.rank, rep.rank if next(flags) else 0)
+        case Tupled():
+            return Tupled(tuple(_with_density(r, flags) for r in rep.items))
+        case Listed():
+            return rep
+        case _:
+            return rep
