@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
 from flambeau.codegen.kernel.dtypes import element_type
-from flambeau.codegen.kernel.nest import Accumulate, Kernel, Let, Loop, Statement, walk
+from flambeau.codegen.kernel.nest import Accumulate, Kernel, Let, Loop, Statement, main_loops, walk
 from flambeau.codegen.llvm.emitter import Target
+from flambeau.codegen.packing import packs_for
 from flambeau.codegen.schedule import Schedule
 from flambeau.codegen.specialize import Specialized, parallel_group, widest_bits
 
@@ -31,7 +33,8 @@ def choose(special: Specialized, target: Target, aligned_outputs: bool) -> Sched
     axis = _vector_axis(special)
     if axis is None:
         return Schedule()
-    unit = frozenset(
+    packs = packs_for(special, axis)
+    unit = frozenset(p.buffer for p in packs) | frozenset(
         b.name
         for b in kernel.buffers
         if axis in b.axes
@@ -41,12 +44,15 @@ def choose(special: Specialized, target: Target, aligned_outputs: bool) -> Sched
             else special.strides[b.name, axis] == element_type(b.dtype).itemsize
         )
     )
+    lanes = _lanes(special, axis, unit, target)
     return Schedule(
         vector_axis=axis,
-        lanes=_lanes(special, axis, unit, target),
+        lanes=lanes,
         unit=unit,
         nontemporal=aligned_outputs and _is_large(special),
-        prefetch=PREFETCHED if _folds_columns(kernel, axis) and bytes_moved(special) >= PREFETCH_FROM else 0,
+        packs=packs,
+        fixed=_fixed(special, axis, lanes),
+        prefetch=PREFETCHED if _is_prefetched(special, axis) and not packs else 0,
     )
 
 
@@ -55,9 +61,35 @@ PREFETCH_FROM = 1 << 19
 """Bytes from which folds of columns ask for memory ahead: what is in the second cache comes soon enough."""
 
 
+def _is_prefetched(special: Specialized, axis: str) -> bool:
+    return _folds_columns(special.kernel, axis) and bytes_moved(special) >= PREFETCH_FROM
+
+
 def _folds_columns(kernel: Kernel, axis: str) -> bool:
     """Whether something is folded along another axis for each turn of the vector axis."""
     return axis in parallel_group(kernel) and any(isinstance(s, Accumulate) for s in walk(kernel.body))
+
+
+FIXED_FROM = 1 << 16
+"""Bytes of a call from which code for the very size of a short axis pays."""
+MOST_TURNS = 16
+"""Turns of a plain loop that are written out."""
+
+
+def _fixed(special: Specialized, axis: str, lanes: int) -> tuple[tuple[str, int], ...]:
+    """The short inner axes and their sizes."""
+    if bytes_moved(special) < FIXED_FROM:
+        return ()
+    found: dict[str, int] = {}
+    outermost = {s.axes[0] for s in special.kernel.body if isinstance(s, Loop) and s.axes}
+    for s in walk(special.kernel.body):
+        if not isinstance(s, Loop) or any(isinstance(x, Loop) for x in s.body):
+            continue
+        for a in s.axes[-1:]:
+            most = MOST_TURNS if a != axis else lanes * (4 if len(s.body) <= 8 else 2)
+            if a not in outermost and special.sizes[a] <= most:
+                found[a] = special.sizes[a]
+    return tuple(found.items())
 
 
 def _vector_axis(special: Specialized) -> str | None:
@@ -70,13 +102,13 @@ def _vector_axis(special: Specialized) -> str | None:
     parallel = parallel_group(kernel)
 
     def weight(axis: str) -> tuple[int, int]:
+        """What lies element by element along the axis, and what can be copied so, which counts for less."""
+        packed = {p.buffer for p in packs_for(special, axis)}
         units = 0
         for b in kernel.inputs + kernel.outputs:
-            if special.strides.get((b.name, axis)) == element_type(b.dtype).itemsize:
-                size = 1
-                for a in b.axes:
-                    size *= special.sizes[a]
-                units += size
+            is_unit = special.strides.get((b.name, axis)) == element_type(b.dtype).itemsize
+            if is_unit or b.name in packed:
+                units += math.prod(special.sizes[a] for a in b.axes) * (4 if is_unit else 3)
         return units, special.sizes[axis]
 
     best = max(candidates, key=weight)
@@ -157,6 +189,8 @@ NANOSECONDS = {
 PARALLEL_FROM = 8000.0
 """Nanoseconds of estimated work from which several threads pay."""
 PIECES_PER_THREAD = 4
+PACKED_ROWS = 16
+"""Rows that are copied together."""
 
 
 def estimate_nanoseconds(special: Specialized) -> float:
@@ -170,11 +204,13 @@ def estimate_nanoseconds(special: Specialized) -> float:
 
 def split(special: Specialized, schedule: Schedule, is_divisible: bool, threads: int) -> tuple[int, int]:
     """(turns of the outermost axis in a piece, number of pieces); (0, 1) where one thread does it all."""
-    first = next((s for s in special.kernel.body if isinstance(s, Loop)), None)
+    first = next(iter(main_loops(special.kernel)), None)
     if threads < 2 or not is_divisible or first is None or estimate_nanoseconds(special) < PARALLEL_FROM:
         return 0, 1
     size = special.sizes[first.axes[0]]
     grain = schedule.lanes if first.axes[0] == schedule.vector_axis else 1
+    if any(p.along == first.axes[0] for p in schedule.packs):
+        grain = PACKED_ROWS
     pieces = min(threads * PIECES_PER_THREAD, max(1, int(estimate_nanoseconds(special) / 3000)))
     step = -(-size // pieces)
     step = -(-step // grain) * grain

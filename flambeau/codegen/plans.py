@@ -16,7 +16,7 @@ import numpy.typing as npt
 from flambeau.codegen import threads
 from flambeau.codegen.hoist import hoist
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
-from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel, Loop, walk
+from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel, Loop, main_loops, walk
 from flambeau.codegen.kernel.opset import NO_IDENTITY
 from flambeau.codegen.kernel.printer import print_kernel
 from flambeau.codegen.llvm.abi import block_layout
@@ -175,7 +175,7 @@ def make_plan(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array]) -> P
         words[place] = special.sizes[axis]
     for pair, place in layout.strides.items():
         words[place] = special.strides[pair]
-    first = next((s for s in special.kernel.body if isinstance(s, Loop)), None)
+    first = next(iter(main_loops(special.kernel)), None)
     high = special.sizes[first.axes[0]] if first is not None and first.axes else 1
     nanoseconds = estimate_nanoseconds(special)
     if is_staged(special.kernel, schedule) and nanoseconds >= PARALLEL_FROM and threads.get_num_threads() > 1:

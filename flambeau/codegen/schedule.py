@@ -6,6 +6,17 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class Pack:
+    """An input copied so that it is contiguous along the vector axis."""
+
+    buffer: str
+    along: str
+    """The axis along which the input itself is contiguous."""
+    whole: bool
+    """Copied once, at the start; otherwise a block of turns of ``along`` at a time."""
+
+
+@dataclass(frozen=True, slots=True)
 class Schedule:
     """One set of choices for one specialised kernel."""
 
@@ -19,6 +30,10 @@ class Schedule:
     """Outputs bypass the caches; they start on 64-byte boundaries in every row."""
     prefetch: int = 0
     """Turns ahead of which a fold along a strided axis asks for memory: the processor follows rows, not columns."""
+    packs: tuple[Pack, ...] = ()
+    """Inputs to copy; they count as ``unit``."""
+    fixed: tuple[tuple[str, int], ...] = ()
+    """Sizes of short axes, whose loops are written out."""
     contract: bool = False
     """Allow a product and a sum of the user's to fuse into one rounding."""
 
@@ -26,4 +41,6 @@ class Schedule:
         """A line of text that tells schedules apart."""
         flags = ("n" if self.nontemporal else "") + ("c" if self.contract else "")
         ahead = f" ahead={self.prefetch}" if self.prefetch else ""
-        return f"{self.vector_axis} x{self.lanes} unit={','.join(sorted(self.unit))} {flags}{ahead}"
+        packs = "".join(f" pack={p.buffer}:{p.along}{'!' if p.whole else ''}" for p in self.packs)
+        fixed = "".join(f" {axis}={size}" for axis, size in self.fixed)
+        return f"{self.vector_axis} x{self.lanes} unit={','.join(sorted(self.unit))} {flags}{ahead}{packs}{fixed}"

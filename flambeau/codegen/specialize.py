@@ -23,6 +23,7 @@ from flambeau.codegen.kernel.nest import (
     Statement,
     Store,
     axis_groups,
+    main_loops,
     walk,
 )
 from flambeau.tensor.layout import elementwise_strides
@@ -42,7 +43,7 @@ class Specialized:
 
 def parallel_group(kernel: Kernel) -> tuple[str, ...]:
     """The axes of the outermost loop if its turns are independent."""
-    loops = [s for s in kernel.body if isinstance(s, Loop)]
+    loops = main_loops(kernel)
     return loops[0].axes if len(loops) == 1 and not loops[0].carries else ()
 
 

@@ -178,6 +178,18 @@ def walk(body: tuple[Statement, ...]) -> Iterator[Statement]:
             yield from walk(statement.body)
 
 
+def main_loops(kernel: Kernel) -> list[Loop]:
+    """The outermost loops but for those that only prepare scratch memory."""
+    loops = [s for s in kernel.body if isinstance(s, Loop)]
+    scratch = {b.name for b in kernel.scratch}
+    return [loop for loop in loops if loop.carries or not _prepares(loop, scratch)]
+
+
+def _prepares(loop: Loop, scratch: set[str]) -> bool:
+    stores = [s for s in walk(loop.body) if isinstance(s, Store)]
+    return bool(stores) and all(s.buffer in scratch for s in stores)
+
+
 def axis_groups(kernel: Kernel) -> tuple[tuple[str, ...], ...]:
     """The distinct tuples of axes that loops run over, outermost first."""
     seen: dict[tuple[str, ...], None] = {}

@@ -55,16 +55,16 @@ def load(e: Emitter, schedule: Schedule, place: Place, buffer: Buffer) -> Value:
     vt = vector_type(t.memory, lanes)
     if mode == "gather" or (place.mask is not None and mode == "unit"):
         mask = place.mask if place.mask is not None else int_constant(1, "i1", lanes)
-        suffix = suffix(t.memory, lanes)
+        ending = suffix(t.memory, lanes)
         if mode == "unit":
-            e.declare(f"declare {vt} @llvm.masked.load.{suffix}.p0(ptr, i32, <{lanes} x i1>, {vt})")
-            head = f"call {vt} @llvm.masked.load.{suffix}.p0(ptr {base}, i32 {t.itemsize}"
+            e.declare(f"declare {vt} @llvm.masked.load.{ending}.p0(ptr, i32, <{lanes} x i1>, {vt})")
+            head = f"call {vt} @llvm.masked.load.{ending}.p0(ptr {base}, i32 {t.itemsize}"
         else:
             pointers = _lane_pointers(e, place, buffer, lanes)
             e.declare(
-                f"declare {vt} @llvm.masked.gather.{suffix}.v{lanes}p0(<{lanes} x ptr>, i32, <{lanes} x i1>, {vt})"
+                f"declare {vt} @llvm.masked.gather.{ending}.v{lanes}p0(<{lanes} x ptr>, i32, <{lanes} x i1>, {vt})"
             )
-            head = f"call {vt} @llvm.masked.gather.{suffix}.v{lanes}p0(<{lanes} x ptr> {pointers}, i32 {t.itemsize}"
+            head = f"call {vt} @llvm.masked.gather.{ending}.v{lanes}p0(<{lanes} x ptr> {pointers}, i32 {t.itemsize}"
         raw = e.define(f"{head}, {mask.full_type} {mask}, {vt} zeroinitializer)", t.memory, lanes)
     else:
         raw = e.define(f"load {vt}, ptr {base}, align {t.itemsize}", t.memory, lanes)
@@ -87,16 +87,16 @@ def store(e: Emitter, schedule: Schedule, place: Place, buffer: Buffer, value: V
     vt = value.full_type
     if mode == "gather" or (place.mask is not None and mode == "unit"):
         mask = place.mask if place.mask is not None else int_constant(1, "i1", lanes)
-        suffix = suffix(t.memory, lanes)
+        ending = suffix(t.memory, lanes)
         if mode == "unit":
-            e.declare(f"declare void @llvm.masked.store.{suffix}.p0({vt}, ptr, i32, <{lanes} x i1>)")
-            head = f"call void @llvm.masked.store.{suffix}.p0({vt} {value}, ptr {base}"
+            e.declare(f"declare void @llvm.masked.store.{ending}.p0({vt}, ptr, i32, <{lanes} x i1>)")
+            head = f"call void @llvm.masked.store.{ending}.p0({vt} {value}, ptr {base}"
         else:
             pointers = _lane_pointers(e, place, buffer, lanes)
             e.declare(
-                f"declare void @llvm.masked.scatter.{suffix}.v{lanes}p0({vt}, <{lanes} x ptr>, i32, <{lanes} x i1>)"
+                f"declare void @llvm.masked.scatter.{ending}.v{lanes}p0({vt}, <{lanes} x ptr>, i32, <{lanes} x i1>)"
             )
-            head = f"call void @llvm.masked.scatter.{suffix}.v{lanes}p0({vt} {value}, <{lanes} x ptr> {pointers}"
+            head = f"call void @llvm.masked.scatter.{ending}.v{lanes}p0({vt} {value}, <{lanes} x ptr> {pointers}"
         e.raw(f"{head}, i32 {t.itemsize}, {mask.full_type} {mask})")
     elif schedule.nontemporal and mode == "unit" and buffer.role == "out":
         e.raw(f"store {vt} {value}, ptr {base}, align {min(64, lanes * t.itemsize)}, !nontemporal !0")

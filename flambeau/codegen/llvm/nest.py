@@ -390,7 +390,7 @@ class NestEmitter:
                 continue
             stride = self.strides[name, axis]
             offset = e.binary("mul nsw", index, stride)
-            scope.pointers[name] = e.define(f"getelementptr inbounds i8, ptr {base}, i64 {offset}", "ptr", 1)
+            scope.pointers[name] = e.define(f"getelementptr i8, ptr {base}, i64 {offset}", "ptr", 1)
             if self.schedule.prefetch and scope.in_vector and loop.carries and name in self.schedule.unit:
                 row = self.schedule.lanes * element_type(buffer.dtype).numpy.itemsize
                 memory.prefetch(e, scope.pointers[name], stride, self.schedule.prefetch, row)

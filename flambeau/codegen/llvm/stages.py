@@ -53,7 +53,7 @@ def emit_staged(kernel: Kernel, schedule: Schedule, target: Target, symbol: str)
 class _Stage(NestEmitter):
     def emit(self, mine: Loop | None, symbol: str) -> str:
         """The function for one loop, or the last one."""
-        self.splits = True
+        self.splits, self.main = True, mine
         layout = block_layout(self.kernel)
         scope = self.prologue()
         self.table = self.word(layout.partials, "ptr")

@@ -67,6 +67,11 @@ def _simplified(op: str, args: tuple[Expr, ...]) -> Expr | None:
         for one, other in (args, args[::-1]):
             if one.op == "const" and one.data == 1:
                 return other
+    if op == "pow" and args[1].op == "const" and args[1].data in (1, 2, 3):
+        power = args[0]
+        for _ in range(int(args[1].data) - 1):
+            power = apply("mul", power, args[0])
+        return power
     is_float = element_type(args[0].dtype).is_float
     if op in _KEEPS_INTEGERS and not is_float:
         return args[0]

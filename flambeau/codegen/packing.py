@@ -1,0 +1,41 @@
+"""Chooses which inputs of a kernel are copied so that they are contiguous along the vector axis."""
+
+from __future__ import annotations
+
+import math
+
+from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.kernel.nest import Buffer
+from flambeau.codegen.schedule import Pack
+from flambeau.codegen.specialize import Specialized, parallel_group
+
+WHOLE = 1 << 18
+"""Bytes up to which an input is copied at once."""
+BLOCK = 1 << 19
+"""Bytes up to which a block of rows is: it should stay in the second cache."""
+FEWEST = 4
+"""Turns that make copying worth it: of both axes of a tile, and times that a copy is read."""
+
+
+def packs_for(special: Specialized, axis: str) -> tuple[Pack, ...]:
+    """The inputs to copy when ``axis`` is the vector axis."""
+    return tuple(p for b in special.kernel.inputs if (p := _pack_for(special, b, axis)) is not None)
+
+
+def _pack_for(special: Specialized, b: Buffer, axis: str) -> Pack | None:
+    size = element_type(b.dtype).itemsize
+    if size < 4 or axis not in b.axes or special.strides[b.name, axis] == size:
+        return None
+    along = next((a for a in b.axes if special.strides[b.name, a] == size), None)
+    if along is None or special.sizes[axis] < FEWEST:
+        return None
+    bytes_ = size * math.prod(special.sizes[a] for a in b.axes)
+    reads = math.prod(n for a, n in special.sizes.items() if a not in b.axes)
+    if set(b.axes) == {along, axis} and bytes_ <= WHOLE and reads >= FEWEST:
+        return Pack(b.name, along, True)
+    outer = parallel_group(special.kernel)
+    if along not in outer or special.sizes[along] < FEWEST or 64 * special.sizes[axis] > BLOCK:
+        return None
+    around = outer[: outer.index(along) + 1]
+    inside = [a for a in b.axes if a not in around]
+    return Pack(b.name, along, False) if inside == [axis] else None
