@@ -80,13 +80,13 @@ from flambeau.tensor.random import manual_seed as manual_seed
 from flambeau.tensor.random import set_rng_state as set_rng_state
 from flambeau.tensor.size import Size as Size
 from flambeau.tensor.tensor import Tensor as Tensor
+from flambeau.util.version import __version__ as __version__
 dtype, device, layout, memory_format = (DType, Device, Layout, MemoryFormat)
 strided = layout.strided
 contiguous_format = memory_format.contiguous_format
 preserve_format = memory_format.preserve_format
 channels_last = memory_format.channels_last
 channels_last_3d = memory_format.channels_last_3d
-__version__ = '0.1.0'
 from flambeau import ir as ir
 from flambeau import jit as jit
 from flambeau import nn as nn

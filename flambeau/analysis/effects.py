@@ -10,20 +10,30 @@ Writes to memory are no effects here; `alias` knows about those. What nothing is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
-from flambeau.ir import kinds
+from flambeau.ir import constants, kinds
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.schema.opdef import Effect
-from flambeau.schema.types import BoolType, FloatType, IntType, NoneType, StringType, TensorType
+from flambeau.schema.types import (
+    BoolType,
+    DictType,
+    FloatType,
+    IntType,
+    ListType,
+    NoneType,
+    StringType,
+    TensorType,
+)
 
 _NEVER_RAISE = frozenset(
     {
         "prim::Constant", "prim::Uninitialized", "prim::ListConstruct", "prim::TupleConstruct", "prim::TupleUnpack",
         "prim::isinstance", "prim::unchecked_cast", "prim::CreateObject", "prim::dtype", "prim::device", "prim::layout",
-        "aten::__is__", "aten::__isnot__", "aten::dim", "aten::__not__",
+        "aten::__is__", "aten::__isnot__", "aten::dim", "aten::__not__", "aten::numel", "aten::is_floating_point",
+        "aten::is_complex",
     }
 )  # fmt: skip
 _TOTAL_ON_NUMBERS = frozenset(
@@ -34,7 +44,12 @@ _TOTAL_ON_NUMBERS = frozenset(
     }
 )  # fmt: skip
 """Operators that cannot fail on ints, floats, bools and strings."""
-_PLAIN = (IntType, FloatType, BoolType, StringType, NoneType)
+_TOTAL_FOR_STEPS = frozenset(
+    {"aten::floordiv", "aten::remainder", "aten::div", "aten::__round_to_zero_floordiv", "aten::__range_length"}
+)
+"""Operators on numbers that fail for no last operand but 0, and perhaps -1."""
+_NUMBERS = (IntType, FloatType, BoolType)
+_PLAIN = (*_NUMBERS, StringType, NoneType)
 
 
 def has_effect(node: Node) -> bool:
@@ -99,9 +114,52 @@ def _own_may_raise(node: Node) -> bool:
     kind = node.kind
     if kind in _NEVER_RAISE or kind in kinds.CONTROL:
         return False
-    if kind in _TOTAL_ON_NUMBERS:
-        return not all(isinstance(v.type, _PLAIN) for v in node.inputs) and not _is_total_on_floats(node)
-    return not _is_total_on_floats(node)
+    if kind in _TOTAL_ON_NUMBERS and all(isinstance(v.type, _PLAIN) for v in node.inputs):
+        return False
+    total = _TOTAL.get(kind)
+    return not (total is not None and total(node)) and not _is_total_on_floats(node)
+
+
+def _is_safe_division(node: Node) -> bool:
+    """Whether all operands are numbers, the last one a constant that none of these operators refuses."""
+    held = constants.constant_value(node.inputs[-1]) if constants.is_constant(node.inputs[-1]) else None
+    if not isinstance(held, int | float) or held in (0, -1):
+        return False
+    return all(isinstance(v.type, _NUMBERS) for v in node.inputs)
+
+
+def _is_safe_size(node: Node) -> bool:
+    """Whether all sizes are asked for, or that of a dimension that there surely is."""
+    type_ = node.input().type
+    if len(node.inputs) == 1 or not isinstance(type_, TensorType) or type_.rank is None:
+        return len(node.inputs) == 1
+    dim = constants.constant_value(node.input(1)) if constants.is_constant(node.input(1)) else None
+    return isinstance(dim, int) and -type_.rank <= dim < type_.rank
+
+
+def _is_safe_length(node: Node) -> bool:
+    """Whether it is a list's or dict's length, or that of a tensor that surely has dimensions."""
+    type_ = node.input().type
+    return isinstance(type_, ListType | DictType) or (isinstance(type_, TensorType) and bool(type_.rank))
+
+
+def _is_float_of_number(node: Node) -> bool:
+    return isinstance(node.input().type, _NUMBERS)
+
+
+_TOTAL: Mapping[str, Callable[[Node], bool]] = {
+    **dict.fromkeys(_TOTAL_FOR_STEPS, _is_safe_division),
+    "aten::size": _is_safe_size,
+    "aten::len": _is_safe_length,
+    "aten::Float": _is_float_of_number,
+}
+"""When operators cannot fail, by kind."""
+
+
+def looks_at_no_elements(node: Node) -> bool:
+    """Whether the result depends on what its tensors are, not on what is in them: sizes, a dtype, a device."""
+    definition = node.definition
+    return definition is not None and definition.family == "metadata"
 
 
 def _is_total_on_floats(node: Node) -> bool:

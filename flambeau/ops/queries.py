@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,18 +18,24 @@ from flambeau.tensor import layout
 from flambeau.tensor.tensor import Tensor, wrap
 
 
-def query(schema: str, kernel: Callable[..., Any], *, is_function: bool = False, doc: str = "") -> OpDef:
+def query(
+    schema: str, kernel: Callable[..., Any], *, is_function: bool = False, doc: str = "", family: str = "query"
+) -> OpDef:
     """Declare an operator that looks at tensors and makes none. `Tensor` itself has the method, if there is one."""
     return register(
         OpDef(
             schema=parse_schema(schema),
-            family="query",
+            family=family,
             kernel=kernel,
             doc=doc,
             is_method=False,
             is_function=is_function,
         )
     )
+
+
+metadata = partial(query, family="metadata")
+"""A query that does not look at elements: only what changes the tensor itself changes the answer."""
 
 
 def _stride_of(self: Tensor, dim: int) -> int:
@@ -67,25 +74,25 @@ def _is_zero_dim(self: Tensor) -> list[int]:
     return list(self._array.shape)
 
 
-query("aten::size(Tensor self) -> int[]", _is_zero_dim)
-query("aten::size.int(Tensor self, int dim) -> int", lambda self, dim: self.size(dim))
-query("aten::sym_size(Tensor self) -> SymInt[]", _is_zero_dim)
-query("aten::sym_size.int(Tensor self, int dim) -> SymInt", lambda self, dim: self.size(dim))
-query("aten::stride(Tensor self) -> int[]", lambda self: list(self.stride()))
-query("aten::stride.int(Tensor self, int dim) -> int", _stride_of)
-query("aten::dim(Tensor self) -> int", Tensor.dim)
-query("aten::numel(Tensor self) -> int", Tensor.numel, is_function=True, doc="The number of elements.")
-query("aten::sym_numel(Tensor self) -> SymInt", Tensor.numel)
-query("aten::storage_offset(Tensor self) -> int", Tensor.storage_offset)
-query("aten::element_size(Tensor self) -> int", Tensor.element_size)
-query("aten::len.Tensor(Tensor t) -> int", len)
-query("aten::is_contiguous(Tensor self) -> bool", Tensor.is_contiguous)
-query("aten::is_contiguous.memory_format(Tensor self, MemoryFormat memory_format) -> bool", Tensor.is_contiguous)
-query("aten::is_non_overlapping_and_dense(Tensor self) -> bool", _strides_match_storage)
-query("aten::is_floating_point(Tensor self) -> bool", Tensor.is_floating_point, is_function=True)
-query("aten::is_complex(Tensor self) -> bool", Tensor.is_complex, is_function=True)
-query("aten::is_signed(Tensor self) -> bool", Tensor.is_signed, is_function=True)
-query("aten::is_same_size(Tensor self, Tensor other) -> bool", is_same_size, is_function=True)
+metadata("aten::size(Tensor self) -> int[]", _is_zero_dim)
+metadata("aten::size.int(Tensor self, int dim) -> int", lambda self, dim: self.size(dim))
+metadata("aten::sym_size(Tensor self) -> SymInt[]", _is_zero_dim)
+metadata("aten::sym_size.int(Tensor self, int dim) -> SymInt", lambda self, dim: self.size(dim))
+metadata("aten::stride(Tensor self) -> int[]", lambda self: list(self.stride()))
+metadata("aten::stride.int(Tensor self, int dim) -> int", _stride_of)
+metadata("aten::dim(Tensor self) -> int", Tensor.dim)
+metadata("aten::numel(Tensor self) -> int", Tensor.numel, is_function=True, doc="The number of elements.")
+metadata("aten::sym_numel(Tensor self) -> SymInt", Tensor.numel)
+metadata("aten::storage_offset(Tensor self) -> int", Tensor.storage_offset)
+metadata("aten::element_size(Tensor self) -> int", Tensor.element_size)
+metadata("aten::len.Tensor(Tensor t) -> int", len)
+metadata("aten::is_contiguous(Tensor self) -> bool", Tensor.is_contiguous)
+metadata("aten::is_contiguous.memory_format(Tensor self, MemoryFormat memory_format) -> bool", Tensor.is_contiguous)
+metadata("aten::is_non_overlapping_and_dense(Tensor self) -> bool", _strides_match_storage)
+metadata("aten::is_floating_point(Tensor self) -> bool", Tensor.is_floating_point, is_function=True)
+metadata("aten::is_complex(Tensor self) -> bool", Tensor.is_complex, is_function=True)
+metadata("aten::is_signed(Tensor self) -> bool", Tensor.is_signed, is_function=True)
+metadata("aten::is_same_size(Tensor self, Tensor other) -> bool", is_same_size, is_function=True)
 query("aten::is_nonzero(Tensor self) -> bool", is_nonzero, is_function=True)
 query("aten::is_conj(Tensor self) -> bool", lambda self: False, is_function=True)
 query("aten::is_neg(Tensor self) -> bool", lambda self: False, is_function=True)
@@ -93,7 +100,7 @@ query("aten::is_leaf(Tensor self) -> bool", lambda self: self.is_leaf)
 query("aten::is_inference(Tensor self) -> bool", lambda self: False, is_function=True)
 query("aten::output_nr(Tensor self) -> int", lambda self: self.output_nr)
 query("aten::_version(Tensor self) -> int", lambda self: self._version)
-query("aten::get_device(Tensor self) -> int", Tensor.get_device)
+metadata("aten::get_device(Tensor self) -> int", Tensor.get_device)
 query("aten::item(Tensor self) -> Scalar", Tensor.item)
 query("aten::_local_scalar_dense(Tensor self) -> Scalar", Tensor.item)
 query(
@@ -105,18 +112,18 @@ query(
 query("aten::can_cast(ScalarType from_, ScalarType to) -> bool", can_cast, is_function=True)
 query("aten::_shape_as_tensor(Tensor self) -> Tensor", lambda self: wrap(np.array(self._array.shape, np.int64)))
 query("aten::requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)", Tensor.requires_grad_)
-query("prim::shape(Tensor self) -> int[]", _is_zero_dim)
-query("prim::dtype(Tensor a) -> int", lambda a: a.dtype.code)
-query("prim::device(Tensor a) -> Device", lambda a: a.device)
-query("prim::layout(Tensor a) -> Layout", lambda a: int(a.layout))
-query("prim::itemsize(Tensor a) -> int", Tensor.element_size)
-query("prim::nbytes(Tensor a) -> int", lambda a: a.nbytes)
+metadata("prim::shape(Tensor self) -> int[]", _is_zero_dim)
+metadata("prim::dtype(Tensor a) -> int", lambda a: a.dtype.code)
+metadata("prim::device(Tensor a) -> Device", lambda a: a.device)
+metadata("prim::layout(Tensor a) -> Layout", lambda a: int(a.layout))
+metadata("prim::itemsize(Tensor a) -> int", Tensor.element_size)
+metadata("prim::nbytes(Tensor a) -> int", lambda a: a.nbytes)
 query("prim::requires_grad(Tensor a) -> bool", lambda a: a.requires_grad)
 query("prim::grad(Tensor a) -> Tensor(*)", lambda a: a.grad)
 query("prim::data(Tensor(a) a) -> Tensor(a)", lambda a: Tensor(a._array, a._storage))
 query("prim::name(Tensor a) -> str?", lambda a: None)
-query("prim::is_cpu(Tensor a) -> bool", lambda a: a.is_cpu)
-query("prim::is_cuda(Tensor a) -> bool", lambda a: a.is_cuda)
+metadata("prim::is_cpu(Tensor a) -> bool", lambda a: a.is_cpu)
+metadata("prim::is_cuda(Tensor a) -> bool", lambda a: a.is_cuda)
 for _kind in (
     "ipu",
     "maia",
@@ -132,7 +139,7 @@ for _kind in (
     "xla",
     "xpu",
 ):
-    query(f"prim::is_{_kind}(Tensor a) -> bool", lambda a: False)
+    metadata(f"prim::is_{_kind}(Tensor a) -> bool", lambda a: False)
 query(
     "prim::NumToTensor.Scalar(Scalar a) -> Tensor",
     lambda a: wrap(np.array(a, dtypes.float64.numpy if isinstance(a, float) else None)),

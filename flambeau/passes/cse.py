@@ -8,7 +8,7 @@
 
 Nodes are equal if kind, operands, attributes and result types are; nodes in enclosing blocks count too. Results that
 are memory (tensors, lists) are merged only if nobody writes to them or to the operands and not both can be seen
-outside, where they must stay two objects.
+outside, where they must stay two objects. What asks for sizes or dtypes is not disturbed by writes to elements.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from flambeau.analysis.alias import AliasAnalysis
-from flambeau.analysis.effects import own_effect, own_writes
+from flambeau.analysis.effects import looks_at_no_elements, own_effect, own_writes
+from flambeau.analysis.shapes import may_resize
 from flambeau.ir import kinds
 from flambeau.ir.constants import CONSTANT, constant_key
 from flambeau.ir.graph import Graph
@@ -36,6 +37,7 @@ def do(graph: Graph) -> bool:
 class _Merger:
     def __init__(self, graph: Graph) -> None:
         self._facts = AliasAnalysis(graph)
+        self._resizing = [n for n in graph.all_nodes() if may_resize(n)]
 
     def block(self, block: Block, outer: Known) -> bool:
         known = dict(outer)
@@ -56,7 +58,10 @@ class _Merger:
 
     def _may_merge(self, earlier: Node, node: Node) -> bool:
         facts = self._facts
-        if facts.depends_on_writes(node):
+        if looks_at_no_elements(node):
+            if any(facts.writes_to(n, node.inputs) for n in self._resizing):
+                return False
+        elif facts.depends_on_writes(node):
             return False
         if _gives_what_it_takes(node):
             return True

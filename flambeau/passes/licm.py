@@ -10,17 +10,21 @@
 
 What may fail moves only out of loops that certainly run, and not past anything the world sees. What gives new memory
 moves only if nobody writes to it and it is not seen outside, where each round's result must be an object of its own.
+What asks for sizes or dtypes moves past writes to elements.
 """
 
 from __future__ import annotations
 
 from flambeau.analysis.alias import AliasAnalysis
-from flambeau.analysis.effects import has_effect, is_pure, may_raise, writes_memory
+from flambeau.analysis.effects import has_effect, is_pure, looks_at_no_elements, may_raise, writes_memory
 from flambeau.analysis.memory import any_overlap
+from flambeau.analysis.shapes import may_resize
+from flambeau.analysis.uninitialised import may_be_uninitialised
 from flambeau.ir import constants
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
-from flambeau.ir.walk import is_visible, operands_within
+from flambeau.ir.value import Value
+from flambeau.ir.walk import is_visible, nodes_within, operands_within
 
 
 def do(graph: Graph) -> bool:
@@ -29,19 +33,23 @@ def do(graph: Graph) -> bool:
     if not loops:
         return False
     facts = AliasAnalysis(graph)
+    nothing = may_be_uninitialised(graph)
     changed = False
     for loop in reversed(loops):
-        changed = _hoist(loop, facts) or changed
+        changed = _hoist(loop, facts, nothing) or changed
     return changed
 
 
-def _hoist(loop: Node, facts: AliasAnalysis) -> bool:
+def _hoist(loop: Node, facts: AliasAnalysis, nothing: set[Value]) -> bool:
     changed = False
     runs = surely_runs(loop)
     body = loop.blocks[0]
     written = facts.writes(loop)
+    resized = {p for n in nodes_within(loop) if may_resize(n) for p in facts.writes(n)} if written else written
     for node in body:
-        is_safe = (runs or not may_raise(node)) and not any_overlap(written, facts.reads(node))
+        disturbing = resized if looks_at_no_elements(node) else written
+        is_safe = runs or not (may_raise(node) or any(v in nothing for v in operands_within(node)))
+        is_safe = is_safe and not any_overlap(disturbing, facts.reads(node))
         if is_safe and _is_invariant(node, loop, facts):
             node.move_before(loop)
             changed = True

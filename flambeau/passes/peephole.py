@@ -19,7 +19,7 @@ from flambeau.ir.constants import CONSTANT, insert_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
-from flambeau.passes.peephole_rules import KEEP, RULES, Constant, Literal
+from flambeau.passes.peephole_rules import KEEP, RULES, Chain, Constant, Literal
 
 
 def do(graph: Graph) -> bool:
@@ -51,7 +51,10 @@ class _Peephole:
             if not found.is_valid(self._has_writers):
                 return False
             found = found.replacement
-        if isinstance(found, Constant):
+        if isinstance(found, Chain):
+            with self._graph.inserting(found.place), self._graph.at_range(node.range):
+                new = found.make()
+        elif isinstance(found, Constant):
             with self._graph.inserting(node), self._graph.at_range(node.range):
                 new = insert_constant(self._graph, found.value)
         elif isinstance(found, Node):

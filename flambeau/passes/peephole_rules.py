@@ -9,6 +9,8 @@ from typing import Any, Final
 from flambeau.ir import constants
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
+from flambeau.ir.walk import is_visible
+from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import Category
 from flambeau.schema.types import (
     NONE,
@@ -35,8 +37,16 @@ class Constant:
 
 
 @dataclass(frozen=True)
+class Chain:
+    """The result is what `make` gives, which inserts the nodes for it before `place`."""
+
+    make: Callable[[], Value]
+    place: Node
+
+
+@dataclass(frozen=True)
 class Literal:
-    """The result is `replacement` if nobody writes to a container that the graph builds."""
+    """The result is `replacement` if nobody writes to a container or a tensor that the graph builds."""
 
     container: Value
     replacement: Any
@@ -167,15 +177,22 @@ def _cast(node: Node) -> Any:
     return node.input() if node.input().type == node.output().type else KEEP
 
 
+_EXACT: Final = {"aten::Int": dtypes.int64, "aten::Float": dtypes.float64, "aten::Bool": dtypes.bool_}
+"""The dtypes in which a number made a tensor is what it was."""
+
+
 def _number_cast(node: Node) -> Any:
     """int(n) of an int; int(t) of a number made a tensor."""
     x = node.input()
     if x.type == node.output().type:
         return x
     made = x.node
-    if made is not None and made.kind == "prim::NumToTensor" and made.input().type == node.output().type:
-        return made.input()
-    return KEEP
+    if made is None or made.kind not in ("prim::NumToTensor", "aten::tensor"):
+        return KEEP
+    if made.input().type != node.output().type:
+        return KEEP
+    is_exact = isinstance(x.type, TensorType) and x.type.dtype is _EXACT[node.kind]
+    return Literal(x, made.input()) if is_exact or made.kind == "prim::NumToTensor" else KEEP
 
 
 def _dim(node: Node) -> Any:
@@ -226,12 +243,49 @@ def _len(node: Node) -> Any:
 def _getitem(node: Node) -> Any:
     """[a, b][1], where the list is built by the graph."""
     elements, index = _built(node.input(), "prim::ListConstruct"), _constant(node.input(1))
-    if elements is None or not isinstance(index, int) or not -len(elements) <= index < len(elements):
+    if elements is None:
+        return _one_size(node, index)
+    if not isinstance(index, int) or not -len(elements) <= index < len(elements):
         return KEEP
     found = elements[index]
     return Literal(node.input(), found) if found.type == node.output().type else KEEP
 
 
+def _one_size(node: Node, index: Any) -> Any:
+    """size(x)[1], where there is such a dimension: asked for where all sizes were."""
+    sizes = node.input().node
+    asked = _built(node.input(), "aten::size")
+    type_ = asked[0].type if asked is not None and len(asked) == 1 else None
+    if sizes is None or not isinstance(type_, TensorType) or type_.rank is None or not isinstance(index, int):
+        return KEEP
+    if not -type_.rank <= index < type_.rank:
+        return KEEP
+
+    def make() -> Value:
+        where = node.input(1) if is_visible(node.input(1), sizes) else constants.insert_constant(node.graph, index)
+        return node.graph.insert("aten::size", (sizes.input(), where), (node.output().type,)).output()
+
+    return Literal(node.input(), Chain(make, sizes))
+
+
+def _extreme(node: Node) -> Any:
+    """min and max of a list the graph builds: of two numbers at a time, a later one against the best before it."""
+    elements = _built(node.input(), "prim::ListConstruct") if len(node.inputs) == 1 else None
+    type_ = node.output().type
+    if not elements or len(elements) > _LONGEST or not isinstance(type_, IntType | FloatType):
+        return KEEP
+
+    def make() -> Value:
+        best = elements[0]
+        for element in elements[1:]:
+            best = node.graph.insert(node.kind, (element, best), (type_,)).output()
+        return best
+
+    return Literal(node.input(), Chain(make, node))
+
+
+_LONGEST: Final = 8
+"""Lists of more elements are not taken apart."""
 Rule = Callable[[Node], Any]
 RULES: Mapping[str, tuple[Rule, ...]] = {
     "aten::add": (_neutral,),
@@ -262,5 +316,7 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
     "aten::is_complex": (_is_kind,),
     "aten::len": (_len,),
     "aten::__getitem__": (_getitem,),
+    "prim::min": (_extreme,),
+    "prim::max": (_extreme,),
 }
 """What may apply to a kind, in this order."""

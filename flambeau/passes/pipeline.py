@@ -43,6 +43,7 @@ from flambeau.passes import (
     modified_loops,
     peephole,
     remove_mutation,
+    short_circuit,
 )
 from flambeau.util.errors import InternalError
 
@@ -150,6 +151,16 @@ STEPS: tuple[Step, ...] = (
         name="dce",
         run=dce.do,
         after=(("constant_propagation_3", "what folded constants were made of is dead"),),
+    ),
+    Step(
+        phase="simplify",
+        name="short_circuit",
+        run=short_circuit.do,
+        after=(
+            ("constant_propagation_3", "a way that is never taken needs no logic"),
+            ("dce", "what nobody needs does not count as work"),
+        ),
+        before=(("licm", "what does not change leaves a loop only from its straight line"),),
     ),
     Step(
         phase="simplify",

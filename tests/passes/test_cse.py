@@ -159,3 +159,70 @@ def test_functions_of_one_float_tensor_leave_any_loop() -> None:
     expect(licm.do, text.format(above="", inside=node), text.format(above=node, inside=""))
     unknown = node.replace("Float(*)", "Tensor")
     expect_same(licm.do, text.format(above="", inside=unknown).replace("%x : Float(*)", "%x : Tensor"))
+
+
+SIZES = """graph(%x : Float(*, *), %n : int, %t : bool, %h : float):
+      %0 : int = prim::Constant[value=0]()
+      {above}%y : Tensor = prim::Loop(%n, %t, %x)
+        block0(%i : int, %z : Tensor):
+          %w : Tensor = {write}
+          {inside}%v : Tensor = aten::mul(%z, %s)
+          -> (%t, %v)
+      return (%y)"""
+ASKED = "%s : int = aten::size(%x, %0)\n "
+
+
+def test_sizes_leave_loops_that_write_elements_but_not_loops_that_resize() -> None:
+    write = "aten::fill_(%x, %h)"
+    expect(
+        licm.do,
+        SIZES.format(above="", inside=ASKED, write=write),
+        SIZES.format(above=ASKED, inside="", write=write),
+    )
+    expect_same(licm.do, SIZES.format(above="", inside=ASKED, write="aten::t_(%x)"))
+
+
+def test_sizes_leave_nested_loops() -> None:
+    text = """graph(%x : Float(*, *), %n : int, %t : bool, %h : float):
+      %1 : int = prim::Constant[value=1]()
+      {above}%y : int = prim::Loop(%n, %t, %n)
+        block0(%i : int, %a : int):
+          %z : int = prim::Loop(%i, %t, %a)
+            block0(%j : int, %b : int):
+              %w : Tensor = aten::fill_(%x, %h)
+              {inside}%v : int = aten::sub(%b, %k)
+              -> (%t, %v)
+          -> (%t, %z)
+      return (%y)"""
+    asked = "%s : int = aten::size(%x, %1)\n %k : int = aten::mul(%s, %s)\n "
+    expect(licm.do, text.format(above="", inside=asked), text.format(above=asked, inside=""))
+
+
+@pytest.mark.parametrize(("write", "merges"), [("aten::fill_(%x, %h)", True), ("aten::t_(%x)", False)])
+def test_sizes_are_asked_for_once_unless_they_may_change(write: str, merges: bool) -> None:
+    text = """graph(%x : Float(*, *), %h : float):
+      %0 : int = prim::Constant[value=0]()
+      %a : int = aten::size(%x, %0)
+      %w : Tensor = {write}
+      {second}return (%a, {result})"""
+    before = text.format(write=write, second="%b : int = aten::size(%x, %0)\n ", result="%b")
+    expect(cse.do, before, text.format(write=write, second="", result="%a") if merges else before)
+
+
+def test_what_may_be_nothing_yet_is_not_looked_at_before_a_loop() -> None:
+    expect_same(
+        licm.do,
+        """graph(%n : int, %t : bool):
+      %u : int = prim::Uninitialized()
+      %a : int = prim::If(%t)
+        block0():
+          -> (%n)
+        block1():
+          -> (%u)
+      %y : int = prim::Loop(%n, %t, %n)
+        block0(%i : int, %z : int):
+          %v : int = aten::mul(%a, %a)
+          %w : int = aten::add(%z, %v)
+          -> (%t, %w)
+      return (%y)""",
+    )

@@ -62,6 +62,7 @@ PASSES: dict[str, Callable[[Graph], bool]] = {
     "loop_unrolling": loop_unrolling.do,
     "lower_tuples": lower_tuples.do,
     "canonicalize": canonicalize.do,
+    "licm with facts": specialised(licm.do),
     "fuse": specialised(fuse.do),
     "peephole with facts": specialised(peephole.do),
     "remove_mutation with facts": specialised(remove_mutation.do),

@@ -121,3 +121,46 @@ def test_a_result_made_anew_in_each_round_is_not_what_goes_around() -> None:
   %w : Tensor = aten::add_(%y, %1, %1)
   return (%y)""",
     )
+
+
+def test_one_size_is_asked_for_where_all_were() -> None:
+    expect(
+        peephole.do,
+        HEAD + "%l : int[] = aten::size(%x)\n %y : Tensor = aten::exp(%t)\n %r : int = aten::__getitem__(%l, %0)\n"
+        " return (%y, %r)",
+        HEAD + "%r : int = aten::size(%x, %0)\n %l : int[] = aten::size(%x)\n %y : Tensor = aten::exp(%t)\n"
+        " return (%y, %r)",
+    )
+
+
+@pytest.mark.parametrize("asked", ["aten::size(%t)", "aten::size(%i)"])
+def test_sizes_of_dimensions_that_may_not_be_stay(asked: str) -> None:
+    expect_same(peephole.do, HEAD + f"%l : int[] = {asked}\n %r : int = aten::__getitem__(%l, %1)\n return (%r)")
+
+
+def test_sizes_that_were_changed_as_a_list_stay() -> None:
+    expect_same(
+        peephole.do,
+        HEAD + "%l : int[] = aten::size(%x)\n %m : int[] = aten::_set_item(%l, %0, %n)\n"
+        " %r : int = aten::__getitem__(%l, %0)\n return (%r)",
+    )
+
+
+@pytest.mark.parametrize("kind", ["min", "max"])
+def test_extremes_of_written_out_lists_are_taken_of_two_at_a_time(kind: str) -> None:
+    expect(
+        peephole.do,
+        HEAD + f"%l : float[] = prim::ListConstruct(%f, %one, %zero)\n %r : float = prim::{kind}(%l)\n return (%r)",
+        HEAD + "%l : float[] = prim::ListConstruct(%f, %one, %zero)\n"
+        f" %q : float = prim::{kind}(%one, %f)\n %r : float = prim::{kind}(%zero, %q)\n return (%r)",
+    )
+
+
+def test_a_number_made_a_tensor_of_its_own_dtype_is_itself_again() -> None:
+    made = "%v : {}() = aten::tensor(%n, %none, %none, %false)\n"
+    head = HEAD + "%false : bool = prim::Constant[value=0]()\n "
+    again = " %r : int = aten::Int(%v)\n return (%r)"
+    expect(peephole.do, head + made.format("Long") + again, head + made.format("Long") + " return (%n)")
+    expect_same(peephole.do, head + made.format("Int") + again)
+    written = made.format("Long") + " %w : Tensor = aten::add_(%v, %n, %1)\n"
+    expect_same(peephole.do, head + written + again)

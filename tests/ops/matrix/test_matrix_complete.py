@@ -15,6 +15,7 @@ EXEMPT_FAMILIES = {
     "in_place": "follows from a functional overload",
     "out": "follows from a functional overload",
     "query": "a property of a tensor, tested with tensors",
+    "metadata": "a property of a tensor, tested with tensors",
 }
 _ANOTHER_NAME = "another name, or an inner form, of an operator that has it"
 _OWN_TESTS = "tested by hand, with the rest of its group"

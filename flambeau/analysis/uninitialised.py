@@ -1,0 +1,43 @@
+"""Which values may not be what their types say: those that come, some way, from `prim::Uninitialized`, and those that
+a condition has shown to be of a type.
+
+A program never looks at such a value on the ways on which it is something else, so no operator may run earlier than the
+program has it run, if one of its operands is such a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flambeau.ir import kinds
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import RETURN, Node
+from flambeau.ir.value import Value
+
+_SOURCES = frozenset({"prim::Uninitialized", "prim::unchecked_cast", "prim::unchecked_unwrap_optional"})
+
+
+def may_be_uninitialised(graph: Graph) -> set[Value]:
+    """The values that may be nothing, or None: followed through branches, loops and tuples until there are no more."""
+    found = {v for n in graph.all_nodes() if n.kind in _SOURCES for v in n.outputs}
+    waiting = list(found)
+    while waiting:
+        for user, offset in waiting.pop().uses:
+            fresh = [v for v in _receivers(user, offset) if v not in found]
+            found.update(fresh)
+            waiting += fresh
+    return found
+
+
+def _receivers(user: Node, offset: int) -> Sequence[Value]:
+    """The values that an operand becomes, or becomes part of, without being looked at."""
+    if user.kind == "prim::Loop" and offset >= 2:
+        return (user.output(offset - 2), user.blocks[0].inputs[offset - 1])
+    if user.kind in kinds.TAKE or user.kind in kinds.PASS or user.kind == "prim::TupleConstruct":
+        return user.outputs
+    owner = user.owner_block.owner_node
+    if user.kind != RETURN or owner is None:
+        return ()
+    if owner.kind == "prim::If":
+        return (owner.output(offset),)
+    return (owner.output(offset - 1), owner.blocks[0].inputs[offset]) if offset >= 1 else ()
