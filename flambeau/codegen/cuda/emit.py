@@ -73,10 +73,7 @@ def emit_module(kernels: Sequence[MappedKernel]) -> str:
     declarations.update(dict.fromkeys(library.declarations))
     kept = [line for line in declarations if not any(f"@{PREFIX}{name}(" in line for name in called)]
     # Threads of a block are fixed; a launch with others is refused.
-    attributes = [
-        f'attributes #{n} = {{ nounwind "nvvm.reqntid"="{k.threads}" "nvvm.maxntid"="{k.threads}" }}'
-        for n, k in enumerate(kernels)
-    ]
+    attributes = [f'attributes #{n} = {{ nounwind "nvvm.reqntid"="{k.threads}" }}' for n, k in enumerate(kernels)]
     return "\n".join([*kept, *functions, *library.functions, *attributes]) + "\n"
 
 
@@ -115,6 +112,7 @@ class _Emission:
         value = Value(name, "i64", 1)
         if p.kind == "size":
             self.values["#" + p.name] = value
+            self.dtypes["#" + p.name] = "int64"
         else:
             self.strides[p.name, p.dimension] = value
         return f"i64 {name}"

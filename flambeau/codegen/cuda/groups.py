@@ -10,7 +10,7 @@ from flambeau.codegen.cuda.mapped import MappedKernel, Program, shared_bytes
 from flambeau.codegen.cuda.plan import CudaPlan, Layout, make_plan
 from flambeau.codegen.cuda.ptx import architecture, programs_ptx
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
-from flambeau.codegen.kernel.nest import ONE, Kernel
+from flambeau.codegen.kernel.nest import ONE
 from flambeau.codegen.lower import Lowered, lower_graph
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
@@ -43,7 +43,7 @@ def groups_ptx(groups: Sequence[Group], arch: str) -> str:
     for group in groups:
         try:
             lowered = lower_graph(group.graph, group.types, name=group.name)
-            plan = make_plan(lowered.kernel, lowered.spans, _layouts(lowered.kernel, group.layouts))
+            plan = make_plan(lowered.kernel, lowered.spans, _layouts(lowered, group.layouts))
             if plan.program is None:
                 raise KernelError("its results have no elements")
             emit_module(plan.program.kernels)
@@ -58,9 +58,10 @@ def groups_ptx(groups: Sequence[Group], arch: str) -> str:
     return "".join(f"{line}\n" for line in head) + text
 
 
-def _layouts(kernel: Kernel, known: Sequence[Layout | None]) -> list[Layout]:
+def _layouts(lowered: Lowered, known: Sequence[Layout | None]) -> list[Layout]:
     """The layouts given; for others row-major ones whose sizes are those of the dimensions they share."""
-    sizes: dict[str, int] = {}
+    kernel = lowered.kernel
+    sizes = {span.axis: span.size for span in lowered.spans if span.size is not None}
     for buffer, layout in zip(kernel.inputs, known, strict=True):
         if layout is not None and len(layout.shape) == len(buffer.axes):
             sizes.update({a: s for a, s in zip(buffer.axes, layout.shape, strict=True) if s != 1})
@@ -99,7 +100,7 @@ def _lines(nodes: list[Node]) -> str:
 
 def _notes(group: Group, lowered: Lowered, plan: CudaPlan) -> dict[str, str]:
     assert plan.program is not None
-    inputs = zip(lowered.kernel.inputs, _layouts(lowered.kernel, group.layouts), group.layouts, strict=True)
+    inputs = zip(lowered.kernel.inputs, _layouts(lowered, group.layouts), group.layouts, strict=True)
     described = [f"{b.name} {b.dtype}{list(x.shape)}{'' if given else ' assumed'}" for b, x, given in inputs]
     described += [
         f"{b.name} {o.dtype}{list(o.shape)}" for b, o in zip(lowered.kernel.outputs, plan.outputs, strict=True)

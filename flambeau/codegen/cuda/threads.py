@@ -96,9 +96,7 @@ class ThreadMapper:
 
     def thread_loop(self, loop: Loop, place: Place) -> None:
         """Every turn of a loop by one thread of the grid."""
-        first = self.b.index("add", self.b.index("mul", self.block, self.schedule.threads), self.thread)
-        step = self.b.index("mul", self.blocks, self.schedule.threads)
-        self._turns(loop, first, step, place)
+        self._turns(loop, self.team, self.teams, place)
 
     def grid_fold(self, loop: Loop, place: Place, tables: list[tuple[Memory, ...]]) -> None:
         """A fold by all threads of the grid; each block leaves a partial state."""
