@@ -148,7 +148,7 @@ def let_instances_be_native(cls: type) -> None:
 
 
 def prepare(instance: Any, switch: Switch, slow: Callable[..., Any], first: object | None = None) -> None:
-    """Tell an instance of `NativeBase` what it is called with; the caller keeps all of it alive as long as the instance.
+    """Tell an instance of `NativeBase` what it is called with; the caller keeps all of it alive as long as that.
 
     Args:
         instance: the callable.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -27,8 +27,9 @@ from flambeau.codegen.callable_type import (
 )
 from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.codegen.llvm.engine import NativeCode, engine
-from flambeau.codegen.llvm.entry import DEALLOC_IMPORTS, IMPORTS, Offsets, dealloc_text, entry_text
+from flambeau.codegen.llvm.entry import IMPORTS, Offsets, entry_text
 from flambeau.codegen.llvm.entry_forward import FORWARD_IMPORTS, forward_text
+from flambeau.codegen.llvm.entry_life import LIFE_EXPORTS, LIFE_IMPORTS, life_text
 from flambeau.codegen.llvm.entry_tensors import (
     NEW_STORAGE,
     NEW_TENSOR,
@@ -42,13 +43,13 @@ from flambeau.tensor.storage import Storage
 from flambeau.tensor.tensor import Tensor
 
 _VECTORCALL, _CELL, _SLOW, _KEPT, _SIZE = (HEAD + 8 * k for k in range(5))
-"""Fields of a native callable. ``_KEPT`` owns a tuple of all that the others point to; nothing in it leads back
-here, so no cycle can pass through a callable."""
+"""Fields of a native callable. ``_KEPT`` owns a tuple of all that the others point to."""
 _NEW_FROM_DESCR, _NDARRAY, _SET_BASE = 94, 2, 282
 """Places in NumPy's table of C functions, fixed since NumPy 1.7."""
 
 
-def _probe() -> Offsets | None:
+@functools.cache
+def probe() -> Offsets | None:
     """Offsets of an array's fields, each checked against what NumPy says of two arrays."""
     if not is_supported():
         return None
@@ -77,7 +78,8 @@ def _agrees(o: Offsets, a: np.ndarray[Any, Any]) -> bool:
     return bool(aligned) == a.flags.aligned and dims == a.shape and strides == a.strides
 
 
-def _numpy_functions() -> dict[str, int] | None:
+@functools.cache
+def numpy_functions() -> dict[str, int] | None:
     """Addresses from NumPy's C interface."""
     from numpy._core import _multiarray_umath as umath  # type: ignore[attr-defined]
 
@@ -94,11 +96,56 @@ def _numpy_functions() -> dict[str, int] | None:
     }
 
 
-def _type(dealloc: int) -> type:
-    """A type with a vectorcall slot and native fields."""
-    dealloc_slot, not_from_python = 52, 1 << 7
+@functools.cache
+def _callable_type() -> type | None:
+    """The type of native callables; None where its code cannot be made."""
+    offsets = probe()
+    if offsets is None:
+        return None
+    imports = c_interface(LIFE_IMPORTS)
+    try:
+        code = engine().link(life_text(offsets.type, _KEPT, _VECTORCALL), LIFE_EXPORTS, imports, is_glue=True)
+    except NativeError:  # kernels say so; without an entry they are called from Python
+        return None
+    clear, dealloc, traverse, has_gc, not_from_python = 51, 52, 71, 1 << 14, 1 << 7
+    numbers = {"dealloc": dealloc, "clear": clear, "traverse": traverse}
+    slots = [Slot(numbers[name], code.addresses[name]) for name in LIFE_EXPORTS]
     wrapped = Member(b"__wrapped__", 16, _SLOW, 1, b"What is called where native code does not know what to do.")
-    return make_type("flambeau.NativeCallable", _SIZE, not_from_python, [Slot(dealloc_slot, dealloc)], [wrapped])
+    _codes.append(code)
+    return make_type("flambeau.NativeCallable", _SIZE, has_gc | not_from_python, slots, [wrapped])
+
+
+_codes: list[NativeCode] = []
+"""Code that lives as long as the process."""
+
+
+def c_interface(names: Iterable[str]) -> dict[str, int]:
+    """Addresses of functions of Python's C interface, under the symbols that entries call them by."""
+    return {"flambeau_" + name: address_of(getattr(ctypes.pythonapi, name)) for name in names}
+
+
+def new_callable(code: int, cell: int, slow: Callable[..., Any], kept: tuple[Any, ...]) -> Callable[..., Any] | None:
+    """A native callable.
+
+    Args:
+        code: the address of its entry.
+        cell: the address of what the entry reads.
+        slow: called for all that the entry does not serve.
+        kept: what else must live as long as the callable.
+    """
+    cls = _callable_type()
+    if cls is None:
+        return None
+    allocate = ctypes.pythonapi.PyType_GenericAlloc
+    allocate.restype, allocate.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.c_ssize_t]
+    made: Callable[..., Any] = allocate(cls, 0)
+    held = (slow, *kept)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))
+    ctypes.c_void_p.from_address(id(made) + _KEPT).value = id(held)
+    ctypes.c_void_p.from_address(id(made) + _SLOW).value = id(slow)
+    ctypes.c_void_p.from_address(id(made) + _CELL).value = cell
+    ctypes.c_void_p.from_address(id(made) + _VECTORCALL).value = code
+    return made
 
 
 def _slots(cls: type) -> dict[str, int]:
@@ -111,38 +158,39 @@ def _slots(cls: type) -> dict[str, int]:
     return {name: words[id(mark)] for name, mark in marks.items() if id(mark) in words}
 
 
-def _tensor_parts(offsets: Offsets) -> tuple[str, dict[str, int]] | None:
-    """The text of the entry for tensors, and the addresses it needs; None where tensors do not look as it expects."""
+@functools.cache
+def tensor_slots() -> Slots | None:
+    """Where tensors and storages have their slots; None where they do not look as entries expect."""
     slots = Slots(_slots(Tensor), _slots(Storage))
-    if slots.tensor.keys() != NEW_TENSOR.keys() or slots.storage.keys() != NEW_STORAGE.keys():
-        return None
-    objects = (Tensor, Storage, float, int, tuple, None, False, 0)
-    imports = {"flambeau_" + name: id(value) for name, value in zip(TENSOR_OBJECTS, objects, strict=True)}
-    imports |= {"flambeau_" + name: address_of(getattr(ctypes.pythonapi, name)) for name in TENSOR_IMPORTS}
-    return tensors_text(offsets, slots), imports
+    as_expected = slots.tensor.keys() == NEW_TENSOR.keys() and slots.storage.keys() == NEW_STORAGE.keys()
+    return slots if as_expected else None
+
+
+_OBJECTS = {
+    "tensor_type": Tensor, "storage_type": Storage, "float_type": float, "int_type": int, "tuple_type": tuple,
+    "list_type": list, "none": None, "true": True, "false": False, "zero": 0,
+}  # fmt: skip
+
+
+def objects(names: Iterable[str]) -> dict[str, int]:
+    """Addresses of objects, under the symbols that entries know them by."""
+    return {"flambeau_" + name: id(_OBJECTS[name]) for name in names if name in _OBJECTS}
 
 
 @functools.cache
-def _support(entry: str) -> tuple[type, NativeCode] | None:
-    """A type and the code of its entry, "entry" or "tensors"; None where objects do not look as they must."""
-    offsets, imports = _probe(), _numpy_functions()
-    if offsets is None or imports is None:
+def _support(entry: str) -> NativeCode | None:
+    """The code of an entry, "entry" or "tensors"; None where objects do not look as they must."""
+    offsets, imports, slots = probe(), numpy_functions(), tensor_slots()
+    if offsets is None or imports is None or slots is None:
         return None
-    text = entry_text(offsets) if entry == "entry" else ""
+    imports = imports | c_interface(IMPORTS)
     if entry == "tensors":
-        parts = _tensor_parts(offsets)
-        if parts is None:
-            return None
-        text, more = parts
-        imports |= more
-    text += dealloc_text(offsets.type, _KEPT)
-    for name in (*IMPORTS, *DEALLOC_IMPORTS):
-        imports["flambeau_" + name] = address_of(getattr(ctypes.pythonapi, name))
+        imports |= objects(TENSOR_OBJECTS) | c_interface(TENSOR_IMPORTS)
+    text = entry_text(offsets) if entry == "entry" else tensors_text(offsets, slots)
     try:
-        code = engine().link(text, (entry, "dealloc"), imports, is_glue=True)
-    except NativeError:  # kernels say so; without an entry they are called from Python
+        return engine().link(text, (entry,), imports, is_glue=True)
+    except NativeError:
         return None
-    return _type(code.addresses["dealloc"]), code
 
 
 def make(chain: Chain, slow: Callable[..., Any]) -> Callable[..., Any] | None:
@@ -156,30 +204,18 @@ def make_for_tensors(chain: Chain, slow: Callable[..., Any]) -> Callable[..., An
 
 
 def _make(entry: str, chain: Chain, slow: Callable[..., Any]) -> Callable[..., Any] | None:
-    support = _support(entry)
-    if support is None:
+    code = _support(entry)
+    if code is None:
         return None
-    cls, code = support
-    allocate = ctypes.pythonapi.PyType_GenericAlloc
-    allocate.restype, allocate.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.c_ssize_t]
-    made: Any = allocate(cls, 0)
-    kept = (slow, chain, code)
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
-    ctypes.c_void_p.from_address(id(made) + _KEPT).value = id(kept)
-    ctypes.c_void_p.from_address(id(made) + _SLOW).value = id(slow)
-    ctypes.c_void_p.from_address(id(made) + _CELL).value = ctypes.addressof(chain.cell)
-    ctypes.c_void_p.from_address(id(made) + _VECTORCALL).value = code.addresses[entry]
-    callable_: Callable[..., Any] = made
-    return callable_
+    return new_callable(code.addresses[entry], ctypes.addressof(chain.cell), slow, (chain, code))
 
 
 @functools.cache
 def _forward() -> NativeCode | None:
     """The code that calls of scripted functions go to; None where there is none."""
     offsets, imports = forward_parts()
-    imports |= {"flambeau_" + name: address_of(getattr(ctypes.pythonapi, name)) for name in FORWARD_IMPORTS}
     try:
-        return engine().link(forward_text(*offsets), ("forward",), imports, is_glue=True)
+        return engine().link(forward_text(*offsets), ("forward",), imports | c_interface(FORWARD_IMPORTS), is_glue=True)
     except NativeError:
         return None
 

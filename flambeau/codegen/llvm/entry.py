@@ -33,10 +33,6 @@ IMPORTS = (
 """Functions of Python's C interface that the entry calls, under the prefix ``flambeau_``."""
 
 
-DEALLOC_IMPORTS = ("Py_DecRef", "PyObject_Free")
-"""Functions that ``dealloc_text`` calls, under the same prefix."""
-
-
 @dataclass(frozen=True, slots=True)
 class Offsets:
     """Where fields stand, in bytes from the start of an object."""
@@ -59,32 +55,6 @@ def _word(name: str, plan: str, register: str, kind: str = "i64") -> str:
     return (
         f"  %{register}.p = getelementptr i64, ptr {plan}, i64 {place}\n  %{register} = load {kind}, ptr %{register}.p"
     )
-
-
-def dealloc_text(offset_of_type: int, offset_of_kept: int) -> str:
-    """LLVM text of ``dealloc``: lets go of what the callable keeps, of its memory and of its type.
-
-    It goes with an entry, whose declarations it uses.
-    """
-    return f"""
-declare void @flambeau_PyObject_Free(ptr)
-define void @dealloc(ptr %self) {{
-entry:
-  %kept.p = getelementptr i8, ptr %self, i64 {offset_of_kept}
-  %kept = load ptr, ptr %kept.p
-  %type.p = getelementptr i8, ptr %self, i64 {offset_of_type}
-  %type = load ptr, ptr %type.p
-  %none = icmp eq ptr %kept, null
-  br i1 %none, label %free, label %drop
-drop:
-  call void @flambeau_Py_DecRef(ptr %kept)
-  br label %free
-free:
-  call void @flambeau_PyObject_Free(ptr %self)
-  call void @flambeau_Py_DecRef(ptr %type)
-  ret void
-}}
-"""
 
 
 def entry_text(o: Offsets) -> str:
