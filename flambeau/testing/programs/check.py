@@ -143,14 +143,28 @@ def disagreement(
         linecache.cache.pop(filename, None)
 
 
-def report(seed: int, program: Program, found: str, **how: Any) -> str:
-    """What to print of a program that disagrees: the seed, the program made as small as it gets, and how it differs."""
-    small = shrink(program, lambda candidate: disagreement(candidate, seed, **how) is not None)
-    return f"seed {seed}: {disagreement(small, seed, **how) or found}\n\n{small.source()}"
+def report(
+    seed: int, program: Program, found: str, *, disagree: Callable[..., str | None] = disagreement, **how: Any
+) -> str:
+    """What to print of a program that disagrees: the seed, the program made as small as it gets, and how it differs.
+
+    `disagree` is `disagreement`, maybe run in a process of its own.
+    """
+    small = shrink(program, lambda candidate: disagree(candidate, seed, **how) is not None)
+    return f"seed {seed}: {disagree(small, seed, **how) or found}\n\n{small.source()}"
 
 
-def shrink(program: Program, is_bad: Callable[[Program], bool], limit: int = 400) -> Program:
-    """A smaller program that is still bad: statements are taken away as long as it stays so."""
+def shrink(
+    program: Program,
+    is_bad: Callable[[Program], bool],
+    limit: int = 400,
+    is_sound: Callable[[Program], bool] | None = None,
+) -> Program:
+    """A smaller program that is still bad: statements are taken away as long as it stays so.
+
+    `is_sound` tells whether a candidate means something; without it, whether it runs in CPython.
+    """
+    is_sound = is_sound or _is_sound
     tried = 0
     improved = True
     while improved and tried < limit:
@@ -158,7 +172,7 @@ def shrink(program: Program, is_bad: Callable[[Program], bool], limit: int = 400
         for body in smaller(program.body):
             tried += 1
             candidate = replace(program, body=body)
-            if _is_sound(candidate) and is_bad(candidate):
+            if is_sound(candidate) and is_bad(candidate):
                 program, improved = candidate, True
                 break
             if tried >= limit:

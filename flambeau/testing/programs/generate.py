@@ -329,7 +329,7 @@ class Generator(Expressions):
         self.loops += 1
         made = self.body(depth, *extra)
         self.loops -= 1
-        return Compound(header, [[Statement(first), *made] if first else made], before=before)
+        return Compound(header, [[Statement(first, is_kept=True), *made] if first else made], before=before)
 
     def counted_loop(self, depth: int) -> Node:
         """A loop over a range."""

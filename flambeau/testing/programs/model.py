@@ -12,7 +12,7 @@ def f(a: int) -> int:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 INDENT = "    "
 
@@ -22,6 +22,8 @@ class Statement:
     """One line."""
 
     text: str
+    is_kept: bool = False
+    """Never taken away when a program is made smaller: a loop would not end without it."""
 
     def lines(self, depth: int) -> Iterator[str]:
         """The source."""
@@ -37,6 +39,7 @@ class Compound:
     joints: Sequence[str] = ()
     before: Sequence[Statement] = ()
     """Lines that belong to it, as a loop's counter does."""
+    is_kept: bool = False
 
     def lines(self, depth: int) -> Iterator[str]:
         """The source."""
@@ -62,8 +65,12 @@ class Program:
     helpers: Sequence[Program] = field(default=())
 
     def source(self) -> str:
-        """Python source of everything, callees first."""
-        return "".join(h.source() + "\n" for h in self.helpers) + self._own()
+        """Python source of everything that is called, callees first."""
+        text = self._own()
+        for helper in reversed(self.helpers):
+            if f"{helper.name}(" in text:
+                text = helper.source() + "\n" + text
+        return text
 
     def _own(self) -> str:
         lines = [f"def {self.name}({self.parameters}) -> {self.returns}:"]
@@ -80,10 +87,9 @@ def smaller(body: Sequence[Node]) -> Iterator[list[Node]]:
     width = count // 2
     while width >= 1:
         for start in range(0, count - width + 1, width):
-            if (
-                not any("return" in line for n in body[start : start + width] for line in n.lines(0))
-                or start + width < count
-            ):
+            gone = body[start : start + width]
+            ends = any("return" in line for n in gone for line in n.lines(0))
+            if not any(n.is_kept for n in gone) and (not ends or start + width < count):
                 yield [*body[:start], *body[start + width :]]
         width //= 2
     for i, node in enumerate(body):
@@ -92,4 +98,4 @@ def smaller(body: Sequence[Node]) -> Iterator[list[Node]]:
                 yield [*body[:i], *node.before, *inner, *body[i + 1 :]]
                 for less in smaller(inner):
                     bodies = [*node.bodies[:j], less, *node.bodies[j + 1 :]]
-                    yield [*body[:i], Compound(node.header, bodies, node.joints, node.before), *body[i + 1 :]]
+                    yield [*body[:i], replace(node, bodies=bodies), *body[i + 1 :]]

@@ -1,0 +1,54 @@
+"""The families of random programs, each with its way of checking one and of telling what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flambeau.testing.programs import check, generate
+from flambeau.testing.programs.model import Program
+from flambeau.testing.programs.native import check as native_check
+from flambeau.testing.programs.native import generate as native_generate
+
+Paths = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """A kind of random programs."""
+
+    name: str
+    doc: str
+    generate: Callable[[int], Program]
+    """The program of a seed."""
+    disagreement: Callable[[Program, int, Paths], str | None]
+    """How two paths differ on a program of a seed; None if none do."""
+    report: Callable[..., str]
+    """What to print of a program, its seed and what was found; the keywords `paths` and `disagree` say how to look."""
+
+
+FAMILIES: Mapping[str, Family] = {
+    family.name: family
+    for family in (
+        Family(
+            name="general",
+            doc="tensors, containers, strings and control flow; values compared with CPython's",
+            generate=generate.generate,
+            disagreement=check.disagreement,
+            report=check.report,
+        ),
+        Family(
+            name="native",
+            doc="scalars, nested loops, elements, lists and calls, with hostile arguments; values, prints and errors",
+            generate=native_generate.generate,
+            disagreement=native_check.disagreement,
+            report=native_check.report,
+        ),
+    )
+}
+
+
+def check_seed(family: Family, seed: int) -> str | None:
+    """How the paths differ on the program of a seed, if they do."""
+    return family.disagreement(family.generate(seed), seed, check.paths_for(seed))
