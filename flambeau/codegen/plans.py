@@ -7,7 +7,6 @@ import math
 import threading
 import time
 import weakref
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,6 +37,7 @@ from flambeau.codegen.shapes import Span, broadcast_sizes, check_spans
 from flambeau.codegen.specialize import Strides, parallel_group, specialize, stride_order
 from flambeau.util import log
 from flambeau.util.progress import progress
+from flambeau.util.record import dataclass
 
 Array = npt.NDArray[Any]
 ALIGNED_FROM = 1 << 18

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.kernel.nest import ONE, Kernel
+from flambeau.util.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

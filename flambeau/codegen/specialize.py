@@ -10,8 +10,6 @@ loop nests have equal text whatever they came from::
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import (
     ONE,
@@ -27,6 +25,7 @@ from flambeau.codegen.kernel.nest import (
     walk,
 )
 from flambeau.tensor.layout import elementwise_strides
+from flambeau.util.record import dataclass
 
 Strides = dict[tuple[str, str], int]
 """Bytes from one turn of an axis to the next, by (buffer, axis)."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from flambeau.codegen.callable_type import MISSED
 from flambeau.codegen import available
+from flambeau.codegen.callable_type import MISSED
 from flambeau.executor import spec as specs
 from flambeau.executor.fused import FusedKernel
 from flambeau.executor.options import Options
@@ -27,6 +26,7 @@ from flambeau.schema.types import TupleType
 from flambeau.util import log
 from flambeau.util.errors import InternalError
 from flambeau.util.progress import progress
+from flambeau.util.record import dataclass, field
 
 FUSION = "prim::FusionGroup"
 

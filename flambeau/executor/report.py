@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 from flambeau.ir.draw import to_html
 from flambeau.passes.pipeline import PassRecord
+from flambeau.util.record import dataclass, field
 
 
 class PassReport(Sequence[PassRecord]):

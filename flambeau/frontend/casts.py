@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from flambeau.frontend.conversions import to_device
 from flambeau.frontend.emission import Emission
@@ -12,6 +11,7 @@ from flambeau.frontend.schema_matching import call_operator
 from flambeau.frontend.simple_value import SimpleValue, has_method
 from flambeau.frontend.sugared import Given, Sugared
 from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, STRING, NamedType, Type
+from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
 EMPTY: dict[Type, object] = {INT: 0, FLOAT: 0.0, BOOL: False, STRING: "", COMPLEX: 0j}

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Generator
-from dataclasses import replace
 from typing import Any
 
 from flambeau.frontend.convert_rules import Context, Statements, Step, Wanted, all_of, optional
 from flambeau.frontend.tree_views import Decl, Def, Expr, Ident, Param, Var
 from flambeau.frontend.type_comments import TypeComments, find_type_comments
 from flambeau.util.errors import NotSupportedError
+from flambeau.util.record import replace
 from flambeau.util.source import SourceRange
 
 VARIABLE_ARGUMENTS = (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Generator, Iterable
-from dataclasses import dataclass
 from typing import Any, Union
 
 from flambeau.frontend.python_source import ParsedText
 from flambeau.frontend.tree_views import Expr, Ident, Stmt, Tree
 from flambeau.util.errors import UnsupportedNodeError
+from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
 Wanted = Union[ast.AST, "tuple[Context, ast.AST]"]

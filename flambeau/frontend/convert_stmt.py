@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Generator
-from dataclasses import replace
 from typing import Any
 
 from flambeau.frontend.convert_def import define
@@ -40,6 +39,7 @@ from flambeau.frontend.tree_views import (
     WithItem,
 )
 from flambeau.util.errors import FrontendError, NotSupportedError, UnsupportedNodeError
+from flambeau.util.record import replace
 
 FOR_ELSE = "else branches of for loops"
 WHILE_ELSE = "else branches of while loops"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 from flambeau.frontend.constants import constant_type
@@ -23,6 +22,7 @@ from flambeau.ir.value import Value
 from flambeau.program.function import Function
 from flambeau.schema.types import FUNCTION, Type
 from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
 
 ExpressionRule = Callable[["Emission", Any, "Type | None"], Sugared]

@@ -6,7 +6,6 @@ else: B                                                in B, nothing is known: e
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 from flambeau.frontend.emission import Emission
@@ -36,6 +35,7 @@ from flambeau.schema.types import (
     UnionType,
 )
 from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
 
 Facts = dict[str, Type]

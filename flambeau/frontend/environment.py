@@ -7,10 +7,10 @@ values. A frame knows the type of each variable. Names that stand for no value (
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from flambeau.schema.types import Type
+from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
 
 S = TypeVar("S")

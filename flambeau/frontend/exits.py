@@ -12,7 +12,6 @@ to false. The graph before and after has variables as stores and loads; `to_ssa`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -20,6 +19,7 @@ from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
 from flambeau.schema.types import BOOL, Type
+from flambeau.util.record import dataclass
 
 RETURN_SLOT = "$return"
 RETURNED = "$returned"

@@ -12,12 +12,12 @@ import functools
 import inspect
 import tokenize
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import FrameType, FunctionType
 
 from flambeau.frontend.lost_source import find_lines
 from flambeau.frontend.syntax_errors import syntax_message
 from flambeau.util.errors import FrontendError, NotSupportedError
+from flambeau.util.record import dataclass
 from flambeau.util.source import Source, SourceRange
 
 _WRAPPER = "if 1:\n"

@@ -7,7 +7,6 @@ attempt ends in a plan per argument, or in the sentence that says why it does no
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from flambeau.frontend.constants import default_type
@@ -30,6 +29,7 @@ from flambeau.schema.types import (
     VarType,
 )
 from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flambeau.frontend.conversions import convert, unpack_tuple
@@ -36,6 +35,7 @@ from flambeau.schema.types import (
     Type,
 )
 from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flambeau.ir.value import Value
 from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from flambeau.frontend.annotations import enum_type, named_tuple_type
 from flambeau.frontend.conversions import pack_list, pack_tuple
@@ -16,6 +15,7 @@ from flambeau.ir.value import Value
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
 from flambeau.schema.types import EnumType, TupleType
 from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass, replace
 from flambeau.util.source import SourceRange
 
 

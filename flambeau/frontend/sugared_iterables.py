@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.emit_call import emit_arguments
 from flambeau.frontend.schema_matching import call_operator
@@ -14,6 +12,7 @@ from flambeau.frontend.tree_views import Apply
 from flambeau.ir.value import Value
 from flambeau.schema.types import INT, ListType, TensorType, Type
 from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
 NO_STATIC_LENGTH = (

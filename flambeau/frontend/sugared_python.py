@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import types
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from flambeau.frontend.builtins import BUILTINS
@@ -23,6 +22,7 @@ from flambeau.frontend.sugared_classes import wrap_class
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
 from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
 NOT_A_VALUE = (

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flambeau.frontend.sugared import Sugared
 from flambeau.ir.value import Value
+from flambeau.util.record import dataclass
 
 
 @dataclass(slots=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flambeau.frontend.conversions import pack_tuple
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.simple_value import UnrolledIteration
 from flambeau.frontend.sugared import Iteration, Sugared
 from flambeau.ir.value import Value
+from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
 

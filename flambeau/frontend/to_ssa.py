@@ -13,13 +13,12 @@ first later use.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import unify
 from flambeau.schema.types import Type
+from flambeau.util.record import dataclass, field
 
 STORE, LOAD = "prim::Store", "prim::Load"
 Uses = dict[str, int]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from flambeau.frontend.tree_text import Shape, layout
+from flambeau.util.record import dataclass, field, fields
 from flambeau.util.source import SourceRange
 
 OPTION = {"option": True}

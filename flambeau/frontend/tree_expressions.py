@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import ClassVar
 
 from flambeau.frontend.tree_base import HIDDEN, OPERATOR_WORDS, OPTION, Expr, Ident, Tree, tree_class
 from flambeau.frontend.tree_text import Shape
+from flambeau.util.record import field
 
 
 @tree_class

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import ClassVar
 
 from flambeau.frontend.tree_base import OPERATOR_WORDS, OPTION, Expr, Ident, Stmt, Tree, tree_class
 from flambeau.frontend.tree_expressions import Var
 from flambeau.frontend.tree_text import Shape
+from flambeau.util.record import field
 
 
 @tree_class

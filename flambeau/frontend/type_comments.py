@@ -12,10 +12,10 @@ import ast
 import io
 import re
 import tokenize
-from dataclasses import dataclass, field
 
 from flambeau.frontend.python_source import ParsedText
 from flambeau.util.errors import FrontendError
+from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
 
 _MAYBE_TYPE = re.compile(r"#\s*type\s*:(?P<text>.*)")

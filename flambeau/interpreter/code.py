@@ -7,12 +7,12 @@ other, and the last one, which says what is next.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import Type
+from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
 
 

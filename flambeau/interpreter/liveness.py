@@ -8,7 +8,6 @@ they give is what they take.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
@@ -27,6 +26,7 @@ from flambeau.schema.types import (
     Type,
     UnionType,
 )
+from flambeau.util.record import dataclass, field
 
 CONSTANTS = frozenset({"prim::Constant", "prim::Uninitialized"})
 """Nodes whose value is there from the start."""

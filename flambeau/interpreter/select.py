@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from flambeau.interpreter import structural
@@ -12,6 +11,7 @@ from flambeau.ir.node import Node
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.types import ClassType, InterfaceType
+from flambeau.util.record import dataclass
 
 SUBGRAPH = "Subgraph"
 KERNEL = "kernel"

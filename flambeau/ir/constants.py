@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import enum
 import math
-from dataclasses import dataclass
 from typing import Any
 
 from flambeau.ir.graph import Graph
@@ -42,6 +41,7 @@ from flambeau.schema.types import (
     TupleType,
     Type,
 )
+from flambeau.util.record import dataclass
 
 CONSTANT = "prim::Constant"
 _SCALARS: dict[type, Type] = {bool: BOOL, int: INT, float: FLOAT, complex: COMPLEX, str: STRING, Device: DEVICE}

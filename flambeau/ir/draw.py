@@ -10,13 +10,13 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.printer import HIDDEN, SUBGRAPH
 from flambeau.ir.value import Value
+from flambeau.util.record import dataclass, field
 
 NEEDS_VIZ = "drawing a graph needs the igraph library: pip install 'flambeau[viz]'"
 _CHAR, _LINE, _PAD, _GAP_X, _GAP_Y = 6.7, 15.0, 8.0, 18.0, 26.0

@@ -15,7 +15,6 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from flambeau.ir.clone import clone_graph
@@ -31,6 +30,7 @@ from flambeau.schema.opdef import OpDef
 from flambeau.tensor import dispatch, observer
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import GuardError, TracerWarning
+from flambeau.util.record import dataclass
 from flambeau.util.source import Source, SourceRange
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from flambeau.ir import constants
@@ -24,6 +23,7 @@ from flambeau.schema.types import (
     UnionType,
     VarType,
 )
+from flambeau.util.record import dataclass
 
 KEEP: Final = object()
 """No rule applies."""

@@ -22,7 +22,6 @@ from __future__ import annotations
 import difflib
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from flambeau.analysis import shapes
 from flambeau.ir.graph import Graph
@@ -46,6 +45,7 @@ from flambeau.passes import (
     short_circuit,
 )
 from flambeau.util.errors import InternalError
+from flambeau.util.record import dataclass
 
 Pass = Callable[[Graph], bool]
 

@@ -7,7 +7,6 @@ name are two definitions.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +14,7 @@ from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import ClassType, InterfaceType, NamedType, Type
+from flambeau.util.record import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

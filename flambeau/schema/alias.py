@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from flambeau.util.record import dataclass
 
 WILDCARD = "*"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -30,6 +29,7 @@ from flambeau.schema.types import (
     Type,
     VarType,
 )
+from flambeau.util.record import dataclass
 
 Converter = Callable[[Any], Any]
 PYTHON_DTYPES: dict[Any, DType] = {

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from flambeau.schema.argument_rules import Converter, Rule, RuntimeTypes, rule_of, varargs_position
@@ -20,6 +19,7 @@ from flambeau.schema.bind_errors import refusal
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import ListType, TensorType
+from flambeau.util.record import dataclass
 
 ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
     "self": ("input", "x", "a", "x1"),

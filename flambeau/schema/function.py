@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
@@ -15,6 +14,7 @@ from flambeau.schema.lexer import Token, Tokens
 from flambeau.schema.type_text import AS_INT, NameLookup, TypeParser, default_text, parse_default
 from flambeau.schema.types import DictType, ListType, OptionalType, TensorType, TupleType, Type
 from flambeau.util.errors import ParseError
+from flambeau.util.record import dataclass, replace
 
 
 class _Missing:

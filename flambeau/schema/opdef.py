@@ -7,12 +7,12 @@ order, where each tensor is a `TensorType` that says what is known of it, and ea
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
 from flambeau.schema.dtype import DType
 from flambeau.schema.function import FunctionSchema
+from flambeau.util.record import dataclass, field
 
 
 class _Unknown:

@@ -14,11 +14,11 @@ written in `type_text`, which also parses them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
+from flambeau.util.record import dataclass, field, replace
 
 
 class Type:

@@ -19,7 +19,6 @@ are assigned in both of its arms, and those of a loop before it and at the end o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,6 +33,7 @@ from flambeau.serialize.python_print_expressions import Context, SchemaLookup, r
 from flambeau.serialize.python_print_literals import ConstantTable, literal
 from flambeau.serialize.python_print_statements import Statements, nodes_of
 from flambeau.serialize.python_print_text import Body, Mark
+from flambeau.util.record import dataclass
 
 _BETWEEN_PARAMETERS = ",\n    "
 

@@ -7,7 +7,6 @@ takes the node and what its operands are printed as, and gives pieces of text.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from flambeau.ir.constant_text import quoted
@@ -20,6 +19,7 @@ from flambeau.schema.types import FUNCTION, TENSOR, DictType, ListType, TupleTyp
 from flambeau.serialize.python_print_literals import ConstantTable, literal, shows_type, tuple_name
 from flambeau.serialize.python_print_names import is_identifier
 from flambeau.serialize.python_print_text import Tagged, separated
+from flambeau.util.record import dataclass
 
 Parts = list[str | Tagged]
 Operands = Sequence[Tagged]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from flambeau.frontend.annotations import type_of_tree
@@ -33,6 +32,7 @@ from flambeau.schema.device import Device
 from flambeau.schema.types import DEVICE, ClassType, EnumType, TupleType, Type
 from flambeau.serialize.python_print_names import base_name, is_temporary
 from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
 _NUMBERS = {"inf": math.inf, "nan": math.nan, "infj": complex(0, math.inf), "nanj": complex(0, math.nan)}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import Category
 from flambeau.tensor import defaults
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.record import dataclass
 
 Array = np.ndarray[Any, Any]
 

@@ -15,13 +15,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from flambeau.schema import dtype as dtypes
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.record import dataclass
 
 Array = np.ndarray[Any, Any]
 LINE = 80

@@ -7,8 +7,9 @@ are plain values: they compare by content, can be shared between threads and are
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cached_property
+
+from flambeau.util.record import dataclass
 
 CONTEXT_LINES = 2
 """Lines shown above and below the underlined ones."""

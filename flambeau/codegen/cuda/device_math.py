@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from flambeau.codegen.cuda.device_power import power
 from flambeau.codegen.cuda.device_trig import TABLE, cos, sin, table_text, tan
@@ -17,6 +16,7 @@ from flambeau.codegen.llvm import vecmath_trig
 from flambeau.codegen.llvm.emitter import Emitter, Target, Value, int_constant
 from flambeau.codegen.llvm.lanes import PREFIX
 from flambeau.codegen.lower.values import LoweringError
+from flambeau.util.record import dataclass
 
 IMPLICIT, FRACTION_BITS = 1 << 52, 52
 

@@ -7,7 +7,6 @@ memories (`parameters` names them). Float arithmetic is rounded operation by ope
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from flambeau.codegen.cuda.device_math import device_functions
 from flambeau.codegen.cuda.mapped import (
@@ -33,6 +32,7 @@ from flambeau.codegen.llvm.casts import cast
 from flambeau.codegen.llvm.emitter import INT_OF, Emitter, Target, Value, float_constant, int_constant
 from flambeau.codegen.llvm.lanes import PREFIX
 from flambeau.codegen.llvm.ops import lower
+from flambeau.util.record import dataclass, field
 
 SPACES = {"global": 1, "shared": 3}
 REGISTERS = {"thread": "tid.x", "block": "ctaid.x", "blocks": "nctaid.x"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from flambeau.codegen.cuda.emit import emit_module, parameters
 from flambeau.codegen.cuda.mapped import MappedKernel, Program, shared_bytes
@@ -15,6 +14,7 @@ from flambeau.codegen.lower import Lowered, lower_graph
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.schema.types import Type
+from flambeau.util.record import dataclass
 
 ASSUMED = 1024
 """Size of a dimension that nothing tells."""

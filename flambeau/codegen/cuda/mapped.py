@@ -26,10 +26,10 @@ row-major for memory of the kernel's own; ``simulator`` says what all of it mean
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from flambeau.codegen.kernel.nest import Const, Let
+from flambeau.util.record import dataclass
 
 Operand: TypeAlias = "str | int"
 """A value's name, a size (``#a0``), or a literal in index arithmetic."""

@@ -8,12 +8,11 @@ needs the answer folds again, in the same order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-
 from flambeau.codegen.cuda.mapped import Grid, MappedKernel, Memory, Operand, Program
 from flambeau.codegen.cuda.schedule import CudaSchedule
 from flambeau.codegen.cuda.threads import ERROR, ThreadMapper, carry_tables, size_of
 from flambeau.codegen.kernel.nest import ONE, Accumulate, Buffer, Carry, Kernel, Load, Loop, Statement, Store, walk
+from flambeau.util.record import dataclass, field, replace
 
 PIECES = "pieces"
 TEAMS = "teams"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel, Loop, walk
 from flambeau.codegen.kernel.opset import NO_IDENTITY
 from flambeau.codegen.shapes import Span, broadcast_sizes, check_spans
 from flambeau.codegen.specialize import Specialized, Strides, specialize, stride_order
+from flambeau.util.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ strides alone, so the same call gives the same bits on every device.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from flambeau.codegen.cuda.mapped import WARP
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import Kernel, Loop, Statement, walk
 from flambeau.codegen.specialize import Specialized
+from flambeau.util.record import dataclass
 
 SHARED_BYTES = 47 << 10
 """Shared memory that every device gives a block without being asked, less what the folds take."""

@@ -3,8 +3,6 @@ together."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-
 from flambeau.codegen.cuda.build import Builder, State, is_positional
 from flambeau.codegen.cuda.mapped import WARP, Memory, Operand
 from flambeau.codegen.cuda.schedule import CudaSchedule, needs_barriers
@@ -25,6 +23,7 @@ from flambeau.codegen.kernel.nest import (
     walk,
 )
 from flambeau.codegen.kernel.opset import TRAPPING
+from flambeau.util.record import dataclass, field, replace
 
 ERROR = "error.flag"
 """The flag that an integer division by zero sets."""

@@ -5,10 +5,11 @@ Names are those of ``flambeau.schema.dtype``; a kernel keeps the name only, so t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from flambeau.util.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

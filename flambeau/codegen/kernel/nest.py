@@ -36,8 +36,9 @@ its own axes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from flambeau.util.record import dataclass
 
 Number: TypeAlias = "int | float | bool"
 

@@ -7,9 +7,8 @@ matrix product, which may go into the sum that follows unrounded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
+from flambeau.util.record import dataclass
 
 FLOAT = frozenset({"float"})
 INTEGER = frozenset({"int", "uint"})

@@ -7,9 +7,8 @@ own to write. A kernel function is ``void (ptr block, i64 low, i64 high)``; low 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flambeau.codegen.kernel.nest import Kernel
+from flambeau.util.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

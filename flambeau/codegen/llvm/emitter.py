@@ -7,7 +7,8 @@ parser checks it.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
+
+from flambeau.util.record import dataclass, field
 
 INT_OF = {"float": "i32", "double": "i64"}
 BITS = {"float": 32, "double": 64, "i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64}

@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -24,6 +23,7 @@ from flambeau.codegen.llvm.host import Host, is_installed, llvm_version, this_ho
 from flambeau.codegen.llvm.lanes import PREFIX
 from flambeau.codegen.llvm.memory import ALLOCATE, FREE
 from flambeau.codegen.llvm.object_cache import key_of, object_cache
+from flambeau.util.record import dataclass, field
 from flambeau.util.version import __version__
 
 

@@ -11,9 +11,8 @@ Offsets of object fields are arguments: they are probed when the process starts,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flambeau.codegen.llvm.entry_memory import memory_text
+from flambeau.util.record import dataclass
 
 PLAN = (
     "next", "kernel", "high", "step", "words", "template", "flags", "n_in", "n_out", "inputs", "outputs", "pieces",

@@ -6,9 +6,8 @@ Python number. Floats and ints go in as they are; everything else is for the slo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flambeau.codegen.llvm.entry import Offsets, attempt_text
+from flambeau.util.record import dataclass
 
 TENSOR_IMPORTS = ("PyType_GenericAlloc", "PyTuple_Size", "PyTuple_GetItem")
 """Functions of Python's C interface that it calls beside those of ``attempt``."""

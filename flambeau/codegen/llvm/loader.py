@@ -18,9 +18,10 @@ import struct
 import sys
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
+
+from flambeau.util.record import dataclass, field
 
 Find = Callable[[str], int | None]
 """The address of a symbol that an object does not define."""

@@ -9,7 +9,6 @@ scalars.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.kernel.nest import (
@@ -34,6 +33,7 @@ from flambeau.codegen.llvm.casts import cast
 from flambeau.codegen.llvm.emitter import Emitter, Target, Value, float_constant, int_constant
 from flambeau.codegen.llvm.ops import lower
 from flambeau.codegen.schedule import Schedule
+from flambeau.util.record import dataclass, field, replace
 
 
 @dataclass(slots=True)

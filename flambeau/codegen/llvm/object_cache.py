@@ -21,11 +21,11 @@ import stat
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from flambeau.util import log
+from flambeau.util.record import dataclass
 from flambeau.util.version import __version__
 
 FORMAT = 1

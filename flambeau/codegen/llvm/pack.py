@@ -7,13 +7,12 @@ is copied just before these rows are computed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flambeau.codegen.kernel.dtypes import ElementType, element_type
 from flambeau.codegen.kernel.nest import Kernel
 from flambeau.codegen.llvm import memory
 from flambeau.codegen.llvm.emitter import Emitter, Value, int_constant, vector_type
 from flambeau.codegen.schedule import Pack, Schedule
+from flambeau.util.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

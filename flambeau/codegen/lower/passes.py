@@ -7,13 +7,12 @@ computed again in each, unless it holds a costly function: then it is kept in a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from flambeau.codegen.kernel.build import KernelBuilder
 from flambeau.codegen.kernel.nest import ONE, Carry, Kernel
 from flambeau.codegen.lower.products import PRODUCT
 from flambeau.codegen.lower.values import Dim, Expr, LoweringError, Reduction, topological
 from flambeau.codegen.shapes import Span
+from flambeau.util.record import dataclass, field
 
 COSTLY = frozenset(
     [

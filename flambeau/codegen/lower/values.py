@@ -6,10 +6,10 @@ dimension that is known to have size one. Nothing here knows of loops yet.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from flambeau.codegen.kernel.dtypes import KernelError
+from flambeau.util.record import dataclass
 
 
 class LoweringError(KernelError):

@@ -14,11 +14,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import Accumulate, Buffer, Kernel, Let, Load, Loop, Statement, walk
 from flambeau.codegen.specialize import Specialized
+from flambeau.util.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,13 @@ tile and what is left over count. Every element is added up in one order, whatev
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.planning import PARALLEL_FROM, estimate_nanoseconds
 from flambeau.codegen.products.match import Product, match
 from flambeau.codegen.schedule import Schedule
 from flambeau.codegen.specialize import Specialized
+from flambeau.util.record import dataclass, field
 
 PACK_FROM = 1 << 16
 """Bytes of the right factor from which its columns are copied together, if enough rows use them."""

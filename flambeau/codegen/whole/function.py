@@ -8,7 +8,6 @@ again with that (`_Widen`), so that no separate inference has to say what the lo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from flambeau.analysis.alias import AliasAnalysis
@@ -33,6 +32,7 @@ from flambeau.codegen.whole.values import CannotCompile, Native, OptionalValue, 
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
+from flambeau.util.record import dataclass
 
 SYMBOL = "flambeau_function"
 UNINITIALIZED = object()

@@ -9,7 +9,6 @@ turn, the line and the state of memory that the language says.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from flambeau.codegen.llvm.emitter import Value as Register
@@ -19,6 +18,7 @@ from flambeau.codegen.whole.values import Affine, CannotCompile, Scalar
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
 from flambeau.schema.types import TensorType
+from flambeau.util.record import dataclass, field
 
 if TYPE_CHECKING:
     from flambeau.codegen.whole.function import FunctionEmitter

@@ -23,10 +23,10 @@ its length, its capacity and the address of its items, which are laid out as the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from flambeau.schema.dtype import DType
+from flambeau.util.record import dataclass
 
 BLOCK_WORDS = 4
 LIST_WORDS = 3

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from flambeau.codegen.llvm.emitter import Value as Register
@@ -22,6 +21,7 @@ from flambeau.codegen.whole.representation import (
     llvm_words,
 )
 from flambeau.schema.dtype import DType, bool_, float64, int64
+from flambeau.util.record import dataclass, field
 
 
 class CannotCompile(Exception):

@@ -8,7 +8,6 @@ once per combination and kept as a `Recipe`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from flambeau.schema.types import FloatType, NumberType, OptionalType, TensorTyp
 from flambeau.tensor import layout
 from flambeau.tensor.defaults import float_dtype
 from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util.record import dataclass, field
 
 DtypeMap = Callable[[DType, Sequence[Any]], DType]
 """From the dtype in which operands meet, and all arguments, to another."""

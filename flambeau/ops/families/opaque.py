@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -25,6 +24,7 @@ from flambeau.schema.opdef import DtypeRule, Effect, ErrorSample, OpDef, Sample,
 from flambeau.schema.registry import register
 from flambeau.schema.types import TensorType
 from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util.record import replace
 
 ArrayKernel = Callable[..., Any]
 """Arrays, lists of arrays and Python values in; an array, a tuple or a list of arrays out."""

@@ -16,7 +16,6 @@ values.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -28,6 +27,7 @@ from flambeau.schema.dtype import Category, DType, bool_, float32
 from flambeau.schema.function import FunctionSchema, parse_schema
 from flambeau.schema.opdef import ErrorSample, OpDef, Sample
 from flambeau.schema.types import TensorType
+from flambeau.util.record import replace
 
 CATEGORIES: Final = frozenset(Category)
 REAL: Final = frozenset({Category.BOOL, Category.INTEGER, Category.FLOAT})

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 from typing import Any, Final
 
@@ -23,6 +22,7 @@ from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.types import TENSOR
 from flambeau.tensor import layout
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.record import replace
 
 INTERNAL_OVERLAP: Final = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
