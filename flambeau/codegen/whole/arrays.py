@@ -453,3 +453,59 @@ def broadcast_to(fn: FunctionEmitter, x: ArrayValue, sizes: Sequence[Register], 
         dense = False
     rep = Array(x.rep.dtype, len(sizes), len(sizes) if dense else 0)
     return ArrayValue(rep, x.owner, x.data, tuple(sizes), tuple(strides))
+
+
+def clone(fn: FunctionEmitter, node: Node) -> None:
+    """`clone`: the elements in new memory, in the order that the tensor has."""
+    native = fn.get(node.input(0))
+    if isinstance(native, Scalar):
+        fn.set(node.output(), native)
+        return
+    x = array(fn, node.input(0))
+    _refuse_format(fn, node, 1)
+    if x.rep.dense != x.rep.rank and x.rep.rank > 1:
+        raise CannotCompile("the order in memory of a copy is not known")
+    made = new(fn, x.rep.dtype, x.sizes, node)
+    copy_elements(fn, made, x)
+    fn.set_new(node.output(), made)
+
+
+def contiguous(fn: FunctionEmitter, node: Node) -> None:
+    """`contiguous` of what is so already."""
+    x = array(fn, node.input(0))
+    _refuse_format(fn, node, 1)
+    if x.rep.dense != x.rep.rank:
+        raise CannotCompile("whether the tensor lies in one piece is not known")
+    fn.set_view(node.output(), x)
+
+
+def is_contiguous(fn: FunctionEmitter, node: Node) -> None:
+    """`is_contiguous()` where it is."""
+    x = array(fn, node.input(0))
+    if len(node.inputs) > 1 or x.rep.dense != x.rep.rank:
+        raise CannotCompile("whether the tensor lies in one piece is not known")
+    from flambeau.codegen.whole.lists import constant
+
+    fn.set(node.output(), constant(True))
+
+
+def _refuse_format(fn: FunctionEmitter, node: Node, place: int) -> None:
+    """Memory formats other than the usual are Python's."""
+    if len(node.inputs) > place:
+        given = fn.get(node.input(place))
+        known = given.rep.value if isinstance(given, FixedValue) else memory.literal(fn.index(node.input(place)))
+        if known not in (None, 0):
+            raise CannotCompile("a memory format")
+
+
+def copy_elements(fn: FunctionEmitter, target: ArrayValue, source: ArrayValue) -> None:
+    """Overwrite a tensor with another of its sizes and dtype, apart from it in memory."""
+    e, dtype = fn.e, target.rep.dtype
+    if source.rep.dense == source.rep.rank:
+        total = memory.multiply(e, _product(fn, source.sizes), number(memory.element(dtype).itemsize))
+        e.raw(f"call void @llvm.memcpy.p0.p0.i64(ptr {target.data}, ptr {source.data}, i64 {total}, i1 false)")
+        return
+    each_element(
+        fn, source.sizes, [target, source],
+        lambda at: memory.store_element(e, at[0], memory.load_element(e, at[1], dtype), dtype),
+    )  # fmt: skip

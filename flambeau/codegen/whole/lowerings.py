@@ -16,6 +16,7 @@ from flambeau.codegen.whole.representation import Array, Element, Int, Listed, T
 from flambeau.codegen.whole.values import CannotCompile, FixedValue, OptionalValue, Scalar, TupleValue
 from flambeau.ir.node import Node
 from flambeau.schema import dtype as dtypes
+from flambeau.schema.opdef import OpDef
 
 if TYPE_CHECKING:
     from flambeau.codegen.whole.function import FunctionEmitter
@@ -32,40 +33,47 @@ def lower(fn: FunctionEmitter, node: Node) -> None:
 
 
 def _lower(fn: FunctionEmitter, node: Node) -> None:
-    before = len(fn.e.lines)
-    first = next(iter(node.inputs), None)
-    rep = fn.get(first).rep if first is not None else None
-    table: Mapping[str, Lowering] = STRUCTURE
-    if isinstance(rep, Listed) or (isinstance(rep, Tupled) and node.kind in ON_LISTS):
-        table = STRUCTURE | ON_LISTS
-    elif isinstance(rep, Array | Element):
-        table = STRUCTURE | ON_TENSORS
-    elif isinstance(rep, Int) and len(node.inputs) == 2 and isinstance(fn.get(node.input(1)).rep, Listed | Tupled):
-        table = STRUCTURE | ON_LISTS
-    rule = table.get(node.kind)
-    if rule is not None:
-        try:
-            rule(fn, node)
-            return
-        except CannotCompile:
-            if len(fn.e.lines) != before or node.definition is None:
-                raise
-            groups.operator(fn, node)
-            return
     definition = node.definition
-    if definition is None:
-        raise CannotCompile("it has no native form")
-    if definition.scalar is not None and definition.family == "language" and pointwise.is_numbers(fn, node):
-        pointwise.numbers(fn, node, definition)
-    elif pointwise.is_pointwise_on_elements(fn, node):
+    if definition is not None and definition.scalar is not None and definition.family == "language":
+        if pointwise.is_numbers(fn, node):
+            pointwise.numbers(fn, node, definition)
+            return
+    rule = _rule(fn, node)
+    before = len(fn.e.lines)
+    try:
+        if rule is not None:
+            rule(fn, node)
+        elif definition is None:
+            raise CannotCompile("it has no native form")
+        else:
+            _by_declaration(fn, node, definition)
+    except CannotCompile:
+        if len(fn.e.lines) != before or definition is None:
+            raise
+        groups.operator(fn, node)
+
+
+def _rule(fn: FunctionEmitter, node: Node) -> Lowering | None:
+    """The entry for a node, by its kind and by what its operands have become."""
+    reps = [fn.get(v).rep for v in node.inputs[:2]]
+    if node.kind in STRUCTURE:
+        return STRUCTURE[node.kind]
+    if reps and isinstance(reps[0], Array | Element):
+        return ON_TENSORS.get(node.kind)
+    if any(isinstance(r, Listed | Tupled) for r in reps):
+        return ON_LISTS.get(node.kind)
+    return None
+
+
+def _by_declaration(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
+    """A node by what its operator declares."""
+    if pointwise.is_pointwise_on_elements(fn, node):
         pointwise.on_elements(fn, node)
     elif definition.name.partition("::")[2] in pointwise.FILLS:
         pointwise.filled(fn, node, definition)
     elif definition.name in ("aten::tensor", "aten::scalar_tensor"):
         pointwise.from_number(fn, node, definition)
-    elif isinstance(rep, Array) and pointwise.in_place(fn, node, definition):
-        pass
-    else:
+    elif not (node.inputs and isinstance(fn.get(node.input(0)).rep, Array) and pointwise.in_place(fn, node, definition)):
         groups.operator(fn, node)
 
 
@@ -225,10 +233,13 @@ ON_TENSORS: Mapping[str, Lowering] = {
     "aten::expand": arrays.expand,
     "aten::view": arrays.view,
     "aten::reshape": arrays.view,
+    "aten::clone": arrays.clone,
+    "aten::contiguous": arrays.contiguous,
     "aten::detach": arrays.same,
     "aten::alias": arrays.same,
     "aten::size": arrays.size,
     "prim::shape": arrays.size,
+    "aten::is_contiguous": arrays.is_contiguous,
     "aten::dim": arrays.dim,
     "aten::numel": arrays.numel,
     "aten::len": arrays.length,

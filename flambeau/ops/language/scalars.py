@@ -12,6 +12,7 @@ from typing import Any
 
 from flambeau.ops.language import float64, int64
 from flambeau.ops.language.declare import Kernel, as_floats, declare, promoted, same
+from flambeau.schema.dtype import promote
 
 Pair = tuple[str, str]
 
@@ -77,7 +78,10 @@ def _int_div(a: int, b: int) -> float:
 declare("aten::div.int(int a, int b) -> float", _int_div, scalar=as_floats("div"))
 declare("aten::div.float(float a, float b) -> float", float64.div, scalar=same("div"))
 declare("aten::div.complex(complex a, complex b) -> complex", float64.complex_div, scalar=same("div"))
-declare("aten::div(Scalar a, Scalar b) -> float", by_value(_int_div, float64.div, float64.complex_div))
+declare(
+    "aten::div(Scalar a, Scalar b) -> float", by_value(_int_div, float64.div, float64.complex_div),
+    scalar=as_floats("div"),
+)  # fmt: skip
 
 
 def _refuse_zero(kernel: Callable[[float, float], Any]) -> Kernel:
@@ -157,20 +161,24 @@ declare("prim::abs.Scalar(Scalar a) -> Scalar", _abs)
 # -- extremes, divmod -------------------------------------------------------------------------------------------------
 
 
-def _extreme(name: str, kernel: Kernel) -> None:
-    meaning = promoted(name + "imum")
+def _extreme(name: str, compare: str, kernel: Kernel) -> None:
+    def meaning(s: Any, a: Any, b: Any) -> Any:
+        dtype = promote(s.dtype_of(a), s.dtype_of(b))
+        x, y = s.cast(a, dtype), s.cast(b, dtype)
+        return s.select(getattr(s, compare)(x, y), x, y)
+
     for a, b in _REAL:
         result = "int" if a == b == "int" else "float"
         declare(
             f"prim::{name}.{_overload(a, b)}({a} a, {b} b) -> {result}",
             kernel if a == b else mixed(kernel),
-            scalar=meaning if result == "int" else None,
+            scalar=meaning,
         )
     declare(f"prim::{name}(Scalar a, Scalar b) -> Scalar", by_value(lambda a, b: int(kernel(a, b)), kernel))
 
 
-_extreme("min", float64.minimum)
-_extreme("max", float64.maximum)
+_extreme("min", "lt", float64.minimum)
+_extreme("max", "gt", float64.maximum)
 
 
 def _int_divmod(a: int, b: int) -> tuple[int, int]:
