@@ -24,7 +24,7 @@ def plan_ptx(plan: ExecutionPlan, arguments: Sequence[Any], arch: str) -> str:
         inner = list(zip(graph.inputs, node.inputs, strict=True))
         groups.append(
             Group(
-                name=plan.kernels[number].name,
+                name=f"group_{number}",
                 graph=graph,
                 types=[refine(v.type, given[outer]) if outer in given else v.type for v, outer in inner],
                 layouts=[_layout(given[outer]) if outer in given else None for _, outer in inner],

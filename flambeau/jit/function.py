@@ -29,7 +29,7 @@ class ScriptFunction(NativeBase):  # type: ignore[misc]  # made at run time
     """A function compiled from source, from a trace, or from a graph.
 
     Call it like the Python function. Look at it with `tree`, `graph`, `inlined_graph`, `code`, `schema`, `bytecode`,
-    `graph_for(*args)`, `passes(*args)`, `llvm_ir`, `explain()`.
+    `graph_for(*args)`, `passes(*args)`, `llvm_ir`, `ptx(*args)`, `explain()`.
 
     >>> import flambeau
     >>> from flambeau import Tensor
@@ -159,6 +159,24 @@ class ScriptFunction(NativeBase):  # type: ignore[misc]  # made at run time
     def llvm_ir(self) -> str:
         """The LLVM IR of the native kernels compiled so far; call the function first."""
         return self._executor.llvm_ir()
+
+    def ptx(self, *args: Any, arch: str = "sm_90", **kwargs: Any) -> str:
+        """The PTX of the fused groups that run for arguments like these, as CUDA kernels; no GPU is needed.
+
+        Each kernel stands below a comment: its operators, their source lines, its grid and parameters. Raises
+        ValueError for an `arch` that is not known and RuntimeError without llvmlite.
+
+        >>> import flambeau
+        >>> from flambeau import Tensor
+        >>> unit = flambeau.CompilationUnit("def f(x: Tensor): return flambeau.tanh(x) * 2")
+        >>> text = unit.f.ptx(flambeau.ones(3, 5), arch="sm_90")
+        >>> [line for line in text.splitlines() if ".entry" in line or ".target" in line]
+        ['.target sm_90', '.visible .entry group_0(']
+        """
+        from flambeau.executor.ptx import plan_ptx  # few programs ask for it, and its modules take time to load
+
+        arguments = self._signature.bind(args, kwargs)
+        return plan_ptx(self._executor.plan_for(arguments), arguments, arch)
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
         """The optimised graph that runs for arguments like these."""
