@@ -1,72 +1,133 @@
-"""Runs the benchmarks: `python -m benchmarks [--threads 1] [--only REGEX] [--json FILE]`."""
+"""Runs the benchmarks: `python -m benchmarks [--threads 1,2] [--only REGEX] [--json FILE]`."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
+import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 SLOWING = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 """Settings of some environments that halve NumPy's matrix products."""
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+THREADS = (
+    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "NUMEXPR_NUM_THREADS",
+    "FLAMBEAU_NUM_THREADS",
+)  # fmt: skip
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 
 
-def restart_clean(threads: int) -> None:
-    """Run this process again without the slowing settings and with the thread count set, both read only at import."""
-    wanted = {k: str(threads) for k in THREADS} | {"FLAMBEAU_NUM_THREADS": str(threads)}
-    wanted["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=" + ("true" if threads > 1 else "false")
-    if any(k in os.environ for k in SLOWING) or any(os.environ.get(k) != v for k, v in wanted.items()):
-        clean = {k: v for k, v in os.environ.items() if k not in SLOWING} | wanted
-        if threads == 1 and hasattr(os, "sched_setaffinity"):
-            os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-        os.execvpe(sys.executable, [sys.executable, "-m", "benchmarks", *sys.argv[1:]], clean)
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    found = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
+    found.add_argument("--threads", default="1,2", help="numbers of threads for every peer, one table each (1,2)")
+    found.add_argument("--only", default="", help="regular expression that `kind: name` of a row must contain")
+    found.add_argument("--peers", default="", help="comma-separated peers; default all that are installed")
+    found.add_argument("--rounds", type=int, default=9, help="rounds; the median of them counts (9)")
+    found.add_argument("--seconds", type=float, default=0.2, help="seconds per peer and row (0.2)")
+    found.add_argument("--json", type=Path, help="append a line per row to this file")
+    found.add_argument("--page", type=Path, help="write the page here; docs/benchmarks.md where all rows are run")
+    found.add_argument("--child", type=Path, help=argparse.SUPPRESS)
+    found.add_argument("--at-once", action="store_true", help=argparse.SUPPRESS)
+    return found
+
+
+def settings(threads: int) -> dict[str, str]:
+    """The environment of a process in which every peer has that many threads; all of it is read at import."""
+    clean = {k: v for k, v in os.environ.items() if k not in SLOWING} | {k: str(threads) for k in THREADS}
+    clean["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=" + ("true" if threads > 1 else "false")
+    return clean
+
+
+def child(options: argparse.Namespace) -> None:
+    """Measure, in a process of its own: one line for the machine, then one per row."""
+    threads = int(options.threads)
+    if threads == 1 and not options.at_once and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+    from benchmarks import limits
+    from benchmarks.harness import OURS, measure
+    from benchmarks.report import as_json
+    from benchmarks.workloads import workloads
+
+    wanted = set(options.peers.split(",")) | {OURS} if options.peers else None
+    chosen = [w for w in workloads() if (w.kind == "threads") == options.at_once]
+    chosen = [w for w in chosen if re.search(options.only, f"{w.kind}: {w.name}")]
+    with options.child.open("w", encoding="utf-8") as lines:
+        if not chosen:
+            return
+        machine = {"environment": limits.environment(threads), "limits": limits.measure(threads).as_dict()}
+        lines.write(json.dumps(machine) + "\n")
+        for i, workload in enumerate(chosen):
+            progress(f"{options.threads} thread(s), {i + 1}/{len(chosen)}: {workload.name}")
+            for entries in (workload.peers, workload.left_out):
+                for peer in [p for p in entries if wanted is not None and family(p) not in wanted]:
+                    del entries[peer]
+            lines.write(as_json(measure(workload, options.rounds, options.seconds)) + "\n")
+            lines.flush()
+        progress("")
+
+
+def family(peer: str) -> str:
+    """The peer of which this is a variant, or a way of calling."""
+    return peer.partition("/")[0].removesuffix(" alone")
+
+
+def progress(line: str) -> None:
+    """Where we are, on standard error: over the last line on a terminal."""
+    if sys.stderr.isatty():
+        print(f"\r{line:70}", end="", file=sys.stderr, flush=True)
+    elif line:
+        print(f"{time.strftime('%H:%M:%S')} {line}", file=sys.stderr, flush=True)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
-    parser.add_argument("--threads", type=int, default=1, help="threads for every peer (default 1)")
-    parser.add_argument("--only", default="", help="regular expression that workload names must match")
-    parser.add_argument("--peers", default="", help="comma-separated peers; default all that are installed")
-    parser.add_argument("--rounds", type=int, default=9, help="rounds; the median of them counts")
-    parser.add_argument("--seconds", type=float, default=0.5, help="seconds per peer and workload")
-    parser.add_argument("--json", type=Path, help="append a JSON line per workload to this file")
-    parser.add_argument("--markdown", type=Path, help="write the table to this file as Markdown")
-    options = parser.parse_args()
-    restart_clean(options.threads)
+    options = parser().parse_args()
+    if options.child:
+        child(options)
+        return
 
-    from benchmarks import limits
-    from benchmarks.harness import as_json, markdown, measure, show
-    from benchmarks.workloads import workloads
+    from benchmarks import report
+    from benchmarks.limits import Limits
 
-    environment = limits.environment(options.threads)
-    print(f"{environment['processor']}, {environment['cores']} cores, {options.threads} thread(s); "
-          f"{environment['versions']}; OpenBLAS settings {environment['openblas'] or 'none'}")  # fmt: skip
-    for name, value in limits.measure().items():
-        print(f"  limit: {name} {value:.0f}")
-    rows = []
-    chosen = [w for w in workloads() if re.search(options.only, w.name)]
-    wanted = set(options.peers.split(",")) if options.peers else None
-    for i, workload in enumerate(chosen):
-        if sys.stderr.isatty():
-            print(f"\r{i + 1}/{len(chosen)} {workload.name:40}", end="", file=sys.stderr)
-        if wanted is not None:
-            for peer in list(workload.peers):
-                if peer not in wanted | {"flambeau"}:
-                    del workload.peers[peer]
-        rows.append(measure(workload, options.rounds, options.seconds))
+    counts = [int(n) for n in options.threads.split(",")]
+    plans = [(n, False, "One thread" if n == 1 else f"{n} threads") for n in counts]
+    plans += [(1, True, "Calls from two Python threads at once, libraries with one thread")] if max(counts) > 1 else []
+    runs = []
+    for threads, at_once, title in plans:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "rows.jsonl"
+            command = [sys.executable, "-m", "benchmarks", *sys.argv[1:], "--threads", str(threads)]
+            command += ["--child", str(path), *(["--at-once"] if at_once else [])]
+            code = subprocess.run(command, env=settings(threads), check=False).returncode
+            machine, *rows = (path.read_text(encoding="utf-8") if path.exists() else "").splitlines() or [""]
+        if not machine and not code:
+            continue  # no row is chosen
+        if not machine:
+            sys.exit(f"benchmarks: the process for {threads} thread(s) ended with {code} before its first row")
+        found = json.loads(machine)
+        run = report.Run(
+            title=title, environment=found["environment"], limits=Limits.from_dict(found["limits"]),
+            rows=[report.from_json(line) for line in rows],
+            stopped=f"stopped after {len(rows)} rows: exit status {code}" if code else "",
+        )  # fmt: skip
+        runs.append(run)
         if options.json:
             with options.json.open("a", encoding="utf-8") as lines:
-                lines.write(as_json(rows[-1], environment) + "\n")
-    peers = list(dict.fromkeys(p for r in rows for p in r.microseconds))
-    show(rows, peers, sys.stdout)
-    if options.markdown:
-        options.markdown.write_text(markdown(rows, peers), encoding="utf-8")
-    for row in rows:
-        for peer, why in row.missing.items():
-            if not why.startswith("not installed"):
-                print(f"  {row.name}: {peer} left out: {why}")
+                lines.writelines(json.dumps(json.loads(line) | found["environment"]) + "\n" for line in rows)
+    if not runs:
+        sys.exit(f"benchmarks: no row matches --only {options.only!r}")
+    print(report.text(runs), end="")
+    place = options.page or (None if options.only or options.peers else PAGE)
+    if place:
+        place.write_text(report.page(runs, "python -m benchmarks " + " ".join(sys.argv[1:])), encoding="utf-8")
+        print(f"\nwritten to {place}")
+    if any(run.stopped for run in runs):
+        sys.exit(1)
 
 
 if __name__ == "__main__":

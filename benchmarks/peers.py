@@ -51,7 +51,7 @@ def numba(program: Program, *arguments: Any, **options: Any) -> Call:
 
 def numexpr(expression: str, **arrays: np.ndarray) -> Call:
     """numexpr's evaluation of an expression text."""
-    import numexpr as ne
+    import numexpr as ne  # type: ignore[import-untyped]
 
     return Call(lambda: ne.evaluate(expression, local_dict=arrays), ())
 
@@ -100,7 +100,7 @@ def jax(name: str, *arguments: Any, fixed: tuple[int, ...] = (), wide: bool = Fa
 
     from benchmarks.programs import jax_arrays, jax_loops
 
-    j.config.update("jax_enable_x64", wide)
+    j.config.update("jax_enable_x64", wide)  # type: ignore[no-untyped-call]
     program = getattr(jax_loops, name, None) or getattr(jax_arrays, name)
     compiled = j.jit(program, static_argnums=fixed)
     inputs = tuple(j.numpy.asarray(a) if isinstance(a, np.ndarray) else a for a in arguments)

@@ -58,10 +58,7 @@ def collatz(limit: int) -> int:
         n = start
         steps = 0
         while n != 1:
-            if n % 2 == 0:
-                n = n // 2
-            else:
-                n = 3 * n + 1
+            n = n // 2 if n % 2 == 0 else 3 * n + 1
             steps += 1
         best = max(best, steps)
     return best
@@ -157,15 +154,14 @@ def crc16(data: Tensor) -> int:
     for i in range(data.size(0)):
         crc = crc ^ (int(data[i]) << 8)
         for _ in range(8):
-            if crc & 0x8000 != 0:
-                crc = ((crc << 1) ^ 0x1021) & 0xFFFF
-            else:
-                crc = (crc << 1) & 0xFFFF
+            crc = crc << 1
+            if crc & 0x10000 != 0:
+                crc = crc ^ 0x11021
     return crc
 
 
 def sieve(limit: int) -> int:
-    composite = flambeau.zeros([limit], dtype=flambeau.bool)
+    composite = flambeau.zeros([limit], dtype=flambeau.bool)  # type: ignore[attr-defined]
     count = 0
     for i in range(2, limit):
         if not bool(composite[i]):

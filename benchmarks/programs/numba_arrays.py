@@ -1,11 +1,13 @@
-"""Numba's form of the array programs where loops are faster than whole expressions. `prange` is Numba's when it compiles."""
+"""Numba's form of array programs where loops beat whole expressions. `prange` is Numba's when it compiles."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
-from numpy import ndarray as Array
+
+Array = Any
 
 prange = range
 
@@ -83,7 +85,7 @@ def batch_norm(x: Array, w: Array, b: Array) -> Array:
     return out
 
 
-def sum_all(x: Array) -> float:
+def sum_all(x: Array) -> Any:
     total = np.float32(0.0)
     for i in prange(x.shape[0]):
         part = np.float32(0.0)
@@ -110,7 +112,7 @@ def sum_1(x: Array) -> Array:
     return out
 
 
-def var_all(x: Array) -> float:
+def var_all(x: Array) -> Any:
     total = np.float32(0.0)
     for i in prange(x.shape[0]):
         part = np.float32(0.0)
@@ -153,7 +155,7 @@ def var_1(x: Array) -> Array:
     return out
 
 
-def argmax_all(x: Array) -> int:
+def argmax_all(x: Array) -> Any:
     best = np.empty(x.shape[0], np.int64)
     for i in prange(x.shape[0]):
         best[i] = np.argmax(x[i])

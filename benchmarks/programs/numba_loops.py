@@ -1,11 +1,13 @@
-"""Numba's form of the loops: the same loops over NumPy arrays. `prange` is Numba's when it compiles; plain Python runs them too."""
+"""Numba's form of the loops, over NumPy arrays. `prange` is Numba's when it compiles; plain Python runs them too."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
-from numpy import ndarray as Array
+
+Array = Any
 
 prange = range
 
@@ -69,7 +71,7 @@ def collatz(limit: int) -> int:
     return best
 
 
-def levenshtein(a: Array, b: Array) -> int:
+def levenshtein(a: Array, b: Array) -> Any:
     n = b.size
     row = np.arange(n + 1)
     for i in range(a.size):
@@ -154,12 +156,14 @@ def lu(matrix: Array) -> Array:
     return a
 
 
-def crc16(data: Array) -> int:
-    crc = 0xFFFF
+def crc16(data: Array) -> Any:
+    crc: Any = 0xFFFF
     for i in range(data.size):
         crc ^= np.int64(data[i]) << 8
         for _ in range(8):
-            crc = (crc << 1 ^ 0x1021) & 0xFFFF if crc & 0x8000 else crc << 1 & 0xFFFF
+            crc = crc << 1
+            if crc & 0x10000:
+                crc = crc ^ 0x11021
     return crc
 
 
@@ -169,8 +173,10 @@ def sieve(limit: int) -> int:
     for i in range(2, limit):
         if not composite[i]:
             count += 1
-            for j in range(i * i, limit, i):
+            j = i * i
+            while j < limit:  # a range with such a step takes Numba twenty times as long
                 composite[j] = True
+                j += i
     return count
 
 

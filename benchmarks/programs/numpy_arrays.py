@@ -1,4 +1,4 @@
-"""NumPy's form of the array programs: whole expressions, which Numba compiles as they are; in float64 they are the reference."""
+"""NumPy's form of the array programs: whole expressions, which Numba compiles too; the reference in float64."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy import ndarray as Array
+
+Array = Any
 
 erf = np.vectorize(math.erf, otypes=[np.float64])
 """NumPy has none; the reference only."""

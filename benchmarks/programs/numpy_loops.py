@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numpy import ndarray as Array
+
+Array = Any
 
 
 def mandelbrot(width: int, height: int, limit: int) -> Array:

@@ -1,4 +1,4 @@
-"""PyTorch's form of the loops in which element access is hopeless: whole tensors. `flambeau` stands for `torch` here too."""
+"""PyTorch's form of the loops in which element access is hopeless. `flambeau` stands for `torch` here too."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def lu(matrix: Tensor) -> Tensor:
 
 
 def sieve(limit: int) -> int:
-    prime = flambeau.ones([limit], dtype=flambeau.bool)
+    prime = flambeau.ones([limit], dtype=flambeau.bool)  # type: ignore[attr-defined]
     prime[:2] = False
     i = 2
     while i * i < limit:

@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 from benchmarks.harness import Workload
 from benchmarks.workloads import (
-    broadcasting, calls, loops, loops_with_tensors, pointwise, products, rows, threads,
+    broadcasting,
+    calls,
+    loops,
+    loops_with_tensors,
+    pointwise,
+    products,
+    rows,
+    threads,
 )  # fmt: skip
 
 KINDS = {

@@ -51,8 +51,7 @@ def entries(
         found["numba"] = partial(peers.numba, numba, *arguments)
         found["numba/fastmath"] = partial(peers.numba, numba, *arguments, fastmath=True)
         if parallel:
-            found["numba/parallel"] = partial(peers.numba, numba, *arguments, parallel=True)
-            found["numba/both"] = partial(peers.numba, numba, *arguments, parallel=True, fastmath=True)
+            found["numba/parallel"] = partial(peers.numba, numba, *arguments, parallel=True, fastmath=True)
     if numexpr is not None:
         found["numexpr"] = partial(peers.numexpr, numexpr[0], **numexpr[1])
     torch_program = torch or program

@@ -121,14 +121,14 @@ def _tables(small: bool) -> Iterator[Workload]:
 def _grids(small: bool) -> Iterator[Workload]:
     n, slow, fast = (8, 2, 2) if small else (400, 10, 50)
     grid = np.random.default_rng(8).standard_normal((n, n))
-    moved = {"read": grid.nbytes, "written": grid.nbytes, "wide": True}
+    moved = grid.nbytes
     yield _row(
         "seidel2d", f"seidel-2d {n}, {slow} sweeps", grid, slow, expected=lambda: numpy_loops.seidel2d(grid, slow),
-        cost=Cost(flops=12 * slow * n * n, **moved),
+        cost=Cost(flops=12 * slow * n * n, read=moved, written=moved, wide=True),
     )  # fmt: skip
     yield _row(
         "jacobi2d", f"jacobi-2d {n}, {fast} sweeps", grid, fast, expected=lambda: numpy_loops.jacobi2d(grid, fast),
-        cost=Cost(flops=2 * 5 * fast * n * n, **moved),
+        cost=Cost(flops=2 * 5 * fast * n * n, read=moved, written=moved, wide=True),
     )  # fmt: skip
 
 
@@ -136,12 +136,15 @@ def _matrices(small: bool) -> Iterator[Workload]:
     n = 8 if small else 250
     half = np.random.default_rng(9).standard_normal((n, n))
     matrix = half @ half.T + n * np.eye(n)
-    moved = {"read": matrix.nbytes, "written": matrix.nbytes, "wide": True}
+    moved = matrix.nbytes
     yield _row(
         "cholesky", f"Cholesky {n}", matrix, expected=lambda: np.linalg.cholesky(matrix),
-        cost=Cost(flops=n**3 // 3, **moved),
+        cost=Cost(flops=n**3 // 3, read=moved, written=moved, wide=True),
     )  # fmt: skip
-    yield _row("lu", f"LU {n}", matrix, expected=lambda: numpy_loops.lu(matrix), cost=Cost(flops=2 * n**3 // 3, **moved))
+    yield _row(
+        "lu", f"LU {n}", matrix, expected=lambda: numpy_loops.lu(matrix),
+        cost=Cost(flops=2 * n**3 // 3, read=moved, written=moved, wide=True),
+    )  # fmt: skip
 
 
 def _fft(n: int) -> Workload:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
+import numpy as np
+
 from benchmarks.harness import Cost, Goal, Workload
+from benchmarks.peers import Program
 from benchmarks.programs import numba_arrays
 from benchmarks.programs import numpy_arrays as theirs
 from benchmarks.programs import pointwise as ours
@@ -32,6 +36,10 @@ def _torch_gelu(torch: Any) -> Any:
     return lambda x: torch.nn.functional.gelu(x, approximate="tanh")
 
 
+def _reference(program: Program, *arrays: np.ndarray) -> Any:
+    return program(*doubled(*arrays))
+
+
 def workloads(small: bool) -> Iterator[Workload]:
     """GELU at four sizes, and chains of other operators at a million elements."""
     for power in (3,) if small else (3, 5, 6, 7):
@@ -44,7 +52,7 @@ def workloads(small: bool) -> Iterator[Workload]:
                 ours.gelu, x, numpy=theirs.gelu, numba=theirs.gelu, numexpr=(GELU, {"x": x}),
                 torch_library=_torch_gelu, jax="gelu",
             ),
-            expected=lambda x=x: theirs.gelu(*doubled(x)),
+            expected=partial(_reference, theirs.gelu, x),
             cost=Cost(read=x.nbytes, written=x.nbytes, flops=28 * count),
             goal=Goal(times=2.0),
         )  # fmt: skip
@@ -63,7 +71,7 @@ def workloads(small: bool) -> Iterator[Workload]:
                 numexpr=(expression, {"x": x, "y": y}) if expression else None,
                 jax=name,
             ),
-            expected=lambda reference=reference: reference(*doubled(x, y)),
+            expected=partial(_reference, reference, x, y),
             tolerance=1e-3,
             cost=Cost(read=2 * x.nbytes, written=x.nbytes, flops=operations * count),
             goal=Goal(times=2.0),

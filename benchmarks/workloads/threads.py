@@ -17,7 +17,7 @@ def workloads(small: bool) -> Iterator[Workload]:
     """Something pointwise, something by rows, and a loop."""
     x = normal(1_000 if small else 100_000)
     yield _row(
-        f"GELU (tanh), {x.size} floats", 2 if small else 100, expected=partial(numpy_arrays.gelu, *doubled(x)),
+        f"GELU (tanh) of {x.size}, at once", 2 if small else 100, expected=partial(numpy_arrays.gelu, *doubled(x)),
         flambeau=partial(peers.flambeau, pointwise.gelu, x),
         numpy=partial(peers.numpy, numpy_arrays.gelu, x),
         numba=partial(peers.numba, numpy_arrays.gelu, x, nogil=True),
@@ -26,7 +26,7 @@ def workloads(small: bool) -> Iterator[Workload]:
     )  # fmt: skip
     x = normal(8 if small else 256, 1024)
     yield _row(
-        f"softmax {x.shape[0]}x1024", 2 if small else 100, expected=partial(numpy_arrays.softmax, *doubled(x)),
+        f"softmax {x.shape[0]}x1024, at once", 2 if small else 100, expected=partial(numpy_arrays.softmax, *doubled(x)),
         flambeau=partial(peers.flambeau, rows.softmax, x),
         numpy=partial(peers.numpy, numpy_arrays.softmax, x),
         numba=partial(peers.numba, numba_arrays.softmax, x, nogil=True),
@@ -35,7 +35,7 @@ def workloads(small: bool) -> Iterator[Workload]:
     )  # fmt: skip
     top = 50 if small else 3_000
     yield _row(
-        f"Collatz {top}", 2 if small else 5, expected=partial(numba_loops.collatz, top),
+        f"Collatz {top}, at once", 2 if small else 5, expected=partial(numba_loops.collatz, top),
         flambeau=partial(peers.flambeau, loops.collatz, top),
         numba=partial(peers.numba, numba_loops.collatz, top, nogil=True),
         torch_jit=partial(peers.torch_jit, loops.collatz, top),

@@ -1,0 +1,136 @@
+"""Tables, pages and lines of JSON, from rows made up here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import limits, report
+from benchmarks.__main__ import SLOWING, THREADS, family, main, parser, settings
+from benchmarks.harness import Cost, Goal, Row
+from benchmarks.limits import Level, Limits
+
+LIMITS = Limits(
+    levels=[
+        Level(name="L2", capacity=1000.0, copy=100.0, read=200.0),
+        Level(name="memory", capacity=float("inf"), copy=10.0, read=20.0),
+    ],
+    float32=100.0,
+    float64=50.0,
+)
+ROWS = [
+    Row(
+        name="one", kind="a", goal=Goal(), cost=Cost(read=4000, written=4000),
+        microseconds={"flambeau": 2.0, "numba": 6.0, "numba/parallel": 4.0, "jax": 5.0},
+    ),
+    Row(
+        name="two", kind="a", goal=Goal(times=2.0, against="numba"), cost=Cost(flops=100, wide=True),
+        microseconds={"flambeau": 1.0, "numba": 1.5, "jax": 0.5}, missing={"torch": "not installed (torch)"},
+    ),
+    Row(
+        name="three", kind="b", goal=Goal(nanoseconds=100.0), cost=Cost(), microseconds={"numba": 1234.0},
+        missing={"flambeau": "took over 20 s", "torch": "not installed (torch)"},
+    ),
+]  # fmt: skip
+ENVIRONMENT = {"date": "2026-01-01", "processor": "P", "cores": 2, "python": "3.11", "versions": {"numpy": "2.4"}}
+
+
+def _run(stopped: str = "") -> report.Run:
+    return report.Run(title="One thread", environment=ENVIRONMENT, limits=LIMITS, rows=ROWS, stopped=stopped)
+
+
+@pytest.mark.parametrize(
+    ("cost", "least", "what"),
+    [
+        (Cost(read=400, written=400), 0.008, "L2"),
+        (Cost(read=800), 0.004, "L2"),
+        (Cost(written=800), 0.008, "L2"),
+        (Cost(read=4000, written=1000), 0.2 + 0.15, "memory"),
+        (Cost(read=400, flops=1000), 0.01, "arithmetic"),
+        (Cost(read=400, flops=1000, wide=True), 0.02, "arithmetic"),
+    ],
+)
+def test_the_least_time(cost: Cost, least: float, what: str) -> None:
+    found, why = LIMITS.microseconds(cost)
+    assert found == pytest.approx(least)
+    assert why == what
+
+
+def test_tables() -> None:
+    lines = report.table(ROWS[:2], LIMITS)
+    assert lines[0] == ["workload", "flambeau", "numba", "jax", "ratio", "goal", "reached", "of limit"]
+    assert lines[1] == ["one", "2", "**4 p**", "5", "2.00x", "1x", "yes", "40% memory"]
+    assert lines[2] == ["two", "1", "1.5", "**0.5**", "0.50x", "2x numba", "1.50x no", "-"]
+    assert report.table(ROWS[2:], LIMITS)[1] == ["three", "**1,230**", "-", "<= 100 ns", "-", "-"]
+    assert report.share(ROWS[1], LIMITS) == "-"
+    assert report.markdown([["a|b", "c"], ["1", "2"]]) == "| a\\|b | c |\n|---|---:|\n| 1 | 2 |\n"
+    assert report.aligned([["a", "bb"], ["ccc", "d"]]) == "a    bb\nccc   d\n"
+
+
+def test_means_are_of_the_ratios_to_the_goals() -> None:
+    found = report.means(ROWS)
+    assert found["a"][0] == pytest.approx((2.0 * 1.5) ** 0.5)
+    assert found["a"][1:] == (2, 2, 1)
+    assert found["all"] == found["a"]
+    assert list(found) == ["a", "all"]
+
+
+def test_the_page_and_the_text() -> None:
+    page = report.page([_run("stopped after 3 rows: exit status -11")], "python -m benchmarks")
+    for part in (
+        "P, 2 cores, Python 3.11; numpy 2.4.", "## One thread", "### A\n", "| one | 2 | **4 p** |",
+        "* flambeau: took over 20 s (three)\n", "* torch: not installed (torch)\n", "* stopped after 3 rows",
+        "| a | 1.73x | 2 | 2 | 1 |",
+    ):  # fmt: skip
+        assert part in page, part
+    text = report.text([_run()])
+    assert "== One thread" in text
+    assert "**" not in text
+    assert "flambeau: took over 20 s (three)" in text
+
+
+def test_rows_survive_json() -> None:
+    assert [report.from_json(report.as_json(row)) for row in ROWS] == ROWS
+    assert Limits.from_dict(LIMITS.as_dict()) == LIMITS
+
+
+def test_numbers_are_short() -> None:
+    assert [report.number(v) for v in (0.123456, 1.0, 99.95, 123456.0)] == ["0.123", "1", "100", "123,000"]
+
+
+def test_the_machine_is_described() -> None:
+    found = limits.environment(2)
+    assert found["threads"] == 2
+    assert found["versions"]["numpy"]
+    copy, read = limits._bandwidth(1 << 12, 1 << 14, 2)
+    assert copy > 0
+    assert read > 0
+
+
+def test_settings_reach_every_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SLOWING[0], "Haswell")
+    found = settings(2)
+    assert SLOWING[0] not in found
+    assert {found[name] for name in THREADS} == {"2"}
+    assert [family(p) for p in ("numba/parallel", "flambeau alone", "torch.jit")] == ["numba", "flambeau", "torch.jit"]
+    assert parser().parse_args(["--only", "x", "--peers", "numpy", "--threads", "1"]).seconds > 0
+
+
+def test_the_command_writes_a_page_and_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page, lines = tmp_path / "page.md", tmp_path / "rows.jsonl"
+    arguments = ["--threads", "1", "--only", "^calls: x", "--peers", "numpy", "--rounds", "1", "--seconds", "0.001"]
+    monkeypatch.setattr("sys.argv", ["benchmarks", *arguments, "--page", str(page), "--json", str(lines)])
+    main()
+    assert "x + 1, 16 floats" in capsys.readouterr().out
+    assert "| x + 1, 16 floats |" in page.read_text(encoding="utf-8")
+    (row,) = map(report.from_json, lines.read_text(encoding="utf-8").splitlines())
+    assert set(row.microseconds) == {"flambeau", "numpy"}
+
+
+def test_no_row_matches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("sys.argv", ["benchmarks", "--threads", "1", "--only", "^nothing"])
+    with pytest.raises(SystemExit, match="no row matches --only '\\^nothing'"):
+        main()
