@@ -17,7 +17,7 @@ the storage and the tensor that stand for it among the results (not held: result
 FOREVER = 1 << 40
 """References of a caller's block: a function never counts them down to 0."""
 LENGTH, CAPACITY, ITEMS = range(BLOCK_WORDS, BLOCK_WORDS + 3)
-"""Words of a list's block after the first. While results are made, a capacity below 0 is the list made of it, inverted."""
+"""Words of a list's block. While results are made, a capacity below 0 is the list made of it, inverted."""
 COPIED_UP_TO = 2048
 """Bytes of a result from which its block becomes the array's memory instead of being copied: an owner takes longer to
 make than so few bytes to copy."""
@@ -25,7 +25,8 @@ make than so few bytes to copy."""
 
 def blocks_text(o: Offsets, slots: Slots) -> str:
     """LLVM text of ``new_block``, ``new_list``, ``finish``, ``box_element`` and ``box_array``."""
-    return _blocks() + _same_look(o) + _box_element(o) + _box_array(o, slots) + _of_argument(o, slots) + _taken(o, slots)
+    boxing = _box_element(o) + _box_array(o) + _of_argument(o, slots) + _taken(slots)
+    return _blocks() + _same_look(o) + boxing
 
 
 def _word(base: str, place: int, name: str, kind: str = "ptr") -> str:
@@ -74,8 +75,8 @@ second:
   %no_list = icmp eq ptr %list, null
   br i1 %no_list, label %none, label %fill
 fill:
-{_put("list", 0, str(FOREVER), "count")}{_put("list", LENGTH, "%n", "length")}{_put("list", CAPACITY, "%n_room", "room")}\
-{_put("list", ITEMS, "%items", "items")}  ret ptr %list
+{_put("list", 0, str(FOREVER), "count")}{_put("list", LENGTH, "%n", "length")}\
+{_put("list", CAPACITY, "%n_room", "room")}{_put("list", ITEMS, "%items", "items")}  ret ptr %list
 none:
   ret ptr null
 }}
@@ -214,8 +215,8 @@ failed:
 """
 
 
-def _box_array(o: Offsets, slots: Slots) -> str:
-    """`box_array(words, rank, descr, itemsize)`: a tensor on a new block, on a copy of it, or on an argument's memory."""
+def _box_array(o: Offsets) -> str:
+    """`box_array(words, rank, descr, itemsize)`: a tensor on a new block, on its copy, or on an argument's memory."""
     return f"""
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 define ptr @box_array(ptr %words, i64 %rank, ptr %descr, i64 %itemsize) {{
@@ -330,7 +331,7 @@ make:
 """
 
 
-def _taken(o: Offsets, slots: Slots) -> str:
+def _taken(slots: Slots) -> str:
     """`taken(words, rank, descr, itemsize)`: a tensor on a block, which leaves the ring and lives with its arrays.
 
     The block then has its storage in the place of the block before it and 0 in that of the next. The storage's array

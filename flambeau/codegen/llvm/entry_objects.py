@@ -20,10 +20,12 @@ OBJECT_IMPORTS = (
 )  # fmt: skip
 OBJECTS = ("ndarray", "tensor_type", "storage_type", "int_type", "list_type", "tuple_type", "none", "false", "zero")
 EXPORTS = {
-    "unbox_array": "i1 (ptr, ptr, ptr, ptr, i64, ptr, i64, i64, i64, i64, i64)", "unbox_element": "i1 (ptr, ptr, ptr, i64)",
+    "unbox_array": "i1 (ptr, ptr, ptr, ptr, i64, ptr, i64, i64, i64, i64, i64)",
+    "unbox_element": "i1 (ptr, ptr, ptr, i64)",
     "unbox_int": "i1 (ptr, ptr)", "unbox_float": "i1 (ptr, ptr)", "length": "i64 (ptr)", "item": "ptr (ptr, i64)",
     "new_block": "ptr (ptr, i64)", "new_list": "ptr (ptr, i64, i64)", "box_array": "ptr (ptr, i64, ptr, i64)",
-    "box_element": "ptr (ptr, ptr, i64)", "bump": "void (ptr, i64)", "fail": "ptr (ptr, i64, ptr)", "finish": "void (ptr)",
+    "box_element": "ptr (ptr, ptr, i64)", "bump": "void (ptr, i64)", "fail": "ptr (ptr, i64, ptr)",
+    "finish": "void (ptr)",
 }  # fmt: skip
 """What it offers, with LLVM types."""
 _DECLARED = {
@@ -47,7 +49,7 @@ def objects_text(o: Offsets, slots: Slots) -> str:
     """LLVM text of all functions of ``EXPORTS``."""
     declared = "".join(declare(name, kind) for name, kind in _DECLARED.items())
     declared += "".join(f"@flambeau_{name} = external global i8\n" for name in OBJECTS)
-    unboxing = _unbox_array(o, slots) + _unbox_numbers(o, slots) + _sequences(o)
+    unboxing = _unbox_array(o, slots) + _unbox_numbers(o) + _sequences(o)
     return declared + blocks_text(o, slots) + unboxing + _made(slots) + _bump(o, slots) + _FAIL
 
 
@@ -102,8 +104,8 @@ entry:
   %no_array = icmp eq ptr %array, null
   br i1 %no_array, label %no, label %look
 look:
-{_field("array", o.descr, "my_descr")}{_field("array", o.rank, "rank32", "i32")}{_field("array", o.flags, "has", "i32")}\
-  %my_rank = sext i32 %rank32 to i64
+{_field("array", o.descr, "my_descr")}{_field("array", o.rank, "rank32", "i32")}\
+{_field("array", o.flags, "has", "i32")}  %my_rank = sext i32 %rank32 to i64
   %same_descr = icmp eq ptr %my_descr, %descr
   %same_rank = icmp eq i64 %my_rank, %rank
   %flags32 = trunc i64 %flags to i32
@@ -195,7 +197,7 @@ define internal void @start_leaf(ptr %context, ptr %leaf, i64 %origin, ptr %obje
 """
 
 
-def _unbox_numbers(o: Offsets, slots: Slots) -> str:
+def _unbox_numbers(o: Offsets) -> str:
     """`unbox_element(object, word, descr, itemsize)`, `unbox_int(object, word)`, `unbox_float(object, word)`.
 
     The last is for what is no float: an int may stand for one.
@@ -213,8 +215,8 @@ entry:
   %no_array = icmp eq ptr %array, null
   br i1 %no_array, label %no, label %look
 look:
-{_field("array", o.descr, "my_descr")}{_field("array", o.rank, "rank", "i32")}{_field("array", o.flags, "flags", "i32")}\
-{_field("array", o.data, "data")}  %same_descr = icmp eq ptr %my_descr, %descr
+{_field("array", o.descr, "my_descr")}{_field("array", o.rank, "rank", "i32")}\
+{_field("array", o.flags, "flags", "i32")}{_field("array", o.data, "data")}  %same_descr = icmp eq ptr %my_descr, %descr
   %same_rank = icmp eq i32 %rank, 0
   %aligned = and i32 %flags, {MUST_BE_ALIGNED}
   %is_aligned = icmp ne i32 %aligned, 0

@@ -144,6 +144,10 @@ class _Writer:
             self.dtypes.append(dtype)
         return f"@flambeau_descr_{self.dtypes.index(dtype)}"
 
+    def element(self, dtype: DType) -> str:
+        """What functions are told of an element type."""
+        return f"ptr {self.descr(dtype)}, i64 {dtype.itemsize}"
+
     def object(self, value: object) -> str:
         known = [k for k, other in enumerate(self.fixed) if other is value]
         if not known:
@@ -156,7 +160,7 @@ class _Writer:
     # -- objects to words ---------------------------------------------------------------------------------------------
 
     def unbox(self, p: Parameter, object_: str, words: str, place: int, leaf: str, origin: str, no: str) -> None:
-        """Words of an object, from a place on; goes to a label where it does not fit. ``leaf`` is for its first leaf."""
+        """Words of an object, from a place on; goes to a label where it does not fit. ``leaf`` is its first leaf's."""
         r = p.representation
         match r:
             case Int():
@@ -169,7 +173,7 @@ class _Writer:
                 self.check(self.let(f"or i1 {is_true}, {is_false}"), no)
                 self.store(f"i64 {self.let(f'zext i1 {is_true} to i64')}", words, place)
             case Element():
-                arguments = f"ptr {object_}, ptr {self.at(words, place)}, ptr {self.descr(r.dtype)}, i64 {r.dtype.itemsize}"
+                arguments = f"ptr {object_}, ptr {self.at(words, place)}, {self.element(r.dtype)}"
                 self.check(self.let(f"call i1 @flambeau_unbox_element({arguments})"), no)
             case Array():
                 self._unbox_array(p, r, object_, self.at(words, place), leaf, origin, no)
@@ -180,7 +184,8 @@ class _Writer:
             case Optional():
                 self._unbox_optional(p, r, object_, words, place, leaf, origin, no)
             case Listed():
-                block = self.let(f"call ptr @{self._list_reader(r, p.is_written)}(ptr %context, ptr {object_}, i64 {origin})")
+                reader = self._list_reader(r, p.is_written)
+                block = self.let(f"call ptr @{reader}(ptr %context, ptr {object_}, i64 {origin})")
                 self.check(self.let(f"icmp ne ptr {block}, null"), no)
                 self.store(f"ptr {block}", words, place)
 
@@ -290,10 +295,10 @@ class _Writer:
             case Fixed():
                 return self._held(self.object(r.value))
             case Element():
-                arguments = f"ptr {self.at(words, place)}, ptr {self.descr(r.dtype)}, i64 {r.dtype.itemsize}"
+                arguments = f"ptr {self.at(words, place)}, {self.element(r.dtype)}"
                 return self.let(f"call ptr @flambeau_box_element({arguments})")
             case Array():
-                arguments = f"ptr {self.at(words, place)}, i64 {r.rank}, ptr {self.descr(r.dtype)}, i64 {r.dtype.itemsize}"
+                arguments = f"ptr {self.at(words, place)}, i64 {r.rank}, {self.element(r.dtype)}"
                 return self.let(f"call ptr @flambeau_box_array({arguments})")
             case Tupled():
                 maker = self._maker(r, lambda: self._make_tuple(r.items))

@@ -25,7 +25,11 @@ __all__ = ["Parameter", "Signature", "call_in_python", "make_entry"]
 
 
 def make_entry(
-    signature: Signature, function_address: int, slow: Callable[..., Any], error: Callable[[int, int], Any], user: int = 0
+    signature: Signature,
+    function_address: int,
+    slow: Callable[..., Any],
+    error: Callable[[int, int], Any],
+    user: int = 0,
 ) -> Callable[..., Any] | None:
     """A callable of a function's arguments as users give them; None where there cannot be one.
 
@@ -40,7 +44,8 @@ def make_entry(
     if code is None:
         return None
     cell = (ctypes.c_int64 * len(CELL_WORDS))(function_address, id(error), user)
-    return native_call.new_callable(code.addresses["entry"], ctypes.addressof(cell), slow, (error, cell, code, signature))
+    kept = (error, cell, code, signature)
+    return native_call.new_callable(code.addresses["entry"], ctypes.addressof(cell), slow, kept)
 
 
 @functools.cache

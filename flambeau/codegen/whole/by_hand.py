@@ -36,12 +36,16 @@ _FUNCTION = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, 
 LENGTH, CAPACITY, ITEMS = range(BLOCK_WORDS, BLOCK_WORDS + 3)
 
 
-class _Unfit(Exception):
+class _UnfitError(Exception):
     """An argument does not look as the signature says."""
 
 
 def call_in_python(
-    signature: Signature, function_address: int, error: Callable[[int, int], Any], arguments: tuple[Any, ...], user: int = 0
+    signature: Signature,
+    function_address: int,
+    error: Callable[[int, int], Any],
+    arguments: tuple[Any, ...],
+    user: int = 0,
 ) -> Any:
     """Call a function; the parameters are those of `make_entry`. Gives `MISSED` for arguments that do not fit."""
     return _Call(signature, user).run(function_address, error, arguments)
@@ -76,7 +80,7 @@ class _Call:
                 words += self.words(p, value, k + 1)
                 new = [self.leaves[block][0] for block in self.leaves.keys() - known]
                 written += [x for x in new if p.is_written and isinstance(x, Tensor)]
-        except _Unfit:
+        except _UnfitError:
             return MISSED
         given = (ctypes.c_int64 * max(1, len(words)))(*words)
         results = (ctypes.c_int64 * max(1, sum(map(word_count, self.signature.results))))()
@@ -93,7 +97,7 @@ class _Call:
     # -- arguments ----------------------------------------------------------------------------------------------------
 
     def words(self, p: Parameter, value: Any, origin: int) -> list[int]:
-        """The words of an argument. Raises _Unfit."""
+        """The words of an argument. Raises _UnfitError."""
         r = p.representation
         match r:
             case Int() if type(value) is int and -(1 << 63) <= value < 1 << 63:
@@ -109,7 +113,7 @@ class _Call:
             case Element():
                 array = _array(value)
                 if array.dtype != r.dtype.numpy or array.ndim or not array.flags.aligned:
-                    raise _Unfit
+                    raise _UnfitError
                 return [int.from_bytes(array.tobytes(), "little")]
             case Array():
                 return self.array(p, r, value, origin)
@@ -123,7 +127,7 @@ class _Call:
             case Listed() if type(value) in (list, tuple):
                 item = Parameter(r.item, p.is_written)
                 return [self.new_list([self.words(item, v, origin) for v in value], word_count(r.item))]
-        raise _Unfit
+        raise _UnfitError
 
     def array(self, p: Parameter, r: Array, value: Any, origin: int) -> list[int]:
         """The words of a tensor, and a block that stands for its memory."""
@@ -132,7 +136,7 @@ class _Call:
         fits = array.dtype == r.dtype.numpy and array.ndim == r.rank and (array.flags.writeable or not p.is_written)
         as_told = p.ones is None or tuple(n == 1 for n in array.shape) == p.ones
         if not (plain and fits and as_told and _dense_axes(array) >= r.dense):
-            raise _Unfit
+            raise _UnfitError
         block = (ctypes.c_int64 * BLOCK_WORDS)(FOREVER, 0, 0, origin)
         self.keep += [block, array]
         self.leaves[ctypes.addressof(block)] = (value, array)
@@ -146,9 +150,8 @@ class _Call:
         if start is None:
             raise MemoryError
         block = (start + 71) // 64 * 64
-        place = ctypes.c_int64 * (1 + BLOCK_WORDS + len(words))
         following = self.context[2]
-        place.from_address(block - 8)[:] = [start, FOREVER, self.address, following, 0, *words]
+        _fill(block - 8, [start, FOREVER, self.address, following, 0, *words])
         ctypes.c_int64.from_address(following + 8).value = block
         self.context[2] = block
         return int(block)
@@ -158,7 +161,7 @@ class _Call:
         room = max(4, len(items))
         block = self.new_block([], 8 * room * max(1, width))
         for k, words in enumerate(items):
-            (ctypes.c_int64 * width).from_address(block + ARRAY_DATA + 8 * width * k)[:] = words
+            _fill(block + ARRAY_DATA + 8 * width * k, words)
         return self.new_block([len(items), room, block], 24)
 
     # -- results ------------------------------------------------------------------------------------------------------
@@ -252,11 +255,17 @@ class _Call:
             block = following
 
 
+def _fill(address: int, words: list[int]) -> None:
+    """Write words to memory."""
+    for k, value in enumerate(words):
+        ctypes.c_int64.from_address(address + 8 * k).value = value
+
+
 def _as_float(value: int) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise _Unfit from None
+        raise _UnfitError from None
 
 
 def _bits(value: float) -> int:
@@ -270,7 +279,7 @@ def _array(value: Any) -> np.ndarray[Any, Any]:
             return value._array
     elif type(value) is np.ndarray:
         return value
-    raise _Unfit
+    raise _UnfitError
 
 
 def _dense_axes(array: np.ndarray[Any, Any]) -> int:
@@ -292,5 +301,5 @@ def _extent(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> 
 
 def _window(data: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType) -> np.ndarray[Any, Any]:
     """An array on memory that somebody else keeps."""
-    memory = (ctypes.c_char * _extent(shape, strides, dtype.itemsize)).from_address(data)
+    memory = memoryview((ctypes.c_char * _extent(shape, strides, dtype.itemsize)).from_address(data))
     return np.ndarray(shape, dtype.numpy, memory, 0, strides)
