@@ -1,0 +1,110 @@
+"""``fn.ptx``: the PTX of a function's fused groups."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cuda_kernels import assemble, ptxas
+
+import flambeau
+from flambeau import Tensor
+
+TOOL = ptxas()
+
+
+@flambeau.script
+def scores(x: Tensor, w: Tensor, bias: float) -> tuple[Tensor, Tensor]:
+    y = flambeau.tanh(x) * w + bias
+    return flambeau.softmax(y, 1), y.sum(1)
+
+
+@flambeau.script
+def two_groups(x: Tensor) -> Tensor:
+    y = flambeau.exp(x) * 0.5
+    print(y.size(0))
+    return flambeau.relu(flambeau.cumsum(y, 0) + 1.0)
+
+
+@flambeau.script
+def nothing(x: Tensor) -> Tensor:
+    return flambeau.cumsum(x, 0)
+
+
+@flambeau.script
+def bits(x: Tensor) -> Tensor:
+    return flambeau.sigmoid(x) * 2.0
+
+
+@flambeau.script
+def two_ways(x: Tensor) -> Tensor:
+    return x.sum(0) + x.sum(1)
+
+
+def comments(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("// ")]
+
+
+def test_a_function_with_several_results() -> None:
+    text = scores.ptx(flambeau.ones(64, 700), flambeau.ones(700), 0.25, arch="sm_90")
+    assert ".target sm_90" in text
+    notes = "\n".join(comments(text))
+    assert "group_0: " in notes
+    assert "tanh, mul, add" in notes
+    assert "softmax" in notes
+    line = scores.graph.find_all("aten::tanh")
+    assert line
+    assert f"({Path(__file__).name}" in notes or f"{__file__}:" in notes
+    assert "x0 float32[64, 700]" in notes
+    assert "parameters: x0, " in notes
+    assert "blocks of 128 threads" in notes
+
+
+def test_nothing_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    """Asking is not calling; what is computed on the way is taken to be row-major."""
+    text = two_groups.ptx(flambeau.ones(30, 4))
+    assert capsys.readouterr().out == ""
+    assert "group_0" in text
+    assert "group_1" in text
+    assert "assumed" in text
+
+
+@pytest.mark.skipif(TOOL is None, reason="ptxas is not installed: pip install nvidia-cuda-nvcc-cu12")
+@pytest.mark.parametrize("arch", ["sm_75", "sm_90", "sm_100"])
+def test_it_assembles(arch: str, tmp_path: Path) -> None:
+    assert TOOL is not None
+    for text in (
+        scores.ptx(flambeau.ones(64, 700), flambeau.ones(700), 0.25, arch=arch),
+        two_groups.ptx(flambeau.ones(30, 4), arch=arch),
+    ):
+        assert assemble(TOOL, text, arch, tmp_path)
+
+
+def test_layouts_of_arguments_are_followed() -> None:
+    """A whole array is one axis; rows with gaps are two."""
+    x = flambeau.ones(6, 8)
+    assert "parameters: x0, y0, size of a0, stride" in bits.ptx(x)
+    assert "size of a0, size of a1" in bits.ptx(x[:, :5])
+
+
+def test_a_function_without_groups() -> None:
+    assert nothing.ptx(flambeau.ones(3)) == "// no fused groups: nothing here runs as a CUDA kernel\n"
+
+
+def test_a_group_that_has_no_kernel_says_why() -> None:
+    text = bits.ptx(flambeau.ones(0, 3))
+    assert text.startswith("// group_0: sigmoid, mul  (")
+    assert text.endswith("//   no CUDA kernel: its results have no elements\n")
+    with_columns = two_ways.ptx(flambeau.ones(3, 3))
+    assert "//   no CUDA kernel: a dimension meets itself across a broadcast" in with_columns
+
+
+def test_an_unknown_architecture_is_refused() -> None:
+    for function in (bits, nothing):
+        with pytest.raises(ValueError, match="no device architecture is called 'gfx90a'; write one of sm_70"):
+            function.ptx(flambeau.ones(3), arch="gfx90a")
+
+
+def test_arguments_are_checked_as_in_a_call() -> None:
+    with pytest.raises(RuntimeError, match="missing value for argument 'x'"):
+        bits.ptx()
