@@ -51,6 +51,7 @@ def choose(special: Specialized, target: Target, aligned_outputs: bool) -> Sched
         unit=unit,
         nontemporal=aligned_outputs and _is_large(special),
         packs=packs,
+        narrow=math.prod(special.sizes.values()) < 2**31 and _remembers_places(kernel),
         fixed=_fixed(special, axis, lanes),
         prefetch=PREFETCHED if _is_prefetched(special, axis) and not packs else 0,
     )
@@ -59,6 +60,10 @@ def choose(special: Specialized, target: Target, aligned_outputs: bool) -> Sched
 PREFETCHED = 8
 PREFETCH_FROM = 1 << 19
 """Bytes from which folds of columns ask for memory ahead: what is in the second cache comes soon enough."""
+
+
+def _remembers_places(kernel: Kernel) -> bool:
+    return any(isinstance(s, Accumulate) and s.position is not None for s in walk(kernel.body))
 
 
 def _is_prefetched(special: Specialized, axis: str) -> bool:

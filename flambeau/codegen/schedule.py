@@ -34,12 +34,14 @@ class Schedule:
     """Inputs to copy; they count as ``unit``."""
     fixed: tuple[tuple[str, int], ...] = ()
     """Sizes of short axes, whose loops are written out."""
+    narrow: bool = False
+    """Places that argmax and argmin remember fit 32 bits."""
     contract: bool = False
     """Allow a product and a sum of the user's to fuse into one rounding."""
 
     def key(self) -> str:
         """A line of text that tells schedules apart."""
-        flags = ("n" if self.nontemporal else "") + ("c" if self.contract else "")
+        flags = ("n" if self.nontemporal else "") + ("s" if self.narrow else "") + ("c" if self.contract else "")
         ahead = f" ahead={self.prefetch}" if self.prefetch else ""
         packs = "".join(f" pack={p.buffer}:{p.along}{'!' if p.whole else ''}" for p in self.packs)
         fixed = "".join(f" {axis}={size}" for axis, size in self.fixed)

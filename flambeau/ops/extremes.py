@@ -160,7 +160,7 @@ for _word, _many, _fold, _whole, _pair, _index_of, _numpy, _second in (
         f"aten::{_name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
         outs=(f"dim_{_name}({_name}, {_second})",),
         kernel=_pair,
-        accumulator="",
+        accumulator=f"{_name}_at",
         dtype=value_and_index,
         shape=reduced_pair,
         errors=empty_errors,

@@ -12,11 +12,13 @@ from flambeau.schema.types import BoolType, FloatType, IntType, NoneType, Number
 
 ACCUMULATORS = frozenset(
     {
-        "sum", "prod", "max", "min", "mean", "any", "all", "argmax", "argmin",
+        "sum", "prod", "max", "min", "max_at", "min_at", "mean", "any", "all", "argmax", "argmin",
         "var", "std", "softmax", "log_softmax", "logsumexp", "norm", "layer_norm", "rms_norm", "batch_norm",
     }
 )  # fmt: skip
 """Folds that kernels know, by what operators declare."""
+EXTREMES_AT = frozenset({"max_at", "min_at"})
+"""Those that give values and places."""
 PRODUCTS = frozenset({"matmul", "mm", "bmm", "mv", "dot", "linear", "addmm", "addmv", "baddbmm"})
 """Matrix products that kernels know, by what operators declare."""
 DTYPES = frozenset(
@@ -60,9 +62,11 @@ class Fusible:
         return product.inputs[at], product.inputs[at + 1]
 
     def _is_taken(self, node: Node, definition: OpDef) -> bool:
-        if len(node.outputs) != 1 or not has_kernel_form(definition):
+        if not node.outputs or not has_kernel_form(definition):
             return False
-        if not any(isinstance(v.type, TensorType) for v in node.inputs) or not self._is_admissible(node.output().type):
+        if not any(isinstance(v.type, TensorType) for v in node.inputs):
+            return False
+        if not all(self._is_admissible(v.type) for v in node.outputs):
             return False
         arguments = definition.schema.arguments
         if len(node.inputs) != len(arguments):
@@ -106,4 +110,5 @@ def has_kernel_form(definition: OpDef) -> bool:
         return False
     if definition.scalar is not None:
         return definition.compute is not None
-    return definition.accumulator in ACCUMULATORS | PRODUCTS and len(definition.schema.returns) == 1
+    results = 2 if definition.accumulator in EXTREMES_AT else 1
+    return definition.accumulator in ACCUMULATORS | PRODUCTS and len(definition.schema.returns) == results

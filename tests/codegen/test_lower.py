@@ -41,13 +41,14 @@ def interpret(g: Graph, *arrays: Any) -> list[np.ndarray]:
         v: wrap(a) if isinstance(a, np.ndarray) else a for v, a in zip(g.inputs, arrays, strict=True)
     }
     for node in g.nodes():
-        if is_constant(node.output()):
-            known[node.output()] = constant_value(node.output())
+        if is_constant(node.outputs[0]):
+            known[node.outputs[0]] = constant_value(node.outputs[0])
         elif node.kind == "prim::Constant":
             known[node.output()] = None
         else:
             assert node.definition is not None, node
-            known[node.output()] = node.definition(*[known[v] for v in node.inputs])
+            made = node.definition(*[known[v] for v in node.inputs])
+            known.update(zip(node.outputs, made if len(node.outputs) > 1 else (made,), strict=True))
     return [known[v]._array if isinstance(known[v], Tensor) else known[v] for v in g.outputs]
 
 

@@ -25,11 +25,11 @@ class Place(Protocol):
     offsets: dict[str, Value]
 
 
-def iota(lanes: int) -> Value:
-    """0, 1, 2, ... as int64."""
+def iota(lanes: int, element: str = "i64") -> Value:
+    """0, 1, 2, ..."""
     if lanes == 1:
-        return int_constant(0, "i64", 1)
-    return Value("<" + ", ".join(f"i64 {k}" for k in range(lanes)) + ">", "i64", lanes)
+        return int_constant(0, element, 1)
+    return Value("<" + ", ".join(f"{element} {k}" for k in range(lanes)) + ">", element, lanes)
 
 
 def suffix(element: str, lanes: int) -> str:

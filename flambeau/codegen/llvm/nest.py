@@ -74,6 +74,25 @@ def emit_kernel(kernel: Kernel, schedule: Schedule, target: Target, symbol: str)
     return NestEmitter(kernel, schedule, target).run(symbol)
 
 
+def _only_places(kernel: Kernel) -> set[str]:
+    statements = list(walk(kernel.body))
+    read = {a for s in statements if isinstance(s, Let) for a in s.args}
+    read |= {s.value for s in statements if isinstance(s, Store | Accumulate)}
+    return {s.name for s in statements if isinstance(s, Position)} - read
+
+
+def _plain_places(body: tuple[Statement, ...]) -> set[str]:
+    found: set[str] = set()
+    for loop in (s for s in body if isinstance(s, Loop)):
+        inner = list(walk((loop,)))
+        axes = tuple(a for s in inner if isinstance(s, Loop) for a in s.axes)
+        positions = {s.name for s in inner if isinstance(s, Position) and s.axes == axes}
+        carries = {c.name for c in loop.carries}
+        found |= {s.carry for s in inner if isinstance(s, Accumulate) and s.carry in carries and s.position in positions}
+        found |= _plain_places(loop.body)
+    return found
+
+
 ATTRIBUTES = '\nattributes #0 = { nounwind "prefer-vector-width"="512" }\n!0 = !{i32 1}\n'
 
 
@@ -93,6 +112,10 @@ class NestEmitter:
         self.main = loops[0] if len(loops) == 1 else None
         others = [s for s in kernel.body if isinstance(s, Store | Accumulate)]
         self.splits = len(loops) == 1 and not others and not loops[0].carries and bool(loops[0].axes)
+        self.narrow_places = _only_places(kernel) if schedule.narrow else set()
+        """Positions that nothing but argmax and argmin reads."""
+        self.plain_places = _plain_places(kernel.body)
+        """Carried states of argmax and argmin whose places count the turns of their loops."""
         self.fixed = dict(schedule.fixed)
         self.packed: dict[str, pack.Packed] = {}
         self.states: dict[str, reduce.State] = {}
@@ -162,7 +185,7 @@ class NestEmitter:
             t = element_type(s.dtype)
             return float_constant(s.value, t.llvm, 1) if t.is_float else int_constant(int(s.value), t.llvm, 1)
         if isinstance(s, Position):
-            return self.position(s.axes, scope)
+            return self.position(s.axes, scope, "i32" if s.name in self.narrow_places else "i64")
         if isinstance(s, Extent):
             size = int_constant(1, "i64", 1)
             for axis in s.axes:
@@ -181,16 +204,26 @@ class NestEmitter:
         lanes = max(a.lanes for a in args)
         return [self.e.splat(a, lanes) for a in args]
 
-    def position(self, axes: tuple[str, ...], scope: Scope) -> Value:
-        e = self.e
-        place = int_constant(0, "i64", 1)
+    def position(self, axes: tuple[str, ...], scope: Scope, element: str) -> Value:
+        e, lanes = self.e, self.schedule.lanes
+        place: Value | None = None
         for axis in axes:
-            index = scope.index[axis]
+            index = self.as_place(scope.index[axis], element)
             if axis == self.schedule.vector_axis:
-                index = e.binary("add", e.splat(index, self.schedule.lanes), memory.iota(self.schedule.lanes))
-            place, size, index = self.same_lanes([place, self.sizes[axis], index])
-            place = e.binary("add", e.binary("mul", place, size), index)
-        return place
+                index = e.binary("add", e.splat(index, lanes), memory.iota(lanes, element))
+            if place is not None:
+                place, size, index = self.same_lanes([place, self.as_place(self.sizes[axis], element), index])
+                index = e.binary("add", e.binary("mul", place, size), index)
+            place = index
+        return int_constant(0, element, 1) if place is None else place
+
+    def as_place(self, index: Value, element: str) -> Value:
+        """An index in the type of places."""
+        if element == index.type:
+            return index
+        if not index.text.startswith("%"):
+            return int_constant(int(index.text), element, 1)
+        return self.e.convert("trunc", index, element)
 
     def trap(self, zero: Value, scope: Scope) -> None:
         """Write 1 to the error flag if a divisor is zero in a lane that counts; elsewhere write to a dummy."""
@@ -212,8 +245,11 @@ class NestEmitter:
             raise KernelError(f"{s.carry} <- {s.value} stands outside the vector axis of its loop")
         value = [e.splat(scope.values[s.value], lanes)]
         if s.position is not None:
-            value.append(e.splat(scope.values[s.position], lanes))
-            new = reduce.fold_positional(e, carry.reducer, t, old, value)
+            place = scope.values[s.position]
+            is_wide = self.schedule.narrow and place.type == "i64"
+            value.append(e.splat(e.convert("trunc", place, "i32") if is_wide else place, lanes))
+            is_plain = carry.name in self.plain_places
+            new = reduce.fold_positional(e, carry.reducer, t, old, value, starts_at_first=is_plain)
         else:
             new = reduce.combine(e, carry.reducer, t, old, value)
         if scope.mask is not None:
@@ -228,7 +264,7 @@ class NestEmitter:
         inside = replace(scope, carries=dict(scope.carries))
         for carry in loop.carries:
             self.carry[carry.name] = carry
-            inside.carries[carry.name] = reduce.identity(carry.reducer, element_type(carry.dtype), lanes)
+            inside.carries[carry.name] = self.start_of(carry, loop, lanes if across else 1, lanes)
         if not loop.axes:
             self.body(loop.body, inside)
         elif loop.axes[0] == vector:
@@ -242,10 +278,31 @@ class NestEmitter:
             self.finish(carry, state, scope)
         scope.carries = inside.carries
 
+    def is_narrow(self, carry: Carry) -> bool:
+        """Whether its state remembers a place in 32 bits."""
+        return self.schedule.narrow and reduce.is_positional(carry.reducer)
+
+    def no_value(self, carry: Carry, lanes: int) -> reduce.State:
+        """The state that has met no value."""
+        places = "i32" if self.schedule.narrow else "i64"
+        return reduce.identity(carry.reducer, element_type(carry.dtype), lanes, places)
+
+    def start_of(self, carry: Carry, loop: Loop, across: int, lanes: int) -> reduce.State:
+        """The state at the start of a loop. That of argmax has the first place already, or that of its first lane:
+        where nothing is better than the worst value there is, the first place is the answer.
+        """
+        state = self.no_value(carry, lanes)
+        if carry.name in self.plain_places:
+            element = state[1].type
+            low = self.bounds(loop)[0] if loop.axes else int_constant(0, "i64", 1)
+            first = self.e.splat(self.as_place(low, element), lanes)
+            state[1] = self.e.binary("add", first, memory.iota(lanes, element)) if across > 1 else first
+        return state
+
     def finish(self, carry: Carry, state: reduce.State, scope: Scope) -> None:
         """Make a carried state readable."""
         self.states[carry.name] = state
-        scope.values[carry.name] = state[-1]
+        scope.values[carry.name] = self.e.convert("sext", state[-1], "i64") if self.is_narrow(carry) else state[-1]
         self.dtypes[carry.name] = reduced_dtype(carry.reducer, carry.dtype)
 
     # --- loops

@@ -17,14 +17,14 @@ def is_positional(reducer: str) -> bool:
     return reducer in ("argmax", "argmin")
 
 
-def identity(reducer: str, t: ElementType, lanes: int) -> State:
-    """The state that has met no value."""
+def identity(reducer: str, t: ElementType, lanes: int, position: str = "i64") -> State:
+    """The state that has met no value; `position` is the type of places."""
     if t.is_float:
         number = {"sum": 0.0, "prod": 1.0, "min": math.inf, "argmin": math.inf}.get(reducer, -math.inf)
         start = float_constant(number, t.llvm, lanes)
     else:
         start = int_constant(_integer_start(reducer, t), t.llvm, lanes)
-    return [start, int_constant(-1, "i64", lanes)] if is_positional(reducer) else [start]
+    return [start, int_constant(-1, position, lanes)] if is_positional(reducer) else [start]
 
 
 def _integer_start(reducer: str, t: ElementType) -> int:
@@ -68,10 +68,16 @@ def _better(e: Emitter, reducer: str, t: ElementType, new: Value, old: Value) ->
     return e.binary("and", ahead, e.fcmp("ord", old, old))
 
 
-def fold_positional(e: Emitter, reducer: str, t: ElementType, state: State, value: State) -> State:
-    """``combine`` for a value that comes after all that the state has met: the first of equals stays."""
-    empty = e.icmp("slt", state[1], e.like(state[1], 0))
-    take = e.binary("or", empty, _better(e, reducer, t, value[0], state[0]))
+def fold_positional(
+    e: Emitter, reducer: str, t: ElementType, state: State, value: State, *, starts_at_first: bool
+) -> State:
+    """``combine`` for a value that comes after all that the state has met: the first of equals stays.
+
+    `starts_at_first`: the state began with the place of its first value, which therefore need not replace it.
+    """
+    take = _better(e, reducer, t, value[0], state[0])
+    if not starts_at_first:
+        take = e.binary("or", e.icmp("slt", state[1], e.like(state[1], 0)), take)
     return [e.select(take, value[0], state[0]), e.select(take, value[1], state[1])]
 
 
@@ -88,6 +94,8 @@ def _combine_positional(e: Emitter, reducer: str, t: ElementType, a: State, b: S
 
 def across_lanes(e: Emitter, reducer: str, t: ElementType, state: State) -> State:
     """The lanes folded in halves down to one scalar."""
+    if is_positional(reducer) and state[0].lanes > 1:
+        return _first_of_best(e, reducer, t, state)
     while state[0].lanes > 2:
         half = state[0].lanes // 2
         state = combine(e, reducer, t, [e.part(v, 0, half) for v in state], [e.part(v, half, half) for v in state])
@@ -95,3 +103,38 @@ def across_lanes(e: Emitter, reducer: str, t: ElementType, state: State) -> Stat
         return state
     ends = [[e.define(f"extractelement {v.full_type} {v}, i64 {k}", v.type, 1) for v in state] for k in (0, 1)]
     return combine(e, reducer, t, ends[0], ends[1])
+
+
+def _first_of_best(e: Emitter, reducer: str, t: ElementType, state: State) -> State:
+    """The best value of all lanes, then the first place that has it: two plain folds in place of one with places."""
+    value, place = state
+    is_met = e.icmp("sge", place, e.like(place, 0))
+    extreme = "max" if reducer == "argmax" else "min"
+    if t.is_float:
+        is_nan = e.fcmp("uno", value, value)
+        any_nan = e.any_lane(is_nan)
+        worst = identity(extreme, t, value.lanes)[0]
+        best = _halved(e, e.select(is_nan, worst, value), "ogt" if extreme == "max" else "olt")
+        is_best = e.binary("and", e.fcmp("oeq", value, e.splat(best, value.lanes)), is_met)
+        is_best = e.select(e.splat(any_nan, value.lanes), is_nan, is_best)
+        best = e.select(any_nan, e.like(best, math.nan), best)
+    else:
+        [best] = across_lanes(e, extreme, t, [value])
+        is_best = e.binary("and", e.icmp("eq", value, e.splat(best, value.lanes)), is_met)
+    none = 2 ** (place.bits - 1) - 1
+    first = _halved(e, e.select(is_best, place, e.like(place, none)), "slt")
+    return [best, e.select(e.icmp("eq", first, e.like(first, none)), e.like(first, -1), first)]
+
+
+def _halved(e: Emitter, value: Value, better: str) -> Value:
+    """The lane that compares best, found in halves."""
+    compare = e.icmp if better == "slt" else e.fcmp
+    while value.lanes > 1:
+        half = value.lanes // 2
+        if half > 1:
+            a, b = e.part(value, 0, half), e.part(value, half, half)
+        else:
+            vt = value.full_type
+            a, b = (e.define(f"extractelement {vt} {value}, i64 {k}", value.type, 1) for k in (0, 1))
+        value = e.select(compare(better, a, b), a, b)
+    return value

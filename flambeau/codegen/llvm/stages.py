@@ -102,7 +102,7 @@ class _Stage(NestEmitter):
         e, t = self.e, element_type(carry.dtype)
         assert self.schedule.vector_axis is not None
         size = self.sizes[self.schedule.vector_axis]
-        start = reduce.identity(carry.reducer, t, 1)
+        start = self.no_value(carry, 1)
         head, turn, after, before = e.label("fold"), e.label("piece"), e.label("folded"), e.block
         piece, at = Value(e.name("p"), "i64", 1), Value(e.name("at"), "i64", 1)
         state = [Value(e.name("s"), v.type, 1) for v in start]

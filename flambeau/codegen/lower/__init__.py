@@ -105,16 +105,20 @@ class _Region:
         if node.kind in ("prim::Constant", "prim::ListConstruct"):
             return
         definition = node.definition
-        if definition is None or len(node.outputs) != 1:
+        if definition is None or not node.outputs:
             raise LoweringError(f"{node.kind} has no native form")
         given = [self.argument(v) for v in node.inputs]
         said = [self.types.get(v, g) for v, g in zip(node.inputs, given, strict=True)]
         result = definition.dtype(*said) if definition.dtype is not None else None
         compute = definition.compute(*said) if definition.compute is not None else None
-        if not isinstance(result, DType):
+        results = result if isinstance(result, tuple) else (result,)
+        if not isinstance(results[0], DType):
             raise LoweringError(f"{node.kind}: the dtype of its result is not known")
         named = {a.name: g for a, g in zip(definition.schema.arguments, given, strict=True)}
-        expr = lower_node(definition, named, compute if isinstance(compute, DType) else None, result)
-        self.known[node.output()] = expr
-        sizes = tuple(1 if d is None else None for d in expr.dims)
-        self.types[node.output()] = TensorType(dtype=result, sizes=sizes)
+        exprs = lower_node(definition, named, compute if isinstance(compute, DType) else None, results[0])
+        if len(exprs) != len(node.outputs):
+            raise LoweringError(f"{node.kind} has no native form for all its results")
+        for value, expr, dtype in zip(node.outputs, exprs, results, strict=False):
+            self.known[value] = expr
+            sizes = tuple(1 if d is None else None for d in expr.dims)
+            self.types[value] = TensorType(dtype=dtype, sizes=sizes)

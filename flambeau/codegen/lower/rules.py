@@ -60,8 +60,26 @@ def fold(accumulator: str, arguments: Arguments, result: DType) -> Expr:
     return reduce(x, accumulator, places, keepdim)
 
 
-def lower_node(definition: OpDef, arguments: Arguments, compute: DType | None, result: DType) -> Expr:
-    """The expression of one call. Raises `LoweringError` when there is none."""
+EXTREMES_AT = frozenset({"max_at", "min_at"})
+"""Accumulators of operators that give values and places."""
+
+
+def extreme_at(accumulator: str, arguments: Arguments) -> tuple[Expr, Expr]:
+    """The largest or smallest elements along a dimension, and their places."""
+    x, keepdim = arguments["self"], bool(arguments.get("keepdim", False))
+    places = dims_over(x, arguments["dim"])
+    name = accumulator.removesuffix("_at")
+    return reduce(x, name, places, keepdim), reduce(x, f"arg{name}", places, keepdim)
+
+
+def lower_node(definition: OpDef, arguments: Arguments, compute: DType | None, result: DType) -> tuple[Expr, ...]:
+    """The expressions of the results of one call. Raises `LoweringError` when there are none."""
+    if definition.accumulator in EXTREMES_AT:
+        return extreme_at(definition.accumulator, arguments)
+    return (_single(definition, arguments, compute, result),)
+
+
+def _single(definition: OpDef, arguments: Arguments, compute: DType | None, result: DType) -> Expr:
     if definition.scalar is not None and compute is not None:
         return pointwise(definition, arguments, compute, result)
     if definition.accumulator in PRODUCTS:
