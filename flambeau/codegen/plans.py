@@ -120,6 +120,8 @@ def compile_variant(kernel: Kernel, schedule: Schedule) -> Variant:
                 imports = c_imports(native.libm)
                 if native.needs_memory:
                     imports.update(memory_imports())
+                if isinstance(schedule, Tiling):
+                    imports.update(schedule.imports())
                 code = jit.link(native.text, (native.symbol,), imports)
             spent = (time.perf_counter() - start) * 1e3
             found = Variant(kernel, schedule, native, code, _ENTRY(code.addresses[native.symbol]), spent)

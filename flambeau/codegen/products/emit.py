@@ -14,6 +14,7 @@ from flambeau.codegen.llvm.emitter import Target, Value
 from flambeau.codegen.llvm.memory import ALLOCATE, FREE
 from flambeau.codegen.llvm.nest import ATTRIBUTES, NativeText, Scope
 from flambeau.codegen.products.base import ProductEmitter, word
+from flambeau.codegen.products.large import Large
 from flambeau.codegen.products.pack import pack
 from flambeau.codegen.products.stream import Stream
 from flambeau.codegen.products.tile import Right, Tile, TileShape
@@ -44,11 +45,12 @@ class _Loops:
         if self.tiling.packed:
             raw, self.panel = self.memory()
         self.outer(list(self.product.outer), scope)
+        allocates = raw is not None or self.tiling.form == "blas"
         if raw is not None:
             self.e.declare(f"declare void @{FREE}(ptr)")
             self.e.raw(f"call void @{FREE}(ptr {raw})")
         text = "\n".join(self.e.declarations) + "\n" + p.function(symbol) + ATTRIBUTES
-        return NativeText(symbol, text, tuple(self.e.libm), raw is not None, True)
+        return NativeText(symbol, text, tuple(self.e.libm), allocates, True)
 
     def memory(self) -> tuple[Value | None, Value]:
         """(what to free, room for the columns of a tile)."""
@@ -76,8 +78,8 @@ class _Loops:
     def columns(self, scope: Scope) -> None:
         """Whole tiles of columns, then those left over."""
         p, e, column = self.p, self.e, self.product.column
-        if self.tiling.form == "stream":
-            Stream(p).emit(scope)
+        if self.tiling.form != "tiles":
+            (Stream if self.tiling.form == "stream" else Large)(p).emit(scope)
             return
         n = p.size(column)
         whole = n // self.width

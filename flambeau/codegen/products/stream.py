@@ -94,11 +94,17 @@ class Stream:
             base = child.pointers[p.product.b.name]
             for v in range(shape.vectors):
                 place = self.sum_at(child, v)
-                value = self.load(place)
+                value: Value | None = None
                 for r in range(count):
                     at = p.at(base, r * step + v * p.lanes * t.itemsize)
                     columns = load_columns(p, at, shape.last if v == shape.vectors - 1 else p.lanes)
-                    value = multiply_add(p, numbers[r], columns, value)
+                    if value is None:
+                        value = self.e.binary("fmul contract", numbers[r], columns)
+                    else:
+                        value = multiply_add(p, numbers[r], columns, value)
+                assert value is not None
+                # What came before is added last: rows of a block first sum up among themselves, with smaller errors.
+                value = self.e.fadd(self.load(place), value)
                 self.e.raw(f"store {value.full_type} {value}, ptr {place}, align 16")
 
         self.each(scope, add)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.planning import PARALLEL_FROM, estimate_nanoseconds
+from flambeau.codegen.products.blas import blas, imports
 from flambeau.codegen.products.match import Product, match
 from flambeau.codegen.schedule import Schedule
 from flambeau.codegen.specialize import Specialized
@@ -22,8 +23,10 @@ STREAM_COLUMNS = 8
 """Vectors of columns from which a row vector times a matrix runs along the rows of the matrix."""
 MOST_STREAMED = 1 << 16
 """Bytes of results kept at hand while a matrix streams by."""
-LARGEST_PANEL = 1 << 20
-"""Bytes of columns copied together, at most."""
+LARGEST_PANEL = 1 << 22
+"""Bytes of columns copied together from which BLAS, which cuts the folded axis too, is faster."""
+BLAS_FROM, BLAS_FROM_NARROW = 1 << 31, 1 << 18
+"""Multiplications from which BLAS is faster, on wide vectors and on vectors of 128 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ class Tiling(Schedule):
     """The choices for one product."""
 
     form: str = "tiles"
-    """`tiles` in registers, or `stream` for a row vector times a matrix."""
+    """`tiles` in registers, `stream` for a row vector times a matrix, `blas` for what is left to NumPy's library."""
     rows: int = 1
     """Rows of a tile."""
     vectors: int = 1
@@ -41,11 +44,15 @@ class Tiling(Schedule):
     packed: bool = False
     """Whether the columns of a tile are copied together first."""
     shared: str = "rows"
-    """What the range of a call counts: `rows`, `columns` (in tiles) or `outer` (the first axis of a stack)."""
+    """What the range of a call counts: `rows`, `columns` (in tiles), `outer` (the first axis of a stack), or `none`."""
     sizes: tuple[tuple[str, int], ...] = ()
     """Sizes that the code is made for; that of the rows is not among them."""
     strides: tuple[tuple[tuple[str, str], int], ...] = ()
     product: Product | None = field(default=None, compare=False, repr=False)
+
+    def imports(self) -> dict[str, int]:
+        """Addresses that the code is linked with, by symbol."""
+        return imports() if self.form == "blas" else {}
 
     def key(self) -> str:
         """A line of text that tells schedules apart."""
@@ -68,9 +75,11 @@ def choose_tiling(special: Specialized, target: Target, threads: int) -> Tiling 
     if product.row is None and not side_by_side:
         return None
     rows, vectors = tile_shape(m, -(-n // lanes), target)
+    form = "tiles"
     packed = product.row is not None and (not side_by_side or (m >= PACK_ROWS and n * k * t.itemsize >= PACK_FROM))
-    if packed and k * vectors * lanes * t.itemsize > LARGEST_PANEL:
-        return None
+    panel = k * vectors * lanes * t.itemsize if packed else 0
+    if product.row is not None and _is_for_blas(special, product, panel, m * n * k, target):
+        rows, vectors, packed, form = 1, 4, False, "blas"
     streams = product.row is None and n >= STREAM_COLUMNS * lanes and n * t.itemsize <= MOST_STREAMED
     fixed = tuple(sorted((a, s) for a, s in special.sizes.items() if a != product.row))
     return Tiling(
@@ -78,16 +87,32 @@ def choose_tiling(special: Specialized, target: Target, threads: int) -> Tiling 
         lanes=lanes,
         unit=unit_buffers(special, product.column),
         contract=False,
-        form="stream" if streams else "tiles",
+        form="stream" if streams else form,
         rows=rows,
         vectors=vectors,
         rest=m % rows,
         packed=packed,
-        shared=_shared(special, product, packed or streams, rows, vectors * lanes, threads),
+        shared="none" if form == "blas" else _shared(special, product, packed or streams, rows, vectors * lanes, threads),
         sizes=fixed,
         strides=tuple(sorted(special.strides.items())),
         product=product,
     )
+
+
+def _is_for_blas(special: Specialized, product: Product, panel: int, work: int, target: Target) -> bool:
+    """Whether BLAS is there, can read the factors as they lie, and is the faster one."""
+    enough = BLAS_FROM if target.vector_bits > 128 else BLAS_FROM_NARROW
+    if (panel <= LARGEST_PANEL and work < enough) or blas() is None:
+        return False
+    size = element_type(product.b.dtype).itemsize
+    assert product.row is not None
+    for b, axes in ((product.a, (product.row, product.inner)), (product.b, (product.inner, product.column))):
+        steps = [special.strides.get((b.name, a), 0) for a in axes]
+        far, near = max(steps), min(steps)
+        least = size * special.sizes[axes[0] if steps[0] == near else axes[1]]
+        if near != size or far % size or far < least or max(special.sizes.values()) >= 1 << 31:
+            return False
+    return True
 
 
 def unit_buffers(special: Specialized, axis: str) -> frozenset[str]:
@@ -125,6 +150,8 @@ def split_product(special: Specialized, tiling: Tiling, threads: int) -> tuple[i
     product = tiling.product
     assert product is not None
     grain = 1
+    if tiling.shared == "none":
+        return 1, 0, 1
     if tiling.shared == "outer":
         high = special.sizes[product.outer[0]]
     elif tiling.shared == "columns":

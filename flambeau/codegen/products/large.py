@@ -1,0 +1,115 @@
+"""A large product by BLAS, then the epilogue over the rows it left.
+
+The product is written where the first output is to be, if that has its dtype and lies row by row: the epilogue reads
+an element before it writes there. Otherwise it gets memory of its own.
+"""
+
+from __future__ import annotations
+
+from flambeau.codegen.kernel.nest import Store
+from flambeau.codegen.llvm.emitter import Value, float_literal
+from flambeau.codegen.llvm.memory import ALLOCATE, FREE
+from flambeau.codegen.llvm.nest import Scope
+from flambeau.codegen.products.base import ProductEmitter, word
+from flambeau.codegen.products.blas import SYMBOL, blas
+from flambeau.codegen.products.tile import TileShape, load_columns
+
+ROW_MAJOR, PLAIN, TRANSPOSED = 101, 111, 112
+"""The C interface's numbers."""
+
+
+class Large:
+    """Emits one such product."""
+
+    def __init__(self, p: ProductEmitter) -> None:
+        self.p, self.e = p, p.e
+        assert p.product.row is not None
+        self.row, self.column = p.product.row, p.product.column
+        self.n, self.k = p.size(self.column), p.size(p.product.inner)
+        self.place = self._place()
+
+    def _place(self) -> str | None:
+        """The output that can hold the product."""
+        for s in self.p.product.epilogue:
+            if isinstance(s, Store):
+                b = self.p.buffers[s.buffer]
+                fits = b.dtype == self.p.product.b.dtype and self.p.stride(b.name, self.row)
+                return b.name if fits and b.name in self.p.schedule.unit else None
+        return None
+
+    def emit(self, scope: Scope) -> None:
+        """The call, then the epilogue row by row."""
+        p, e = self.p, self.e
+        m, size = p.sizes[self.row], p.type.itemsize
+        raw = None
+        if self.place is not None:
+            base, step = scope.pointers[self.place], p.stride(self.place, self.row)
+        else:
+            step = self.n * size
+            e.declare(f"declare ptr @{ALLOCATE}(i64)")
+            e.declare(f"declare void @{FREE}(ptr)")
+            base = raw = e.define(f"call ptr @{ALLOCATE}(i64 {e.binary('mul nsw', m, word(step))})", "ptr", 1)
+        self.call(scope, base, step // size, m)
+        if not self.is_done():
+            p.counted(p.loop_over(self.row), word(0), m, 1, scope, lambda child: self.finish(child, base, step))
+        if raw is not None:
+            e.raw(f"call void @{FREE}(ptr {raw})")
+
+    def is_done(self) -> bool:
+        """Whether the product alone is asked for, and stands where it is to be."""
+        first = self.p.product.epilogue[0]
+        alone = len(self.p.product.epilogue) == 1 and isinstance(first, Store) and first.value == self.p.product.state
+        return self.place is not None and alone
+
+    def call(self, scope: Scope, target: Value, leading: int, m: Value) -> None:
+        """The call of `gemm`."""
+        p, e, library = self.p, self.e, blas()
+        assert library is not None
+        t, integer = p.type.llvm, f"i{library.bits}"
+        name = SYMBOL + ("sgemm" if p.type.bits == 32 else "dgemm")
+        arguments = ["i32", "i32", "i32", integer, integer, integer, t, "ptr", integer, "ptr", integer, t, "ptr", integer]
+        e.declare(f"declare void @{name}({', '.join(arguments)})")
+        rows = m if library.bits == 64 else e.convert("trunc", m, integer)
+        a, b = p.product.a.name, p.product.b.name
+        a_order, a_leading = order(p, a, self.row, p.product.inner)
+        b_order, b_leading = order(p, b, p.product.inner, self.column)
+        values = [
+            ROW_MAJOR, a_order, b_order, rows, self.n, self.k, float_literal(1.0, t), scope.pointers[a], a_leading,
+            scope.pointers[b], b_leading, float_literal(0.0, t), target, leading,
+        ]  # fmt: skip
+        e.raw(f"call void @{name}({', '.join(f'{kind} {v}' for kind, v in zip(arguments, values, strict=True))})")
+
+    def finish(self, scope: Scope, base: Value, step: int) -> None:
+        """The epilogue of one row."""
+        p, e = self.p, self.e
+        start = e.define(f"getelementptr i8, ptr {base}, i64 {e.binary('mul nsw', scope.index[self.row], word(step))}",
+                         "ptr", 1)  # fmt: skip
+        width = p.tiling.vectors * p.lanes
+        whole = self.n // width * width
+        loop = p.loop_over(self.column)
+
+        def some(shape: TileShape, child: Scope) -> None:
+            at = e.define(f"getelementptr {p.type.llvm}, ptr {start}, i64 {child.index[self.column]}", "ptr", 1)
+            sums = [
+                load_columns(p, p.at(at, v * p.lanes * p.type.itemsize), shape.last if v == shape.vectors - 1 else p.lanes)
+                for v in range(shape.vectors)
+            ]
+            p.epilogue([sums], shape.last, child)
+
+        if whole:
+            full = TileShape(1, p.tiling.vectors, p.lanes)
+            p.counted(loop, word(0), word(whole), width, scope, lambda child: some(full, child))
+        left = self.n - whole
+        if left:
+            vectors = -(-left // p.lanes)
+            child = scope.child()
+            p.enter(loop, word(whole), child)
+            some(TileShape(1, vectors, left - (vectors - 1) * p.lanes), child)
+
+
+def order(p: ProductEmitter, buffer: str, first: str, second: str) -> tuple[int, int]:
+    """(whether a factor is transposed, elements from one row or column to the next) in the words of BLAS."""
+    size = p.type.itemsize
+    if p.stride(buffer, second) == size:
+        return PLAIN, p.stride(buffer, first) // size
+    return TRANSPOSED, p.stride(buffer, second) // size
