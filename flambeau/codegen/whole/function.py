@@ -398,13 +398,17 @@ class FunctionEmitter:
         weight = f", {RARE}" if cold[0] and not cold[1] else ""
         e.raw(f"br i1 {condition}, label %{labels[0]}, label %{labels[1]}{weight}")
         slots: dict[Value, tuple[Representation, list[Register]]] = {}
-        turns, self.scope.turns = self.scope.turns, None
+        turns = self.scope.turns
+        was_straight = turns is not None and turns.is_straight
+        if turns is not None:
+            turns.is_straight = False
         order = sorted((0, 1), key=lambda k: cold[k])
         for arm in order:
             e.start(labels[arm])
             self._arm(node, node.blocks[arm], slots)
             e.branch(after)
-        self.scope.turns = turns
+        if turns is not None:
+            turns.is_straight = was_straight
         e.start(after)
         for value in node.outputs:
             rep, places = slots[value]

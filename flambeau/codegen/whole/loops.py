@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.whole import memory, values
+from flambeau.codegen.whole.memory import number
 from flambeau.codegen.whole.representation import Array, Int, Representation
 from flambeau.codegen.whole.values import Affine, CannotCompile, Scalar
 from flambeau.ir.node import Block, Node
@@ -36,8 +37,10 @@ class Turns:
     index: Register
     before: int
     """The number of the last register made before the loop."""
-    needs: list[tuple[Affine, Register]] = field(default_factory=list)
+    needs: dict[tuple[Affine, Register], None] = field(default_factory=dict)
     """Indexes and the sizes they must stay within."""
+    is_straight: bool = True
+    """Whether every turn comes by here, so that what is needed here may be needed of all turns."""
 
     def is_outside(self, register: Register) -> bool:
         """Whether a register was set before the loop. Registers are numbered as they are made."""
@@ -134,12 +137,12 @@ def _tick(fn: FunctionEmitter, turns: Register) -> None:
     less = e.binary("sub", left, turns)
     e.raw(f"store i64 {less}, ptr {fn.ticks}")
     look, on = e.label("look"), e.label("on")
-    e.raw(f"br i1 {e.icmp('slt', less, memory.number(0))}, label %{look}, label %{on}, !prof !20")
+    e.raw(f"br i1 {e.icmp('slt', less, number(0))}, label %{look}, label %{on}, !prof !20")
     e.start(look)
     e.raw(f"store i64 65536, ptr {fn.ticks}")
     code = e.define(f"call i64 @look_at_clock(ptr {fn.context})", "i64", 1)
     stop = e.label("stop")
-    e.raw(f"br i1 {e.icmp('ne', code, memory.number(0))}, label %{stop}, label %{on}, !prof !20")
+    e.raw(f"br i1 {e.icmp('ne', code, number(0))}, label %{stop}, label %{on}, !prof !20")
     e.start(stop)
     fn.leave_with(code)
     e.start(on)
@@ -166,9 +169,9 @@ def _plain(fn: FunctionEmitter, body: Block, carried: _Carried, trip: Register, 
         more = holds if more.text == "true" else e.binary("and", more, holds)
     e.branch_if(more, turn, after)
     e.start(turn)
-    _tick(fn, memory.number(1))
+    _tick(fn, number(1))
     _round(fn, body, carried, index, None)
-    e.raw(f"store i64 {e.binary('add nuw nsw', index, memory.number(1))}, ptr {counter}")
+    e.raw(f"store i64 {e.binary('add nuw nsw', index, number(1))}, ptr {counter}")
     if condition is not None:
         e.raw(f"store i1 {fn.truth(body.outputs[0])}, ptr {again}")
     e.branch(head)
@@ -205,8 +208,8 @@ def _chunks(fn: FunctionEmitter, body: Block, carried: _Carried, trip: Register)
     e.branch_if(e.icmp("slt", start, trip), chunk, after)
     e.start(chunk)
     left = e.binary("sub nsw", trip, start)
-    few = e.icmp("slt", left, memory.number(CHUNK))
-    size = e.select(few, left, memory.number(CHUNK))
+    few = e.icmp("slt", left, number(CHUNK))
+    size = e.select(few, left, number(CHUNK))
     e.raw(f"{end} = add nuw nsw i64 {start}, {size}")
     _tick(fn, size)
     if len(copies) == 2:
@@ -236,35 +239,49 @@ def _turns(
         turns.index = index
         affine = Affine(slope=1)
     _round(fn, body, carried, index, affine)
-    following = e.binary("add nuw nsw", index, memory.number(1))
+    following = e.binary("add nuw nsw", index, number(1))
     e.raw(f"store i64 {following}, ptr {counter}")
     e.branch_if(e.icmp("slt", following, end), head, done)
     e.start(done)
 
 
 def _stays_within(fn: FunctionEmitter, turns: Turns, trip: Register) -> Register:
-    """Whether every index is within its size in the first and in the last turn; exact, in 128 bits."""
+    """Whether every index is within its size in the first and in the last turn."""
     e = fn.e
-    last = e.convert("sext", e.binary("sub", trip, memory.number(1)), "i128")
+    last = e.binary("sub", trip, number(1))
     answer: Register | None = None
-    seen: set[tuple[object, ...]] = set()
     for affine, size in turns.needs:
-        key = (affine.invariants, affine.slope, affine.offset, size)
-        if key in seen:
-            continue
-        seen.add(key)
-        base = Register(str(affine.offset), "i128", 1)
-        for invariant in affine.invariants:
-            base = e.binary("add", e.convert("sext", invariant, "i128"), base)
-        bound = e.convert("sext", size, "i128")
-        ends = [base]
-        if affine.slope:
-            ends.append(e.binary("add", base, e.binary("mul", last, Register(str(affine.slope), "i128", 1))))
-        for value in ends:
-            fits = e.icmp("ult", value, bound)
+        for fits in _fits(fn, affine, size, last):
             answer = fits if answer is None else e.binary("and", answer, fits)
     assert answer is not None
     return answer
+
+
+def _fits(fn: FunctionEmitter, affine: Affine, size: Register, last: Register) -> list[Register]:
+    """Whether the index of the first turn, and that of the last, are within a size."""
+    e = fn.e
+    if affine.step is None and len(affine.invariants) <= 1 and affine.slope in (-1, 0, 1):
+        # The first index is what the program computes, wrapped or not. The last cannot wrap: both parts have 63 bits.
+        first = number(affine.offset)
+        for invariant in affine.invariants:
+            first = memory.add(e, invariant, first)
+        fits = [e.icmp("ult", first, size)]
+        if affine.slope:
+            fits.append(e.icmp("ult", e.binary("add" if affine.slope > 0 else "sub", first, last), size))
+        return fits
+    first = Register(str(affine.offset), "i128", 1)
+    for invariant in affine.invariants:
+        first = e.binary("add", e.convert("sext", invariant, "i128"), first)
+    bound, turns = e.convert("sext", size, "i128"), e.convert("sext", last, "i128")
+    fits = [e.icmp("ult", first, bound)]
+    end = first
+    if affine.slope:
+        end = e.binary("add", end, e.binary("mul", turns, Register(str(affine.slope), "i128", 1)))
+    if affine.step is not None:
+        end = e.binary("add", end, e.binary("mul", turns, e.convert("sext", affine.step, "i128")))
+    if end is not first:
+        fits.append(e.icmp("ult", end, bound))
+    return fits
 
 
 def affine_of(fn: FunctionEmitter, scalar: Scalar) -> Affine | None:
@@ -280,32 +297,41 @@ def affine_of(fn: FunctionEmitter, scalar: Scalar) -> Affine | None:
 
 def added(a: Affine | None, b: Affine | None, sign: int = 1) -> Affine | None:
     """A sum, or a difference of which the second has no invariants."""
-    if a is None or b is None or (sign < 0 and b.invariants):
+    if a is None or b is None or (sign < 0 and (b.invariants or b.step is not None)):
         return None
-    return Affine((*a.invariants, *b.invariants), a.slope + sign * b.slope, a.offset + sign * b.offset)
+    if a.step is not None and b.step is not None or len(a.invariants) + len(b.invariants) > 4:
+        return None
+    return Affine(
+        (*a.invariants, *b.invariants), a.slope + sign * b.slope, a.offset + sign * b.offset, a.step or b.step
+    )
 
 
 def scaled(a: Affine | None, b: Affine | None) -> Affine | None:
-    """A product with a literal."""
+    """A product with a literal, or of the turn with an invariant."""
     for x, y in ((a, b), (b, a)):
-        if x is not None and y is not None and not y.invariants and y.slope == 0 and not x.invariants:
-            if abs(y.offset) < 1 << 31 and abs(x.offset) < 1 << 31:
-                return Affine((), x.slope * y.offset, x.offset * y.offset)
+        if x is None or y is None or x.step is not None or y.step is not None or y.slope or x.invariants:
+            continue
+        if not y.invariants and abs(y.offset) < 1 << 31 and abs(x.offset) < 1 << 31:
+            return Affine((), x.slope * y.offset, x.offset * y.offset)
+        if len(y.invariants) == 1 and not y.offset and (x.slope, x.offset) == (1, 0):
+            return Affine(step=y.invariants[0])
     return None
 
 
 def checked_index(fn: FunctionEmitter, scalar: Scalar, size: Register, node: Node) -> Register:
     """An index into an axis, counted from the end if negative; leaves the function where it is out of range."""
     e = fn.e
-    affine = affine_of(fn, scalar)
-    if fn.scope.turns is not None and affine is not None and fn.scope.turns.is_outside(size):
-        fn.scope.turns.needs.append((affine, size))
-        return _index_of(fn, affine)
+    affine, turns = affine_of(fn, scalar), fn.scope.turns
+    if turns is not None and affine is not None and turns.is_outside(size):
+        if turns.is_straight:
+            turns.needs[affine, size] = None
+        if (affine, size) in turns.needs:
+            return _index_of(fn, affine)
     index, known = scalar.register, memory.literal(scalar.register)
     if known is not None and known >= 0:
-        fn.fail_if(e.icmp("sge", memory.number(known), size), node)
+        fn.fail_if(e.icmp("sge", number(known), size), node)
         return index
-    negative = e.icmp("slt", index, memory.number(0))
+    negative = e.icmp("slt", index, number(0))
     wrapped = e.select(negative, e.binary("add", index, size), index)
     fn.fail_if(e.icmp("uge", wrapped, size), node)
     return wrapped
@@ -316,13 +342,14 @@ def _index_of(fn: FunctionEmitter, affine: Affine) -> Register:
     e = fn.e
     turns = fn.scope.turns
     assert turns is not None
-    start = memory.number(affine.offset)
+    start = number(affine.offset)
     for invariant in affine.invariants:
         start = memory.add(e, invariant, start)
-    if affine.slope == 0:
-        return start
-    step = memory.multiply(e, turns.index, memory.number(affine.slope), " nsw")
-    return memory.add(e, start, step, " nsw")
+    if affine.slope:
+        start = memory.add(e, start, memory.multiply(e, turns.index, number(affine.slope), " nsw"), " nsw")
+    if affine.step is not None:
+        start = memory.add(e, start, memory.multiply(e, turns.index, affine.step, " nsw"), " nsw")
+    return start
 
 
 def array_rep(rep: Representation) -> Array:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from flambeau.codegen.kernel.opset import OPS, result_dtype
 from flambeau.codegen.llvm.casts import cast
+from flambeau.codegen.llvm.emitter import Emitter, float_constant, int_constant
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.codegen.llvm.emitter import float_constant, int_constant
 from flambeau.codegen.llvm.lanes import call_lanes
 from flambeau.codegen.llvm.ops import lower, supports
 from flambeau.codegen.whole import loops, memory
@@ -110,9 +110,7 @@ class Registers:
         registers = [a.register for a in args]
         if self._is_exact and op in C_FUNCTIONS and dtype.name == "float64":
             return Operand(call_lanes(e, op, tuple(registers)), dtype)
-        if op in ("minimum", "maximum") and operand.is_float and self._is_exact:
-            pass
-        folded = _folded(op, registers)
+        folded = _folded(e, op, registers)
         result = folded or lower(e, op, registers, operand, self._trap)
         return Operand(result, dtype_named(result_dtype(op, tuple(a.dtype.name for a in args))), self._affine(op, args))
 
@@ -128,11 +126,18 @@ class Registers:
         return loops.added(a, b, -1 if op == "sub" else 1)
 
 
-def _folded(op: str, args: list[Register]) -> Register | None:
-    """The result of an addition or subtraction of literals or of zero."""
-    if op not in ("add", "sub") or args[0].type != "i64":
+def _folded(e: Emitter, op: str, args: list[Register]) -> Register | None:
+    """Sums of literals and of zero, quotients and remainders by powers of two."""
+    if len(args) != 2 or args[0].type != "i64":
         return None
     a, b = memory.literal(args[0]), memory.literal(args[1])
+    if op in ("floordiv", "remainder") and a is None and b is not None and b > 0 and b & (b - 1) == 0:
+        shift = b.bit_length() - 1
+        return e.binary("ashr", args[0], memory.number(shift)) if op == "floordiv" else e.binary(
+            "and", args[0], memory.number(b - 1)
+        )
+    if op not in ("add", "sub"):
+        return None
     if a is not None and b is not None:
         total = (a + b if op == "add" else a - b) + (1 << 63)
         return memory.number((total & ((1 << 64) - 1)) - (1 << 63))

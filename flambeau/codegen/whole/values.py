@@ -30,11 +30,13 @@ class CannotCompile(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Affine:
-    """An integer as ``sum of invariants + slope * turn + offset``, exact, for the turns of the innermost counted loop."""
+    """An integer as ``sum of invariants + slope * turn + step * turn + offset`` for the turns of a counted loop."""
 
     invariants: tuple[Register, ...] = ()
     slope: int = 0
     offset: int = 0
+    step: Register | None = None
+    """An invariant that a turn is multiplied with."""
 
 
 @dataclass(slots=True)
