@@ -103,7 +103,7 @@ class NativeFunction:
         words = boxes.word(context, CONTEXT_WORDS["record"])
         values = boxes.read(site.input_reps, words, holder)
         self._run_site(site, values)
-        raise InternalError(f"native code failed at {site.nodes[-1].kind}, which Python runs without an error")
+        raise InternalError("native code", f"it failed at {site.nodes[-1].kind}, which Python runs without an error")
 
     def serve(self, context: int, number: int, inputs: int, outputs: int) -> int:
         """Run a site for native code; writes the words of its results."""

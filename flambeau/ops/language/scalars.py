@@ -12,6 +12,7 @@ from typing import Any
 
 from flambeau.ops.language import float64, int64
 from flambeau.ops.language.declare import Kernel, as_floats, declare, promoted, same
+from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import promote
 
 Pair = tuple[str, str]
@@ -136,8 +137,15 @@ declare("aten::__not__(bool self) -> bool", operator.not_, scalar=same("logical_
 declare("aten::__and__.int(int a, int b) -> int", operator.and_, scalar=same("bitand"))
 declare("aten::__or__.int(int a, int b) -> int", operator.or_, scalar=same("bitor"))
 declare("aten::__xor__.int(int a, int b) -> int", operator.xor, scalar=same("bitxor"))
-declare("aten::__lshift__.int(int a, int b) -> int", int64.lshift, scalar=same("shl"))
-declare("aten::__rshift__.int(int a, int b) -> int", int64.rshift, scalar=same("shr"))
+
+
+def _shift(name: str) -> Kernel:
+    """A shift by a count modulo 64; of tensors' elements, too large a count shifts everything out."""
+    return lambda s, a, b: getattr(s, name)(a, s.bitand(b, s.const(63, dtypes.int64)))
+
+
+declare("aten::__lshift__.int(int a, int b) -> int", int64.lshift, scalar=_shift("shl"))
+declare("aten::__rshift__.int(int a, int b) -> int", int64.rshift, scalar=_shift("shr"))
 
 
 def _neg(a: Any) -> Any:

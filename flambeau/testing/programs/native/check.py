@@ -187,8 +187,8 @@ def disagreement(
     """
     layout, filename = layout_of(seed), f"<native {seed}>"
     try:
-        written, python = python_functions(program, layout, filename)
         try:
+            written, python = python_functions(program, layout, filename)
             scripted = flambeau.script(written, backend="reference")
         except Exception as error:
             return f"{UNCOMPILABLE}: {type(error).__name__}: {error}"
@@ -227,6 +227,11 @@ def _first_difference(
     return None
 
 
+def _trouble(found: str) -> str:
+    """What sort of finding it is, so that making it smaller does not end at another sort."""
+    return next((sort for sort in (UNCOMPILABLE, "process died", "not end in", "not CPython") if sort in found), "")
+
+
 def report(
     seed: int,
     program: Program,
@@ -242,7 +247,7 @@ def report(
 
     def is_bad(candidate: Program) -> bool:
         again = disagree(candidate, seed, paths)
-        return again is not None and (UNCOMPILABLE in again) == (UNCOMPILABLE in found)
+        return again is not None and _trouble(again) == _trouble(found)
 
     small = shrink(program, is_bad, is_sound=lambda candidate: True)
     layout, again = layout_of(seed), disagree(small, seed, paths) or found
