@@ -66,7 +66,8 @@ class _Grouping:
         }
         for earlier in sorted(sources.values(), key=lambda g: -g[-1]._order):
             mine = self._group_of[node]
-            if earlier is not mine and len(earlier) + len(mine) <= LARGEST and bring_together(self._facts, earlier, mine):
+            may_grow = earlier is not mine and len(earlier) + len(mine) <= LARGEST
+            if may_grow and bring_together(self._facts, earlier, mine):
                 merged = earlier + mine
                 for member in merged:
                     self._group_of[member] = merged

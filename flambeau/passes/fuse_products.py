@@ -18,8 +18,8 @@ from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
 from flambeau.ir.walk import blocks
-from flambeau.passes.fusible import Fusible
 from flambeau.passes.fuse import FARTHEST, GROUP, bring_together
+from flambeau.passes.fusible import Fusible
 from flambeau.passes.outline import outline
 from flambeau.schema.types import TensorType
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 
 SPELLINGS = (
     ("scipy_cblas_{}64_", 64),
@@ -36,11 +37,9 @@ class Blas:
 @cache
 def blas() -> Blas | None:
     """The library's `sgemm` and `dgemm`; None where they cannot be found."""
-    from numpy._core import _multiarray_umath
-
     try:
-        library = ctypes.CDLL(_multiarray_umath.__file__)
-    except OSError:
+        library = ctypes.CDLL(import_module("numpy._core._multiarray_umath").__file__)
+    except (ImportError, OSError):
         return None
     for spelling, bits in SPELLINGS:
         found = {name: _address(library, spelling.format(name)) for name in ("sgemm", "dgemm")}

@@ -1,10 +1,10 @@
 """A product to one LLVM function: loops over stacks, columns and rows around tiles that stay in registers.
 
-    for the first axes
-      for columns, a tile's at a time         (copied together first where that pays)
-        for rows, a tile's at a time
-          for k: tile += a[rows, k] * b[k, columns]
-          the epilogue on each vector of the tile, from registers
+for the first axes
+  for columns, a tile's at a time         (copied together first where that pays)
+    for rows, a tile's at a time
+      for k: tile += a[rows, k] * b[k, columns]
+      the epilogue on each vector of the tile, from registers
 """
 
 from __future__ import annotations

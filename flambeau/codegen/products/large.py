@@ -67,7 +67,7 @@ class Large:
         assert library is not None
         t, integer = p.type.llvm, f"i{library.bits}"
         name = SYMBOL + ("sgemm" if p.type.bits == 32 else "dgemm")
-        arguments = ["i32", "i32", "i32", integer, integer, integer, t, "ptr", integer, "ptr", integer, t, "ptr", integer]
+        arguments = ["i32"] * 3 + [integer] * 3 + [t, "ptr", integer, "ptr", integer, t, "ptr", integer]
         e.declare(f"declare void @{name}({', '.join(arguments)})")
         rows = m if library.bits == 64 else e.convert("trunc", m, integer)
         a, b = p.product.a.name, p.product.b.name
@@ -90,10 +90,8 @@ class Large:
 
         def some(shape: TileShape, child: Scope) -> None:
             at = e.define(f"getelementptr {p.type.llvm}, ptr {start}, i64 {child.index[self.column]}", "ptr", 1)
-            sums = [
-                load_columns(p, p.at(at, v * p.lanes * p.type.itemsize), shape.last if v == shape.vectors - 1 else p.lanes)
-                for v in range(shape.vectors)
-            ]
+            counts = [p.lanes] * (shape.vectors - 1) + [shape.last]
+            sums = [load_columns(p, p.at(at, v * p.lanes * p.type.itemsize), c) for v, c in enumerate(counts)]
             p.epilogue([sums], shape.last, child)
 
         if whole:

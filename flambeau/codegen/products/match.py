@@ -1,15 +1,15 @@
 """Recognises the loop nest of a product, and the part that each axis plays in it.
 
-    for i, j {
-      for k reduce s: float32 = sum {
-        %0: float32 = load a[i, k]
-        %1: float32 = load b[k, j]
-        %2: float32 = product %0, %1
-        s <- %2
-      }
-      ...                                  the epilogue: anything that reads s
-      store y[i, j], %9
-    }
+for i, j {
+  for k reduce s: float32 = sum {
+    %0: float32 = load a[i, k]
+    %1: float32 = load b[k, j]
+    %2: float32 = product %0, %1
+    s <- %2
+  }
+  ...                                  the epilogue: anything that reads s
+  store y[i, j], %9
+}
 """
 
 from __future__ import annotations

@@ -73,14 +73,11 @@ def _transposed(p: ProductEmitter, shape: TileShape, base: Value, panel: Value, 
             for k, value in enumerate(transpose(p, vectors)[:count]):
                 _store(p, value, p.at(target, k * _row_bytes(p, shape) + v * lanes * size))
 
-    whole = depth // lanes
+    whole, row = depth // lanes, _row_bytes(p, shape)
     if whole:
-        _loop(
-            p, whole,
-            lambda k: square(_along(p, base, k, lanes * size), _along(p, panel, k, lanes * _row_bytes(p, shape)), lanes),
-        )  # fmt: skip
+        _loop(p, whole, lambda k: square(_along(p, base, k, lanes * size), _along(p, panel, k, lanes * row), lanes))
     if depth % lanes:
-        square(p.at(base, whole * lanes * size), p.at(panel, whole * lanes * _row_bytes(p, shape)), depth % lanes)
+        square(p.at(base, whole * lanes * size), p.at(panel, whole * lanes * row), depth % lanes)
 
 
 def transpose(p: ProductEmitter, vectors: list[Value]) -> list[Value]:

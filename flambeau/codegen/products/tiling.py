@@ -80,19 +80,21 @@ def choose_tiling(special: Specialized, target: Target, threads: int) -> Tiling 
     panel = k * vectors * lanes * t.itemsize if packed else 0
     if product.row is not None and _is_for_blas(special, product, panel, m * n * k, target):
         rows, vectors, packed, form = 1, 4, False, "blas"
-    streams = product.row is None and n >= STREAM_COLUMNS * lanes and n * t.itemsize <= MOST_STREAMED
+    if product.row is None and n >= STREAM_COLUMNS * lanes and n * t.itemsize <= MOST_STREAMED:
+        form = "stream"
+    shared = _shared(special, product, packed or form == "stream", rows, vectors * lanes, threads)
     fixed = tuple(sorted((a, s) for a, s in special.sizes.items() if a != product.row))
     return Tiling(
         vector_axis=product.column,
         lanes=lanes,
         unit=unit_buffers(special, product.column),
         contract=False,
-        form="stream" if streams else form,
+        form=form,
         rows=rows,
         vectors=vectors,
         rest=m % rows,
         packed=packed,
-        shared="none" if form == "blas" else _shared(special, product, packed or streams, rows, vectors * lanes, threads),
+        shared="none" if form == "blas" else shared,
         sizes=fixed,
         strides=tuple(sorted(special.strides.items())),
         product=product,
