@@ -47,17 +47,39 @@ def by_value(of_ints: Kernel, of_floats: Kernel, of_complex: Kernel | None = Non
     return kernel
 
 
+def _floor_of_quotient(s: Any, a: Any, b: Any) -> Any:
+    """`float64.floordiv`; of tensors' elements, `floordiv` looks at the remainder."""
+    return s.floor(s.div(a, b))
+
+
+def _signed_remainder(s: Any, a: Any, b: Any) -> Any:
+    """`float64.remainder`, whose zeros have the divisor's sign; of tensors' elements, they are positive."""
+    zero = s.const(0.0, dtypes.float64)
+    left = s.fmod(a, b)
+    adjusted = s.select(s.ne(s.lt(left, zero), s.lt(b, zero)), s.add(left, b), left)
+    return s.select(s.eq(left, zero), s.copysign(zero, b), adjusted)
+
+
+def _converted(meaning: Kernel) -> Kernel:
+    """A meaning on floats, for operands of which one is an int."""
+    return lambda s, a, b: meaning(s, s.cast(a, dtypes.float64), s.cast(b, dtypes.float64))
+
+
+_ON_FLOATS = {"floordiv": _converted(_floor_of_quotient), "remainder": _converted(_signed_remainder)}
+"""Meanings on floats of operators that mean something else on the elements of tensors."""
+
+
 def _arithmetic(name: str, of_ints: Kernel, of_floats: Kernel, of_complex: Kernel | None, scalar: str) -> None:
     """Overloads whose result has the common type of the operands."""
-    meaning = promoted(scalar)
     for a, b in _REAL:
+        meaning = promoted(scalar) if a == b == "int" else _ON_FLOATS.get(scalar, promoted(scalar))
         kernel = of_ints if a == b == "int" else of_floats if a == b else mixed(of_floats)
         result = "int" if a == b == "int" else "float"
         text = f"aten::{name}.{_overload(a, b)}({a} a, {b} b) -> {result}"
         declare(text, kernel, scalar=meaning)
     for a, b in COMPLEX_PAIRS if of_complex is not None else ():
         assert of_complex is not None
-        declare(f"aten::{name}.{_overload(a, b)}({a} a, {b} b) -> complex", of_complex, scalar=meaning)
+        declare(f"aten::{name}.{_overload(a, b)}({a} a, {b} b) -> complex", of_complex, scalar=promoted(scalar))
     declare(f"aten::{name}(Scalar a, Scalar b) -> Scalar", by_value(of_ints, of_floats, of_complex))
 
 
