@@ -27,7 +27,7 @@ lint: $(READY) ## ruff: style and formatting
 types: $(READY) ## mypy, strict
 	$(PY) -m mypy
 
-bench: $(READY) ## benchmarks against the peers that are installed; `make bench PEERS=1` installs them first
+bench: $(READY) ## benchmarks against the installed peers, written as docs/benchmarks.md; `PEERS=1` installs them first
 	@test -z "$(PEERS)" || $(PY) -m pip install --disable-pip-version-check -q '.[peers]'
 	$(PY) -m benchmarks $(BENCH)
 

@@ -126,8 +126,9 @@ def main() -> None:
     if place:
         place.write_text(report.page(runs, "python -m benchmarks " + " ".join(sys.argv[1:])), encoding="utf-8")
         print(f"\nwritten to {place}")
-    if any(run.stopped for run in runs):
-        sys.exit(1)
+    failures = [f"{row.name}: {row.failure}" for run in runs for row in run.rows if row.failure]
+    if failures or any(run.stopped for run in runs):
+        sys.exit("\n".join(["benchmarks: not everything ran", *failures]))
 
 
 if __name__ == "__main__":

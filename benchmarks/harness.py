@@ -58,7 +58,7 @@ class Goal:
     def __str__(self) -> str:
         if self.nanoseconds is not None:
             return f"<= {self.nanoseconds:.0f} ns"
-        return f"{self.times:g}x" + ("" if self.against == "best" else f" {self.against}")
+        return f"{self.times:.2g}x" + ("" if self.against == "best" else f" {self.against}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +122,12 @@ class Row:
     def ours(self) -> float | None:
         """Our time."""
         return self.microseconds.get(OURS)
+
+    @property
+    def failure(self) -> str | None:
+        """Why our own program did not give its answer, being too slow aside; None where it did."""
+        why = self.missing.get(OURS)
+        return None if why is None or why.startswith("took over") else why
 
     @property
     def best_peer(self) -> str | None:
@@ -204,14 +210,10 @@ def prepare(workload: Workload, row: Row, clock: Callable[[], float]) -> dict[st
             continue
         except Exception as error:
             took = clock() - start
-            if peer == OURS and took < LONGEST:
-                raise
             text = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0][:100]}"
             row.missing[peer] = text if took < LONGEST else f"took over {LONGEST:.0f} s"
             continue
         if wrong:
-            if peer == OURS:
-                raise AssertionError(f"{workload.name}: {wrong}")
             row.missing[peer] = wrong
             continue
         calls[peer] = call

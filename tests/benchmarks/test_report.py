@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -128,6 +131,20 @@ def test_the_command_writes_a_page_and_lines(
     assert "| x + 1, 16 floats |" in page.read_text(encoding="utf-8")
     (row,) = map(report.from_json, lines.read_text(encoding="utf-8").splitlines())
     assert set(row.microseconds) == {"flambeau", "numpy"}
+
+
+def test_our_failures_end_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def run(command: list[str], **options: object) -> subprocess.CompletedProcess[bytes]:
+        row = replace(ROWS[0], microseconds={"jax": 1.0}, missing={"flambeau": "wrong by 1.0e+00"})
+        machine = json.dumps({"environment": ENVIRONMENT, "limits": LIMITS.as_dict()})
+        Path(command[command.index("--child") + 1]).write_text(f"{machine}\n{report.as_json(row)}\n", encoding="utf-8")
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr("subprocess.run", run)
+    monkeypatch.setattr("sys.argv", ["benchmarks", "--threads", "1", "--only", "one"])
+    with pytest.raises(SystemExit, match="not everything ran\none: wrong by"):
+        main()
+    assert "flambeau: wrong by 1.0e+00 (one)" in capsys.readouterr().out
 
 
 def test_no_row_matches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
