@@ -140,6 +140,19 @@ def added(values: list[Any]) -> Any:
     return total
 
 
+def stored(tensor: Any, value: Any) -> Any:
+    """What an assignment puts into a tensor: eager tensors refuse a number that their dtype cannot hold; programs
+    convert it.
+    """
+    if not isinstance(tensor, Tensor) or not _is_number(value) or isinstance(value, bool):
+        return value
+    dtype = tensor.numpy().dtype
+    if dtype.kind == "f":
+        with np.errstate(all="ignore"):
+            return float(np.float64(value).astype(dtype))
+    return int(np.int64(to_int(value)).astype(dtype))
+
+
 class _Math:
     """`math` without exceptions; all but the last few names go to NumPy or to `math` itself."""
 
@@ -171,7 +184,7 @@ def _whole(a: float, rounding: Callable[[float], int]) -> int:
 
 NAMES: dict[str, Any] = {
     "_binary": binary, "_augmented": augmented, "_compare": compare, "_negative": negative, "int": to_int, "abs": absolute, "min": smaller, "max": larger,
-    "sum": added, "math": _Math(), "round": lambda a: _quiet(np.rint, a),
+    "_stored": stored, "sum": added, "math": _Math(), "round": lambda a: _quiet(np.rint, a),
 }  # fmt: skip
 """What a transformed program finds instead of Python's own."""
 
@@ -187,6 +200,18 @@ class Wrapping(ast.NodeTransformer):
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         """The value, not the annotation."""
         node.value = self.visit(node.value) if node.value is not None else None
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        """A number put into a tensor is converted first."""
+        node.value, target = self.visit(node.value), node.targets[0]
+        if isinstance(target, ast.Subscript):
+            target = node.targets[0] = self.visit(target)
+            root = target.value
+            while isinstance(root, ast.Subscript):
+                root = root.value
+            if isinstance(root, ast.Name):
+                node.value = self._call(node, "_stored", ast.Name(root.id, ast.Load()), node.value)
         return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
