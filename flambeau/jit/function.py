@@ -171,7 +171,7 @@ class ScriptFunction(NativeBase):  # type: ignore[misc]  # made at run time
         >>> unit = flambeau.CompilationUnit("def f(x: Tensor): return flambeau.tanh(x) * 2")
         >>> text = unit.f.ptx(flambeau.ones(3, 5), arch="sm_90")
         >>> [line for line in text.splitlines() if ".entry" in line or ".target" in line]
-        ['.target sm_90', '.visible .entry group_0(']
+        ['.target sm_90', '.visible .entry flambeau_group_0(']
         """
         from flambeau.executor.ptx import plan_ptx  # few programs ask for it, and its modules take time to load
 

@@ -50,6 +50,11 @@ class Parameter:
     dimension: int = 0
 
 
+def symbol_of(kernel: MappedKernel) -> str:
+    """The kernel's name in LLVM text and PTX, where words such as ``add`` are taken."""
+    return f"flambeau_{kernel.name}"
+
+
 def parameters(kernel: MappedKernel) -> tuple[Parameter, ...]:
     """What a launch passes, in order."""
     shared_by_all = [m for m in kernel.memories if m.space == "global"]
@@ -98,7 +103,7 @@ class _Emission:
         self.arena()
         self.body(kernel.body)
         e.raw("ret void")
-        head = f"define ptx_kernel void @{kernel.name}({', '.join(given)}) #{number} {{"
+        head = f"define ptx_kernel void @{symbol_of(kernel)}({', '.join(given)}) #{number} {{"
         return "\n".join([head, "entry:", *e.entry, *e.lines, "}"])
 
     # --- parameters and memory
@@ -126,7 +131,7 @@ class _Emission:
                 for s in m.sizes:
                     assert isinstance(s, int)
                     count *= s
-                symbol = f"@{self.kernel.name}.{m.name}"
+                symbol = f"@{symbol_of(self.kernel)}.{m.name}"
                 t = element_type(m.dtype).memory
                 self.e.declare(f"{symbol} = internal addrspace(3) global [{count} x {t}] poison, align 8")
                 self.bases[m.name] = Value(symbol, "ptr addrspace(3)", 1)

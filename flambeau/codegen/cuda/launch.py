@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.codegen.cuda.emit import parameters
+from flambeau.codegen.cuda.emit import parameters, symbol_of
 from flambeau.codegen.cuda.mapped import MappedKernel, memory_shape, shared_bytes
 from flambeau.codegen.cuda.plan import CudaPlan, Layout, make_plan
 from flambeau.codegen.cuda.ptx import ARCHITECTURES, programs_ptx
@@ -123,7 +123,7 @@ class CudaKernel:
         module = self._module(plan)
         for kernel in plan.program.kernels:
             shared = shared_bytes(kernel, sizes)
-            function = module.get_function(kernel.name)
+            function = module.get_function(symbol_of(kernel))
             given = arguments(kernel, plan, sizes, memory)
             function((kernel.grid.blocks(plan.sizes),), (kernel.threads,), given, shared_mem=shared)
         if may_fail and int(memory[ERROR][0]):

@@ -9,8 +9,9 @@ needs the answer folds again, in the same order.
 from __future__ import annotations
 
 from flambeau.codegen.cuda.mapped import Grid, MappedKernel, Memory, Operand, Program
-from flambeau.codegen.cuda.schedule import CudaSchedule
+from flambeau.codegen.cuda.schedule import CudaSchedule, needs_barriers
 from flambeau.codegen.cuda.threads import ERROR, ThreadMapper, carry_tables, size_of
+from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.kernel.nest import ONE, Accumulate, Buffer, Carry, Kernel, Load, Loop, Statement, Store, walk
 from flambeau.util.record import dataclass, field, replace
 
@@ -20,6 +21,13 @@ TEAMS = "teams"
 
 def map_kernel(kernel: Kernel, schedule: CudaSchedule, name: str = "kernel") -> Program:
     """The kernels for a loop nest under a schedule. Raises ``KernelError`` for a nest that no schedule can spread."""
+    for s in kernel.body:
+        if isinstance(s, Store) and kernel.buffer(s.buffer).role == "scratch":
+            raise KernelError(
+                f"scratch buffer {s.buffer} is written outside all loops, which no CUDA kernel can wait for"
+            )
+    if schedule.team == "warp" and needs_barriers(kernel):
+        schedule = replace(schedule, team="block")  # a warp cannot wait for itself alone
     return _Mapper(kernel, schedule, name).program()
 
 
@@ -41,7 +49,8 @@ class _Mapper:
     extra: list[tuple[str, int, int]] = field(default_factory=list)
 
     def program(self) -> Program:
-        if self.schedule.alone:
+        has_rows = any(self._private_scratch(s) for s in self.kernel.body if isinstance(s, Loop))
+        if self.schedule.alone and not has_rows:
             return self._alone()
         launches = self._launches()
         kernels = [self._kernel(launch, number, len(launches) > 1) for number, launch in enumerate(launches)]

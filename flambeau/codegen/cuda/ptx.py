@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from flambeau.codegen.cuda.emit import emit_module
+from flambeau.codegen.cuda.emit import emit_module, symbol_of
 from flambeau.codegen.cuda.mapped import Program
 from flambeau.codegen.llvm.engine import available
 
@@ -67,7 +67,8 @@ def programs_ptx(programs: Sequence[Program], arch: str, notes: Mapping[str, str
     """
     kernels = [k for p in programs for k in p.kernels]
     text = to_ptx(emit_module(kernels), arch)
-    for name, note in notes.items():
-        comment = "\n".join(f"// {line}" for line in note.splitlines())
-        text = text.replace(f"\t// .globl\t{name}\n", f"{comment}\n", 1)
+    for kernel in kernels:
+        if kernel.name in notes:
+            comment = "".join(f"// {line}\n" for line in notes[kernel.name].splitlines())
+            text = text.replace(f"\t// .globl\t{symbol_of(kernel)}\n", comment, 1)
     return text

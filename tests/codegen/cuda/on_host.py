@@ -15,7 +15,7 @@ import llvmlite.binding as llvm
 import numpy as np
 import numpy.typing as npt
 
-from flambeau.codegen.cuda.emit import emit_module
+from flambeau.codegen.cuda.emit import emit_module, symbol_of
 from flambeau.codegen.cuda.launch import arguments
 from flambeau.codegen.cuda.mapped import WARP, Barrier, MappedKernel, Shuffle, memory_shape, walk
 from flambeau.codegen.cuda.plan import CudaPlan
@@ -105,7 +105,9 @@ class HostGrid:
     def launch(self, mapped: MappedKernel, given: tuple[Any, ...], blocks: int) -> None:
         """All blocks of one kernel, one after another."""
         words = [ctypes.c_int64(a.ctypes.data if isinstance(a, np.ndarray) else int(a)) for a in given]
-        function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * len(words))(self.engine.get_function_address(mapped.name))
+        function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * len(words))(
+            self.engine.get_function_address(symbol_of(mapped))
+        )
         meet = any(isinstance(s, Barrier | Shuffle) for s in walk(mapped.body))
         self.blocks = blocks
         for self.block in range(blocks):

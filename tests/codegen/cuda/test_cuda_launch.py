@@ -14,6 +14,7 @@ from test_random_kernels import random_kernel
 
 from flambeau.codegen import reference
 from flambeau.codegen.cuda import launch
+from flambeau.codegen.cuda.emit import symbol_of
 from flambeau.codegen.cuda.launch import CudaKernel, architecture_for, unavailable
 from flambeau.codegen.cuda.schedule import CudaSchedule
 from flambeau.codegen.kernel import KernelError
@@ -38,7 +39,7 @@ class Module:
         assert f".visible .entry {name}(".encode() in self.text
         plan = next(iter(self.kernel._plans.values()))
         grid = HostGrid(plan)
-        mapped = next(k for k in grid.program.kernels if k.name == name)
+        mapped = next(k for k in grid.program.kernels if symbol_of(k) == name)
 
         def run(blocks: tuple[int, ...], threads: tuple[int, ...], given: tuple[Any, ...], *, shared_mem: int) -> None:
             self.launches.append((name, blocks, threads, shared_mem))
@@ -67,7 +68,7 @@ def test_rows() -> None:
     x = np.random.default_rng(0).normal(size=(3, 40)).astype(np.float32)
     run, module = prepared(SOFTMAX, CudaSchedule("warp", 32, shared_scratch=True))
     np.testing.assert_allclose(run(x), np.exp(x) / np.exp(x).sum(1, keepdims=True), rtol=1e-5)
-    assert module.launches == [("softmax", (3,), (32,), 160)]
+    assert module.launches == [("flambeau_softmax", (3,), (32,), 160)]
     run(x)
     assert len(module.launches) == 2
     assert len(run._modules) == 1
@@ -80,8 +81,8 @@ def test_several_kernels_and_outputs() -> None:
     np.testing.assert_allclose(v, x.var())
     np.testing.assert_allclose(off, x - x.mean())
     assert [(name, blocks) for name, blocks, _, _ in module.launches] == [
-        ("variance_0", (2,)), ("variance_1", (2,)), ("variance_2", (2,)), ("variance_3", (1,)),
-    ]  # fmt: skip
+        (f"flambeau_variance_{k}", (1 if k == 3 else 2,)) for k in range(4)
+    ]
 
 
 def test_numbers_strides_and_layout_of_results() -> None:

@@ -12,7 +12,7 @@ from kernels import pointwise
 from test_random_kernels import random_kernel
 
 from flambeau.codegen.cuda.device_math import device_functions
-from flambeau.codegen.cuda.emit import emit_module, parameters
+from flambeau.codegen.cuda.emit import emit_module, parameters, symbol_of
 from flambeau.codegen.cuda.mapped import MappedKernel, shared_bytes
 from flambeau.codegen.cuda.plan import CudaPlan
 from flambeau.codegen.cuda.ptx import ARCHITECTURES, programs_ptx, to_ptx
@@ -20,6 +20,7 @@ from flambeau.codegen.cuda.schedule import CudaSchedule
 from flambeau.codegen.kernel.dtypes import ELEMENT_TYPES
 from flambeau.codegen.kernel.opset import OPS
 from flambeau.codegen.lower import LoweringError
+from flambeau.util.record import replace
 
 ARCHS = ("sm_75", "sm_90", "sm_100")
 TOOL = ptxas()
@@ -28,8 +29,6 @@ needs_ptxas = pytest.mark.skipif(TOOL is None, reason="ptxas is not installed: p
 
 def renamed(plans: list[CudaPlan]) -> list[MappedKernel]:
     """The kernels of many plans, each with a name of its own."""
-    from dataclasses import replace
-
     kernels = [k for plan in plans if plan.program is not None for k in plan.program.kernels]
     return [replace(k, name=f"k{n}") for n, k in enumerate(kernels)]
 
@@ -39,7 +38,7 @@ def checked(kernels: list[MappedKernel], arch: str, folder: Path) -> str:
     assert TOOL is not None
     text = to_ptx(emit_module(kernels), arch)
     assert f".target {arch}" in text
-    assert all(f".visible .entry {k.name}(" in text for k in kernels)
+    assert all(f".visible .entry {symbol_of(k)}(" in text for k in kernels)
     assert assemble(TOOL, text, arch, folder)[:4] == b"\x7fELF"
     return text
 
@@ -146,6 +145,14 @@ def test_every_architecture_named_is_known_to_llvm(arch: str, capfd: pytest.Capt
 def test_a_function_without_device_code_is_refused() -> None:
     with pytest.raises(LoweringError, match="'lgamma' has no device code"):
         device_functions(("fmod", "lgamma"))
+
+
+@needs_ptxas
+def test_names_that_ptx_reserves(tmp_path: Path) -> None:
+    assert TOOL is not None
+    plan = plan_for(pointwise("add", ("float32", "float32")), *[np.ones(3, np.float32)] * 2)
+    assert plan.program is not None
+    assert assemble(TOOL, programs_ptx([plan.program], "sm_90", {}), "sm_90", tmp_path)
 
 
 def test_without_llvmlite(monkeypatch: pytest.MonkeyPatch) -> None:

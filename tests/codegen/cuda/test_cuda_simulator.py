@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from cuda_kernels import SCHEDULES, SOFTMAX, VARIANCE, Array, add_broadcast, fold, pick, plan_for, random_inputs
@@ -18,6 +16,7 @@ from flambeau.codegen.cuda.races import SimulationError
 from flambeau.codegen.cuda.schedule import CudaSchedule
 from flambeau.codegen.cuda.simulator import simulate
 from flambeau.codegen.kernel import KernelError, parse_kernel
+from flambeau.util.record import replace
 
 SIZES = (0, 1, 31, 32, 33, 1000)
 
@@ -84,7 +83,7 @@ def test_broadcasts_strides_and_several_outputs(shape: tuple[int, int]) -> None:
         assert got[0].strides == (x + y).strides or 0 in shape or 1 in shape
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES[:5])
+@pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("columns", [1, 33, 100])
 def test_softmax(schedule: CudaSchedule | None, columns: int) -> None:
     x = np.random.default_rng(0).normal(size=(5, columns)).astype(np.float32)
@@ -279,11 +278,36 @@ def test_threads_that_read_what_others_wrote_wait_for_them() -> None:
     from flambeau.codegen.cuda.simulator import run_program
 
     x = np.arange(12, dtype=np.float32).reshape(3, 4)
-    for schedule in (CudaSchedule("block", 64, shared_scratch=True, max_blocks=1), CudaSchedule("thread", 32)):
+    for schedule in (
+        CudaSchedule("block", 64, shared_scratch=True, max_blocks=1),
+        CudaSchedule("warp", 64),
+        CudaSchedule("thread", 32),
+    ):
         program = map_kernel(TWICE, schedule)
         y = np.zeros((3, 5), np.float32)
         run_program(program, {"r": 3, "c": 4, "d": 5}, {"x": x, "y": y})
         np.testing.assert_array_equal(y, (x * x).sum(1, keepdims=True) + np.arange(5, dtype=np.float32))
+
+
+def test_scratch_written_outside_loops_is_refused() -> None:
+    text = """
+kernel k {
+  axes i
+  in x: float32[]
+  out y: float32[i]
+  scratch s: float32[]
+  %0: float32 = load x[]
+  store s[], %0
+  for i {
+    %1: float32 = load s[]
+    store y[i], %1
+  }
+}
+"""
+    from flambeau.codegen.cuda.mapping import map_kernel
+
+    with pytest.raises(KernelError, match="scratch buffer s is written outside all loops"):
+        map_kernel(parse_kernel(text), CudaSchedule())
 
 
 # --- text
