@@ -391,6 +391,12 @@ def _leaf_word(place: int, name: str, kind: str = "ptr") -> str:
 _FAIL = """
 define ptr @fail(ptr %context, i64 %code, ptr %error) {
 entry:
+  %pending = call ptr @flambeau_PyErr_Occurred()
+  %is_raised = icmp ne ptr %pending, null
+  br i1 %is_raised, label %raised, label %prepare
+raised:
+  ret ptr null
+prepare:
   %pair = alloca [2 x ptr]
   %address = ptrtoint ptr %context to i64
   %a = call ptr @flambeau_PyLong_FromLongLong(i64 %code)
@@ -406,7 +412,7 @@ ask:
   %answer = call ptr @flambeau_PyObject_Vectorcall(ptr %error, ptr %pair, i64 2, ptr null)
   br label %drop
 drop:
-  %result = phi ptr [null, %entry], [%answer, %ask]
+  %result = phi ptr [null, %prepare], [%answer, %ask]
   call void @flambeau_Py_DecRef(ptr %a)
   call void @flambeau_Py_DecRef(ptr %b)
   ret ptr %result

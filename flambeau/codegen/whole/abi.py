@@ -4,7 +4,7 @@
 the other as its representation says. The function gives 0, or what stopped it:
 
 * ``n > 0``: site n - 1 failed; the words of the site's operands are in the context's record.
-* ``INTERRUPTED``: a poll or a callback left an exception; the caller raises it.
+* ``INTERRUPTED``: a signal's handler, or Python that was asked to run something, raised; the exception is set.
 * ``NO_MEMORY``: an allocation failed.
 
 Arguments are borrowed: their blocks outlive the call and are not counted down below what they came with. A result

@@ -22,6 +22,7 @@ from flambeau.codegen.whole.representation import (
     Optional,
     Representation,
     Tupled,
+    Unknown,
     word_count,
 )
 from flambeau.schema.dtype import DType
@@ -106,7 +107,7 @@ class Arguments:
                 return [_float_bits(value)]
             case Int() | Bool():
                 return [int(value)]
-            case Fixed():
+            case Fixed() | Unknown():
                 return []
 
 
@@ -152,6 +153,8 @@ def _read(rep: Representation, words: Iterator[int], holder: Arguments | None) -
             return next(words)
         case Fixed():
             return rep.value
+        case Unknown():
+            return None
 
 
 def _tensor(rep: Array, words: Sequence[int], holder: Arguments | None) -> Tensor:
@@ -279,7 +282,7 @@ def _result_words(rep: Representation, value: Any, context: int, operands: Shown
             if value is None:
                 return [0] * word_count(rep)
             return [1, *_result_words(rep.inner, value, context, operands)]
-        case Fixed():
+        case Fixed() | Unknown():
             return []
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.effects import is_pure
 from flambeau.codegen.llvm.emitter import Emitter, Target
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.whole import abi, lists, memory, values
@@ -27,7 +28,7 @@ from flambeau.codegen.whole.representation import (
     llvm_words,
     word_count,
 )
-from flambeau.codegen.whole.runtime import GROUPS, METADATA, PREFIX, TEXT
+from flambeau.codegen.whole.runtime import ASK, GROUPS, METADATA, PREFIX, TEXT
 from flambeau.codegen.whole.values import CannotCompile, Native, OptionalValue, Scalar, words_of
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
@@ -69,7 +70,7 @@ class FunctionText:
 
 
 class _Widen(Exception):
-    """An assumption about a slot did not hold; a wider one has been noted."""
+    """An assumption did not hold; a wider one has been noted."""
 
 
 def compile_function(graph: Graph, parameters: Sequence[Representation], target: Target) -> FunctionText:
@@ -184,9 +185,9 @@ class FunctionEmitter:
         head = f"define i64 @{SYMBOL}(ptr %context, ptr noalias %arguments, ptr noalias %results) #0 {{"
         body = "\n".join([head, "entry:", *e.entry, *e.lines, "}"])
         cells = "\n".join(f"@{s.cell} = external global i8" for s in self.groups)
-        declared = f"declare void @{PREFIX}restore_thread(ptr)"
         rare = '!20 = !{!"branch_weights", i32 1, i32 1048576}'
-        parts = (TEXT, GROUPS if self.groups else "", declared, cells, *e.declarations, *self.functions.values(), body)
+        asks = ASK if self.groups or self.operators else ""
+        parts = (TEXT, asks, GROUPS if self.groups else "", cells, *e.declarations, *self.functions.values(), body)
         return "\n".join((*parts, METADATA, rare, ""))
 
     # -- values -------------------------------------------------------------------------------------------------------
@@ -306,6 +307,15 @@ class FunctionEmitter:
             rep = Array(rep.dtype, 0)
         return rep
 
+    def learn(self, value: Value, rep: Representation) -> None:
+        """Note what is now known of a value, and start the walk again."""
+        self._assumed[value] = rep
+        raise _Widen
+
+    def learned(self, value: Value) -> Representation | None:
+        """What an earlier walk found out about a value."""
+        return self._assumed.get(value)
+
     def fit(self, value: Value, native: Native, rep: Representation) -> Native:
         """A value in the representation of a slot; starts the walk again where the slot is too narrow."""
         if native.rep == rep:
@@ -316,8 +326,7 @@ class FunctionEmitter:
             return values.from_words(rep, values.unused(rep))
         wider = native.rep if _is_uninitialized(rep) else values.join(rep, native.rep)
         if wider != rep:
-            self._assumed[value] = wider
-            raise _Widen
+            self.learn(value, wider)
         return self.converted(native, rep)
 
     def converted(self, native: Native, rep: Representation) -> Native:
@@ -349,11 +358,12 @@ class FunctionEmitter:
         """The nodes of a block; gives the values that end with it. `own` are parameters it holds."""
         values_here = [*own, *(v for n in block for v in n.outputs)]
         at, at_return = self.lifetimes.ends(block, values_here)
+        leaving = _before_raise(block)
         for node in block:
             if node.kind in ("prim::Constant", "prim::Uninitialized"):
                 continue
-            if node.kind == "prim::RaiseException":
-                self.leave_at([n for n in block if n is node or n.is_before(node)])
+            if leaving and node is leaving[0]:
+                self.leave_at(leaving)
                 return []
             self.node(node)
             for value in at.get(node, ()):
@@ -548,6 +558,19 @@ def _is_constant(value: Value) -> bool:
 
 def _ends_in_raise(block: Block) -> bool:
     return any(n.kind == "prim::RaiseException" for n in block)
+
+
+def _before_raise(block: Block) -> list[Node]:
+    """The nodes that end in an exception, from the first that only serves to word it; none where nothing raises."""
+    raising = next((n for n in block if n.kind == "prim::RaiseException"), None)
+    if raising is None:
+        return []
+    nodes = [raising]
+    current = raising.previous
+    while current is not None and not current.blocks and is_pure(current):
+        nodes.insert(0, current)
+        current = current.previous
+    return nodes
 
 
 def _within(node: Node) -> Sequence[Node]:

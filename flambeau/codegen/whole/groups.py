@@ -16,7 +16,6 @@ from flambeau.codegen.whole.representation import (
     llvm_words,
     word_count,
 )
-from flambeau.codegen.whole.runtime import PREFIX
 from flambeau.codegen.whole.values import ArrayValue, CannotCompile, Native, Scalar, words_of
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
@@ -145,7 +144,7 @@ def call_python(fn: FunctionEmitter, node: Node, reps: Sequence[Representation])
     fn.operators.append(site)
     inputs = fn.spilled([w for v in site.inputs for w in words_of(fn.get(v))])
     outputs = e.slot(f"[{max(1, sum(map(word_count, reps)))} x i64]", 16)
-    call = f"call i64 @{PREFIX}operator(ptr {fn.context}, i64 {site.number}, ptr {inputs}, ptr {outputs})"
+    call = f"call i64 @ask(ptr {fn.context}, i64 {site.number}, ptr {inputs}, ptr {outputs})"
     fn.leave_unless_zero(e.define(call, "i64", 1))
     results, at = [], 0
     for rep in reps:

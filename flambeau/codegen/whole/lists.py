@@ -14,6 +14,7 @@ from flambeau.codegen.whole import memory, values
 from flambeau.codegen.whole.memory import number
 from flambeau.codegen.whole.representation import (
     BLOCK_WORDS,
+    Array,
     Bool,
     Element,
     Fixed,
@@ -21,6 +22,7 @@ from flambeau.codegen.whole.representation import (
     Int,
     Listed,
     Representation,
+    Unknown,
     holds_blocks,
     llvm_words,
     word_count,
@@ -86,11 +88,11 @@ def construct(fn: FunctionEmitter, node: Node) -> None:
     if stays_apart(fn, result):
         fn.set(result, TupleValue(tuple(items)))
         return
-    rep = _item_rep(result, items)
+    rep = _item_rep(fn, result, items)
     fn.set_new(result, made_of(fn, [fn.converted(i, rep) for i in items], rep))
 
 
-def _item_rep(value: Value, items: list[Native]) -> Representation:
+def _item_rep(fn: FunctionEmitter, value: Value, items: list[Native]) -> Representation:
     from flambeau.codegen.whole.facts import of_type
 
     rep: Representation | None = None
@@ -100,17 +102,25 @@ def _item_rep(value: Value, items: list[Native]) -> Representation:
         assert isinstance(value.type, ListType)
         rep = of_type(value.type.element)
     if rep is None:
-        raise CannotCompile("what an empty list will hold is not known")
+        rep = fn.learned(value) or Unknown(value)
     return _in_memory(rep)
+
+
+def _settle(fn: FunctionEmitter, rep: Listed, item_rep: Representation) -> None:
+    """Learn what a list holds from the first item that is put into it, or that an item is wider than others."""
+    maker = rep.item
+    if isinstance(maker, Unknown):
+        assert isinstance(maker.maker, Value)
+        fn.learn(maker.maker, _in_memory(item_rep))
 
 
 def _in_memory(rep: Representation) -> Representation:
     """How an item looks in a list: tensors without their density, which other items may not share."""
     match rep:
-        case values.Array():
-            return values.Array(rep.dtype, rep.rank)
         case values.Tupled():
             return values.Tupled(tuple(map(_in_memory, rep.items)))
+        case Array():
+            return Array(rep.dtype, rep.rank)
         case Fixed() | values.Optional():
             raise CannotCompile(f"a list of {values.describe(rep)}")
         case _:
@@ -248,6 +258,7 @@ def _list(fn: FunctionEmitter, value: Value) -> ListValue:
 def append(fn: FunctionEmitter, node: Node) -> None:
     """`aten::append`."""
     e, given = fn.e, _list(fn, node.input(0))
+    _settle(fn, given.rep, fn.get(node.input(1)).rep)
     new = fn.converted(fn.get(node.input(1)), given.rep.item)
     fn.retain(new)
     size = length(fn, given)
@@ -306,7 +317,7 @@ def copy(fn: FunctionEmitter, node: Node) -> None:
         if stays_apart(fn, node.output()):
             fn.set_view(node.output(), given)
             return
-        rep = _item_rep(node.output(), list(given.items))
+        rep = _item_rep(fn, node.output(), list(given.items))
         fn.set_new(node.output(), made_of(fn, [fn.converted(i, rep) for i in given.items], rep))
         return
     assert isinstance(given, ListValue)
@@ -356,7 +367,7 @@ def repeat(fn: FunctionEmitter, node: Node) -> None:
     count = e.select(e.icmp("sgt", count, number(0)), count, number(0))
     items = list(given.items) if isinstance(given, TupleValue) else None
     if items is not None:
-        rep = _item_rep(node.output(), items)
+        rep = _item_rep(fn, node.output(), items)
         items = [fn.converted(i, rep) for i in items]
     else:
         assert isinstance(given, ListValue)
@@ -456,7 +467,7 @@ end:{_CLOSE}"""
 def _block_places(rep: Representation, start: int = 0) -> list[tuple[int, Representation]]:
     """Where among an item's words the addresses of blocks are."""
     match rep:
-        case Listed() | values.Array():
+        case Listed() | Array():
             return [(start, rep)]
         case values.Tupled():
             found = []
@@ -464,7 +475,7 @@ def _block_places(rep: Representation, start: int = 0) -> list[tuple[int, Repres
                 found += _block_places(part, start)
                 start += word_count(part)
             return found
-        case Int() | Float() | Bool() | Element() | Fixed():
+        case Int() | Float() | Bool() | Element() | Fixed() | Unknown():
             return []
         case _:
             raise CannotCompile(f"a list of {values.describe(rep)}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
@@ -12,28 +11,16 @@ from typing import Any
 from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine
 from flambeau.codegen.native_plans import Chain
 from flambeau.codegen.whole import boxes
-from flambeau.codegen.whole.abi import CONTEXT_SIZE, CONTEXT_WORDS, INTERRUPTED, NO_MEMORY
+from flambeau.codegen.whole.abi import CONTEXT_SIZE, CONTEXT_WORDS, NO_MEMORY
 from flambeau.codegen.whole.function import SYMBOL, FunctionText, Site, compile_function
 from flambeau.codegen.whole.representation import Representation
-from flambeau.codegen.whole.runtime import PREFIX
+from flambeau.codegen.whole.runtime import FUNCTIONS, PREFIX, SERVE
 from flambeau.ir.graph import Graph
 from flambeau.util.errors import InternalError
 
 RunSite = Callable[[Site, Sequence[Any]], Sequence[Any]]
 """Runs the nodes of a site in Python on the values of its inputs; gives the values of its outputs."""
-_CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
-_POLL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
 _FUNCTION = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-
-
-class _Pending(threading.local):
-    """The exception that a callback left for the caller of this thread's native code."""
-
-    def __init__(self) -> None:
-        self.error: BaseException | None = None
-
-
-_pending = _Pending()
 
 
 class NativeFunction:
@@ -50,19 +37,18 @@ class NativeFunction:
         self.made: FunctionText = compile_function(graph, parameters, engine().target)
         self._run_site = run_site
         self._chains = [chain_of(site) for site in self.made.groups]
-        self._callbacks = _callbacks(weakref.ref(self))
+        self._serve = _server(weakref.ref(self))
         self.code: NativeCode = self._link()
         self._function = _FUNCTION(self.code.addresses[SYMBOL])
         self.milliseconds = (time.perf_counter() - start) * 1e3
         self.calls = 0
 
     def _link(self) -> NativeCode:
-        api = ctypes.pythonapi
-        functions = {
-            "allocate": api.PyMem_RawMalloc, "free": api.PyMem_RawFree, "save_thread": api.PyEval_SaveThread,
-            "restore_thread": api.PyEval_RestoreThread, **self._callbacks,
-        }  # fmt: skip
-        imports = {PREFIX + name: ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in functions.items()}
+        imports = {
+            PREFIX + name: ctypes.cast(getattr(ctypes.pythonapi, c_name), ctypes.c_void_p).value or 0
+            for name, c_name in FUNCTIONS.items()
+        }
+        imports[SERVE] = id(self._serve)
         imports.update(c_imports(self.made.libm))
         for site, chain in zip(self.made.groups, self._chains, strict=True):
             imports[site.cell] = ctypes.addressof(chain.cell)
@@ -83,20 +69,16 @@ class NativeFunction:
         address = ctypes.addressof(context)
         context[CONTEXT_WORDS["previous"]] = context[CONTEXT_WORDS["next"]] = address
         context[CONTEXT_WORDS["record"]] = ctypes.addressof(record)
-        code = self._function(address, holder.address, ctypes.addressof(results))
         try:
+            code = self._function(address, holder.address, ctypes.addressof(results))
             if code:
                 self.fail(code, address, holder)
             return boxes.take(self.made.results, results, address, holder)
         finally:
             boxes.free_ring(address)
 
-    def fail(self, code: int, context: int, holder: boxes.Arguments | None) -> None:
+    def fail(self, code: int, context: int, holder: boxes.Arguments | None = None) -> None:
         """Raise what stopped the function."""
-        if code == INTERRUPTED:
-            error, _pending.error = _pending.error, None
-            assert error is not None
-            raise error
         if code == NO_MEMORY:
             raise MemoryError("a tensor or a list of the program did not fit into memory")
         site = self.made.sites[code - 1]
@@ -106,52 +88,28 @@ class NativeFunction:
         raise InternalError("native code", f"it failed at {site.nodes[-1].kind}, which Python runs without an error")
 
     def serve(self, context: int, number: int, inputs: int, outputs: int) -> int:
-        """Run a site for native code; writes the words of its results."""
+        """Run a site for native code; writes the words of its results, and gives 1 where a fused group failed."""
         site = self.made.sites[number]
-        try:
-            values = boxes.read(site.input_reps, inputs, None)
-            results = self._run_site(site, values)
-            shown = boxes.shown(site.input_reps, inputs, values)
-            boxes.write(site.output_reps, results, outputs, context, shown)
-        except BaseException as error:  # handed to the caller of the native code, who raises it
-            _pending.error = error
-            return INTERRUPTED
-        return 0
-
-
-def _callbacks(reference: weakref.ref[NativeFunction]) -> dict[str, Any]:
-    """What native code calls; it holds the function weakly, because the function holds it."""
-
-    def group(context: int, number: int, inputs: int, outputs: int) -> int:
-        function = reference()
-        assert function is not None
-        site = function.made.sites[number]
-        values = boxes.read_group(site.input_reps, inputs)
-        try:
-            results = function._run_site(site, values)
+        if site.cell:
+            values = boxes.read_group(site.input_reps, inputs)
+            try:
+                results = self._run_site(site, values)
+            except ZeroDivisionError:
+                return 1
             boxes.write_group(site.output_reps, results, outputs, context)
-        except ZeroDivisionError:
-            return 1
-        except BaseException as error:  # handed to the caller of the native code, who raises it
-            _pending.error = error
-            return INTERRUPTED
+            return 0
+        values = boxes.read(site.input_reps, inputs, None)
+        results = self._run_site(site, values)
+        boxes.write(site.output_reps, results, outputs, context, boxes.shown(site.input_reps, inputs, values))
         return 0
 
-    def operator(context: int, number: int, inputs: int, outputs: int) -> int:
+
+def _server(reference: weakref.ref[NativeFunction]) -> Callable[[int, int, int, int], int]:
+    """What native code calls to have a site run; it holds the function weakly, because the function holds it."""
+
+    def serve(context: int, number: int, inputs: int, outputs: int) -> int:
         function = reference()
         assert function is not None
         return function.serve(context, number, inputs, outputs)
 
-    def poll(_: int) -> int:
-        try:
-            _nothing()
-        except BaseException as error:  # handed to the caller of the native code, who raises it
-            _pending.error = error
-            return INTERRUPTED
-        return 0
-
-    return {"group": _CALLBACK(group), "operator": _CALLBACK(operator), "poll": _POLL(poll)}
-
-
-def _nothing() -> None:
-    """Python looks for signals when it enters a function."""
+    return serve

@@ -94,7 +94,15 @@ class Fixed:
     value: object
 
 
-Representation: TypeAlias = Int | Float | Bool | Array | Element | Listed | Tupled | Optional | Fixed
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """What a list will hold that is empty so far; only while code is being made."""
+
+    maker: object
+    """The value that the list was made as."""
+
+
+Representation: TypeAlias = Int | Float | Bool | Array | Element | Listed | Tupled | Optional | Fixed | Unknown
 
 
 def word_count(r: Representation) -> int:
@@ -108,7 +116,7 @@ def word_count(r: Representation) -> int:
             return sum(map(word_count, r.items))
         case Optional():
             return 1 + word_count(r.inner)
-        case Fixed():
+        case Fixed() | Unknown():
             return 0
 
 
@@ -131,7 +139,7 @@ def llvm_words(r: Representation) -> tuple[str, ...]:
             return tuple(t for item in r.items for t in llvm_words(item))
         case Optional():
             return ("i1", *llvm_words(r.inner))
-        case Fixed():
+        case Fixed() | Unknown():
             return ()
 
 

@@ -6,12 +6,17 @@ Everything is internal to the module it is put into, so that LLVM can inline wha
 from __future__ import annotations
 
 from flambeau.codegen.llvm.entry import INPUT_WORDS, OUTPUT_WORDS, PLAN, RELEASE_GIL
-from flambeau.codegen.whole.abi import CONTEXT_WORDS
+from flambeau.codegen.whole.abi import CONTEXT_WORDS, INTERRUPTED
 
 PREFIX = "flambeau_whole_"
-IMPORTS = ("allocate", "free", "save_thread", "poll", "group", "operator")
-"""Functions the module calls, under the prefix: ``PyMem_RawMalloc``, ``PyMem_RawFree``, ``PyEval_SaveThread`` and
-callbacks into Python."""
+FUNCTIONS = {
+    "allocate": "PyMem_RawMalloc", "free": "PyMem_RawFree", "save_thread": "PyEval_SaveThread",
+    "restore_thread": "PyEval_RestoreThread", "check_signals": "PyErr_CheckSignals", "number": "PyLong_FromLongLong",
+    "value_of": "PyLong_AsLongLong", "call": "PyObject_Vectorcall", "let_go": "Py_DecRef",
+}  # fmt: skip
+"""Functions of Python's C interface that the module calls, under the prefix."""
+SERVE = PREFIX + "serve"
+"""The address of the Python callable that runs sites: of (context, number of the site, inputs, outputs), to a code."""
 TICKS = 1 << 16
 """Turns of loops between two looks at the clock."""
 CYCLES = 1 << 27
@@ -21,9 +26,13 @@ TEXT = f"""
 declare ptr @{PREFIX}allocate(i64)
 declare void @{PREFIX}free(ptr)
 declare ptr @{PREFIX}save_thread()
-declare i64 @{PREFIX}poll(ptr)
-declare i64 @{PREFIX}group(ptr, i64, ptr, ptr)
-declare i64 @{PREFIX}operator(ptr, i64, ptr, ptr)
+declare void @{PREFIX}restore_thread(ptr)
+declare i32 @{PREFIX}check_signals()
+declare ptr @{PREFIX}number(i64)
+declare i64 @{PREFIX}value_of(ptr)
+declare ptr @{PREFIX}call(ptr, ptr, i64, ptr)
+declare void @{PREFIX}let_go(ptr)
+@{SERVE} = external global i8
 declare i64 @llvm.readcyclecounter()
 declare void @llvm.memcpy.p0.p0.i64(ptr noalias, ptr noalias, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
@@ -123,9 +132,18 @@ check:
   %due = icmp ugt i64 %spent, {CYCLES}
   br i1 %due, label %poll, label %fine
 poll:
-  %answer = call i64 @{PREFIX}poll(ptr %context)
+  call void @{PREFIX}restore_thread(ptr %thread)
+  store ptr null, ptr %thread.p, !tbaa !11
   store i64 %now, ptr %polled.p, !tbaa !11
-  ret i64 %answer
+  %signal = call i32 @{PREFIX}check_signals()
+  %quiet = icmp eq i32 %signal, 0
+  br i1 %quiet, label %go_on, label %interrupted
+go_on:
+  %again = call ptr @{PREFIX}save_thread()
+  store ptr %again, ptr %thread.p, !tbaa !11
+  ret i64 0
+interrupted:
+  ret i64 {INTERRUPTED}
 fine:
   ret i64 0
 }}
@@ -145,6 +163,51 @@ attributes #0 = { nounwind "prefer-vector-width"="512" }
 """
 BLOCKS, ELEMENTS, NUMBERS, ADDRESSES = "!tbaa !11", "!tbaa !13", "!tbaa !15", "!tbaa !17"
 """What a load or store touches: blocks' own words, tensors' elements, lists' items by kind. None overlaps another."""
+
+
+ASK = f"""
+define internal i64 @ask(ptr %context, i64 %site, ptr %inputs, ptr %outputs) noinline {{
+entry:
+  %thread.p = getelementptr i64, ptr %context, i64 {CONTEXT_WORDS["thread"]}
+  %thread = load ptr, ptr %thread.p
+  %held = icmp eq ptr %thread, null
+  br i1 %held, label %prepare, label %take
+take:
+  call void @{PREFIX}restore_thread(ptr %thread)
+  store ptr null, ptr %thread.p
+  br label %prepare
+prepare:
+  %arguments = alloca [4 x ptr], align 16
+  %context.i = ptrtoint ptr %context to i64
+  %inputs.i = ptrtoint ptr %inputs to i64
+  %outputs.i = ptrtoint ptr %outputs to i64
+  %a0 = call ptr @{PREFIX}number(i64 %context.i)
+  %a1 = call ptr @{PREFIX}number(i64 %site)
+  %a2 = call ptr @{PREFIX}number(i64 %inputs.i)
+  %a3 = call ptr @{PREFIX}number(i64 %outputs.i)
+  store ptr %a0, ptr %arguments
+  %p1 = getelementptr ptr, ptr %arguments, i64 1
+  store ptr %a1, ptr %p1
+  %p2 = getelementptr ptr, ptr %arguments, i64 2
+  store ptr %a2, ptr %p2
+  %p3 = getelementptr ptr, ptr %arguments, i64 3
+  store ptr %a3, ptr %p3
+  %answer = call ptr @{PREFIX}call(ptr @{SERVE}, ptr %arguments, i64 4, ptr null)
+  call void @{PREFIX}let_go(ptr %a0)
+  call void @{PREFIX}let_go(ptr %a1)
+  call void @{PREFIX}let_go(ptr %a2)
+  call void @{PREFIX}let_go(ptr %a3)
+  %raised = icmp eq ptr %answer, null
+  br i1 %raised, label %stop, label %read
+read:
+  %code = call i64 @{PREFIX}value_of(ptr %answer)
+  call void @{PREFIX}let_go(ptr %answer)
+  ret i64 %code
+stop:
+  ret i64 {INTERRUPTED}
+}}
+"""
+"""``ask``: Python runs a site. What it raises stays set."""
 
 
 def _word(name: str, register: str, kind: str = "i64") -> str:
@@ -383,7 +446,7 @@ run:
   %answer = call i64 @run_plan(ptr %context, ptr %plan, ptr %inputs, i64 %n_in, ptr %outputs)
   ret i64 %answer
 ask:
-  %served = call i64 @{PREFIX}group(ptr %context, i64 %site, ptr %inputs, ptr %outputs)
+  %served = call i64 @ask(ptr %context, i64 %site, ptr %inputs, ptr %outputs)
   ret i64 %served
 }}
 """

@@ -18,6 +18,7 @@ from flambeau.codegen.whole.representation import (
     Optional,
     Representation,
     Tupled,
+    Unknown,
     llvm_words,
 )
 from flambeau.schema.dtype import DType, bool_, float64, int64
@@ -163,6 +164,8 @@ def _take(rep: Representation, words: list[Register]) -> tuple[Native, list[Regi
             return OptionalValue(rep, words[0], inner), rest
         case Fixed():
             return FixedValue(rep), words
+        case Unknown():
+            return FixedValue(Fixed(None)), words
 
 
 def unused(rep: Representation) -> list[Register]:
@@ -198,6 +201,8 @@ def describe(rep: Representation) -> str:
             return f"a {rep.dtype} tensor of rank {rep.rank}"
         case Element():
             return f"a {rep.dtype} tensor of rank 0"
+        case Unknown():
+            return "not known"
         case Listed():
             return f"a list ({describe(rep.item)})"
         case Tupled():
