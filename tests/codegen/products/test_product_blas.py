@@ -90,7 +90,8 @@ def test_spellings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blas.ctypes, "CDLL", Library)
     monkeypatch.setattr(blas.ctypes, "cast", lambda function, kind: SimpleNamespace(value=64))
     found = blas.blas.__wrapped__()
-    assert found == blas.Blas({"sgemm": 64, "dgemm": 64}, 32) and asked
+    assert found == blas.Blas({"sgemm": 64, "dgemm": 64}, 32)
+    assert asked
 
     def missing(path: str) -> object:
         raise OSError(path)

@@ -120,7 +120,8 @@ def test_every_size_agrees(m: int, n: int, k: int) -> None:
 def test_broadcast_against_something_larger(rows: int) -> None:
     x, w, y = random(rows, 5), random(5, 6), random(3, 4, 6)
     z, got = residual(x, w, y)
-    assert z.shape == (rows, 6) and got.shape == (3, 4, 6)
+    assert z.shape == (rows, 6)
+    assert got.shape == (3, 4, 6)
     want = 1 / (1 + np.exp(-(x.numpy() @ w.numpy()))) * y.numpy() + y.numpy()
     np.testing.assert_allclose(got.numpy(), want, rtol=1e-4, atol=1e-5)
 

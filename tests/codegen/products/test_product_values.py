@@ -44,7 +44,8 @@ def expect_product(m: int, n: int, k: int, dtype: str, left: str, right: str, ac
     slack = bound(x, w, dtype) + 4 * np.finfo(dtype).eps * (np.abs(exact) + np.abs(b) + 1)
     if activation == "exp":
         slack = slack * (want + 1)
-    assert got.shape == (m, n) and got.dtype == dtype
+    assert got.shape == (m, n)
+    assert got.dtype == dtype
     assert (np.abs(got - want) <= slack).all(), (m, n, k, left, right, np.abs(got - want).max())
 
 
@@ -110,7 +111,8 @@ def test_every_product(operator: str, left: tuple[int, ...], right: tuple[int, .
     a, b = (np.asarray(10 * r.standard_normal(s)).astype(dtype) for s in (left, right))
     got = compiled(operator, (a.ndim, b.ndim), dtype, "neg")(a, b)
     want = -np.matmul(a.astype(np.float64), b.T if operator == "linear" else b)
-    assert got.shape == want.shape and got.dtype == dtype
+    assert got.shape == want.shape
+    assert got.dtype == dtype
     np.testing.assert_allclose(got, want, atol=0 if dtype == "int32" else 1e4 * np.finfo(dtype).eps)
 
 
@@ -139,7 +141,7 @@ def test_special_values_go_through() -> None:
 @pytest.mark.parametrize("right", ["plain", "transposed"])
 def test_threads_do_not_change_a_bit(m: int, n: int, k: int, right: str) -> None:
     r = np.random.default_rng(5)
-    x, w, b = factors(m, n, k, "float32")
+    x, w, _b = factors(m, n, k, "float32")
     w = laid_out(w, right, r)
     before, results = get_num_threads(), []
     for count in (1, 2, 5):
