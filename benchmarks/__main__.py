@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -124,7 +125,7 @@ def main() -> None:
     print(report.text(runs), end="")
     place = options.page or (None if options.only or options.peers else PAGE)
     if place:
-        place.write_text(report.page(runs, "python -m benchmarks " + " ".join(sys.argv[1:])), encoding="utf-8")
+        place.write_text(report.page(runs, shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]])), encoding="utf-8")
         print(f"\nwritten to {place}")
     failures = [f"{row.name}: {row.failure}" for run in runs for row in run.rows if row.failure]
     if failures or any(run.stopped for run in runs):

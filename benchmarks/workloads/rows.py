@@ -18,22 +18,25 @@ AXES = (("all", None), ("axis 0", 0), ("axis 1", 1))
 
 def workloads(small: bool) -> Iterator[Workload]:
     """Wide rows, narrow rows, and rows that are columns in memory."""
-    for height, width in ((8, 16),) if small else ((4096, 1024), (65536, 64)):
+    sizes = ((8, 16),) if small else ((4096, 1024), (65536, 64))
+    turned = normal(*((16, 8) if small else (1024, 4096))).T
+    for x in (*(normal(*size) for size in sizes), turned):
+        shape = f"{'of x.T, ' if x is turned else ''}{x.shape[0]}x{x.shape[1]}"
+        goal = 1.0 if x is turned else 2.0
+        yield _norm("softmax", f"softmax {shape}", x, flops=24, goal=goal)
+        yield _norm("log_softmax", f"log-softmax {shape}", x, flops=24, goal=goal)
+    for height, width in sizes:
         x = normal(height, width)
         w, b = normal(width, seed=1), normal(width, seed=2)
         shape = f"{height}x{width}"
-        yield _norm("softmax", f"softmax {shape}", x, flops=24, goal=2.0)
-        yield _norm("log_softmax", f"log-softmax {shape}", x, flops=24, goal=2.0)
         yield _norm("layer_norm", f"layer norm {shape}", x, w, b, flops=8, goal=1.0)
         yield _norm("batch_norm", f"batch norm {shape}", x, w, b, flops=8, goal=1.0)
         for kind, flops in (("sum", 1), ("var", 4), ("argmax", 1)):
             for axis_name, axis in AXES:
                 yield _fold(kind, f"{kind}, {axis_name}, {shape}", x, axis, flops)
-    turned = normal(*((16, 8) if small else (1024, 4096))).T
     width = turned.shape[1]
     w, b = normal(width, seed=1), normal(width, seed=2)
     shape = f"{turned.shape[0]}x{width}"
-    yield _norm("softmax", f"softmax of x.T, {shape}", turned, flops=24, goal=1.0)
     yield _norm("layer_norm", f"layer norm of x.T, {shape}", turned, w, b, flops=8, goal=1.0)
     yield _fold("sum", f"sum of x.T, axis 0, {shape}", turned, 0, 1)
     yield _fold("sum", f"sum of x.T, axis 1, {shape}", turned, 1, 1)
@@ -51,7 +54,7 @@ def _norm(name: str, title: str, *arrays: np.ndarray, flops: int, goal: float) -
     x = arrays[0]
     return Workload(
         name=title,
-        kind="rows",
+        kind="softmax" if "softmax" in name else "rows",
         peers=entries(
             getattr(ours, name), *arrays, numpy=reference, numba=getattr(numba_arrays, name),
             torch_library=_torch_norm(name), jax=name,

@@ -84,7 +84,7 @@ def test_the_page_and_the_text() -> None:
     for part in (
         "P, 2 cores, Python 3.11; numpy 2.4.", "## One thread", "### A\n", "| one | 2 | **4 p** |",
         "* flambeau: took over 20 s (three)\n", "* torch: not installed (torch)\n", "* stopped after 3 rows",
-        "| a | 1.73x | 2 | 2 | 1 |",
+        "| a | 1.73x | - | 2 | 2 | 1 |",
     ):  # fmt: skip
         assert part in page, part
     text = report.text([_run()])
