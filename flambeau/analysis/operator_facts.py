@@ -43,8 +43,8 @@ def result_types(node: Node, definition: OpDef, results: Sequence[Value]) -> lis
     if any(has_variables(r.type) for r in schema.returns):
         return _bound(node, schema, results)
     given = [_argument(v, a) for v, a in zip(node.inputs, schema.arguments, strict=False)]
-    dtypes = _asked(definition.dtype, given, len(results))
-    shapes = _asked(definition.shape, given, len(results))
+    dtypes = asked(definition.dtype, given, len(results))
+    shapes = asked(definition.shape, given, len(results))
     device, requires_grad = _device(node, schema), _requires_grad(node, schema)
     found: list[Type] = []
     for value, dtype, sizes in zip(results, dtypes, shapes, strict=True):
@@ -86,7 +86,7 @@ def _bound(node: Node, schema: FunctionSchema, results: Sequence[Value]) -> list
     return found
 
 
-def _asked(rule: Callable[..., Any] | None, arguments: Sequence[Any], count: int) -> Sequence[Any]:
+def asked(rule: Callable[..., Any] | None, arguments: Sequence[Any], count: int) -> Sequence[Any]:
     """The answer of a rule for each of `count` results; None where it has none."""
     if rule is None:
         return (None,) * count

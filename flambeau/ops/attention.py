@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.ops.families import ranks
 from flambeau.ops.families.composite import composite
 from flambeau.schema.dtype import bool_, float32
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
@@ -95,7 +96,8 @@ composite(
     "float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
     body=attention,
     doc="softmax(query @ key.T * scale + mask) @ value; `scale` is 1 / sqrt(query.size(-1)) by default.",
-    dtype=None,
+    dtype=lambda query: query.dtype,
+    shape=lambda query: ranks.self_rank(query),
     samples=lambda: [
         Sample(args=(_rows(2, 3, 4), _rows(2, 5, 4), _rows(2, 5, 6))),
     ],

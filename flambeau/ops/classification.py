@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, dtype_of, is_float, not_implemented, reduce_with, widened
 from flambeau.ops.families.composite import composite
 from flambeau.ops.families.opaque import declare
@@ -247,6 +248,12 @@ def nll_errors() -> Iterable[ErrorSample]:
     )
 
 
+def _cross_entropy_shape(self: TensorType, reduction: Any) -> Sizes | None:
+    if reduction is UNKNOWN or reduction:
+        return None if reduction is UNKNOWN else ()
+    return None if self.sizes is None else ranks.self_rank(self, -1)
+
+
 for _name, _kernel, _outs in (
     ("nll_loss", nll_loss_kernel, ("out",)),
     ("nll_loss2d", nll_loss2d_kernel, ("out",)),
@@ -280,6 +287,7 @@ composite(
     body=cross_entropy,
     doc="The negative log-likelihood of the targets after log_softmax.",
     dtype=same_dtype,
+    shape=_cross_entropy_shape,
     samples=nll_samples,
     errors=nll_errors,
     is_function=False,
@@ -291,6 +299,7 @@ declare(
     kernel=binary_cross_entropy_kernel,
     doc="Cross entropy of two classes; `self` is the probability of the second.",
     dtype=same_dtype,
+    shape=lambda self, reduction: None if reduction is UNKNOWN else () if reduction else self.sizes,
     samples=lambda: [Sample(args=(wrap(np.array([0.25, 1], np.float32)), wrap(np.array([1, 0.5], np.float32))))],
     errors=lambda: [
         ErrorSample(

@@ -8,10 +8,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, one_dim, reduce_with, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.promotion import common_dtype
-from flambeau.ops.families.rules import same_dtype
+from flambeau.ops.families.rules import accumulate_dtype, same_dtype
 from flambeau.ops.joining import common
 from flambeau.ops.products import ULP, check_matrices, grid, mm_kernel
 from flambeau.schema.dtype import DType
@@ -183,6 +184,27 @@ def common_other(self: TensorType, other: TensorType) -> DType | None:
     return common_dtype((self, other))
 
 
+def _inner_shape(self: TensorType, other: TensorType) -> Sizes | None:
+    if self.sizes is None or other.sizes is None:
+        return None
+    if not self.sizes or not other.sizes:
+        return ranks.larger(self, other)
+    return (*self.sizes[:-1], *other.sizes[:-1])
+
+
+def _tensordot_shape(self: TensorType, other: TensorType, dims_self: Any) -> Sizes | None:
+    if self.sizes is None or other.sizes is None or not isinstance(dims_self, list | tuple):
+        return None
+    return ranks.of_rank(len(self.sizes) + len(other.sizes) - 2 * len(dims_self))
+
+
+def _multi_dot_shape(tensors: Any) -> Sizes | None:
+    """A vector at either end loses its dimension."""
+    if not isinstance(tensors, list | tuple) or any(t.sizes is None for t in tensors):
+        return None
+    return ranks.of_rank(2 - sum(len(t.sizes) == 1 for t in (tensors[0], tensors[-1])))
+
+
 VECTORS: Final[Any] = lambda: [Sample(args=(grid(2), grid(3)))]  # noqa: E731
 
 for _name in ("outer", "ger"):
@@ -210,6 +232,7 @@ declare(
     kernel=inner_kernel,
     doc="Products summed over the last dimension of both.",
     dtype=same_dtype,
+    shape=_inner_shape,
     samples=lambda: [Sample(args=(grid(3), grid(3))), Sample(args=(grid(2, 3), grid(4, 3)))],
     reference=np.inner,
     ulp=ULP,
@@ -221,6 +244,7 @@ declare(
     kernel=tensordot_kernel,
     doc="Products summed over pairs of dimensions, the remaining ones in order.",
     dtype=same_dtype,
+    shape=_tensordot_shape,
     samples=lambda: [Sample(args=(grid(2, 3, 4), grid(4, 3, 5), [1, 2], [1, 0]))],
     reference=lambda self, other, a, b: np.tensordot(self, other, (a, b)),
     ulp=ULP,
@@ -234,6 +258,7 @@ declare(
     kernel=kron_kernel,
     doc="Every element of the first times the whole second, as blocks.",
     dtype=common_other,
+    shape=ranks.larger,
     samples=lambda: [Sample(args=(grid(2, 2), grid(2, 3)))],
     reference=np.kron,
 )
@@ -242,6 +267,8 @@ declare(
     "aten::chain_matmul(Tensor[] matrices) -> Tensor",
     outs=("out",),
     kernel=chain_kernel,
+    dtype=lambda matrices: ranks.promoted(*ranks.elements_of(matrices)),
+    shape=ranks.matrix,
     doc="The product of several matrices in the cheapest order.",
     samples=lambda: [Sample(args=([grid(2, 3), grid(3, 4), grid(4, 2)],))],
     ulp=ULP,
@@ -252,6 +279,8 @@ declare(
     "aten::linalg_multi_dot(Tensor[] tensors) -> Tensor",
     outs=("out",),
     kernel=multi_dot_kernel,
+    dtype=lambda tensors: ranks.promoted(*ranks.elements_of(tensors)),
+    shape=_multi_dot_shape,
     samples=lambda: [Sample(args=([grid(3), grid(3, 4), grid(4, 2)],))],
     ulp=ULP,
     is_method=False,
@@ -262,6 +291,7 @@ declare(
     outs=("out",),
     kernel=cross_kernel,
     dtype=common_other,
+    shape=ranks.both,
     samples=lambda: [Sample(args=(grid(2, 3), grid(2, 3)))],
     reference=np.cross,
     is_method=False,
@@ -273,12 +303,15 @@ declare(
     kernel=old_cross_kernel,
     doc="The cross product along a dimension of size three.",
     dtype=common_other,
+    shape=ranks.both,
     samples=lambda: [Sample(args=(grid(2, 3), grid(2, 3)))],
 )
 
 declare(
     "aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
     kernel=bilinear_kernel,
+    dtype=lambda input1: input1.dtype,
+    shape=lambda input1: ranks.self_rank(input1),
     doc="`input1 @ weight[o] @ input2 + bias[o]` for every output o.",
     samples=lambda: [Sample(args=(grid(2, 3), grid(2, 4), grid(5, 3, 4), grid(5)))],
     ulp=ULP,
@@ -289,6 +322,8 @@ declare(
     "aten::trace(Tensor self) -> Tensor",
     outs=("out",),
     kernel=trace_kernel,
+    dtype=lambda self: None if self.dtype is None else accumulate_dtype(self.dtype),
+    shape=ranks.no_dims,
     doc="The sum of the diagonal of a matrix.",
     samples=lambda: [Sample(args=(grid(3, 3),))],
     reference=np.trace,

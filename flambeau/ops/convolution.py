@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, not_implemented, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import input_dtype, known
@@ -261,7 +262,7 @@ def transposed_kernel(dims: int) -> Any:
 def conv_shape(input: TensorType, weight: TensorType, stride: Any, padding: Any, dilation: Any) -> Sizes | None:
     """Sizes of a forward convolution with numbers for padding."""
     if input.sizes is None or weight.sizes is None or isinstance(padding, str) or not known(stride, padding, dilation):
-        return None
+        return ranks.input_rank(input)
     dims = len(weight.sizes) - 2
     spatial: list[int | None] = []
     for i in range(dims):
@@ -342,6 +343,7 @@ for _dims in (1, 2, 3):
         kernel=transposed_kernel(_dims),
         doc="The gradient of a convolution by its input; `weight` is (inputs, outputs / groups, *kernel).",
         dtype=input_dtype,
+        shape=ranks.input_rank,
         samples=partial(transposed_samples, _dims),
         ulp=ULP,
         is_method=False,
@@ -363,6 +365,7 @@ declare(
     kernel=convolution_kernel,
     doc="Any convolution; the number of dimensions follows from `weight`.",
     dtype=input_dtype,
+    shape=ranks.input_rank,
     samples=lambda: [
         Sample(args=(_grid(2, 4, 5), _grid(4, 3, 2), None, [2], [1], [1], True, [1], 1)),
         Sample(args=(_grid(2, 4, 5), _grid(3, 4, 2), None, [2], [1], [1], False, [0], 1)),

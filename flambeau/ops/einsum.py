@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, reduce_with, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.products import ULP
-from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.tensor.tensor import Tensor, view_of, wrap
 
 
@@ -145,6 +146,14 @@ def viewed(equation: str, tensor: Tensor) -> Tensor | None:
     return view_of(tensor, sizes, strides)
 
 
+def named_shape(equation: Any) -> Sizes | None:
+    """A dimension for each name of the result; nothing is told of an ellipsis."""
+    if not isinstance(equation, str) or "..." in equation:
+        return None
+    named, result = operands(equation)
+    return ranks.of_rank(len(implied(named) if result is None else result))
+
+
 def run(equation: str, tensors: Sequence[Tensor], path: Sequence[int] | None = None) -> Tensor:
     """A view of the operand where that is enough, else the sum."""
     check(equation, [t._array for t in tensors])
@@ -155,6 +164,8 @@ def run(equation: str, tensors: Sequence[Tensor], path: Sequence[int] | None = N
 declare(
     "aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
     kernel=run,
+    dtype=lambda tensors: ranks.promoted(*ranks.elements_of(tensors)),
+    shape=named_shape,
     on_tensors=True,
     doc="Products of operands whose dimensions `equation` names, summed over the names that the result lacks.",
     samples=lambda: [

@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.ops.families import ranks
+from flambeau.ops.families.layout import broadcast_known
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype, to_int64
 from flambeau.ops.families.samples import longs, sample
+from flambeau.schema.dtype import bool_, uint8
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
 from flambeau.tensor.layout import broadcast, wrap_dim
@@ -222,6 +225,32 @@ def _select_shape(self: TensorType, dim: Any, index: TensorType) -> Sizes | None
     return (*self.sizes[:at], count, *self.sizes[at + 1 :])
 
 
+def _index_shape(self: TensorType, indices: Any) -> Sizes | None:
+    """Index dimensions stay in place if neighbours, else they come first; a mask counts for all of its dimensions."""
+    if self.sizes is None or not isinstance(indices, list | tuple):
+        return None
+    at: list[int] = []
+    named: list[Sizes] = []
+    taken = 0
+    for index in indices:
+        if index is None:
+            taken += 1
+            continue
+        if not isinstance(index, TensorType) or index.dtype is None or index.sizes is None:
+            return None
+        is_mask = index.dtype in (bool_, uint8)
+        count = max(len(index.sizes), 1) if is_mask else 1
+        at += range(taken, taken + count)
+        named.append((None,) if is_mask else index.sizes)
+        taken += count
+    if not at:
+        return self.sizes
+    common = broadcast_known(named)
+    first = at[0] if at[-1] - at[0] == len(at) - 1 else 0
+    kept = [s for i, s in enumerate(self.sizes) if i not in at]
+    return None if common is None or taken > len(self.sizes) else (*kept[:first], *common, *kept[first:])
+
+
 declare(
     "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
     "aten::index.Tensor_hacked_twin(Tensor self, Tensor[] indices) -> Tensor",
@@ -229,6 +258,7 @@ declare(
     family="indexing",
     outs=("Tensor_out",),
     dtype=same_dtype,
+    shape=_index_shape,
     is_method=False,
     is_function=False,
     doc="Elements at the places that index tensors name; None stands for all of a dimension.",
@@ -314,6 +344,7 @@ declare(
     family="indexing",
     outs=("out",),
     dtype=same_dtype,
+    shape=lambda self, dim: None if dim is UNKNOWN else (None,) if dim is None else ranks.self_rank(self),
     doc="`gather` whose operands broadcast; without `dim`, over all elements in order.",
     samples=lambda: (
         Sample(args=(sample(2, 3), wrap(np.array([[2]])), 1)),
@@ -342,6 +373,8 @@ declare(
 declare(
     "aten::nonzero_numpy(Tensor self) -> Tensor[]",
     kernel=nonzero_numpy_kernel,
+    dtype=to_int64,
+    shape=ranks.vector,
     on_tensors=True,
     family="indexing",
     is_function=False,
@@ -352,6 +385,7 @@ declare(
     family="indexing",
     outs=("out",),
     dtype=to_int64,
+    shape=lambda self, size: None if self.sizes is None else (size if isinstance(size, int) else None, len(self.sizes)),
     doc="Exactly `size` rows of `nonzero`, filled up with `fill_value`.",
     samples=lambda: (Sample(args=(sample(2, 3),), kwargs={"size": 3}),),
 )

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, one_dim
 from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.opaque import declare
-from flambeau.ops.families.promotion import DIMENSIONED, ZERO_DIM, result_type
-from flambeau.ops.families.rules import known
+from flambeau.ops.families.promotion import DIMENSIONED, ZERO_DIM, common_dtype, result_type
+from flambeau.ops.families.rules import same_dtype
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
-from flambeau.schema.types import TensorType
+from flambeau.schema.types import ListType
 from flambeau.tensor.layout import broadcast, expand, view_strides
 from flambeau.tensor.tensor import Tensor, view_of, wrap
 
@@ -185,26 +186,27 @@ def meshgrid_kernel(tensors: Sequence[Tensor], indexing: str = "ij") -> list[Ten
 
 def list_dtype(tensors: Any) -> DType | None:
     """The common dtype, where all are known."""
-    if tensors is UNKNOWN or not known(*tensors):
-        return None
-    operands = []
-    for t in tensors:
-        if not isinstance(t, TensorType) or t.dtype is None or t.sizes is None:
-            return None
-        operands.append((DIMENSIONED if t.sizes else ZERO_DIM, t.dtype))
-    return result_type(*operands) if operands else None
+    found = ranks.elements_of(tensors)
+    if isinstance(tensors, ListType):
+        return found[0].dtype if found else None
+    return common_dtype(found) if found else None
 
 
 def cat_shape(tensors: Any, dim: Any = 0) -> Sizes | None:
-    """Sizes add up along `dim`."""
+    """Sizes add up along `dim`. A vector among others is one that has no elements, and is skipped."""
     sizes = list_sizes(tensors)
     if sizes is None or dim is UNKNOWN:
         return None
-    sizes = [s for s in sizes if s != (0,)] or sizes[:1]
-    place = one_dim(dim, len(sizes[0]))
+    rank = max(map(len, sizes))
+    sizes = [s for s in sizes if s != (0,) and len(s) == rank] or sizes[:1]
+    if isinstance(tensors, ListType):
+        return ranks.with_dim(sizes[0], dim, None)
+    place = one_dim(dim, rank)
     along = [s[place] for s in sizes]
     added = None if any(a is None or a < 0 for a in along) else sum(a for a in along if a is not None)
-    return tuple(added if i == place else s for i, s in enumerate(sizes[0]))
+    if rank == 1 and added is not None:
+        added = sum(s[0] or 0 for s in sizes)
+    return ranks.with_dim(sizes[0], dim, added)
 
 
 def stack_shape(tensors: Any, dim: Any = 0) -> Sizes | None:
@@ -213,14 +215,49 @@ def stack_shape(tensors: Any, dim: Any = 0) -> Sizes | None:
     if sizes is None or dim is UNKNOWN:
         return None
     place = one_dim(dim, len(sizes[0]) + 1)
-    return (*sizes[0][:place], len(sizes), *sizes[0][place:])
+    count = None if isinstance(tensors, ListType) else len(sizes)
+    return (*sizes[0][:place], count, *sizes[0][place:])
 
 
 def list_sizes(tensors: Any) -> list[Sizes] | None:
     """The sizes of every tensor of a list; None if some rank is not known."""
-    if tensors is UNKNOWN or not tensors or any(not isinstance(t, TensorType) or t.sizes is None for t in tensors):
+    found = [t.sizes for t in ranks.elements_of(tensors) if t.sizes is not None]
+    return found if found and len(found) == len(ranks.elements_of(tensors)) else None
+
+
+def largest_rank(least: int) -> Callable[[Any], Sizes | None]:
+    """The rule for as many dimensions as the tensors have, but not fewer than `least`."""
+
+    def rule(tensors: Any) -> Sizes | None:
+        sizes = list_sizes(tensors)
+        return None if sizes is None else ranks.of_rank(max(least, *map(len, sizes)))
+
+    return rule
+
+
+def _grid_shape(tensors: Any) -> Sizes | None:
+    return None if isinstance(tensors, ListType) else ranks.as_long_as(tensors)
+
+
+def _first_dtype(tensors: Any) -> DType | None:
+    found = ranks.elements_of(tensors)
+    return found[0].dtype if found else None
+
+
+def _same_dtype(tensors: Any) -> DType | None:
+    found = {t.dtype for t in ranks.elements_of(tensors)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _choices_shape(r: Any) -> Sizes | None:
+    return None if not isinstance(r, int) else (None, r) if r else (0,)
+
+
+def _product_shape(tensors: Any) -> Sizes | None:
+    """A row for each choice; of one vector, itself."""
+    if not isinstance(tensors, list | tuple):
         return None
-    return [t.sizes for t in tensors]
+    return (None,) if len(tensors) == 1 else (None, len(tensors))
 
 
 def _ramp(*sizes: int) -> Tensor:
@@ -295,6 +332,7 @@ for _name, _shaped, _dim, _doc in (
         kernel=lined_up("vstack" if _name == "row_stack" else _name, _shaped, _dim),
         doc=_doc,
         dtype=list_dtype,
+        shape=largest_rank({"hstack": 1, "dstack": 3}.get(_name, 2)),
         samples=lambda: [Sample(args=([_ramp(2), _ramp(2)],)), Sample(args=([_ramp(2, 3), _ramp(2, 3)],))],
         is_method=False,
     )
@@ -305,6 +343,7 @@ declare(
     kernel=block_diag_kernel,
     doc="Matrices along the diagonal of a matrix of zeros.",
     dtype=list_dtype,
+    shape=ranks.matrix,
     samples=lambda: [Sample(args=([_ramp(2, 3), _ramp(2), _ramp()],))],
     is_method=False,
 )
@@ -312,6 +351,8 @@ declare(
 declare(
     "aten::cartesian_prod(Tensor[] tensors) -> Tensor",
     kernel=cartesian_prod_kernel,
+    dtype=list_dtype,
+    shape=_product_shape,
     doc="Every choice of one element from each vector, a row each.",
     samples=lambda: [Sample(args=([_ramp(2), _ramp(3)],))],
     is_method=False,
@@ -320,6 +361,8 @@ declare(
 declare(
     "aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor",
     kernel=combinations_kernel,
+    dtype=same_dtype,
+    shape=_choices_shape,
     doc="Every choice of `r` elements of a vector, a row each.",
     samples=lambda: [Sample(args=(_ramp(4),)), Sample(args=(_ramp(3), 2, True))],
 )
@@ -327,6 +370,8 @@ declare(
 declare(
     "aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]",
     kernel=broadcast_tensors_kernel,
+    dtype=_same_dtype,
+    shape=largest_rank(0),
     family="view",
     doc="Views of all tensors with their common shape.",
     samples=lambda: [Sample(args=([_ramp(2, 1), _ramp(3)],))],
@@ -338,6 +383,8 @@ declare(
     "aten::meshgrid(Tensor[] tensors) -> Tensor[]",
     "aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]",
     kernel=meshgrid_kernel,
+    dtype=_first_dtype,
+    shape=_grid_shape,
     family="view",
     doc="Views that hold the coordinates of a grid; `indexing` is 'ij' or 'xy'.",
     samples=lambda: [Sample(args=([_ramp(2), _ramp(3)],))],

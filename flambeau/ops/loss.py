@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import not_implemented
 from flambeau.ops.families.composite import composite
 from flambeau.ops.families.layout import broadcast_known
@@ -210,6 +211,18 @@ def loss_dtype(self: TensorType, target: TensorType) -> DType | None:
     return common_dtype((self, target))
 
 
+def _ranking_shape(input1: TensorType, input2: TensorType, target: TensorType, reduction: Any) -> Sizes | None:
+    if reduction is UNKNOWN:
+        return None
+    return broadcast_known([input1.sizes, input2.sizes, target.sizes]) if reduction == NONE else ()
+
+
+def _distance_shape(sizes: Sizes | None, keepdim: Any) -> Sizes | None:
+    if not sizes or keepdim is UNKNOWN:
+        return None
+    return (*sizes[:-1], 1) if keepdim else sizes[:-1]
+
+
 def _pair(shift: float = 0.25) -> tuple[Tensor, Tensor]:
     values = (np.arange(6, dtype=np.float32).reshape(2, 3) - 2) / 2
     return wrap(values), wrap((values[::-1] * 0.5 + shift).copy())
@@ -288,12 +301,16 @@ composite(
     "aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> "
     "Tensor",
     body=poisson_nll,
+    dtype=lambda input, target: common_dtype((input, target)),
+    shape=lambda input, target, reduction: loss_shape(input, target, reduction),
     samples=lambda: [Sample(args=(*_pair(2.0), True, full, 1e-8, MEAN)) for full in (True, False)],
 )
 
 composite(
     "aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor",
     body=hinge_embedding,
+    dtype=loss_dtype,
+    shape=loss_shape,
     samples=lambda: [Sample(args=(_pair()[0], wrap(np.array([1, -1, 1], np.float32))))],
 )
 
@@ -301,12 +318,16 @@ composite(
     "aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> "
     "Tensor",
     body=margin_ranking,
+    dtype=lambda input1, input2, target: common_dtype((input1, input2, target)),
+    shape=_ranking_shape,
     samples=lambda: [Sample(args=(*_pair(), wrap(np.array([1, -1, 1], np.float32))))],
 )
 
 composite(
     "aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor",
     body=cosine_similarity,
+    dtype=lambda x1, x2: common_dtype((x1, x2)),
+    shape=lambda x1, x2, dim: ranks.without_dim(ranks.both(x1, x2), dim),
     doc="The cosine of the angle between vectors along `dim`.",
     samples=lambda: [Sample(args=_pair()), Sample(args=(*_pair(), 0))],
     reference=lambda a, b, dim=1: (
@@ -319,6 +340,8 @@ composite(
     "aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1)"
     " -> Tensor",
     body=cosine_embedding,
+    dtype=lambda input1, input2: common_dtype((input1, input2)),
+    shape=lambda reduction: None if reduction is UNKNOWN or reduction == NONE else (),
     samples=lambda: [Sample(args=(*_pair(), wrap(np.array([1, -1], np.float32))))],
 )
 
@@ -326,6 +349,8 @@ composite(
     "aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool keepdim=False)"
     " -> Tensor",
     body=pairwise_distance,
+    dtype=lambda x1, x2: common_dtype((x1, x2)),
+    shape=lambda x1, x2, keepdim: _distance_shape(ranks.both(x1, x2), keepdim),
     doc="The norm of the differences of vectors along the last dimension.",
     samples=lambda: [Sample(args=_pair())],
     reference=lambda a, b: np.linalg.norm(a - b + 1e-6, axis=-1),
@@ -336,6 +361,8 @@ composite(
     "aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., "
     "float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor",
     body=triplet_margin,
+    dtype=lambda anchor, positive, negative: common_dtype((anchor, positive, negative)),
+    shape=lambda reduction: None if reduction is UNKNOWN or reduction == NONE else (),
     samples=lambda: [
         Sample(args=(*_pair(), _pair(1.0)[1])),
         Sample(args=(*_pair(), _pair(1.0)[1], 1.0, 2.0, 1e-6, True)),
@@ -346,6 +373,8 @@ composite(
     "aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
     outs=("out",),
     body=dist,
+    dtype=lambda self, other: common_dtype((self, other)),
+    shape=ranks.no_dims,
     doc="The norm of the difference.",
     samples=lambda: [Sample(args=_pair())],
     reference=lambda a, b: np.linalg.norm((a - b).reshape(-1)),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from flambeau.ops.convolution import padded, windows
+from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, one_dim, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype
@@ -163,6 +164,7 @@ declare(
     kernel=im2col_kernel,
     doc="Every window of an image as a column.",
     dtype=same_dtype,
+    shape=lambda self: ranks.self_rank(self, -1),
     samples=lambda: [Sample(args=(_grid(2, 3, 4, 5), [2, 3], [1, 1], [1, 0], [2, 1]))],
     is_method=False,
     is_function=False,
@@ -176,6 +178,7 @@ declare(
     kernel=col2im_kernel,
     doc="Columns added up where the windows of `im2col` come from.",
     dtype=same_dtype,
+    shape=ranks.one_more,
     samples=lambda: [Sample(args=(_grid(1, 8, 4), [3, 3], [2, 2], [1, 1], [0, 0], [1, 1]))],
     is_method=False,
     is_function=False,
@@ -184,6 +187,8 @@ declare(
 declare(
     "aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor",
     kernel=cdist_kernel,
+    dtype=lambda x1: x1.dtype,
+    shape=lambda x1, x2: ranks.larger(x1, x2),
     doc="The distance of every row of the first from every row of the second.",
     samples=lambda: [Sample(args=(_grid(2, 3), _grid(4, 3))), Sample(args=(_grid(2, 3), _grid(4, 3), 1.0))],
     reference=lambda a, b, p=2: np.linalg.norm(a[:, None] - b[None], ord=p, axis=-1),

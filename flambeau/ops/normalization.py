@@ -22,9 +22,9 @@ from flambeau.ops.families.arrays import (
     widened,
 )
 from flambeau.ops.families.opaque import declare
-from flambeau.ops.families.rules import input_dtype, input_shape, known
+from flambeau.ops.families.rules import input_dtype, input_shape
 from flambeau.schema.dtype import DType, bfloat16, float16, float32, float64
-from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
+from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
 from flambeau.tensor.tensor import Tensor, wrap
 
@@ -190,7 +190,7 @@ def group_norm_kernel(
 
 def layer_norm_shapes(input: TensorType, normalized_shape: Any) -> tuple[Sizes | None, ...]:
     """The input's sizes, and twice the same with ones in place of what is normalised."""
-    if input.sizes is None or normalized_shape is UNKNOWN or not known(normalized_shape):
+    if input.sizes is None or not isinstance(normalized_shape, list | tuple):
         return (input.sizes, None, None)
     start = len(input.sizes) - len(normalized_shape)
     kept = tuple(s if i < start else 1 for i, s in enumerate(input.sizes))
@@ -313,6 +313,7 @@ declare(
     outs=("out",),
     kernel=native_group_norm_kernel,
     dtype=three_dtypes,
+    shape=lambda input: (input.sizes, (None, None), (None, None)),
     samples=lambda: [Sample(args=(_rows(2, 4, 3), None, None, 2, 4, 3, 2, 1e-5))],
     ulp=ULP,
     is_method=False,

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.ops.families import ranks
 from flambeau.ops.families.samples import sample
 from flambeau.ops.families.view import view
 from flambeau.ops.orders import conjugated
@@ -154,6 +155,7 @@ for _rank in (1, 2, 3):
     view(
         f"aten::atleast_{_rank}d(Tensor self) -> Tensor",
         kernel=_atleast(_rank),
+        shape=ranks.at_least(_rank),
         doc=f"With at least {_rank} dimensions; a view or the tensor itself.",
         is_method=False,
         samples=lambda: (Sample(args=(sample(),)), Sample(args=(sample(3),)), Sample(args=(sample(2, 3),))),

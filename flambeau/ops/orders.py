@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.ops.families import ranks
 from flambeau.ops.families.samples import sample
 from flambeau.ops.families.view import ints, view
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
@@ -110,7 +111,7 @@ def _transpose_shape(self: TensorType, dim0: Any, dim1: Any) -> Sizes | None:
 def _permute_shape(self: TensorType, dims: Any) -> Sizes | None:
     order = ints(dims)
     if self.sizes is None or order is None:
-        return None
+        return ranks.as_long_as(dims)
     return tuple(self.sizes[wrap_dim(d, len(self.sizes))] for d in order)
 
 
@@ -121,6 +122,16 @@ def _transpose_samples() -> Iterable[Sample]:
 def _transpose_errors() -> Iterable[ErrorSample]:
     message = "Dimension out of range (expected to be in range of [-2, 1], but got 2)"
     return (ErrorSample(args=(sample(2, 3), 0, 2), error=IndexError, message=message),)
+
+
+def _reversed(self: TensorType) -> Sizes | None:
+    return None if self.sizes is None else self.sizes[::-1]
+
+
+def _last_two_swapped(self: TensorType) -> Sizes | None:
+    if self.sizes is None or len(self.sizes) < 2:
+        return self.sizes
+    return (*self.sizes[:-2], self.sizes[-1], self.sizes[-2])
 
 
 view(
@@ -176,7 +187,7 @@ view(
 view(
     "aten::t(Tensor(a) self) -> Tensor(a)",
     kernel=t_kernel,
-    shape=lambda self: None if self.sizes is None else self.sizes[::-1],
+    shape=_reversed,
     in_place=True,
     doc="A matrix transposed; vectors and numbers as they are; a view.",
     samples=lambda: (Sample(args=(sample(2, 3),)), Sample(args=(sample(3),)), Sample(args=(sample(),))),
@@ -200,6 +211,7 @@ for _name, _kernel in (
         view(
             f"aten::{_name}{_overload}(Tensor(a) self) -> Tensor(a)",
             kernel=(lambda run: lambda self: run(self))(_kernel),
+            shape=_reversed if _name == "numpy_T" else _last_two_swapped,
             is_method=False,
             is_function=False,
             samples=lambda: (Sample(args=(sample(2, 3),)),),
@@ -209,6 +221,7 @@ for _name, _kernel in (
 view(
     "aten::adjoint(Tensor(a) self) -> Tensor(a)",
     kernel=adjoint_kernel,
+    shape=_last_two_swapped,
     doc="The last two dimensions swapped, and conjugated.",
     samples=lambda: (Sample(args=(sample(2, 3),)),),
 )
@@ -219,6 +232,7 @@ for _name in ("movedim", "moveaxis"):
         f"aten::{_name}.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
         f"aten::{_name}.int(Tensor(a) self, int source, int destination) -> Tensor(a)",
         kernel=movedim_kernel,
+        shape=ranks.self_rank,
         doc="Some dimensions at other places, the others in order; a view.",
         samples=lambda: (Sample(args=(sample(2, 3, 4), (0, 1), (1, 2))), Sample(args=(sample(2, 3, 4), 0, -1))),
         errors=lambda: (

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import known, same_dtype
@@ -128,7 +129,7 @@ def pad_kernel(self: Array, pad: Ints, mode: str = "constant", value: float | No
 def pad_shape(self: TensorType, pad: Any) -> Sizes | None:
     """Sizes grow by the amounts."""
     if self.sizes is None or not known(pad):
-        return None
+        return ranks.self_rank(self)
     around = per_dim(pad, len(self.sizes))
     return tuple(None if s is None or s < 0 else s + b + a for s, (b, a) in zip(self.sizes, around, strict=True))
 

@@ -10,9 +10,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, not_implemented, reduce_with, widened
 from flambeau.ops.families.opaque import declare
-from flambeau.ops.families.rules import same_dtype
+from flambeau.ops.families.rules import same_dtype, value_and_index
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor.tensor import Tensor, wrap
 
@@ -378,6 +379,7 @@ for _d in (1, 2, 3):
         kernel=only_values(_with_indices),
         doc="The largest element of every window.",
         dtype=same_dtype,
+        shape=ranks.self_rank,
         samples=partial(max_samples, _d),
         errors=partial(too_small, _d),
         is_method=False,
@@ -387,6 +389,8 @@ for _d in (1, 2, 3):
         " -> (Tensor, Tensor)",
         outs=() if _d == 1 else ("out(out, indices)",),
         kernel=_with_indices,
+        dtype=value_and_index,
+        shape=ranks.self_values_and_places,
         samples=partial(max_samples, _d),
         is_method=False,
         is_function=False,
@@ -398,6 +402,7 @@ for _d in (1, 2, 3):
         kernel=avg_pool(_d),
         doc="The average of every window.",
         dtype=same_dtype,
+        shape=ranks.self_rank,
         samples=partial(average_samples, _d),
         is_method=False,
         is_function=_d == 1,
@@ -409,6 +414,7 @@ for _d in (1, 2, 3):
         kernel=adaptive_avg(_d),
         doc="The average of windows that divide the input evenly into `output_size` parts.",
         dtype=same_dtype,
+        shape=ranks.self_rank,
         samples=partial(adaptive_samples, _d),
         is_method=False,
         is_function=_d == 1,
@@ -417,6 +423,8 @@ for _d in (1, 2, 3):
         f"aten::adaptive_max_pool{_d}d(Tensor self, int[{_d}] output_size) -> (Tensor, Tensor)",
         outs=() if _d == 1 else ("out(out, indices)",),
         kernel=adaptive_max(_d),
+        dtype=value_and_index,
+        shape=ranks.self_values_and_places,
         samples=partial(adaptive_samples, _d),
         is_method=False,
         is_function=_d == 1,

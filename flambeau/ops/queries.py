@@ -10,10 +10,11 @@ import numpy as np
 
 from flambeau.ops.families.promotion import can_cast as dtype_can_cast
 from flambeau.schema import dtype as dtypes
-from flambeau.schema.dtype import by_code
+from flambeau.schema.dtype import DType, by_code
 from flambeau.schema.function import parse_schema
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.registry import register
+from flambeau.schema.types import BoolType, ComplexType, FloatType, IntType
 from flambeau.tensor import layout
 from flambeau.tensor.tensor import Tensor, wrap
 
@@ -68,6 +69,19 @@ def equal(self: Tensor, other: Tensor) -> bool:
 def can_cast(from_: int, to: int) -> bool:
     """Whether results of one dtype may be stored as another."""
     return dtype_can_cast(by_code(from_), by_code(to))
+
+
+def _number_dtype(number: Any) -> DType | None:
+    """The dtype that holds any number of a kind, of which the rule is told the type or a value."""
+    for python, type_, dtype in (
+        (bool, BoolType, dtypes.bool_),
+        (int, IntType, dtypes.int64),
+        (float, FloatType, dtypes.float64),
+        (complex, ComplexType, dtypes.complex128),
+    ):
+        if isinstance(number, python | type_):
+            return dtype
+    return None
 
 
 def _is_zero_dim(self: Tensor) -> list[int]:
@@ -140,8 +154,25 @@ for _kind in (
     "xpu",
 ):
     metadata(f"prim::is_{_kind}(Tensor a) -> bool", lambda a: False)
-query(
-    "prim::NumToTensor.Scalar(Scalar a) -> Tensor",
-    lambda a: wrap(np.array(a, dtypes.float64.numpy if isinstance(a, float) else None)),
+register(
+    OpDef(
+        schema=parse_schema("prim::NumToTensor.Scalar(Scalar a) -> Tensor"),
+        family="query",
+        kernel=lambda a: wrap(np.array(a, dtypes.float64.numpy if isinstance(a, float) else None)),
+        dtype=_number_dtype,
+        shape=lambda a: (),
+        is_method=False,
+        is_function=False,
+    )
 )
-query("prim::NumToTensor.bool(bool a) -> Tensor", lambda a: wrap(np.array(a, np.bool_)))
+register(
+    OpDef(
+        schema=parse_schema("prim::NumToTensor.bool(bool a) -> Tensor"),
+        family="query",
+        kernel=lambda a: wrap(np.array(a, np.bool_)),
+        dtype=lambda a: dtypes.bool_,
+        shape=lambda a: (),
+        is_method=False,
+        is_function=False,
+    )
+)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from flambeau.ops.families import ranks
 from flambeau.ops.families.constructors import (
     LIKE_OPTIONS,
     OPTIONS,
@@ -324,6 +325,7 @@ declare(
     effect=Effect.RANDOM,
     outs=("out",),
     dtype=lambda: int64,
+    shape=ranks.self_rank,
     doc="Places drawn with the given weights, a row for each row of weights.",
     samples=lambda: (Sample(args=(wrap(np.array([1.0, 2.0, 0.0])), 2)), Sample(args=(sample(2, 3), 4, True))),
     errors=lambda: (

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.ops.families.constructors import OPTIONS, chosen, declare_out_of_constructor
+from flambeau.ops.families.constructors import OPTIONS, chosen, declare_out_of_constructor, default_dtype, size_shape
+from flambeau.ops.families.layout import broadcast_known
 from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.overwrite import check_writeable
@@ -16,10 +17,11 @@ from flambeau.ops.families.samples import sample
 from flambeau.ops.families.variants import check_overlap, fit_out, write
 from flambeau.ops.random import integers, normal, uniform
 from flambeau.schema.device import Device
-from flambeau.schema.dtype import Category, int64
+from flambeau.schema.dtype import Category, DType, int64
 from flambeau.schema.function import parse_schema
-from flambeau.schema.opdef import Effect, ErrorSample, OpDef, Sample
+from flambeau.schema.opdef import Effect, ErrorSample, OpDef, Sample, Sizes
 from flambeau.schema.registry import register
+from flambeau.schema.types import TensorType
 from flambeau.tensor import layout
 from flambeau.tensor.create import check_device
 from flambeau.tensor.random import Generator, drawing
@@ -178,6 +180,19 @@ def normal_float_out(mean: float, std: float, size: Any, generator: Any = None, 
     return wrap(normal_kernel(mean, std, size, generator, dtype))
 
 
+def _normal_dtype(mean: Any, std: Any, dtype: Any = None) -> DType | None:
+    """The mean's dtype, else the deviation's, else the one asked for or the default."""
+    for given in (mean, std):
+        if isinstance(given, TensorType):
+            return given.dtype
+    return default_dtype(dtype)
+
+
+def _normal_shape(mean: Any, std: Any, size: Any = None) -> Sizes | None:
+    tensors = [t.sizes for t in (mean, std) if isinstance(t, TensorType)]
+    return broadcast_known(tensors) if tensors else size_shape(size)
+
+
 _G = "Generator? generator=None"
 fill(
     f"aten::uniform_(Tensor(a!) self, float from=0., float to=1., *, {_G}) -> Tensor(a!)",
@@ -265,6 +280,8 @@ declare(
     family="random",
     effect=Effect.RANDOM,
     outs=("Tensor_float_out", "float_Tensor_out", "Tensor_Tensor_out", ""),
+    dtype=_normal_dtype,
+    shape=_normal_shape,
     is_method=False,
     doc="Normal numbers with the given means and deviations.",
     samples=lambda: (

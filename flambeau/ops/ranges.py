@@ -17,10 +17,11 @@ from flambeau.ops.families.constructors import (
 )
 from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.opaque import declare
+from flambeau.ops.families.promotion import operand_of
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType, by_code, int64
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
-from flambeau.schema.types import BoolType, IntType
+from flambeau.schema.types import BoolType, IntType, TensorType
 from flambeau.tensor import defaults
 from flambeau.tensor.create import check_device
 from flambeau.tensor.tensor import Tensor, wrap
@@ -169,6 +170,24 @@ declare(
 )
 
 
+def _spaced_dtype(start: Any, end: Any, dtype: Any) -> DType | None:
+    """The default dtype, or the complex one if either end is complex."""
+    if dtype is not None:
+        return options_dtype(dtype)
+    kinds = [_kind(start), _kind(end)]
+    if None in kinds:
+        return None
+    is_complex = any(k is not None and k.is_complex for k in kinds)
+    return defaults.float_dtype().to_complex() if is_complex else defaults.float_dtype()
+
+
+def _kind(bound: Any) -> DType | None:
+    if isinstance(bound, TensorType):
+        return bound.dtype
+    operand = operand_of(bound)
+    return None if operand is None else operand[1]
+
+
 def _spaced_samples() -> Iterable[Sample]:
     return (Sample(args=(0, 1, 5)), Sample(args=(3, -2.5, 4)), Sample(args=(1, 2, 1)))
 
@@ -185,7 +204,7 @@ for _name, _extra, _kernel in (("linspace", "", linspace_kernel), ("logspace", "
             kernel=_kernel,
             on_tensors=True,
             family="creation",
-            dtype=options_dtype,
+            dtype=_spaced_dtype,
             shape=lambda steps: (steps if isinstance(steps, int) else None,),
             is_method=False,
             doc="Numbers from `start` to `end`, both included, evenly spaced (or powers of `base` with such exponents)."

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, at_least_1d, contiguous, dtype_of, not_implemented, one_dim, some_dims
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import known, same_dtype, same_shape
-from flambeau.schema.opdef import ErrorSample, Sample, Sizes
+from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
 from flambeau.tensor.tensor import Tensor, wrap
 
@@ -132,7 +133,7 @@ def repeat_indices_kernel(repeats: Array, output_size: int | None = None) -> Arr
 def repeat_shape(self: TensorType, repeats: Any) -> Sizes | None:
     """Sizes times counts."""
     if self.sizes is None or not known(repeats):
-        return None
+        return ranks.as_long_as(repeats)
     counts = listed(repeats)
     sizes = (1,) * (len(counts) - len(self.sizes)) + tuple(self.sizes)
     return tuple(None if s is None or s < 0 else s * c for s, c in zip(sizes, counts, strict=True))
@@ -140,9 +141,18 @@ def repeat_shape(self: TensorType, repeats: Any) -> Sizes | None:
 
 def tile_shape(self: TensorType, dims: Any) -> Sizes | None:
     """Sizes times counts."""
-    if self.sizes is None or not known(dims):
+    if self.sizes is None or dims is UNKNOWN:
         return None
+    if not known(dims):
+        return ranks.of_rank(max(len(self.sizes), len(dims)))
     return repeat_shape(self, [1] * (len(self.sizes) - len(listed(dims))) + listed(dims))
+
+
+def interleaved_shape(self: TensorType, dim: Any = None) -> Sizes | None:
+    """A vector without `dim`; else `self` with another size there."""
+    if dim is None:
+        return (None,)
+    return None if dim is UNKNOWN else ranks.with_dim(self.sizes or (None if self.sizes is None else (1,)), dim, None)
 
 
 def _ramp(*sizes: int) -> Tensor:
@@ -205,6 +215,7 @@ declare(
     kernel=rot90_kernel,
     doc="Turned by `k` quarter turns in the plane of two dimensions.",
     dtype=same_dtype,
+    shape=ranks.self_rank,
     samples=lambda: [Sample(args=(_ramp(2, 3), k)) for k in (-1, 0, 1, 2)],
     reference=np.rot90,
 )
@@ -246,6 +257,7 @@ declare(
     kernel=repeat_interleave_kernel,
     doc="Each element, or each slice along `dim`, several times in a row.",
     dtype=same_dtype,
+    shape=interleaved_shape,
     samples=lambda: [
         Sample(args=(_ramp(2, 3), 2)),
         Sample(args=(_ramp(2, 3), 2, 1)),
@@ -258,4 +270,6 @@ declare(
     "aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor",
     outs=("Tensor_out",),
     kernel=repeat_indices_kernel,
+    dtype=lambda repeats: repeats.dtype,
+    shape=ranks.vector,
 )

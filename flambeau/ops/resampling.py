@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, not_implemented, widened
 from flambeau.ops.families.composite import composite
 from flambeau.ops.families.opaque import declare
-from flambeau.ops.families.rules import same_dtype
+from flambeau.ops.families.rules import input_dtype, same_dtype, same_shape
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor.tensor import Tensor, wrap
 
@@ -228,6 +229,8 @@ for _dims in (1, 2, 3):
                 _schema,
                 outs=("",) if ".vec" in _schema else ("out",),
                 kernel=_kernel,
+                dtype=input_dtype if ".vec" in _schema else same_dtype,
+                shape=ranks.input_rank if ".vec" in _schema else ranks.self_rank,
                 samples=None if ".vec" in _schema else partial(nearest_samples, _dims),
                 is_method=False,
                 is_function=False,
@@ -242,6 +245,8 @@ for _dims in (1, 2, 3):
             _schema,
             outs=("",) if ".vec" in _schema else ("out",),
             kernel=_kernel,
+            dtype=input_dtype if ".vec" in _schema else same_dtype,
+            shape=ranks.input_rank if ".vec" in _schema else ranks.self_rank,
             samples=None if ".vec" in _schema else partial(linear_samples, _dims),
             is_method=False,
             is_function=False,
@@ -256,6 +261,7 @@ for _name, _body, _argument, _size in (
         body=_body,
         doc="Channels become places." if _name == "pixel_shuffle" else "Places become channels.",
         dtype=same_dtype,
+        shape=ranks.self_rank,
         samples=partial(shuffle_samples, _size),
         errors=lambda: [
             ErrorSample(
@@ -271,6 +277,7 @@ declare(
     kernel=channel_shuffle_kernel,
     doc="Channels of all groups in turn.",
     dtype=same_dtype,
+    shape=same_shape,
     samples=lambda: [Sample(args=(_image(1, 4, 2, 2), 2))],
     is_method=False,
     namespaces=("nn.functional",),

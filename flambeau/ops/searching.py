@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import (
     Array,
     contiguous,
@@ -17,8 +18,8 @@ from flambeau.ops.families.arrays import (
     widened,
 )
 from flambeau.ops.families.opaque import declare
-from flambeau.ops.families.rules import same_dtype
-from flambeau.schema.dtype import DType, int32, int64
+from flambeau.ops.families.rules import reduced_shape, same_dtype
+from flambeau.schema.dtype import DType, float32, float64, int32, int64
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
 from flambeau.tensor.tensor import Tensor, wrap
@@ -287,6 +288,32 @@ def values_shape(self: Any) -> Sizes | None:
     return self.sizes if isinstance(self, TensorType) else ()
 
 
+def _unique_ranks(self: TensorType, return_inverse: Any) -> tuple[Sizes | None, ...]:
+    if return_inverse is UNKNOWN:
+        return ((None,), None)
+    return ((None,), self.sizes if return_inverse else (0,))
+
+
+def _consecutive_ranks(self: TensorType, return_inverse: Any, dim: Any) -> tuple[Sizes | None, ...]:
+    if dim is None:
+        return (*_unique_ranks(self, return_inverse), (None,))
+    return (None if dim is UNKNOWN else ranks.self_rank(self), None if dim is UNKNOWN else (None,), (None,))
+
+
+def _bincount_dtype(weights: Any) -> DType | None:
+    if weights is None:
+        return int64
+    if not isinstance(weights, TensorType) or weights.dtype is None:
+        return None
+    return float32 if weights.dtype is float32 else float64
+
+
+def _quantile_shape(self: TensorType, q: Any, dim: Any, keepdim: Any) -> Sizes | None:
+    lead: Sizes | None = q.sizes if isinstance(q, TensorType) else ()
+    rest = reduced_shape(self, dim, keepdim)
+    return None if lead is None or rest is None else (*lead, *rest)
+
+
 def _ints(*values: int) -> Tensor:
     return wrap(np.array(values))
 
@@ -300,6 +327,8 @@ declare(
     " -> (Tensor, Tensor, Tensor)",
     outs=("out",),
     kernel=unique2_kernel,
+    dtype=ranks.value_and_counts(3),
+    shape=lambda self, return_inverse: (*_unique_ranks(self, return_inverse), (None,)),
     doc="The distinct elements in order; for each element which one it is; how often each occurs.",
     samples=lambda: [Sample(args=(_ints(3, 1, 3, 2), True, True, True))],
     is_method=False,
@@ -309,6 +338,8 @@ declare(
     "aten::_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)",
     outs=("out",),
     kernel=unique_kernel,
+    dtype=ranks.value_and_counts(2),
+    shape=lambda self, return_inverse: _unique_ranks(self, return_inverse),
     samples=lambda: [Sample(args=(_ints(3, 1, 3, 2), True, True))],
     is_method=False,
 )
@@ -318,6 +349,8 @@ declare(
     " -> (Tensor, Tensor, Tensor)",
     outs=("out",),
     kernel=unique_dim_kernel,
+    dtype=ranks.value_and_counts(3),
+    shape=lambda self: (ranks.self_rank(self), (None,), (None,)),
     doc="The distinct slices along `dim` in order; for each slice which one it is; how often each occurs.",
     samples=lambda: [Sample(args=(wrap(np.array([[1, 2], [0, 3], [1, 2]])), 0))],
 )
@@ -327,6 +360,8 @@ declare(
     " -> (Tensor, Tensor, Tensor)",
     outs=("out",),
     kernel=unique_consecutive_kernel,
+    dtype=ranks.value_and_counts(3),
+    shape=_consecutive_ranks,
     doc="The elements without repetitions of their predecessor.",
     samples=lambda: [Sample(args=(_ints(1, 1, 2, 1), True, True))],
     is_function=False,
@@ -338,6 +373,8 @@ declare(
     " -> (Tensor, Tensor, Tensor)",
     outs=("out",),
     kernel=unique_dim_consecutive_kernel,
+    dtype=ranks.value_and_counts(3),
+    shape=lambda self: (ranks.self_rank(self), (None,), (None,)),
     samples=lambda: [Sample(args=(wrap(np.array([[1, 2], [1, 2], [0, 3]])), 0))],
 )
 
@@ -374,6 +411,7 @@ declare(
     outs=("out",),
     kernel=bincount_kernel,
     doc="How often each integer occurs in a vector, or the sum of its weights.",
+    dtype=_bincount_dtype,
     shape=lambda: (None,),
     samples=lambda: [Sample(args=(_ints(1, 1, 4),)), Sample(args=(_ints(0, 2), _floats(0.5, 1), 4))],
     errors=lambda: [
@@ -403,6 +441,7 @@ for _name, _kernel in (("quantile", quantile_kernel), ("nanquantile", nanquantil
         doc="The value below which a fraction `q` of the elements lies"
         + ("; nan does not count." if _name == "nanquantile" else "."),
         dtype=same_dtype,
+        shape=_quantile_shape,
         samples=lambda: [Sample(args=(_floats(3, 1, 2), 0.25)), Sample(args=(_floats(3, 1, 2), _floats(0, 1)))],
         errors=lambda: [
             ErrorSample(args=(_floats(1, 2), 1.5), error=RuntimeError, message="q must be in the range [0, 1]")

@@ -6,10 +6,12 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from flambeau.ops.families import ranks
 from flambeau.ops.families.samples import sample
 from flambeau.ops.families.view import view_of_list
 from flambeau.ops.windows import index_at, slice_kernel
-from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
+from flambeau.schema.types import TensorType
 from flambeau.tensor.layout import wrap_dim
 from flambeau.tensor.tensor import Tensor, share
 
@@ -158,9 +160,14 @@ def _stacked_split(
     return by_sections, by_indices
 
 
+def _part_shape(self: TensorType, dim: Any = 0) -> Sizes | None:
+    return ranks.self_rank(self) if dim is UNKNOWN else ranks.with_dim(self.sizes, dim, None)
+
+
 view_of_list(
     "aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
     kernel=split_kernel,
+    shape=_part_shape,
     doc="Pieces of one size (the last may be smaller), or of the given sizes; views.",
     samples=lambda: (
         Sample(args=(sample(5, 2), 2)),
@@ -181,6 +188,7 @@ for _schema in (
         kernel=(lambda self, split_size, dim: split_with_sizes_kernel(self, split_size, dim))
         if "split_size," in _schema
         else split_with_sizes_kernel,
+        shape=_part_shape,
         doc="Pieces of the given sizes; views.",
         samples=lambda: (Sample(args=(sample(5), (2, 0, 3))),),
         errors=lambda: (
@@ -195,6 +203,7 @@ for _schema in (
 view_of_list(
     "aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]",
     kernel=chunk_kernel,
+    shape=_part_shape,
     doc="At most `chunks` pieces of one size, the last possibly smaller; views.",
     samples=lambda: (Sample(args=(sample(5), 2)), Sample(args=(sample(2, 6), 4, -1))),
     errors=lambda: (
@@ -206,6 +215,7 @@ view_of_list(
 view_of_list(
     "aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]",
     kernel=unbind_kernel,
+    shape=lambda self, dim: ranks.without_dim(self.sizes, dim),
     doc="All places along a dimension, which goes; views.",
     samples=lambda: (Sample(args=(sample(2, 3),)), Sample(args=(sample(2, 3), 1))),
     errors=lambda: (
@@ -217,6 +227,7 @@ view_of_list(
 view_of_list(
     "aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]",
     kernel=tensor_split_sections,
+    shape=_part_shape,
     doc="Pieces whose sizes differ by at most 1, or pieces between the given places; views.",
     samples=lambda: (Sample(args=(sample(7), 3)), Sample(args=(sample(2, 5), 2, 1))),
     errors=lambda: (
@@ -226,12 +237,14 @@ view_of_list(
 view_of_list(
     "aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]",
     kernel=tensor_split_indices,
+    shape=_part_shape,
     samples=lambda: (Sample(args=(sample(7), (1, 4))), Sample(args=(sample(3), (2, 9)))),
 )
 view_of_list(
     "aten::tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int "
     "dim=0) -> Tensor(a)[]",
     kernel=tensor_split_tensor,
+    shape=_part_shape,
 )
 for _name, _least, _dim_of in (
     ("hsplit", 1, lambda rank: 0 if rank == 1 else 1),
@@ -242,6 +255,7 @@ for _name, _least, _dim_of in (
     view_of_list(
         f"aten::{_name}.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
         kernel=_by_sections,
+        shape=ranks.self_rank,
         doc="Pieces of one size along a certain dimension, or between the given places; views.",
         samples=lambda: (Sample(args=(sample(2, 4, 2), 2)),),
         errors=lambda: (
@@ -251,5 +265,6 @@ for _name, _least, _dim_of in (
     view_of_list(
         f"aten::{_name}.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
         kernel=_by_indices,
+        shape=ranks.self_rank,
         samples=lambda: (Sample(args=(sample(2, 4, 2), (1,))),),
     )

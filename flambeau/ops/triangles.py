@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.ops.families import ranks
 from flambeau.ops.families.constructors import OPTIONS
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.overwrite import overwrite
@@ -203,6 +204,7 @@ for _name, _kernel in (("tril", tril), ("triu", triu)):
         on_tensors=True,
         family="creation",
         dtype=_index_dtype,
+        shape=lambda row: (2, None),
         is_method=False,
         doc="The places of a triangle of a row x col matrix, as two rows.",
         samples=lambda: (Sample(args=(3, 3)), Sample(args=(2, 4, 1))),
@@ -213,6 +215,7 @@ declare(
     on_tensors=True,
     outs=("out",),
     dtype=same_dtype,
+    shape=lambda self: None if self.sizes is None else (None,) * {1: 2, 2: 1}[len(self.sizes)],
     doc="A matrix with a vector on its diagonal, or the diagonal of a matrix; a copy.",
     samples=lambda: (Sample(args=(sample(3),)), Sample(args=(sample(2, 3), 1))),
     errors=lambda: (
@@ -224,6 +227,7 @@ declare(
     kernel=diag_embed_kernel,
     outs=("out",),
     dtype=same_dtype,
+    shape=ranks.one_more,
     doc="Matrices in two new dimensions with the last dimension on their diagonals.",
     samples=lambda: (Sample(args=(sample(2, 3),)), Sample(args=(sample(2, 3), 1, 0, 2))),
 )
@@ -231,6 +235,7 @@ declare(
     "aten::diagflat(Tensor self, int offset=0) -> Tensor",
     kernel=diagflat_kernel,
     dtype=same_dtype,
+    shape=ranks.matrix,
     doc="A matrix with all elements in order on its diagonal.",
     samples=lambda: (Sample(args=(sample(2, 2),)),),
 )

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.ops.families import ranks
 from flambeau.ops.families.samples import sample
 from flambeau.ops.families.view import ints, known_sizes, view
 from flambeau.schema.dtype import by_code
@@ -173,6 +174,14 @@ def _flatten_shape(self: TensorType, start_dim: Any = 0, end_dim: Any = -1) -> S
     return (*self.sizes[:start], None if inner is None else prod(inner), *self.sizes[end + 1 :])
 
 
+def _unflatten_shape(self: TensorType, dim: Any, sizes: Any) -> Sizes | None:
+    if self.sizes is None or dim is UNKNOWN or not isinstance(sizes, list | tuple):
+        return None
+    at = wrap_dim(dim, len(self.sizes))
+    inner = tuple(s if isinstance(s, int) and s >= 0 else None for s in sizes)
+    return (*self.sizes[:at], *inner, *self.sizes[at + 1 :])
+
+
 view(
     "aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
     kernel=view_kernel,
@@ -192,7 +201,12 @@ view(
 )
 
 
-view("aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", kernel=view_dtype_kernel, dtype=None)
+view(
+    "aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
+    kernel=view_dtype_kernel,
+    dtype=lambda dtype: None if dtype is UNKNOWN else by_code(dtype),
+    shape=ranks.self_rank,
+)
 
 
 view("aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", kernel=view_kernel, shape=_view_shape)
@@ -246,6 +260,7 @@ view(
 view(
     "aten::ravel(Tensor(a) self) -> Tensor(a)",
     kernel=lambda self: reshape_kernel(contiguous_first(self), (self._array.size,)),
+    shape=lambda self: _flatten_shape(self),
     doc="All dimensions as one; a view where possible.",
     samples=lambda: (Sample(args=(sample(2, 3),)),),
 )
@@ -254,6 +269,7 @@ view(
 view(
     "aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
     kernel=unflatten_kernel,
+    shape=_unflatten_shape,
     doc="One dimension as several.",
     samples=lambda: (Sample(args=(sample(6, 2), 0, (2, -1))),),
     errors=lambda: (

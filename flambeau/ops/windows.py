@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from flambeau.ops.families import ranks
 from flambeau.ops.families.samples import sample
 from flambeau.ops.families.view import view
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
@@ -184,6 +185,23 @@ def _diagonal_shape(self: TensorType, offset: Any = 0, dim1: Any = 0, dim2: Any 
     return (*[s for d, s in enumerate(self.sizes) if d not in (a, b)], length)
 
 
+def _narrow_shape(self: TensorType, dim: Any, length: Any) -> Sizes | None:
+    return ranks.with_dim(self.sizes, dim, length if isinstance(length, int) else None)
+
+
+def _unfold_shape(self: TensorType, dimension: Any, size: Any) -> Sizes | None:
+    if self.sizes is None or not self.sizes:
+        return None if self.sizes is None else (None,)
+    rest = ranks.with_dim(self.sizes, dimension, None)
+    return None if rest is None else (*rest, size if isinstance(size, int) else None)
+
+
+def _as_strided_shape(size: Any) -> Sizes | None:
+    if not isinstance(size, list | tuple):
+        return None
+    return tuple(s if isinstance(s, int) else None for s in size)
+
+
 view(
     "aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
     kernel=select_kernel,
@@ -216,6 +234,7 @@ view(
 view(
     "aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)",
     kernel=narrow_kernel,
+    shape=_narrow_shape,
     doc="`length` places of a dimension from `start`; a view.",
     samples=lambda: (Sample(args=(sample(5, 2), 0, 1, 3)), Sample(args=(sample(5), 0, -2, 2))),
     errors=lambda: (
@@ -227,6 +246,7 @@ view(
 view(
     "aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)",
     kernel=narrow_tensor_kernel,
+    shape=_narrow_shape,
 )
 view(
     "aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)",
@@ -280,6 +300,7 @@ view(
 view(
     "aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
     kernel=unfold_kernel,
+    shape=_unfold_shape,
     doc="All windows of `size` along a dimension, `step` apart, as a new last dimension; a view.",
     is_function=False,
     samples=lambda: (Sample(args=(sample(7), 0, 3, 2)), Sample(args=(sample(2, 5), 1, 2, 1))),
@@ -294,6 +315,7 @@ view(
 view(
     "aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
     kernel=as_strided_kernel,
+    shape=_as_strided_shape,
     in_place=True,
     doc="Any window on the storage: sizes, strides and offset in elements; a view.",
     samples=lambda: (Sample(args=(sample(6), (2, 2), (3, 1), 1)), Sample(args=(sample(4), (3, 2), (1, 1)))),
@@ -309,5 +331,6 @@ view(
 view(
     "aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
     kernel=lambda self, size, stride: as_strided_kernel(self, size, stride),
+    shape=_as_strided_shape,
     is_method=False,
 )

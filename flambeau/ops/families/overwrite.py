@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from flambeau.ops.families.layout import broadcast_known
 from flambeau.ops.families.opaque import by_name, declare_out, unwrapped
 from flambeau.ops.families.rules import same_dtype, same_shape
 from flambeau.ops.families.variants import check_overlap, in_place_schema
@@ -46,8 +47,9 @@ def overwrite(
         common: dict[str, Any] = {"dtype": same_dtype_of_first, "shape": same_shape_of_first, "effect": effect}
         if has_functional:
             functional = _functional(run, broadcasts)
+            facts = {**common, "shape": shape_of_first_two} if broadcasts else common
             register(
-                OpDef(schema=schema, family="overwrite", kernel=functional, is_function=is_function, **common, **first)
+                OpDef(schema=schema, family="overwrite", kernel=functional, is_function=is_function, **facts, **first)
             )
             if i < len(outs) and outs[i]:
                 declare_out(schema, outs[i], functional, {"effect": effect, "is_function": is_function})
@@ -74,6 +76,11 @@ def same_dtype_of_first(*arguments: Any) -> Any:
 def same_shape_of_first(*arguments: Any) -> Any:
     """The first argument's sizes."""
     return same_shape(arguments[0])
+
+
+def shape_of_first_two(*arguments: Any) -> Any:
+    """The sizes that the first two arguments have in common."""
+    return broadcast_known([arguments[0].sizes, arguments[1].sizes])
 
 
 def _functional(run: Callable[..., None], broadcasts: bool) -> Callable[..., Tensor]:

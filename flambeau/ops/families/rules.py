@@ -98,8 +98,11 @@ def promoted(*tensors: TensorType) -> DType | None:
 
 def reduced_shape(self: TensorType, dim: Any = None, keepdim: Any = False) -> Sizes | None:
     """Sizes without the dimensions in `dim` (all of them if there are none), or with 1 in their place."""
-    if keepdim is UNKNOWN or dim is UNKNOWN or _has_unknown(dim):
-        return () if keepdim is False and dim is None else None
+    if keepdim is UNKNOWN or dim is UNKNOWN:
+        return None
+    if _has_unknown(dim):
+        rank = None if not self.sizes else len(self.sizes) - (0 if keepdim else len(dim))
+        return None if rank is None else (None,) * rank
     if self.sizes is None:
         return () if not keepdim and (dim is None or dim == []) else None
     gone = some_dims(dim, len(self.sizes))

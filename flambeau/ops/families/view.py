@@ -75,17 +75,20 @@ def _declare_in_place(text: str, kernel: Callable[..., Any]) -> None:
 def view_of_list(
     *schemas: str,
     kernel: Callable[..., Any],
+    shape: Callable[..., Any] | None = None,
     doc: str = "",
     samples: Samples | None = None,
     errors: Errors | None = None,
     is_method: bool = True,
 ) -> tuple[OpDef, ...]:
-    """Register an operator that returns a list of views."""
+    """Register an operator that returns a list of views; `shape` gives sizes that all of them have."""
     return declare(
         *schemas,
         kernel=kernel,
         family="view",
         on_tensors=True,
+        dtype=same_dtype,
+        shape=shape,
         doc=doc,
         samples=samples,
         errors=errors,
