@@ -19,9 +19,24 @@ from flambeau.codegen.llvm.engine import NativeCode, engine
 from flambeau.codegen.llvm.entry_objects import EXPORTS, OBJECT_IMPORTS, OBJECTS, objects_text
 from flambeau.codegen.llvm.entry_whole import CELL_WORDS, WHOLE_IMPORTS, WHOLE_OBJECTS, entry_text
 from flambeau.codegen.whole.by_hand import call_in_python
-from flambeau.codegen.whole.signature import Parameter, Signature
+from flambeau.codegen.whole.signature import Parameter, Signature, ones_of
+from flambeau.util.record import dataclass
 
-__all__ = ["Parameter", "Signature", "call_in_python", "make_entry"]
+__all__ = ["Entry", "Parameter", "Signature", "call_in_python", "make_entry", "ones_of"]
+
+
+@dataclass(slots=True)
+class Entry:
+    """A native callable, and what it counts."""
+
+    call: Callable[..., Any]
+    """Takes the function's arguments."""
+    cell: Any
+
+    @property
+    def served(self) -> int:
+        """How often it called the function."""
+        return int(self.cell[CELL_WORDS.index("served")])
 
 
 def make_entry(
@@ -30,7 +45,7 @@ def make_entry(
     slow: Callable[..., Any],
     error: Callable[[int, int], Any],
     user: int = 0,
-) -> Callable[..., Any] | None:
+) -> Entry | None:
     """A callable of a function's arguments as users give them; None where there cannot be one.
 
     Args:
@@ -43,9 +58,10 @@ def make_entry(
     code = _entry_code(signature)
     if code is None:
         return None
-    cell = (ctypes.c_int64 * len(CELL_WORDS))(function_address, id(error), user)
+    cell = (ctypes.c_int64 * len(CELL_WORDS))(function_address, id(error), user, 0)
     kept = (error, cell, code, signature)
-    return native_call.new_callable(code.addresses["entry"], ctypes.addressof(cell), slow, kept)
+    made = native_call.new_callable(code.addresses["entry"], ctypes.addressof(cell), slow, kept)
+    return None if made is None else Entry(made, cell)
 
 
 @functools.cache

@@ -118,12 +118,11 @@ class _Call:
             case Array():
                 return self.array(p, r, value, origin)
             case Tupled() if type(value) is tuple and len(value) == len(r.items):
-                pairs = zip(r.items, value, strict=True)
-                return [w for item, v in pairs for w in self.words(Parameter(item, p.is_written), v, origin)]
+                return [w for k, v in enumerate(value) for w in self.words(p.item(k), v, origin)]
             case Optional():
                 if value is None:
                     return [0] * (1 + word_count(r.inner))
-                return [1, *self.words(Parameter(r.inner, p.is_written, p.ones), value, origin)]
+                return [1, *self.words(p.inner(), value, origin)]
             case Listed() if type(value) in (list, tuple):
                 item = Parameter(r.item, p.is_written)
                 return [self.new_list([self.words(item, v, origin) for v in value], word_count(r.item))]

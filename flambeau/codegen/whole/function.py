@@ -247,7 +247,7 @@ class FunctionEmitter:
             self.e.raw(f"call void @{function}(ptr {block})")
 
     def _blocks(self, native: Native) -> list[tuple[Register, Array | Listed]]:
-        """The blocks a value refers to; those of an absent optional value are replaced by a block of no matter."""
+        """The blocks a value refers to; those of what is not there are null."""
         match native:
             case values.ArrayValue():
                 return [(native.owner, native.rep)]
@@ -256,10 +256,7 @@ class FunctionEmitter:
             case values.TupleValue():
                 return [b for item in native.items for b in self._blocks(item)]
             case OptionalValue():
-                inner = self._blocks(native.inner)
-                if not inner:
-                    return []
-                raise CannotCompile("an optional value that refers to memory")
+                return self._blocks(native.inner)
             case _:
                 return []
 
@@ -321,8 +318,6 @@ class FunctionEmitter:
         if native.rep == rep:
             return native
         if isinstance(native.rep, Fixed) and native.rep.value is UNINITIALIZED:
-            if holds_blocks(rep):
-                raise CannotCompile("a value that refers to memory is not set on every way")
             return values.from_words(rep, values.unused(rep))
         wider = native.rep if _is_uninitialized(rep) else values.join(rep, native.rep)
         if wider != rep:

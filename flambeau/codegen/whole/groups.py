@@ -69,11 +69,15 @@ def _group_results(fn: FunctionEmitter, node: Node) -> tuple[Representation, ...
                     raise CannotCompile(f"{inner.kind}: the dtype or rank of its result is not known")
                 found[value] = answer
                 types[value] = facts.told(Array(*answer))
+    # Kernels write their results in the order of their inputs; where all of these are row-major, so are the results.
+    given = [fn.get(v).rep for v in node.inputs]
+    is_row_major = all(r.dense == r.rank for r in given if isinstance(r, Array))
     reps = []
     for value, result in zip(node.outputs, graph.outputs, strict=True):
         if result not in found:
             raise CannotCompile("a group that gives back what it is given")
-        reps.append(rep_of_result(fn, value, found[result]))
+        rep = rep_of_result(fn, value, found[result])
+        reps.append(Array(rep.dtype, rep.rank, rep.rank) if isinstance(rep, Array) and is_row_major else rep)
     return tuple(reps)
 
 

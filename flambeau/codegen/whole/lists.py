@@ -21,6 +21,7 @@ from flambeau.codegen.whole.representation import (
     Float,
     Int,
     Listed,
+    Optional,
     Representation,
     Unknown,
     holds_blocks,
@@ -121,8 +122,10 @@ def _in_memory(rep: Representation) -> Representation:
             return values.Tupled(tuple(map(_in_memory, rep.items)))
         case Array():
             return Array(rep.dtype, rep.rank)
-        case Fixed() | values.Optional():
+        case Fixed():
             raise CannotCompile(f"a list of {values.describe(rep)}")
+        case Optional():
+            return Optional(_in_memory(rep.inner))
         case _:
             return rep
 
@@ -475,7 +478,7 @@ def _block_places(rep: Representation, start: int = 0) -> list[tuple[int, Repres
                 found += _block_places(part, start)
                 start += word_count(part)
             return found
-        case Int() | Float() | Bool() | Element() | Fixed() | Unknown():
-            return []
+        case Optional():
+            return _block_places(rep.inner, start + 1)
         case _:
-            raise CannotCompile(f"a list of {values.describe(rep)}")
+            return []

@@ -71,6 +71,8 @@ def _by_declaration(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
         pointwise.on_elements(fn, node)
     elif definition.name.partition("::")[2] in pointwise.FILLS:
         pointwise.filled(fn, node, definition)
+    elif definition.name == "aten::arange":
+        pointwise.arange(fn, node, definition)
     elif definition.name in ("aten::tensor", "aten::scalar_tensor"):
         pointwise.from_number(fn, node, definition)
     elif not (node.inputs and isinstance(fn.get(node.input(0)).rep, Array) and pointwise.in_place(fn, node, definition)):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.codegen.whole import arrays, facts, memory
+from flambeau.codegen.whole import arrays, facts, memory, values
 from flambeau.codegen.whole.arrays import array, load
 from flambeau.codegen.whole.memory import number
 from flambeau.codegen.whole.representation import Array, Element, Representation
@@ -14,6 +14,7 @@ from flambeau.codegen.whole.scalars import Operand, Registers, as_element, as_op
 from flambeau.codegen.whole.values import ArrayValue, CannotCompile, FixedValue, Native, Scalar, TupleValue
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
+from flambeau.schema import dtype as dtypes
 from flambeau.schema import registry
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import UNKNOWN, OpDef
@@ -378,6 +379,35 @@ def _fill_value(native: Native) -> Operand:
     if not isinstance(native, Scalar):
         raise CannotCompile("the value of the elements is no number")
     return as_operand(native)
+
+
+def arange(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
+    """`arange` of ints."""
+    from flambeau.codegen.whole.lists import each
+
+    natives = dict(zip((a.name for a in definition.schema.arguments), (fn.get(v) for v in node.inputs), strict=True))
+    found = facts.result_types(definition, [told(n) for n in natives.values()], 1)[0]
+    bounds = [natives.get("start", values.integer(0)), natives["end"], natives.get("step", values.integer(1))]
+    if found is None or found[0].name not in ("int64", "int32") or literal_of(bounds[2]) != 1:
+        raise CannotCompile("arange of other numbers than ints, one by one")
+    if not all(isinstance(b, Scalar) and b.register.type == "i64" for b in bounds):
+        raise CannotCompile("arange of other numbers than ints")
+    if any(literal_of(natives[k]) not in (None, False) for k in ("layout", "pin_memory") if k in natives):
+        raise CannotCompile("a layout is given")
+    e = fn.e
+    start, end = (b.register for b in bounds[:2] if isinstance(b, Scalar))
+    fn.fail_if(e.icmp("slt", end, start), node)
+    made = arrays.new(fn, found[0], (memory.subtract(e, end, start),), node)
+    s = Registers(fn, node, is_exact=False)
+    itemsize = number(found[0].itemsize)
+
+    def one(k: Register) -> None:
+        value = s.cast(Operand(memory.add(e, start, k), dtypes.int64), found[0])
+        place = memory.offset_address(e, made.data, k, itemsize, found[0].itemsize)
+        memory.store_element(e, place, value.register, found[0])
+
+    each(fn, made.sizes[0], one)
+    fn.set_new(node.output(), made)
 
 
 def from_number(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:

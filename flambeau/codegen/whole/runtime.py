@@ -88,13 +88,25 @@ entry:
 }}
 
 define internal void @retain(ptr %block) alwaysinline {{
+entry:
+  %nothing = icmp eq ptr %block, null
+  br i1 %nothing, label %done, label %hold
+hold:
   %count = load i64, ptr %block, !tbaa !11
   %more = add i64 %count, 1
   store i64 %more, ptr %block, !tbaa !11
+  br label %done
+done:
   ret void
 }}
 
 define internal i1 @let_go(ptr %block) alwaysinline {{
+entry:
+  %nothing = icmp eq ptr %block, null
+  br i1 %nothing, label %no, label %held
+no:
+  ret i1 false
+held:
   %count = load i64, ptr %block, !tbaa !11
   %less = sub i64 %count, 1
   store i64 %less, ptr %block, !tbaa !11

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import Any
 
-from flambeau.codegen.whole.representation import Representation
+from flambeau.codegen.whole.representation import Array, Optional, Representation, Tupled
+from flambeau.util.record import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,8 +16,20 @@ class Parameter:
     representation: Representation
     is_written: bool = False
     """Whether the function writes to it, or to tensors in it: read-only memory does not do, and versions count up."""
-    ones: tuple[bool, ...] | None = None
-    """For a tensor, which sizes are 1, if that must be as it says."""
+    ones: Any = None
+    """For a tensor, which of its sizes are 1 (a tuple of bools), if that must be as it says; for a tuple the same of
+    each item."""
+
+    def item(self, place: int) -> Parameter:
+        """The same of an item of a tuple."""
+        assert isinstance(self.representation, Tupled)
+        ones = None if self.ones is None else self.ones[place]
+        return Parameter(self.representation.items[place], self.is_written, ones)
+
+    def inner(self) -> Parameter:
+        """The same of an optional value that is there."""
+        assert isinstance(self.representation, Optional)
+        return Parameter(self.representation.inner, self.is_written, self.ones)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +41,17 @@ class Signature:
     """One is the result, several are a tuple, none is None."""
     record_words: int = 0
     """Words that a failed site stores into the context's record."""
+
+
+def ones_of(representation: Representation, value: Any) -> Any:
+    """`Parameter.ones` for arguments that are to look like a value, an example of them."""
+    match representation:
+        case Array():
+            sizes: Sequence[int] = value._array.shape
+            return tuple([n == 1 for n in sizes])
+        case Tupled():
+            return tuple([ones_of(r, v) for r, v in zip(representation.items, value, strict=True)])
+        case Optional() if value is not None:
+            return ones_of(representation.inner, value)
+        case _:
+            return None
