@@ -20,6 +20,13 @@ from flambeau.tensor.observer import watchers
 MISSED: Final = object()
 """What a quick callable gives for a call that must be made the long way."""
 
+
+
+def missed(*arguments: Any) -> object:
+    """A quick callable that serves nothing."""
+    return MISSED
+
+
 HEAD: Final = object.__basicsize__
 _VECTORCALL, _SWITCH, _SLOW, _FIRST, _SIZE = (HEAD + 8 * k for k in range(5))
 _HAS_VECTORCALL, _IS_BASE = 1 << 11, 1 << 10

@@ -51,9 +51,11 @@ class Executor:
         if plan is None or plan.spec != spec:
             plan = self._plan(spec, arguments)
             self._latest = plan
-            self.switch.target = plan.quick
         plan.runs += 1
-        return _single(plan.run(arguments))
+        try:
+            return _single(plan.run(arguments))
+        finally:
+            self.switch.target = plan.short_way
 
     def _plain_code(self) -> Code:
         """The function as written, for interceptors that want to see every operator."""

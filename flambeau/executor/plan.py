@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau.codegen import available
-from flambeau.codegen.callable_type import MISSED
+from flambeau.codegen.callable_type import missed
 from flambeau.executor import spec as specs
 from flambeau.executor.fused import FusedKernel
 from flambeau.executor.options import Options
@@ -62,7 +62,14 @@ class ExecutionPlan:
     @property
     def calls(self) -> int:
         """How often it ran."""
-        return self.runs if self.quick is None else self.kernels[0].calls
+        if self.quick is not None:
+            return self.kernels[0].calls
+        return self.runs + (self.whole.calls if self.whole is not None else 0)
+
+    @property
+    def short_way(self) -> Callable[..., Any] | None:
+        """`quick`, or the entry of native code for the whole graph."""
+        return self.whole.quick if self.quick is None and self.whole is not None else self.quick
 
     def facts(self) -> Compilation:
         """What `explain` says of it."""
@@ -95,7 +102,7 @@ def make_plan(
         tell("bytecode")
         code = compile_graph(graph, function.name)
         clock.lap("bytecode")
-    quick = kernels[0].entry(_missed) if _is_one_group(graph) else None
+    quick = kernels[0].entry(missed) if _is_one_group(graph) else None
     plan = ExecutionPlan(specs.spec_of(arguments), graph, code, cause, clock.total(), clock.laps(), kernels, quick)
     if options.backend == "native" and available() and quick is None and is_worthwhile(graph):
         groups = dict(zip(graph.find_all(FUSION), kernels, strict=True))
@@ -134,10 +141,6 @@ def _watching(function: Function, record: Callable[[PassRecord], None] | None) -
 def is_worthwhile(graph: Graph) -> bool:
     """Whether native code for the whole graph is faster than the machine."""
     return graph.find("prim::Loop") is not None
-
-
-def _missed(*arguments: Any) -> object:
-    return MISSED
 
 
 def _is_one_group(graph: Graph) -> bool:

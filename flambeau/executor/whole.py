@@ -7,13 +7,15 @@ computes their results, or raises the error that the program's failing place des
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau.codegen import available
+from flambeau.codegen.callable_type import missed
 from flambeau.codegen.kernel import KernelError
 from flambeau.codegen.native_plans import Chain
 from flambeau.codegen.whole import facts
+from flambeau.codegen.whole.boxing import Entry, Parameter, Signature, make_entry, ones_of
 from flambeau.codegen.whole.function import Site
 from flambeau.codegen.whole.native import NativeFunction
 from flambeau.codegen.whole.representation import Array, Listed, Representation, Tupled
@@ -47,6 +49,7 @@ class WholeFunction:
         self.reason = ""
         """Why there is no native code."""
         self._written = tuple(_written_inputs(graph))
+        self._entries: list[Entry] = []
         self._has_tensors = [_tensor_count(v) for v in graph.inputs]
 
     @property
@@ -93,7 +96,29 @@ class WholeFunction:
             if log.level("codegen"):
                 log.write("codegen", f"{self.name} is interpreted: {reason}")
             return None
+        self._enter(made, arguments)
         return made
+
+    def _enter(self, made: NativeFunction, arguments: Sequence[Any]) -> None:
+        """A native entry for a new variant, which asks the entry before it for what does not fit."""
+        parameters = tuple([
+            Parameter(rep, number in self._written, ones_of(rep, given))
+            for number, (rep, given) in enumerate(zip(made.parameters, arguments, strict=True))
+        ])
+        signature = Signature(parameters, made.made.results, made.made.record_words)
+        entry = make_entry(signature, made.address, self.quick or missed, made.fail)
+        if entry is not None:
+            self._entries.append(entry)
+
+    @property
+    def quick(self) -> Callable[..., Any] | None:
+        """Takes arguments as users give them and gives the result, or `MISSED`; None before the first call."""
+        return self._entries[-1].call if self._entries else None
+
+    @property
+    def calls(self) -> int:
+        """How often native entries called it."""
+        return sum(e.served for e in self._entries)
 
     def _parameters(self, density: Density) -> list[Representation]:
         flags = iter(density)

@@ -30,8 +30,9 @@ from flambeau.codegen.whole.representation import (
 from flambeau.codegen.whole.signature import Parameter, Signature
 from flambeau.schema.dtype import DType
 
-CELL_WORDS = ("function", "error", "user")
-"""What a callable's cell holds: the function's address, the error callable, and the context's word of that name."""
+CELL_WORDS = ("function", "error", "user", "served")
+"""What a callable's cell holds: the function's address, the error callable, the context's word of that name, and how
+often the function was called."""
 WHOLE_IMPORTS = (
     "Py_IncRef", "Py_DecRef", "PyObject_Vectorcall", "PyLong_FromLongLong", "PyFloat_FromDouble", "PyTuple_New",
     "PyTuple_SetItem", "PyTuple_GetItem", "PyTuple_Size", "PyList_New", "PyList_SetItem",
@@ -217,7 +218,7 @@ class _Writer:
         self.check(self.let(f"icmp eq i64 {size}, {len(r.items)}"), no)
         for k, item in enumerate(r.items):
             value = self.let(f"call ptr @flambeau_PyTuple_GetItem(ptr {object_}, i64 {k})")
-            self.unbox(Parameter(item, p.is_written), value, words, place, leaf, origin, no)
+            self.unbox(p.item(k), value, words, place, leaf, origin, no)
             place += word_count(item)
             leaf = self.at(leaf, leaves_of(item) * LEAF_WORDS)
 
@@ -232,8 +233,7 @@ class _Writer:
         self.put(f"br label %{done}")
         self.label(present)
         self.store("i64 1", words, place)
-        inner = Parameter(r.inner, p.is_written, p.ones)
-        self.unbox(inner, object_, words, place + 1, leaf, origin, no)
+        self.unbox(p.inner(), object_, words, place + 1, leaf, origin, no)
         self.put(f"br label %{done}")
         self.label(done)
 
@@ -396,12 +396,15 @@ class _Writer:
         for name, size in zip(("context", "words", "results", "leaves", "record"), sizes, strict=True):
             self.put(f"%{name} = alloca [{size} x i64], align 16")
         no_names = self.let("icmp eq ptr %names, null")
-        count = self.let("and i64 %nargsf, 9223372036854775807")
-        right = self.let(f"icmp eq i64 {count}, {len(representations)}")
+        given = self.let("and i64 %nargsf, 9223372036854775807")
+        right = self.let(f"icmp eq i64 {given}, {len(representations)}")
         self.check(self.let(f"and i1 {no_names}, {right}"), "slow")
         cell = self.let(f"load ptr, ptr {self.let(f'getelementptr i8, ptr %self, i64 {self.o.cell}')}")
         self._start_context(cell)
         self._arguments(s.parameters)
+        served = CELL_WORDS.index("served")
+        count = self.load(cell, served, "i64")
+        self.store(f"i64 {self.let(f'add i64 {count}, 1')}", cell, served)
         code = self.let(f"call i64 {self.load(cell, 0)}(ptr %context, ptr %words, ptr %results)")
         for k, p in enumerate(s.parameters):
             if p.is_written:
