@@ -24,6 +24,7 @@ from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine, memory_i
 from flambeau.codegen.llvm.nest import NativeText, emit_kernel
 from flambeau.codegen.llvm.stages import emit_staged, is_staged
 from flambeau.codegen.planning import (
+    NANOSECONDS,
     PARALLEL_FROM,
     bytes_moved,
     choose,
@@ -31,6 +32,7 @@ from flambeau.codegen.planning import (
     operation_count,
     split,
 )
+from flambeau.codegen.prepare import prepare
 from flambeau.codegen.products import Tiling, choose_tiling, emit_product, is_product, split_product
 from flambeau.codegen.schedule import Schedule
 from flambeau.codegen.shapes import Span, broadcast_sizes, check_spans
@@ -169,6 +171,8 @@ def make_plan(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array]) -> P
     _refuse_empty(kernel, sizes)
     special = specialize(kernel, sizes, strides, order)
     tiling = choose_tiling(special, engine().target, threads.get_num_threads()) if is_product(kernel) else None
+    if tiling is None:
+        special = prepare(special, lambda op: op in NANOSECONDS)
     schedule = tiling or choose(special, engine().target, _rows_aligned(outputs))
     variant = compile_variant(special.kernel, schedule)
     layout = block_layout(special.kernel)
