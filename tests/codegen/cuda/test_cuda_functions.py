@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from cuda_kernels import assemble, ptxas
+from on_host import on_host
 
 import flambeau
 from flambeau import Tensor
+from flambeau.codegen.cuda.plan import Layout, make_plan
+from flambeau.codegen.cuda.schedule import CudaSchedule
+from flambeau.codegen.cuda.simulator import simulate
+from flambeau.codegen.lower import lower_graph
+from flambeau.executor.spec import refine
 
 TOOL = ptxas()
 
@@ -108,3 +115,46 @@ def test_an_unknown_architecture_is_refused() -> None:
 def test_arguments_are_checked_as_in_a_call() -> None:
     with pytest.raises(RuntimeError, match="missing value for argument 'x'"):
         bits.ptx()
+
+
+OPERATORS = {
+    "softmax": "flambeau.softmax(x, 1)",
+    "softmax of columns": "flambeau.softmax(x, 0)",
+    "log_softmax": "flambeau.log_softmax(x * 2.0, -1)",
+    "layer norm": "flambeau.layer_norm(x, [37]) * 1.0",
+    "scaled layer norm": "flambeau.layer_norm(x, [37], w, w)",
+    "var": "flambeau.var(x, 1)",
+    "std of all": "flambeau.std(x) + 0.0",
+    "mean of all": "(x * x).mean()",
+    "mean of columns": "x.mean(0)",
+    "argmax": "(x * w).argmax(1)",
+    "argmin of all": "x.abs().argmin()",
+    "largest": "x.amax([0, 1])",
+    "gelu": "flambeau.gelu(x) + w",
+    "broadcast": "flambeau.where(x > w, x, w * 2.0) - x.sin()",
+    "integers": "((x > w).sum(1) + 7) // 2",
+}
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_groups_in_the_simulator_and_here(name: str) -> None:
+    """An operator's kernel gives what calling the function gives."""
+    source = f"def f(x: Tensor, w: Tensor):\n    return {OPERATORS[name]}\n"
+    function = flambeau.CompilationUnit(source).f
+    x = flambeau.tensor(np.random.default_rng(0).normal(size=(5, 37)).astype(np.float32))
+    w = flambeau.tensor(np.linspace(-1, 1, 37, dtype=np.float32))
+    want = np.asarray(function(x, w))
+    plan = function._executor.plan_for((x, w))
+    groups = plan.graph.find_all("prim::FusionGroup")
+    if len(groups) != 1 or len(groups[0].outputs) != 1:
+        pytest.fail(f"{name} is not one group:\n{plan.graph}")
+    graph, given = groups[0].attribute("Subgraph"), dict(zip(plan.graph.inputs, (x, w), strict=True))
+    arrays = [np.asarray(given[v]) for v in groups[0].inputs]
+    types = [refine(v.type, given[o]) for v, o in zip(graph.inputs, groups[0].inputs, strict=True)]
+    lowered = lower_graph(graph, types)
+    for schedule in (None, CudaSchedule("block", 64, shared_scratch=True), CudaSchedule("thread", 32)):
+        made = make_plan(lowered.kernel, lowered.spans, [Layout.of(a) for a in arrays], schedule)
+        (simulated,) = simulate(made, *arrays)
+        np.testing.assert_allclose(simulated, want, rtol=2e-5, atol=2e-6, err_msg=name)
+    (here,) = on_host(made, *arrays)
+    np.testing.assert_allclose(here, want, rtol=2e-5, atol=2e-6, err_msg=name)
