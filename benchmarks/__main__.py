@@ -19,6 +19,7 @@ THREADS = (
     "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "NUMEXPR_NUM_THREADS",
     "FLAMBEAU_NUM_THREADS",
 )  # fmt: skip
+INTERRUPTED = 130
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 
 
@@ -45,14 +46,14 @@ def settings(threads: int) -> dict[str, str]:
 
 
 def child(options: argparse.Namespace) -> None:
-    """Measure, in a process of its own: one line for the machine, then one per row."""
+    """Measure, in a process of its own: a line for the machine, one per row, one for the machine again."""
     threads = int(options.threads)
     if threads == 1 and not options.at_once and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
     from benchmarks import limits
     from benchmarks.harness import OURS, measure
-    from benchmarks.report import as_json
+    from benchmarks.report import as_dict
     from benchmarks.workloads import workloads
 
     wanted = set(options.peers.split(",")) | {OURS} if options.peers else None
@@ -63,13 +64,16 @@ def child(options: argparse.Namespace) -> None:
             return
         machine = {"environment": limits.environment(threads), "limits": limits.measure(threads).as_dict()}
         lines.write(json.dumps(machine) + "\n")
+        lines.flush()
         for i, workload in enumerate(chosen):
             progress(f"{options.threads} thread(s), {i + 1}/{len(chosen)}: {workload.name}")
             for entries in (workload.peers, workload.left_out):
                 for peer in [p for p in entries if wanted is not None and family(p) not in wanted]:
                     del entries[peer]
-            lines.write(as_json(measure(workload, options.rounds, options.seconds)) + "\n")
+            row = measure(workload, options.rounds, options.seconds)
+            lines.write(json.dumps(as_dict(row)) + "\n")
             lines.flush()
+        lines.write(json.dumps({"limits": limits.measure(threads).as_dict()}) + "\n")
         progress("")
 
 
@@ -86,6 +90,19 @@ def progress(line: str) -> None:
         print(f"{time.strftime('%H:%M:%S')} {line}", file=sys.stderr, flush=True)
 
 
+def collect(threads: int, at_once: bool) -> tuple[list[str], int]:
+    """What a process of its own measures, line by line, and how it ended; an interrupted one keeps its rows."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.jsonl"
+        command = [sys.executable, "-m", "benchmarks", *sys.argv[1:], "--threads", str(threads), "--child", str(path)]
+        command += ["--at-once"] if at_once else []
+        try:
+            code = subprocess.run(command, env=settings(threads), check=False).returncode
+        except KeyboardInterrupt:
+            code = INTERRUPTED
+        return path.read_text(encoding="utf-8").splitlines() if path.exists() else [], code
+
+
 def main() -> None:
     options = parser().parse_args()
     if options.child:
@@ -98,28 +115,27 @@ def main() -> None:
     counts = [int(n) for n in options.threads.split(",")]
     plans = [(n, False, "One thread" if n == 1 else f"{n} threads") for n in counts]
     plans += [(1, True, "Calls from two Python threads at once, libraries with one thread")] if max(counts) > 1 else []
-    runs = []
+    runs: list[report.Run] = []
     for threads, at_once, title in plans:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "rows.jsonl"
-            command = [sys.executable, "-m", "benchmarks", *sys.argv[1:], "--threads", str(threads)]
-            command += ["--child", str(path), *(["--at-once"] if at_once else [])]
-            code = subprocess.run(command, env=settings(threads), check=False).returncode
-            machine, *rows = (path.read_text(encoding="utf-8") if path.exists() else "").splitlines() or [""]
-        if not machine and not code:
+        lines, code = collect(threads, at_once)
+        found = [json.loads(line) for line in lines]
+        machines = [x for x in found if "limits" in x]
+        if not machines and not code:
             continue  # no row is chosen
-        if not machine:
+        if not machines:
             sys.exit(f"benchmarks: the process for {threads} thread(s) ended with {code} before its first row")
-        found = json.loads(machine)
+        rows = [report.from_dict(x) for x in found if "limits" not in x]
         run = report.Run(
-            title=title, environment=found["environment"], limits=Limits.from_dict(found["limits"]),
-            rows=[report.from_json(line) for line in rows],
+            title=title, environment=machines[0]["environment"], rows=rows,
+            limits=Limits.from_dict(machines[0]["limits"]).best(Limits.from_dict(machines[-1]["limits"])),
             stopped=f"stopped after {len(rows)} rows: exit status {code}" if code else "",
         )  # fmt: skip
         runs.append(run)
         if options.json:
-            with options.json.open("a", encoding="utf-8") as lines:
-                lines.writelines(json.dumps(json.loads(line) | found["environment"]) + "\n" for line in rows)
+            with options.json.open("a", encoding="utf-8") as out:
+                out.writelines(json.dumps(report.as_dict(row) | run.environment) + "\n" for row in rows)
+        if code == INTERRUPTED:
+            break
     if not runs:
         sys.exit(f"benchmarks: no row matches --only {options.only!r}")
     print(report.text(runs), end="")

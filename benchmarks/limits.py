@@ -7,7 +7,7 @@ import platform
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,14 @@ class Limits:
         memory += (cost.written - copied // 2) / level.copy / 1e3
         arithmetic = cost.flops / (self.float64 if cost.wide else self.float32) / 1e3
         return (memory, level.name) if memory >= arithmetic else (arithmetic, "arithmetic")
+
+    def best(self, other: Limits) -> Limits:
+        """The better of two measurements, figure by figure: others may have used the machine during one."""
+        pairs = zip(self.levels, other.levels, strict=True)
+        levels = [replace(a, copy=max(a.copy, b.copy), read=max(a.read, b.read)) for a, b in pairs]
+        return Limits(
+            levels=levels, float32=max(self.float32, other.float32), float64=max(self.float64, other.float64)
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

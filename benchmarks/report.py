@@ -1,8 +1,7 @@
-"""What was measured, as tables on the terminal, as a page, and as lines of JSON."""
+"""What was measured, as tables on the terminal, as a page, and for JSON."""
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -37,14 +36,13 @@ class Run:
     """Why rows are missing at the end."""
 
 
-def as_json(row: Row) -> str:
-    """A row as one line."""
-    return json.dumps(asdict(row) | {"ratio": row.ratio(), "met": row.met})
+def as_dict(row: Row) -> dict[str, Any]:
+    """A row for JSON."""
+    return asdict(row) | {"ratio": row.ratio(), "met": row.met}
 
 
-def from_json(line: str) -> Row:
-    """The row of such a line."""
-    found = json.loads(line)
+def from_dict(found: dict[str, Any]) -> Row:
+    """The row of such a dict."""
     return Row(
         name=found["name"], kind=found["kind"], goal=Goal(**found["goal"]), cost=Cost(**found["cost"]),
         microseconds=found["microseconds"], missing=found["missing"],

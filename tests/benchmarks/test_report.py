@@ -60,6 +60,12 @@ def test_the_least_time(cost: Cost, least: float, what: str) -> None:
     assert why == what
 
 
+def test_the_better_of_two_measurements() -> None:
+    other = replace(LIMITS, float32=90.0, float64=70.0, levels=[replace(x, read=150.0) for x in LIMITS.levels])
+    found = LIMITS.best(other)
+    assert (found.float32, found.float64, [x.read for x in found.levels]) == (100.0, 70.0, [200.0, 150.0])
+
+
 def test_tables() -> None:
     lines = report.table(ROWS[:2], LIMITS)
     assert lines[0] == ["workload", "flambeau", "numba", "jax", "ratio", "goal", "reached", "of limit"]
@@ -94,7 +100,7 @@ def test_the_page_and_the_text() -> None:
 
 
 def test_rows_survive_json() -> None:
-    assert [report.from_json(report.as_json(row)) for row in ROWS] == ROWS
+    assert [report.from_dict(json.loads(json.dumps(report.as_dict(row)))) for row in ROWS] == ROWS
     assert Limits.from_dict(LIMITS.as_dict()) == LIMITS
 
 
@@ -129,15 +135,16 @@ def test_the_command_writes_a_page_and_lines(
     main()
     assert "x + 1, 16 floats" in capsys.readouterr().out
     assert "| x + 1, 16 floats |" in page.read_text(encoding="utf-8")
-    (row,) = map(report.from_json, lines.read_text(encoding="utf-8").splitlines())
+    (row,) = [report.from_dict(json.loads(x)) for x in lines.read_text(encoding="utf-8").splitlines()]
     assert set(row.microseconds) == {"flambeau", "numpy"}
 
 
 def test_our_failures_end_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def run(command: list[str], **options: object) -> subprocess.CompletedProcess[bytes]:
-        row = replace(ROWS[0], microseconds={"jax": 1.0}, missing={"flambeau": "wrong by 1.0e+00"})
+        wrong = replace(ROWS[0], microseconds={"jax": 1.0}, missing={"flambeau": "wrong by 1.0e+00"})
+        row = json.dumps(report.as_dict(wrong))
         machine = json.dumps({"environment": ENVIRONMENT, "limits": LIMITS.as_dict()})
-        Path(command[command.index("--child") + 1]).write_text(f"{machine}\n{report.as_json(row)}\n", encoding="utf-8")
+        Path(command[command.index("--child") + 1]).write_text(f"{machine}\n{row}\n", encoding="utf-8")
         return subprocess.CompletedProcess(command, 0)
 
     monkeypatch.setattr("subprocess.run", run)
@@ -145,6 +152,24 @@ def test_our_failures_end_the_command(monkeypatch: pytest.MonkeyPatch, capsys: p
     with pytest.raises(SystemExit, match="not everything ran\none: wrong by"):
         main()
     assert "flambeau: wrong by 1.0e+00 (one)" in capsys.readouterr().out
+
+
+def test_an_interrupted_command_keeps_its_rows(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(command: list[str], **options: object) -> None:
+        machine = json.dumps({"environment": ENVIRONMENT, "limits": LIMITS.as_dict()})
+        row = json.dumps(report.as_dict(ROWS[0]))
+        Path(command[command.index("--child") + 1]).write_text(f"{machine}\n{row}\n", encoding="utf-8")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("subprocess.run", run)
+    monkeypatch.setattr("sys.argv", ["benchmarks", "--threads", "1,2", "--only", "one"])
+    with pytest.raises(SystemExit, match="not everything ran"):
+        main()
+    printed = capsys.readouterr().out
+    assert "stopped after 1 rows: exit status 130" in printed
+    assert printed.count("== ") == 1
 
 
 def test_no_row_matches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
