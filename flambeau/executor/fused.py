@@ -25,6 +25,7 @@ from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
 from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
 from flambeau.tensor.tensor import Tensor
 from flambeau.util import log
 
@@ -159,3 +160,11 @@ class FusedKernel:
             variants=len(variants),
             from_cache=sum(v.code.is_from_cache for v in variants),
         )
+
+
+def kernel_of(node: Node) -> FusedKernel:
+    """The kernel of a fused group's node, behind its native entry."""
+    entry = node.attribute("kernel")
+    kernel = getattr(entry, "__wrapped__", entry)
+    assert isinstance(kernel, FusedKernel)
+    return kernel

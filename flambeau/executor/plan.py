@@ -12,6 +12,7 @@ from flambeau.codegen.callable_type import missed
 from flambeau.executor import spec as specs
 from flambeau.executor.fused import FusedKernel
 from flambeau.executor.options import Options
+from flambeau.executor.region import Region, with_regions
 from flambeau.executor.report import Compilation
 from flambeau.executor.whole import WholeFunction
 from flambeau.interpreter.code import Code
@@ -48,6 +49,8 @@ class ExecutionPlan:
     or `MISSED` where they are not exactly what was seen before."""
     whole: WholeFunction | None = None
     """The graph as one native function; None where that is not wanted."""
+    regions: list[Region] | None = None
+    """The parts of the graph that are native functions, where the whole cannot be one; None before that is known."""
     runs: int = 0
     """Calls that did not take the short way."""
 
@@ -57,6 +60,9 @@ class ExecutionPlan:
             results = self.whole(arguments)
             if results is not None:
                 return results
+            if self.whole.reason and self.regions is None:
+                self.regions, code = with_regions(self.graph, self.code.name)
+                self.code = code or self.code
         return run(self.code, arguments)
 
     @property
@@ -105,8 +111,7 @@ def make_plan(
     quick = kernels[0].entry(missed) if _is_one_group(graph) else None
     plan = ExecutionPlan(specs.spec_of(arguments), graph, code, cause, clock.total(), clock.laps(), kernels, quick)
     if options.backend == "native" and available() and quick is None and is_worthwhile(graph):
-        groups = dict(zip(graph.find_all(FUSION), kernels, strict=True))
-        plan.whole = WholeFunction(function.name, graph, groups)
+        plan.whole = WholeFunction(function.name, graph)
     if log.level("executor"):
         log.write("executor", _told(function, plan))
     return plan

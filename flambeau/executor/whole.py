@@ -20,7 +20,7 @@ from flambeau.codegen.whole.function import Site
 from flambeau.codegen.whole.native import NativeFunction
 from flambeau.codegen.whole.representation import Array, Listed, Representation, Tupled
 from flambeau.codegen.whole.values import CannotCompile
-from flambeau.executor.fused import FusedKernel
+from flambeau.executor.fused import kernel_of
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
@@ -39,12 +39,14 @@ Density = tuple[bool, ...]
 class WholeFunction:
     """The native code of one plan; `None` from a call means that the interpreter has to serve it."""
 
-    def __init__(self, name: str, graph: Graph, kernels: dict[Node, FusedKernel]) -> None:
+    def __init__(self, name: str, graph: Graph, *, enters: bool = True) -> None:
+        """`enters`: whether users' calls may go to native code directly."""
+        self._enters = enters
         self.name = name
         self.graph = graph
-        self._kernels = kernels
         self._variants: dict[Density, NativeFunction | None] = {}
-        self._pieces: dict[int, Code] = {}
+        self._pieces: dict[int, tuple[Site, Code]] = {}
+        """By the identity of the site, which is kept alive with its code."""
         self._lock = threading.Lock()
         self.reason = ""
         """Why there is no native code."""
@@ -71,8 +73,11 @@ class WholeFunction:
                         self._variants[found] = self._made(arguments, found)
         return self._variants[found]
 
-    def __call__(self, arguments: Sequence[Any]) -> tuple[Any, ...] | None:
-        """The results, or None where the interpreter has to run the function."""
+    def __call__(self, arguments: Sequence[Any], changed: Sequence[int] = ()) -> tuple[Any, ...] | None:
+        """The results, or None where the interpreter has to run the function.
+
+        Lists are copied, but for the arguments number `changed`, to which is done what the function does to them.
+        """
         if self.reason:
             return None
         native = self.variant_for(arguments)
@@ -82,7 +87,7 @@ class WholeFunction:
             if not _is_writeable(arguments[number]):
                 return None
         try:
-            return native(*arguments)
+            return native(arguments, changed)
         finally:
             for number in self._written:
                 arguments[number].bump_version()
@@ -96,7 +101,8 @@ class WholeFunction:
             if log.level("codegen"):
                 log.write("codegen", f"{self.name} is interpreted: {reason}")
             return None
-        self._enter(made, arguments)
+        if self._enters:
+            self._enter(made, arguments)
         return made
 
     def _enter(self, made: NativeFunction, arguments: Sequence[Any]) -> None:
@@ -131,13 +137,13 @@ class WholeFunction:
         return parameters
 
     def _chain(self, site: Site) -> Chain:
-        return self._kernels[site.nodes[0]].chain
+        return kernel_of(site.nodes[0]).chain
 
     def _run_site(self, site: Site, values: Sequence[Any]) -> Sequence[Any]:
-        code = self._pieces.get(site.number)
-        if code is None:
-            code = self._pieces[site.number] = compile_graph(_piece(site), self.name)
-        results: Sequence[Any] = run(code, tuple(values))
+        known = self._pieces.get(id(site))
+        if known is None:
+            known = self._pieces[id(site)] = (site, compile_graph(_piece(site), self.name))
+        results: Sequence[Any] = run(known[1], tuple(values))
         return results
 
 

@@ -8,7 +8,8 @@ from typing import Final
 from flambeau.interpreter.code import Code, Site
 from flambeau.util.errors import ExecutionError, Frame, InternalError, ScriptError
 
-FUSION: Final = "prim::FusionGroup"
+CUT_OUT: Final = frozenset({"prim::FusionGroup", "prim::NativeRegion"})
+"""Nodes that stand for others: their errors come with the frames of these."""
 Active = tuple[Code, int]
 """A code being run, and the site it has come to."""
 
@@ -46,7 +47,7 @@ def located(error: Exception, active: list[Active]) -> Exception:
     frames = frames_of(active)
     code, place = active[-1]
     site = code.sites[place]
-    if isinstance(error, ScriptError | ExecutionError) and error.frames and site.kind == FUSION:
+    if isinstance(error, ScriptError | ExecutionError) and error.frames and site.kind in CUT_OUT:
         # A fused group is no function: its nodes know the calls around them, so they stand in place of the group.
         (_, where), *inner = error.frames
         return type(error)(error.message, (*frames_of(active[:-1]), (code.name, where), *inner))

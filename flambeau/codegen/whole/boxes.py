@@ -68,10 +68,13 @@ def _bits_element(bits: int, dtype: DType) -> npt.NDArray[Any]:
 class Arguments:
     """The words of a call's arguments, and blocks for what they refer to."""
 
-    def __init__(self, arguments: Sequence[Any], parameters: Sequence[Representation]) -> None:
+    def __init__(self, arguments: Sequence[Any], parameters: Sequence[Representation], context: int) -> None:
         self._keep: list[Any] = []
+        self._context = context
         self.tensors: dict[int, Tensor] = {}
         """By the address of their block."""
+        self.lists: dict[int, int] = {}
+        """The blocks of arguments that are lists, by their number."""
         words: list[int] = []
         for number, (value, rep) in enumerate(zip(arguments, parameters, strict=True)):
             words += self._words(value, rep, number)
@@ -93,8 +96,10 @@ class Arguments:
                 return [block, array.__array_interface__["data"][0], *array.shape, *array.strides]
             case Listed():
                 items = [w for item in value for w in self._words(item, rep.item, number)]
-                room = self._block(_BORROWED, 0, 0, 0, 0, 0, 0, 0, *items)
-                return [self._block(_BORROWED, 0, 0, 1 + number, len(value), len(value), room)]
+                made = new_list(self._context, items, len(value))
+                set_word(made, 0, _BORROWED)
+                self.lists.setdefault(number, made)
+                return [made]
             case Tupled():
                 return [w for v, r in zip(value, rep.items, strict=True) for w in self._words(v, r, number)]
             case Optional():
@@ -175,6 +180,12 @@ def _read_list(rep: Listed, block: int, holder: Arguments | None) -> list[Any]:
     return [_read(rep.item, words, holder) for _ in range(size)]
 
 
+def read_list(rep: Representation, block: int, holder: Arguments) -> list[Any]:
+    """What a list of the arguments holds by now."""
+    assert isinstance(rep, Listed)
+    return _read_list(rep, block, holder)
+
+
 def read_group(reps: Sequence[Representation], inputs: int) -> list[Any]:
     """The inputs of a fused group."""
     values: list[Any] = []
@@ -210,6 +221,16 @@ def new_block(context: int, size: int) -> int:
     set_word(first, 1, block)
     set_word(context, 2, block)
     return int(block)
+
+
+def new_list(context: int, words: Sequence[int], length: int) -> int:
+    """A list of items with these words, in the ring of a call."""
+    room, made = new_block(context, 8 * max(4, len(words))), new_block(context, 0)
+    for place, number in enumerate(words):
+        set_word(room + ARRAY_DATA, place, number)
+    for place, number in ((_LENGTH, length), (_CAPACITY, max(4, length)), (_ITEMS, room)):
+        set_word(made, place, number)
+    return made
 
 
 def _unlink(block: int) -> int:
@@ -272,12 +293,7 @@ def _result_words(rep: Representation, value: Any, context: int, operands: Shown
             return [w for v, r in zip(value, rep.items, strict=True) for w in _result_words(r, v, context, operands)]
         case Listed():
             items = [w for v in value for w in _result_words(rep.item, v, context, operands)]
-            room, made = new_block(context, 8 * max(4, len(items))), new_block(context, 0)
-            for place, number in enumerate(items):
-                set_word(room + ARRAY_DATA, place, number)
-            for place, number in ((_LENGTH, len(value)), (_CAPACITY, max(4, len(value))), (_ITEMS, room)):
-                set_word(made, place, number)
-            return [made]
+            return [new_list(context, items, len(value))]
         case Optional():
             if value is None:
                 return [0] * word_count(rep)

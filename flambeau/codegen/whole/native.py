@@ -59,10 +59,12 @@ class NativeFunction:
         """Where the function is."""
         return self.code.addresses[SYMBOL]
 
-    def __call__(self, *arguments: Any) -> tuple[Any, ...]:
-        """Call it on values that look like the parameters; the results as a tuple."""
+    def __call__(self, arguments: Sequence[Any], changed: Sequence[int] = ()) -> tuple[Any, ...]:
+        """Call it on values that look like the parameters; the results as a tuple.
+
+        What the function does to the lists that are arguments number ``changed`` is done to them; others are copied.
+        """
         self.calls += 1
-        holder = boxes.Arguments(arguments, self.parameters)
         results = (ctypes.c_int64 * max(1, boxes.count(self.made.results)))()
         record = (ctypes.c_int64 * self.made.record_words)()
         context = (ctypes.c_int64 * CONTEXT_SIZE)()
@@ -70,10 +72,15 @@ class NativeFunction:
         context[CONTEXT_WORDS["previous"]] = context[CONTEXT_WORDS["next"]] = address
         context[CONTEXT_WORDS["record"]] = ctypes.addressof(record)
         try:
-            code = self._function(address, holder.address, ctypes.addressof(results))
-            if code:
-                self.fail(code, address, holder)
-            return boxes.take(self.made.results, results, address, holder)
+            holder = boxes.Arguments(arguments, self.parameters, address)
+            try:
+                code = self._function(address, holder.address, ctypes.addressof(results))
+                if code:
+                    self.fail(code, address, holder)
+                return boxes.take(self.made.results, results, address, holder)
+            finally:
+                for number in changed:
+                    arguments[number][:] = boxes.read_list(self.parameters[number], holder.lists[number], holder)
         finally:
             boxes.free_ring(address)
 

@@ -1,0 +1,148 @@
+"""Parts of a graph as native functions, where the whole cannot be one: loops that only touch what native code knows.
+
+A program that builds a dict and then iterates over numbers has a native loop in an interpreted function. Each outermost
+loop without strings, dicts and objects in it is cut out; its native code is made when it first runs, for what it then
+gets. A region that turns out to have no native form is interpreted like the rest.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.executor import spec as specs
+from flambeau.executor.whole import WholeFunction
+from flambeau.interpreter.code import Code
+from flambeau.interpreter.compile import compile_graph
+from flambeau.interpreter.machine import run
+from flambeau.ir.clone import clone_graph
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Block, Node
+from flambeau.ir.walk import nodes_within, operands_within
+from flambeau.passes.outline import outline
+from flambeau.schema.types import (
+    BoolType,
+    FloatType,
+    IntType,
+    ListType,
+    NoneType,
+    OptionalType,
+    TensorType,
+    TupleType,
+    Type,
+)
+from flambeau.tensor.tensor import Tensor
+
+REGION = "prim::NativeRegion"
+MAX_SPECS = 8
+"""Combinations of dtypes and ranks for which a region keeps native code."""
+_PLAIN = (BoolType, FloatType, IntType, NoneType, TensorType)
+
+
+class Region:
+    """What a `prim::NativeRegion` node calls with its inputs; gives one result, or a tuple of several."""
+
+    def __init__(self, name: str, graph: Graph) -> None:
+        self.name = name
+        self.graph = graph
+        self.calls = 0
+        self._several = len(graph.outputs) != 1
+        self._natives: dict[specs.Spec, WholeFunction] = {}
+        self._lock = threading.Lock()
+        self._code: Code | None = None
+        facts = AliasAnalysis(graph)
+        self._lists = [k for k, v in enumerate(graph.inputs) if isinstance(v.type, ListType) and facts.is_written(v)]
+        """Inputs that are lists and may be changed: what native code did to its copy is done to the list."""
+
+    @property
+    def reason(self) -> str:
+        """Why it is interpreted; empty where it is native, or has not run."""
+        return next((n.reason for n in self._natives.values() if n.reason), "")
+
+    @property
+    def natives(self) -> list[WholeFunction]:
+        """Its native code so far."""
+        return list(self._natives.values())
+
+    def __call__(self, *inputs: Any) -> Any:
+        self.calls += 1
+        native = self._native_for(inputs)
+        results = native(inputs, self._lists) if native is not None else None
+        if results is None:
+            if self._code is None:
+                self._code = compile_graph(self.graph, self.name)
+            results = run(self._code, inputs)
+        return tuple(results) if self._several else results[0]
+
+    def _native_for(self, inputs: Sequence[Any]) -> WholeFunction | None:
+        given = [id(inputs[k]) for k in self._lists]
+        if len(set(given)) < len(given) or any(isinstance(x, Tensor) and x.is_wrapped_number for x in inputs):
+            return None
+        spec = specs.spec_of(inputs)
+        found = self._natives.get(spec)
+        if found is None:
+            with self._lock:
+                found = self._natives.get(spec)
+                if found is None:
+                    if len(self._natives) >= MAX_SPECS:
+                        self._natives.pop(next(iter(self._natives)))
+                    graph = clone_graph(self.graph)
+                    for value, given_value in zip(graph.inputs, inputs, strict=True):
+                        value.set_type(specs.refine(value.type, given_value))
+                    found = self._natives[spec] = WholeFunction(self.name, graph, enters=False)
+        return found
+
+
+def with_regions(graph: Graph, name: str) -> tuple[list[Region], Code | None]:
+    """The native regions of a graph, and code that calls them; no code where there are none."""
+    copy = clone_graph(graph)
+    regions: list[Region] = []
+    _cut(copy.block, name, regions)
+    return regions, compile_graph(copy, name) if regions else None
+
+
+def _cut(block: Block, name: str, regions: list[Region]) -> None:
+    for node in list(block):
+        if node.kind == "prim::Loop" and _may_be_native(node):
+            group = outline([node], REGION)
+            region = Region(name, group.attribute("Subgraph"))
+            group.attributes["kernel"] = region
+            regions.append(region)
+        else:
+            for inner in node.blocks:
+                _cut(inner, name, regions)
+
+
+def _may_be_native(node: Node) -> bool:
+    """Whether everything that a loop touches has a native form, what only words an exception left aside."""
+    for inner in nodes_within(node):
+        if inner.kind == "prim::RaiseException" or inner.kind == "prim::Constant" or _only_words(inner):
+            continue
+        if inner.kind.startswith("prim::Call") or not all(_is_plain(v.type) for v in inner.outputs):
+            return False
+        if any(not _is_plain(b.type) for block in inner.blocks for b in block.inputs):
+            return False
+    return all(_is_plain(v.type) or _is_literal(v) for v in operands_within(node))
+
+
+def _only_words(node: Node) -> bool:
+    """Whether what a node gives goes into exceptions only."""
+    return bool(node.outputs) and all(
+        use.user.kind == "prim::RaiseException" or _only_words(use.user) for v in node.outputs for use in v.uses
+    )
+
+
+def _is_literal(value: Any) -> bool:
+    return value.node is not None and (value.node.kind == "prim::Constant" or _only_words(value.node))
+
+
+def _is_plain(type_: Type) -> bool:
+    if isinstance(type_, OptionalType):
+        return _is_plain(type_.element)
+    if isinstance(type_, ListType):
+        return not isinstance(type_.element, ListType) and _is_plain(type_.element)
+    if isinstance(type_, TupleType):
+        return all(map(_is_plain, type_.elements))
+    return isinstance(type_, _PLAIN)
