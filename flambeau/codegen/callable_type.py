@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
-import sysconfig
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -93,7 +92,7 @@ def make_type(name: str, size: int, flags: int, slots: list[Slot], members: list
 @functools.cache
 def is_supported() -> bool:
     """Whether objects look as native entries need them: CPython with the GIL and words of 64 bits."""
-    has_gil = not sysconfig.get_config_var("Py_GIL_DISABLED")
+    has_gil = "free-threading" not in sys.version
     return sys.implementation.name == "cpython" and has_gil and ctypes.sizeof(ctypes.c_void_p) == 8 and HEAD == 16
 
 

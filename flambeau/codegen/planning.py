@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator
-from pathlib import Path
 
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import Accumulate, Kernel, Let, Loop, Statement, main_loops, walk
@@ -18,9 +17,9 @@ from flambeau.codegen.specialize import Specialized, parallel_group, widest_bits
 @functools.cache
 def last_level_cache() -> int:
     """Bytes of the last-level cache; 32 MB where the system does not say."""
-    path = Path("/sys/devices/system/cpu/cpu0/cache/index3/size")
     try:
-        text = path.read_text().strip()
+        with open("/sys/devices/system/cpu/cpu0/cache/index3/size") as file:
+            text = file.read().strip()
     except OSError:
         return 32 << 20
     scale = {"K": 1 << 10, "M": 1 << 20}.get(text[-1:], 1)

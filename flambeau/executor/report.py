@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Sequence
 
 from flambeau.ir.draw import to_html
 from flambeau.passes.pipeline import PassRecord
+from flambeau.util.markup import escape
 from flambeau.util.record import dataclass, field
 
 
@@ -44,20 +44,20 @@ class PassReport(Sequence[PassRecord]):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        rows = [f"<p>for arguments ({html.escape(self.spec)})</p>"]
+        rows = [f"<p>for arguments ({escape(self.spec)})</p>"]
         for record in self._records:
             title = f"{record.phase}: {record.name}, {record.seconds * 1e3:.3f} ms"
             if not record.changed:
-                rows.append(f"<div style='color:#90a4ae'>{html.escape(title)}, nothing</div>")
+                rows.append(f"<div style='color:#90a4ae'>{escape(title)}, nothing</div>")
                 continue
             body = "".join(_diff_line(line) for line in record.diff.splitlines()[2:])
-            rows.append(f"<details><summary>{html.escape(title)}</summary><pre>{body}</pre></details>")
+            rows.append(f"<details><summary>{escape(title)}</summary><pre>{body}</pre></details>")
         return "\n".join(rows)
 
 
 def _diff_line(line: str) -> str:
     colour = {"+": "#e8f5e9", "-": "#ffebee"}.get(line[:1], "transparent")
-    return f'<span style="background:{colour}">{html.escape(line)}</span>\n'
+    return f'<span style="background:{colour}">{escape(line)}</span>\n'
 
 
 @dataclass(frozen=True, slots=True)

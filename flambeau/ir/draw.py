@@ -7,7 +7,6 @@ constants grey, control flow amber, tensor operators blue, calls green, what rai
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -16,6 +15,7 @@ from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.printer import HIDDEN, SUBGRAPH
 from flambeau.ir.value import Value
+from flambeau.util.markup import escape
 from flambeau.util.record import dataclass, field
 
 NEEDS_VIZ = "drawing a graph needs the igraph library: pip install 'flambeau[viz]'"
@@ -76,7 +76,7 @@ def to_svg(graph: Graph) -> str:
 
 def to_html(text: str) -> str:
     """Graph text as coloured HTML, without any library."""
-    shown = html.escape(text)
+    shown = escape(text)
     shown = re.sub(r"(#[^\n]*)", r'<span style="color:#90a4ae">\1</span>', shown)
     shown = re.sub(r"(%[\w.]+)", r'<span style="color:#1565c0">\1</span>', shown)
     shown = re.sub(r"\b((?:prim|aten)::\w+)", r'<span style="color:#2e7d32;font-weight:600">\1</span>', shown)
@@ -184,7 +184,7 @@ def _draw(picture: _Picture, dx: float, dy: float, out: list[str]) -> None:
         )
         for i, line in enumerate(box.lines):
             weight = ' font-weight="600"' if i == 0 else ""
-            out.append(f'<text x="{x + _PAD:.1f}" y="{y + _LINE * (i + 1):.1f}"{weight}>{html.escape(line)}</text>')
+            out.append(f'<text x="{x + _PAD:.1f}" y="{y + _LINE * (i + 1):.1f}"{weight}>{escape(line)}</text>')
         inner_x = x + _PAD
         for inner in box.inner:
             _draw(inner, inner_x, y + len(box.lines) * _LINE + _PAD, out)
@@ -197,7 +197,7 @@ def _edge(a: _Box, b: _Box, dx: float, dy: float, name: str) -> str:
     bend = max((y2 - y1) / 2, 12.0)
     return (
         f'<path d="M{x1:.1f} {y1:.1f} C{x1:.1f} {y1 + bend:.1f} {x2:.1f} {y2 - bend:.1f} {x2:.1f} {y2 - 1:.1f}" '
-        f'fill="none" stroke="#78909c" marker-end="url(#tip)"><title>%{html.escape(name)}</title></path>'
+        f'fill="none" stroke="#78909c" marker-end="url(#tip)"><title>%{escape(name)}</title></path>'
     )
 
 

@@ -11,7 +11,7 @@ Functions whose operators have an in-place form take `inplace=True`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flambeau.nn.functional_images import (  # noqa: F401
     adaptive_avg_pool1d,
@@ -68,14 +68,16 @@ from flambeau.schema.dtype import DType
 from flambeau.tensor.dispatch import call
 from flambeau.tensor.tensor import Tensor
 
-if TYPE_CHECKING:
 
-    def __getattr__(name: str) -> Callable[..., Tensor]:
-        """A function derived from an operator."""
-        ...
+def __getattr__(name: str) -> Callable[..., Tensor]:
+    """A function derived from an operator, made when it is first asked for."""
+    found: Callable[..., Tensor] = _surface.member("nn.functional", name)
+    globals()[name] = found
+    return found
 
 
-globals().update({n: f for n, f in _surface.namespace("nn.functional").items() if n not in globals()})
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_surface.members("nn.functional")})
 
 
 @_surface.runs("aten::sigmoid")

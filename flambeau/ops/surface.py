@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import ModuleType
 from typing import Any, Final
 
@@ -80,15 +81,25 @@ def namespace(path: str) -> dict[str, Function]:
 
     A function of `nn.functional` whose operator has an in-place form takes `inplace=False` too.
     """
-    found: dict[str, Function] = {}
-    for name, short in public_names():
-        if path in PREFIXES and short.startswith(f"{path}_") and not short.endswith("_"):
-            public = short.removeprefix(f"{path}_")
-            found[public] = _derived(short)
-        elif any(path in d.namespaces for d in definitions(name)):
-            has_in_place = bool(registry.overloads(name + "_"))
-            found[short] = _with_inplace(name, short) if has_in_place else _derived(short)
-    return found
+    make = _derived if path in PREFIXES else partial(member, path)
+    return {public: make(short) for public, short in members(path).items()}
+
+
+def members(path: str) -> dict[str, str]:
+    """The names of a further module's functions, each with the name of its operator."""
+    if path in PREFIXES:
+        prefix = f"{path}_"
+        derived = [short for _, short in public_names() if short.startswith(prefix) and not short.endswith("_")]
+        return {short.removeprefix(prefix): short for short in derived}
+    return {short: short for name, short in public_names() if any(path in d.namespaces for d in definitions(name))}
+
+
+def member(path: str, name: str) -> Function:
+    """One function of `nn.functional`. Raises AttributeError where there is none of that name."""
+    if not any(path in d.namespaces for d in definitions(f"aten::{name}")):
+        raise AttributeError(f"module 'flambeau.{path}' has no attribute '{name}'")
+    has_in_place = bool(registry.overloads(f"aten::{name}_"))
+    return _with_inplace(f"aten::{name}", name) if has_in_place else _derived(name)
 
 
 def public_names() -> Iterator[tuple[str, str]]:
@@ -101,7 +112,7 @@ def public_names() -> Iterator[tuple[str, str]]:
 
 def definitions(name: str) -> list[OpDef]:
     """The overloads that a Python caller can reach."""
-    return [d for d in registry.overloads(name) if dispatch.concerns_tensors(d.schema)]
+    return [d for d in registry.overloads(name) if d.schema.concerns_tensors]
 
 
 def self_position(definition: OpDef) -> int | None:

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,12 +36,12 @@ class Generator:
             raise RuntimeError(f"Overflow when unpacking long long: a seed has 64 bits, got {seed}")
         with self.lock:
             self._seed = seed & _LOW_64
-            self._rng = np.random.Generator(np.random.Philox(self._seed))
+            self._rng: np.random.Generator | None = None
         return self
 
     def seed(self) -> int:
         """Begin the stream of a seed nobody chose, and return that seed."""
-        seed = secrets.randbits(63)
+        seed = int.from_bytes(os.urandom(8)) >> 1
         self.manual_seed(seed)
         return seed
 
@@ -51,19 +51,22 @@ class Generator:
 
     @property
     def rng(self) -> np.random.Generator:
-        """NumPy's generator; hold `lock` while drawing."""
-        return self._rng
+        """NumPy's generator; hold `lock` while drawing. It is made late, since `numpy.random` takes long to load."""
+        with self.lock:
+            if self._rng is None:
+                self._rng = np.random.Generator(np.random.Philox(self._seed))
+            return self._rng
 
     def get_state(self) -> Any:
         """Where in the stream the generator is, for `set_state`."""
         with self.lock:
-            return (self._seed, self._rng.bit_generator.state)
+            return (self._seed, self.rng.bit_generator.state)
 
     def set_state(self, state: Any) -> Generator:
         """Go back to a state from `get_state`."""
         with self.lock:
             self.manual_seed(state[0])
-            self._rng.bit_generator.state = state[1]
+            self.rng.bit_generator.state = state[1]
         return self
 
     def clone_state(self) -> Generator:

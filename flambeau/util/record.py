@@ -97,7 +97,7 @@ def _gather(cls: type, kw_only: bool) -> dict[str, Field[Any]]:
         spec: Field[Any] = given if isinstance(given, Field) else field(default=given)
         if type(spec.default).__hash__ is None:
             raise ValueError(f"{cls.__qualname__}.{name}: a mutable default is shared: use default_factory")
-        spec.name, spec.type = name, kind  # type: ignore[assignment]
+        spec.name, spec.type = name, kind
         if spec.kw_only is MISSING:
             spec.kw_only = kw_only
         found[name] = spec
@@ -215,7 +215,7 @@ def _init(cls: type) -> Callable[..., None]:
     positional = ["self"]
     keyword: list[str] = []
     body: list[str] = []
-    is_frozen = cls.__setattr__ == _refuse_set
+    is_frozen = vars(cls).get("__setattr__") is _refuse_set
     for name, spec in given.items():
         value = name
         if spec.default_factory is not MISSING:

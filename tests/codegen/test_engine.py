@@ -206,7 +206,7 @@ def test_a_damaged_entry_is_compiled_anew(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert engine().link(text, ("test_nine",), {}).is_from_cache
     entries = object_cache()
     assert entries is not None
-    for place in entries.path.glob("*.object"):
+    for place in Path(entries.path).glob("*.object"):
         place.write_bytes(place.read_bytes()[:-3])
     code = engine().link(text, ("test_nine",), {})
     assert not code.is_from_cache

@@ -27,7 +27,7 @@ KEY = key_of("test")
 
 @pytest.fixture
 def entries(tmp_path: Path) -> ObjectCache:
-    return ObjectCache(tmp_path / "objects")
+    return ObjectCache(str(tmp_path / "objects"))
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_what_is_stored_is_loaded(entries: ObjectCache) -> None:
     assert entries.load(key_of("another")) is None
     info = entries.info()
     assert (info.files, info.hits, info.misses) == (1, 1, 2)
-    assert [p.suffix for p in entries.path.iterdir()] == [SUFFIX]
+    assert [p.suffix for p in Path(entries.path).iterdir()] == [SUFFIX]
 
 
 def test_keys_tell_parts_apart() -> None:
@@ -69,7 +69,7 @@ def test_keys_tell_parts_apart() -> None:
 )
 def test_a_corrupt_or_foreign_file_is_ignored_and_written_anew(entries: ObjectCache, damage, told) -> None:
     entries.store(KEY, b"some code")
-    place = entries.path / (KEY + SUFFIX)
+    place = Path(entries.path) / (KEY + SUFFIX)
     place.write_bytes(damage(place.read_bytes()))
     assert entries.load(KEY) is None
     assert "is ignored: it is damaged, or no file of this cache" in told()
@@ -80,14 +80,14 @@ def test_a_corrupt_or_foreign_file_is_ignored_and_written_anew(entries: ObjectCa
 @posix
 def test_files_that_others_may_write_are_not_executed(entries: ObjectCache, told) -> None:
     entries.store(KEY, b"code")
-    place = entries.path / (KEY + SUFFIX)
+    place = Path(entries.path) / (KEY + SUFFIX)
     assert stat.S_IMODE(place.stat().st_mode) == 0o600
-    assert stat.S_IMODE(entries.path.stat().st_mode) == 0o700
+    assert stat.S_IMODE(os.stat(entries.path).st_mode) == 0o700
     place.chmod(0o622)
     assert entries.load(KEY) is None
     assert "it is not this user's own, or others may write to it" in told()
     place.unlink()
-    elsewhere = entries.path.parent / "elsewhere"
+    elsewhere = Path(entries.path).parent / "elsewhere"
     elsewhere.write_bytes(b"")
     place.symlink_to(elsewhere)
     assert entries.load(KEY) is None
@@ -96,7 +96,7 @@ def test_files_that_others_may_write_are_not_executed(entries: ObjectCache, told
 @posix
 def test_files_of_another_user_are_not_executed(entries: ObjectCache, monkeypatch: pytest.MonkeyPatch) -> None:
     entries.store(KEY, b"code")
-    monkeypatch.setattr(os, "geteuid", lambda: entries.path.stat().st_uid + 1)
+    monkeypatch.setattr(os, "geteuid", lambda: os.stat(entries.path).st_uid + 1)
     assert entries.load(KEY) is None
     assert ObjectCache(entries.path).load(KEY) is None
 
@@ -106,7 +106,7 @@ def test_a_directory_that_others_may_write_to_is_not_used(tmp_path: Path, told) 
     path = tmp_path / "shared"
     path.mkdir()
     path.chmod(0o777)
-    entries = ObjectCache(path)
+    entries = ObjectCache(str(path))
     entries.store(KEY, b"code")
     assert entries.load(KEY) is None
     assert list(path.iterdir()) == []
@@ -115,7 +115,7 @@ def test_a_directory_that_others_may_write_to_is_not_used(tmp_path: Path, told) 
 
 def test_no_failure_of_the_disk_is_an_error(tmp_path: Path, told) -> None:
     (tmp_path / "file").write_text("")
-    entries = ObjectCache(tmp_path / "file" / "objects")
+    entries = ObjectCache(str(tmp_path / "file" / "objects"))
     entries.store(KEY, b"code")
     assert entries.load(KEY) is None
     entries.count()
@@ -131,15 +131,15 @@ def test_a_full_disk_leaves_nothing_behind(entries: ObjectCache, monkeypatch: py
     monkeypatch.setattr(os, "replace", full)
     entries.store(KEY, b"code")
     assert entries.load(KEY) is None
-    assert list(entries.path.iterdir()) == []
+    assert list(Path(entries.path).iterdir()) == []
     assert "No space left on device" in told()
 
 
 def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
-    entries = ObjectCache(tmp_path / "objects", bound=10_000)
+    entries = ObjectCache(str(tmp_path / "objects"), bound=10_000)
     for k in range(6):
         entries.store(key_of(str(k)), bytes(1500))
-        os.utime(entries.path / (key_of(str(k)) + SUFFIX), (k, k))
+        os.utime(Path(entries.path) / (key_of(str(k)) + SUFFIX), (k, k))
     assert entries.load(key_of("0")) is not None  # now it is the youngest
     entries.store(key_of("new"), bytes(1500))
     found = {k for k in ("0", "1", "2", "3", "4", "5", "new") if entries.load(key_of(k)) is not None}
@@ -153,16 +153,16 @@ def test_clear_deletes_entries_and_counts(entries: ObjectCache) -> None:
     entries.store(KEY, b"code")
     entries.load(KEY)
     entries.count()
-    (entries.path / "unrelated").write_text("stays")
+    (Path(entries.path) / "unrelated").write_text("stays")
     assert entries.clear() == 1
     info = entries.info()
     assert (info.files, info.bytes, info.hits) == (0, 0, 0)
-    assert [p.name for p in entries.path.iterdir()] == ["unrelated"]
+    assert [p.name for p in Path(entries.path).iterdir()] == ["unrelated"]
 
 
 def test_directories_follow_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("FLAMBEAU_CACHE_DIR", str(tmp_path))
-    assert default_directory() == tmp_path
+    assert default_directory() == str(tmp_path)
     monkeypatch.setenv("FLAMBEAU_CACHE", "off")
     assert default_directory() is None
     assert object_cache() is None
@@ -171,14 +171,14 @@ def test_directories_follow_the_environment(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
-    assert default_directory() == tmp_path / ".cache" / "flambeau"
+    assert default_directory() == str(tmp_path / ".cache" / "flambeau")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "x"))
-    assert default_directory() == tmp_path / "x" / "flambeau"
+    assert default_directory() == str(tmp_path / "x" / "flambeau")
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert default_directory() == tmp_path / "Library" / "Caches" / "flambeau"
+    assert default_directory() == str(tmp_path / "Library" / "Caches" / "flambeau")
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
-    assert default_directory() == tmp_path / "local" / "flambeau" / "cache"
+    assert default_directory() == str(tmp_path / "local" / "flambeau" / "cache")
     monkeypatch.delenv("LOCALAPPDATA")
     assert default_directory() is None
     monkeypatch.setenv("FLAMBEAU_CACHE_MB", "3")
@@ -189,9 +189,8 @@ def test_directories_follow_the_environment(monkeypatch: pytest.MonkeyPatch, tmp
 
 WRITER = """
 import sys
-from pathlib import Path
 from flambeau.codegen.llvm.object_cache import ObjectCache, key_of
-entries = ObjectCache(Path(sys.argv[1]), bound=200_000)
+entries = ObjectCache(sys.argv[1], bound=200_000)
 for turn in range(3):
     for k in range(60):
         key, content = key_of(str(k)), bytes([k]) * 4000
@@ -207,7 +206,7 @@ def test_two_processes_write_the_same_cache(tmp_path: Path) -> None:
     for process in running:
         _, errors = process.communicate()
         assert (process.returncode, errors) == (0, "")
-    entries = ObjectCache(tmp_path / "objects")
+    entries = ObjectCache(str(tmp_path / "objects"))
     assert entries.info().bytes < 250_000
-    assert all(p.suffix == SUFFIX for p in entries.path.iterdir())
+    assert all(p.suffix == SUFFIX for p in Path(entries.path).iterdir())
     assert any(entries.load(key_of(str(k))) == bytes([k]) * 4000 for k in range(60))

@@ -7,7 +7,6 @@ Compiling is serialised by a lock.
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import sys
 import threading
 import time
@@ -155,10 +154,10 @@ def engine() -> Engine:
 def _c_library() -> ctypes.CDLL:
     if sys.platform == "win32":
         return ctypes.CDLL("ucrtbase")
-    try:  # `find_library` asks other programs, which takes longer than all that a first call does
-        return ctypes.CDLL("libm.so.6")
+    try:  # `ctypes.util.find_library` asks other programs, which takes longer than all that a first call does
+        return ctypes.CDLL("libm.dylib" if sys.platform == "darwin" else "libm.so.6")
     except OSError:
-        return ctypes.CDLL(ctypes.util.find_library("m"))
+        return ctypes.CDLL(None)
 
 
 @cache

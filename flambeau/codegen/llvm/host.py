@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from dataclasses import asdict, dataclass
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 from flambeau.codegen.llvm.object_cache import key_of, object_cache
+from flambeau.util.record import dataclass
 
 _TOLD_APART_BY = (
     "vendor_id", "cpu family", "model", "model name", "stepping", "flags",
@@ -51,22 +48,22 @@ def llvm_version() -> str:
 
     library = _library()
     if library is not None:
-        found = library.stat()
+        found = os.stat(library)
         return f"llvmlite {llvmlite.__version__} {found.st_size} {found.st_mtime_ns}"
     import llvmlite.binding as llvm
 
     return f"llvmlite {llvmlite.__version__} LLVM {llvm.llvm_version_info}"
 
 
-def _library() -> Path | None:
+def _library() -> str | None:
     """The file of the library; None where it cannot be found without loading it."""
     try:
         import llvmlite
         from llvmlite.utils import get_library_name
     except ImportError:
         return None
-    path = Path(llvmlite.__file__).parent / "binding" / get_library_name()
-    return path if path.is_file() else None
+    path = os.path.join(os.path.dirname(llvmlite.__file__), "binding", get_library_name())
+    return path if os.path.isfile(path) else None
 
 
 def this_host() -> Host:
@@ -78,10 +75,9 @@ def this_host() -> Host:
     key = key_of("host", llvm_version(), identity)
     known = cache.load(key)
     if known is not None:
-        fields: dict[str, Any] = json.loads(known)
-        return Host(**fields)
+        return Host(*known.decode().split("\n"))
     found = _ask()
-    cache.store(key, json.dumps(asdict(found)).encode())
+    cache.store(key, "\n".join((found.triple, found.cpu, found.features)).encode())
     return found
 
 

@@ -22,7 +22,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 from flambeau.util import log
 from flambeau.util.record import dataclass
@@ -40,22 +39,22 @@ DEFAULT_MEGABYTES = 256
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
-def default_directory() -> Path | None:
+def default_directory() -> str | None:
     """Where entries are, by the custom of the system; None where no home is known or the cache is turned off."""
     if os.environ.get("FLAMBEAU_CACHE", "").lower() in ("off", "0", "no", "false"):
         return None
     given = os.environ.get("FLAMBEAU_CACHE_DIR")
     if given:
-        return Path(given)
-    try:
-        if sys.platform == "win32":
-            root = os.environ.get("LOCALAPPDATA")
-            return Path(root) / "flambeau" / "cache" if root else None
-        if sys.platform == "darwin":
-            return Path.home() / "Library" / "Caches" / "flambeau"
-        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "flambeau"
-    except RuntimeError:  # this user has no home
+        return given
+    if sys.platform == "win32":
+        root = os.environ.get("LOCALAPPDATA")
+        return os.path.join(root, "flambeau", "cache") if root else None
+    home = os.path.expanduser("~")
+    if home == "~":
         return None
+    if sys.platform == "darwin":
+        return os.path.join(home, "Library", "Caches", "flambeau")
+    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.join(home, ".cache"), "flambeau")
 
 
 def default_bound() -> int:
@@ -82,7 +81,7 @@ def key_of(*parts: str) -> str:
 class CacheInfo:
     """What is in a cache."""
 
-    path: Path
+    path: str
     files: int
     bytes: int
     bound: int
@@ -94,7 +93,7 @@ class CacheInfo:
 class ObjectCache:
     """The entries in one directory. Any number of processes and threads may use it at once."""
 
-    def __init__(self, path: Path, bound: int = DEFAULT_MEGABYTES << 20) -> None:
+    def __init__(self, path: str, bound: int = DEFAULT_MEGABYTES << 20) -> None:
         self.path = path
         self.bound = bound
         self.hits = self.misses = 0
@@ -106,7 +105,7 @@ class ObjectCache:
 
     def load(self, key: str) -> bytes | None:
         """The entry of a key; None where there is none, or none that can be trusted."""
-        place = self.path / (key + SUFFIX)
+        place = os.path.join(self.path, key + SUFFIX)
         try:
             content = _read_own(place) if self._is_trusted() else None
         except OSError as error:
@@ -128,8 +127,8 @@ class ObjectCache:
 
     def store(self, key: str, content: bytes) -> None:
         """Keep an entry, and let others go where there are too many."""
-        place = self.path / (key + SUFFIX)
-        temporary = self.path / f"{key}.{os.getpid()}.{next(self._temporaries)}.new"
+        place = os.path.join(self.path, key + SUFFIX)
+        temporary = os.path.join(self.path, f"{key}.{os.getpid()}.{next(self._temporaries)}.new")
         whole = MAGIC + bytes.fromhex(key) + hashlib.sha256(content).digest() + content
         try:
             if len(whole) > self.bound or not self._make_ready():
@@ -159,7 +158,7 @@ class ObjectCache:
         """Whether nobody else may put files into the directory."""
         if self._is_ready is None:
             try:
-                found = self.path.stat()
+                found = os.stat(self.path)
             except OSError:
                 return False
             self._is_ready = stat.S_ISDIR(found.st_mode) and _is_own(found)
@@ -202,7 +201,7 @@ class ObjectCache:
         sizes = [found.st_size for _, found in self._entries()]
         hits, misses = self.hits, self.misses
         with contextlib.suppress(OSError, ValueError):
-            for line in (self.path / COUNTS).read_text().splitlines():
+            for line in _read_own(os.path.join(self.path, COUNTS)).splitlines():
                 found, missed = map(int, line.split())
                 hits, misses = hits + found, misses + missed
         return CacheInfo(self.path, len(sizes), sum(sizes), self.bound, hits, misses)
@@ -215,7 +214,7 @@ class ObjectCache:
                 os.unlink(path)
                 count += 1
         with contextlib.suppress(OSError):
-            os.unlink(self.path / COUNTS)
+            os.unlink(os.path.join(self.path, COUNTS))
         with self._lock:
             self._bytes, self.hits, self.misses = None, 0, 0
         return count
@@ -225,14 +224,14 @@ class ObjectCache:
         if (self.hits or self.misses) and self._is_trusted():
             line = f"{self.hits} {self.misses}\n".encode()
             with contextlib.suppress(OSError):
-                handle = os.open(self.path / COUNTS, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+                handle = os.open(os.path.join(self.path, COUNTS), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
                 with open(handle, "ab", buffering=0) as file:
                     if os.fstat(handle).st_size > MAX_COUNTS:
                         file.truncate(0)
                     file.write(line)
 
 
-def _read_own(place: Path) -> bytes:
+def _read_own(place: str) -> bytes:
     """A file's content. Raises OSError where it is not the user's own, or could be written by others."""
     handle = os.open(place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
     with open(handle, "rb", buffering=0) as file:
@@ -264,8 +263,8 @@ def _tell(text: str) -> None:
 
 
 @cache
-def _cache_at(path: Path, bound: int) -> ObjectCache:
-    made = ObjectCache(path / f"objects-{FORMAT}", bound)
+def _cache_at(path: str, bound: int) -> ObjectCache:
+    made = ObjectCache(os.path.join(path, f"objects-{FORMAT}"), bound)
     atexit.register(made.count)
     return made
 
