@@ -8,12 +8,13 @@
 
 Nodes are equal if kind, operands, attributes and result types are; nodes in enclosing blocks count too. Results that
 are memory (tensors, lists) are merged only if nobody writes to them or to the operands and not both can be seen
-outside, where they must stay two objects. What asks for sizes or dtypes is not disturbed by writes to elements.
+outside, where they must stay two objects. What asks for sizes or dtypes, and views, are not disturbed by writes to
+elements.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import looks_at_no_elements, own_effect, own_writes
@@ -22,10 +23,18 @@ from flambeau.ir import kinds
 from flambeau.ir.constants import CONSTANT, constant_key
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
+from flambeau.ir.value import Value
 from flambeau.schema.opdef import Effect
-from flambeau.schema.types import Type
+from flambeau.schema.types import TensorType, Type
 
 Known = dict[Hashable, Node]
+_VIEWS = frozenset(
+    f"aten::{name}"
+    for name in (
+        "select", "slice", "narrow", "unsqueeze", "squeeze", "transpose", "t", "permute", "expand", "view", "diagonal",
+    )
+)  # fmt: skip
+"""Operators that never copy: to write to the result of one is to write to that of its equal."""
 _NEVER = frozenset({"prim::CreateObject", "prim::Uninitialized", "prim::profile", "prim::Guard"})
 
 
@@ -58,8 +67,11 @@ class _Merger:
 
     def _may_merge(self, earlier: Node, node: Node) -> bool:
         facts = self._facts
+        if node.kind in _VIEWS and isinstance(node.input().type, TensorType):
+            both = [*node.inputs, *earlier.outputs, *node.outputs]
+            return not self._may_resize(both) and (_is_private(earlier.output()) or _is_private(node.output()))
         if looks_at_no_elements(node):
-            if any(facts.writes_to(n, node.inputs) for n in self._resizing):
+            if self._may_resize(node.inputs):
                 return False
         elif facts.depends_on_writes(node):
             return False
@@ -68,6 +80,21 @@ class _Merger:
         if not any(facts.places(v) for v in node.outputs):
             return True
         return facts.can_merge(earlier.outputs, node.outputs)
+
+    def _may_resize(self, values: Sequence[Value]) -> bool:
+        return any(self._facts.writes_to(n, values) for n in self._resizing)
+
+
+def _is_private(value: Value) -> bool:
+    """Whether the tensor is never handed on as itself: only used by operators, which give others, or nothing used."""
+    for user, offset in value.uses:
+        definition = user.definition
+        if definition is None or offset >= len(definition.schema.arguments):
+            return False
+        hands_on = definition.schema.arguments[offset].alias is not None and user.kind not in _VIEWS
+        if hands_on and any(v.is_used for v in user.outputs):
+            return False
+    return True
 
 
 def _is_candidate(node: Node) -> bool:

@@ -284,6 +284,18 @@ def _extreme(node: Node) -> Any:
     return Literal(node.input(), Chain(make, node))
 
 
+def _derived_index(node: Node) -> Any:
+    """The counter of a range with the step 1."""
+    index, start, step = node.inputs
+    if not _is(step, 1):
+        return KEEP
+    if _is(start, 0):
+        return index
+    new = node.graph.create("aten::add", (index, start), (node.output().type,))
+    new.copy_metadata(node)
+    return new
+
+
 _LONGEST: Final = 8
 """Lists of more elements are not taken apart."""
 Rule = Callable[[Node], Any]
@@ -316,6 +328,7 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
     "aten::is_complex": (_is_kind,),
     "aten::len": (_len,),
     "aten::__getitem__": (_getitem,),
+    "aten::__derive_index": (_derived_index,),
     "prim::min": (_extreme,),
     "prim::max": (_extreme,),
 }

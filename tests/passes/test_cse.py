@@ -226,3 +226,40 @@ def test_what_may_be_nothing_yet_is_not_looked_at_before_a_loop() -> None:
           -> (%t, %w)
       return (%y)""",
     )
+
+
+VIEWS = """graph(%x : Float(*, *), %n : int, %h : float):
+      %0 : int = prim::Constant[value=0]()
+      %a : Float(*) = aten::select(%x, %0, %n)
+      %w : Tensor = {write}
+      {second}%q : Tensor = aten::fill_(%a, %h)
+      %p : Float(*) = aten::exp({result})
+      return ({returned})"""
+AGAIN = "%b : Float(*) = aten::select(%x, %0, %n)\n "
+
+
+def test_views_of_what_is_written_are_one() -> None:
+    write = "aten::fill_(%x, %h)"
+    expect(
+        cse.do,
+        VIEWS.format(write=write, second=AGAIN, result="%b", returned="%p"),
+        VIEWS.format(write=write, second="", result="%a", returned="%p"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("write", "returned"), [("aten::t_(%x)", "%p"), ("aten::unsqueeze_(%a, %0)", "%p"), ("aten::exp(%x)", "%a, %b")]
+)
+def test_views_stay_two_where_one_is_turned_or_both_are_seen(write: str, returned: str) -> None:
+    expect_same(cse.do, VIEWS.format(write=write, second=AGAIN, result="%b", returned=returned))
+
+
+def test_what_may_be_a_copy_is_made_each_time() -> None:
+    expect_same(
+        cse.do,
+        """graph(%x : Float(*, *), %l : int[], %h : float):
+      %a : Tensor = aten::reshape(%x, %l)
+      %w : Tensor = aten::fill_(%a, %h)
+      %b : Tensor = aten::reshape(%x, %l)
+      return (%b)""",
+    )

@@ -164,3 +164,14 @@ def test_a_number_made_a_tensor_of_its_own_dtype_is_itself_again() -> None:
     expect_same(peephole.do, head + made.format("Int") + again)
     written = made.format("Long") + " %w : Tensor = aten::add_(%v, %n, %1)\n"
     expect_same(peephole.do, head + written + again)
+
+
+def test_counters_of_ranges_with_step_one() -> None:
+    derived = "%r : int = aten::__derive_index(%n, {}, {})\n return (%r)"
+    expect(
+        peephole.do,
+        HEAD + derived.format("%k", "%1").replace("%k", "%1"),
+        HEAD + "%r : int = aten::add(%n, %1)\n return (%r)",
+    )
+    expect(peephole.do, HEAD + derived.format("%0", "%1"), HEAD + "return (%n)")
+    expect_same(peephole.do, HEAD + derived.format("%0", "%n"))
