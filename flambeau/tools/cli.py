@@ -33,9 +33,10 @@ STAGES: dict[str, Stage] = {
     "optimised": lambda f, arguments: f.graph_for(*arguments),
     "bytecode": lambda f, _: f.bytecode,
     "llvm": lambda f, _: f.llvm_ir,
+    "ptx": lambda f, arguments: f.ptx(*arguments),
 }
 """What `show --stage` prints, in order of the way through the compiler."""
-NEED_ARGUMENTS = ("passes", "optimised", "llvm")
+NEED_ARGUMENTS = ("passes", "optimised", "llvm", "ptx")
 """The stages that depend on what the function is called with."""
 
 

@@ -89,6 +89,7 @@ def test_stages_that_need_arguments(capsys: pytest.CaptureFixture[str], program:
     assert "FusionGroup" in out_of(capsys, "show", target, "--stage", "optimised", "--args", given)
     assert "peephole" in out_of(capsys, "show", target, "--stage", "passes", "--args", given)
     assert "define" in out_of(capsys, "show", target, "--stage", "llvm", "--args", given)
+    assert ".entry" in out_of(capsys, "show", target, "--stage", "ptx", "--args", given)
     assert "--args 'flambeau.ones(3), 2'" in refusal_of(capsys, "show", target, "--stage", "llvm")
 
 

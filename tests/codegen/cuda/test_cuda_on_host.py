@@ -27,7 +27,8 @@ def operands(dtype: str, arity: int) -> list[Array]:
         special = np.concatenate([special, np.array(BEYOND[dtype], dtype)])
     if arity == 1:
         return [np.concatenate([special, random_values(dtype, 60)])]
-    first, second = np.repeat(special, len(special)), np.tile(special, len(special))
+    others = special[::3] if dtype in BEYOND else special
+    first, second = np.repeat(special, len(others)), np.tile(others, len(special))
     return [
         np.concatenate([first, random_values(dtype, 60, 1)]),
         np.concatenate([second, random_values(dtype, 60, 2)]),
