@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from flambeau.ir.value import Use, Value
 from flambeau.schema import match
-from flambeau.schema.types import TENSOR, Type
+from flambeau.schema.types import TENSOR, Type, without_refinement
 from flambeau.util.source import SourceRange
 
 if TYPE_CHECKING:
@@ -153,9 +153,11 @@ class Node:
     @property
     def definition(self) -> OpDef | None:
         """The operator overload that the operand types select, or None for structural and unknown kinds."""
-        key = (match.registry_version(), tuple(v.type for v in self._inputs), tuple(v.type for v in self._outputs))
+        key = (match.registry_version(), [v.type for v in self._inputs], [v.type for v in self._outputs])
         if self._definition is None or self._definition[0] != key:
-            self._definition = (key, match.find_overload(self.kind, key[1], key[2]))
+            version, *types = key
+            plain = [tuple(map(without_refinement, t)) for t in types]
+            self._definition = (key, match.overload_of_plain(version, self.kind, *plain))
         return self._definition[1]
 
     def attribute(self, name: str) -> Any:

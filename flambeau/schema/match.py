@@ -8,6 +8,7 @@ must simply fit.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from flambeau.schema import registry
 from flambeau.schema.function import FunctionSchema
@@ -117,6 +118,12 @@ def find_overload(name: str, inputs: Sequence[Type], outputs: Sequence[Type] = (
             return definition
         fallback = fallback or definition
     return fallback
+
+
+@lru_cache(maxsize=4096)
+def overload_of_plain(version: int, name: str, inputs: tuple[Type, ...], outputs: tuple[Type, ...]) -> OpDef | None:
+    """`find_overload` for types without refinements, remembered for a version of the registry."""
+    return find_overload(name, inputs, outputs)
 
 
 def _try_results(schema: FunctionSchema, bindings: Bindings) -> tuple[Type, ...] | None:

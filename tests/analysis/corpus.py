@@ -233,7 +233,7 @@ def _examples() -> Iterator[tuple[Any, tuple[Any, ...]]]:
     yield mandelbrot.escape_time, (0.1, 0.2, 10)
     yield mandelbrot.area, (5, 4, 6)
     yield life.place, (8, 8, life.GLIDER, 1, 1)
-    yield life.run, (life.place(8, 8, life.GLIDER, 1, 1), 3)
+    yield life.run, (_whole(8, 8, high=2), 3)
     yield kmeans.kmeans, (_normal(12, 2, dtype=np.float64), _normal(3, 2, dtype=np.float64), 9)
     yield kmeans.inertia, (_normal(12, 2), _normal(3, 2), _whole(12, high=3))
     yield image.otsu, (flambeau.rand(6, 5, dtype=flambeau.float64), 8)
