@@ -81,13 +81,12 @@ class Touched:
     def _note(
         self, places: Array, threads: Array, block: int, time: int, who: Array, when: Array, where: Array
     ) -> None:
-        fresh = when[places] != time
-        who[places[fresh]] = NOBODY
+        touched, which = np.unique(places, return_inverse=True)
+        who[touched[when[touched] != time]] = NOBODY
         for trace, mine in ((who, threads), (where, np.full_like(threads, block))):
-            low = np.full(len(trace), np.iinfo(np.int64).max)
-            high = np.full(len(trace), NOBODY)
-            np.minimum.at(low, places, mine)
-            np.maximum.at(high, places, mine)
-            one = (low[places] == high[places]) & ((trace[places] == NOBODY) | (trace[places] == mine))
-            trace[places] = np.where(one, mine, SEVERAL)
-        when[places] = time
+            low, high = np.full(len(touched), np.iinfo(np.int64).max), np.full(len(touched), NOBODY)
+            np.minimum.at(low, which, mine)
+            np.maximum.at(high, which, mine)
+            is_one = (low == high) & ((trace[touched] == NOBODY) | (trace[touched] == low))
+            trace[touched] = np.where(is_one, low, SEVERAL)
+        when[touched] = time

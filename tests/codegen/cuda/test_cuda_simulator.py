@@ -161,6 +161,18 @@ def test_a_missing_barrier_is_a_race(which: int) -> None:
         simulate(plan, x)
 
 
+def test_what_is_read_may_not_be_written_before_a_barrier() -> None:
+    """The second barrier of a fold keeps the next turn's partial results from those that are still being read."""
+    x = np.ones((3, 70), np.float32)
+    plan = plan_for(fold("sum", "float32", rows=True), x, schedule=CudaSchedule("block", 64, max_blocks=1))
+    simulate(plan, x)
+    seen = iter(range(100))
+    broken = changed(plan, lambda s: [] if isinstance(s, Barrier) and next(seen) == 1 else [s])
+    message = r"race: thread \d+ of block 0 writes fold\.0 at place \d, which another thread .* no barrier between read"
+    with pytest.raises(SimulationError, match=message):
+        simulate(broken, x)
+
+
 def test_two_blocks_that_write_one_place() -> None:
     x = np.ones(200, np.float32)
     plan = plan_for(fold("sum", "float32", rows=False), x, schedule=CudaSchedule("thread", 64, max_blocks=2))
