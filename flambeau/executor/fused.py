@@ -81,7 +81,7 @@ class FusedKernel:
                 result = native.call_and_keep(arrays, self._chain)
             except NativeError as error:
                 self._give_up(inputs, error)
-            except (KernelError, ZeroDivisionError):
+            except (KernelError, ZeroDivisionError, IndexError):
                 pass
             else:
                 return tuple(map(Tensor, result)) if self._several else Tensor(result)

@@ -30,6 +30,8 @@ from flambeau.util.progress import progress
 from flambeau.util.record import dataclass, field
 
 FUSION = "prim::FusionGroup"
+CALLS_BEFORE_NATIVE = 2
+"""Calls for which the machine serves a graph without loops: so little is not worth the time of compiling it."""
 
 
 @dataclass(slots=True)
@@ -56,7 +58,7 @@ class ExecutionPlan:
 
     def run(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """The results for arguments of the spec: from native code, or from the machine where there is none."""
-        if self.whole is not None:
+        if self.whole is not None and (self.whole.has_loop or self.runs > CALLS_BEFORE_NATIVE):
             results = self.whole(arguments)
             if results is not None:
                 return results
@@ -143,9 +145,12 @@ def _watching(function: Function, record: Callable[[PassRecord], None] | None) -
 
 
 
+_TRIVIAL = frozenset({"prim::Constant", "prim::TupleConstruct", "prim::ListConstruct"})
+
+
 def is_worthwhile(graph: Graph) -> bool:
     """Whether native code for the whole graph is faster than the machine."""
-    return graph.find("prim::Loop") is not None
+    return any(n.kind not in _TRIVIAL for n in graph.block)
 
 
 def _is_one_group(graph: Graph) -> bool:

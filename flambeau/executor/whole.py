@@ -42,6 +42,7 @@ class WholeFunction:
     def __init__(self, name: str, graph: Graph, *, enters: bool = True) -> None:
         """`enters`: whether users' calls may go to native code directly."""
         self._enters = enters
+        self.has_loop = graph.find("prim::Loop") is not None
         self.name = name
         self.graph = graph
         self._variants: dict[Density, NativeFunction | None] = {}
@@ -95,7 +96,7 @@ class WholeFunction:
     def _made(self, arguments: Sequence[Any], density: Density) -> NativeFunction | None:
         try:
             parameters = self._parameters(density)
-            made = NativeFunction(self.graph, parameters, self._run_site, self._chain)
+            made = NativeFunction(self.graph, parameters, self._run_site, self._chain, optimise=self.has_loop)
         except (CannotCompile, KernelError) as reason:
             self.reason = str(reason)
             if log.level("codegen"):

@@ -73,9 +73,9 @@ def this_host() -> Host:
     if identity is None or cache is None:
         return _ask()
     key = key_of("host", llvm_version(), identity)
-    known = cache.load(key)
-    if known is not None:
-        return Host(*known.decode().split("\n"))
+    known = (cache.load(key) or b"").decode(errors="replace").split("\n")
+    if len(known) == 3:
+        return Host(*known)
     found = _ask()
     cache.store(key, "\n".join((found.triple, found.cpu, found.features)).encode())
     return found

@@ -186,9 +186,10 @@ def unsqueeze(fn: FunctionEmitter, node: Node) -> None:
     inner = x.sizes[dim] if dim < x.rep.rank else None
     itemsize = memory.element(x.rep.dtype).itemsize
     stride = number(itemsize) if inner is None else memory.multiply(fn.e, inner, x.strides[dim], " nsw")
+    dense = x.rep.dense + 1 if x.rep.rank - dim <= x.rep.dense else x.rep.dense
     sizes = (*x.sizes[:dim], number(1), *x.sizes[dim:])
     strides = (*x.strides[:dim], stride, *x.strides[dim:])
-    fn.set_view(node.output(), _view(x, x.data, sizes, strides, min(x.rep.dense, x.rep.rank - dim)))
+    fn.set_view(node.output(), _view(x, x.data, sizes, strides, dense))
 
 
 def squeeze(fn: FunctionEmitter, node: Node) -> None:

@@ -96,7 +96,7 @@ class Arguments:
                 return [block, array.__array_interface__["data"][0], *array.shape, *array.strides]
             case Listed():
                 items = [w for item in value for w in self._words(item, rep.item, number)]
-                made = new_list(self._context, items, len(value))
+                made = new_list(self._context, items, len(value), word_count(rep.item))
                 set_word(made, 0, _BORROWED)
                 self.lists.setdefault(number, made)
                 return [made]
@@ -223,9 +223,9 @@ def new_block(context: int, size: int) -> int:
     return int(block)
 
 
-def new_list(context: int, words: Sequence[int], length: int) -> int:
-    """A list of items with these words, in the ring of a call."""
-    room, made = new_block(context, 8 * max(4, len(words))), new_block(context, 0)
+def new_list(context: int, words: Sequence[int], length: int, width: int) -> int:
+    """A list of items of ``width`` words each, these words, in the ring of a call."""
+    room, made = new_block(context, 8 * width * max(4, length)), new_block(context, 0)
     for place, number in enumerate(words):
         set_word(room + ARRAY_DATA, place, number)
     for place, number in ((_LENGTH, length), (_CAPACITY, max(4, length)), (_ITEMS, room)):
@@ -293,7 +293,7 @@ def _result_words(rep: Representation, value: Any, context: int, operands: Shown
             return [w for v, r in zip(value, rep.items, strict=True) for w in _result_words(r, v, context, operands)]
         case Listed():
             items = [w for v in value for w in _result_words(rep.item, v, context, operands)]
-            return [new_list(context, items, len(value))]
+            return [new_list(context, items, len(value), word_count(rep.item))]
         case Optional():
             if value is None:
                 return [0] * word_count(rep)

@@ -67,6 +67,19 @@ class FunctionText:
     operators: tuple[Site, ...]
     """Sites whose nodes Python runs whenever they are reached."""
     groups: tuple[Site, ...]
+    tight_loops: int
+    """Innermost loops that nothing leaves: where native code gains most."""
+
+    @property
+    def cost(self) -> str:
+        """Why the machine would be as fast; empty where native code gains.
+
+        Each operator that Python runs costs more from native code than from the machine.
+        """
+        if not self.operators or self.tight_loops:
+            return ""
+        node = self.operators[0].nodes[0]
+        return f"{node.kind} has no native form, and no loop makes up for calling it from native code ({node.range})"
 
 
 class _Widen(Exception):
@@ -111,6 +124,9 @@ class FunctionEmitter:
         """Text of helper functions made on the way, by name."""
         self.context = Register("%context", "ptr", 1)
         self._assumed = assumed
+        self.tight_loops = 0
+        self.asks = False
+        """Whether the code calls Python."""
         self._record = 1
         self._written: dict[Value, bool] = {}
 
@@ -128,7 +144,7 @@ class FunctionEmitter:
         self._leave()
         return FunctionText(
             self._text(), tuple(self.sites), results, tuple(e.libm), self._record, tuple(self.operators),
-            tuple(self.groups),
+            tuple(self.groups), self.tight_loops,
         )  # fmt: skip
 
     def _body(self) -> tuple[Representation, ...]:
@@ -186,7 +202,7 @@ class FunctionEmitter:
         body = "\n".join([head, "entry:", *e.entry, *e.lines, "}"])
         cells = "\n".join(f"@{s.cell} = external global i8" for s in self.groups)
         rare = '!20 = !{!"branch_weights", i32 1, i32 1048576}'
-        asks = ASK if self.groups or self.operators else ""
+        asks = ASK if self.groups or self.asks else ""
         parts = (TEXT, asks, GROUPS if self.groups else "", cells, *e.declarations, *self.functions.values(), body)
         return "\n".join((*parts, METADATA, rare, ""))
 

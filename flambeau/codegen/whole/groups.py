@@ -140,12 +140,16 @@ def operator(fn: FunctionEmitter, node: Node) -> None:
         fn.set_new(value, values.from_words(rep, place))
 
 
-def call_python(fn: FunctionEmitter, node: Node, reps: Sequence[Representation]) -> list[list[Register]]:
-    """Have Python run a node; the words of its results, which are held."""
+def call_python(
+    fn: FunctionEmitter, node: Node, reps: Sequence[Representation], *, is_rare: bool = False
+) -> list[list[Register]]:
+    """Have Python run a node; the words of its results, which are held. `is_rare`: only in cases hardly ever met."""
     e = fn.e
     site: Site = fn.site((node,), node.inputs)
     site.outputs, site.output_reps = tuple(node.outputs[: len(reps)]), tuple(reps)
-    fn.operators.append(site)
+    if not is_rare:
+        fn.operators.append(site)
+    fn.asks = True
     inputs = fn.spilled([w for v in site.inputs for w in words_of(fn.get(v))])
     outputs = e.slot(f"[{max(1, sum(map(word_count, reps)))} x i64]", 16)
     call = f"call i64 @ask(ptr {fn.context}, i64 {site.number}, ptr {inputs}, ptr {outputs})"

@@ -15,6 +15,7 @@ from flambeau.codegen.whole.abi import CONTEXT_SIZE, CONTEXT_WORDS, NO_MEMORY
 from flambeau.codegen.whole.function import SYMBOL, FunctionText, Site, compile_function
 from flambeau.codegen.whole.representation import Representation
 from flambeau.codegen.whole.runtime import FUNCTIONS, PREFIX, SERVE
+from flambeau.codegen.whole.values import CannotCompile
 from flambeau.ir.graph import Graph
 from flambeau.util.errors import InternalError
 
@@ -30,11 +31,16 @@ class NativeFunction:
     """
 
     def __init__(
-        self, graph: Graph, parameters: Sequence[Representation], run_site: RunSite, chain_of: Callable[[Site], Chain]
-    ) -> None:
+        self, graph: Graph, parameters: Sequence[Representation], run_site: RunSite, chain_of: Callable[[Site], Chain],
+        *, optimise: bool = True,
+    ) -> None:  # fmt: skip
+        """`optimise`: whether LLVM's passes are worth their time, as they are for loops."""
+        self._optimise = optimise
         start = time.perf_counter()
         self.parameters = tuple(parameters)
         self.made: FunctionText = compile_function(graph, parameters, engine().target)
+        if self.made.cost:
+            raise CannotCompile(self.made.cost)
         self._run_site = run_site
         self._chains = [chain_of(site) for site in self.made.groups]
         self._serve = _server(weakref.ref(self))
@@ -52,7 +58,7 @@ class NativeFunction:
         imports.update(c_imports(self.made.libm))
         for site, chain in zip(self.made.groups, self._chains, strict=True):
             imports[site.cell] = ctypes.addressof(chain.cell)
-        return engine().link(self.made.text, (SYMBOL,), imports, optimise=True)
+        return engine().link(self.made.text, (SYMBOL,), imports, optimise=self._optimise)
 
     @property
     def address(self) -> int:
@@ -101,7 +107,7 @@ class NativeFunction:
             values = boxes.read_group(site.input_reps, inputs)
             try:
                 results = self._run_site(site, values)
-            except ZeroDivisionError:
+            except (ZeroDivisionError, IndexError):
                 return 1
             boxes.write_group(site.output_reps, results, outputs, context)
             return 0

@@ -298,7 +298,7 @@ def _write(
         shares, apart, after = e.label("shares"), e.label("apart"), e.label("after")
         e.raw(f"br i1 {_overlaps(fn, target, moving)}, label %{shares}, label %{apart}, !prof !20")
         e.start(shares)
-        call_python(fn, node, ())
+        call_python(fn, node, (), is_rare=True)
         e.branch(after)
         e.start(apart)
         arrays.each_element(fn, flat[0].sizes, flat, at)
