@@ -15,12 +15,15 @@ from flambeau.schema.types import TensorType
 from flambeau.tensor.tensor import Tensor, wrap
 
 HEAD = """graph(%x : Float(2, 3, device=cpu, requires_grad=0), %r : Float(3), %z : Double(), %n : int, %c : bool,
-      %t : Tensor):
+      %t : Tensor, %y : Float(5, 3, device=cpu, requires_grad=0), %g : Tensor[]):
+  %0 : int = prim::Constant[value=0]()
+  %false : bool = prim::Constant[value=0]()
   %1 : int = prim::Constant[value=1]()
   %h : float = prim::Constant[value=0.5]()
   %none : NoneType = prim::Constant()
   """
 
+CPU = "requires_grad=0, device=cpu"
 RESULTS = [
     ("%a = aten::add(%x, %r, %1)", "Float(2, 3)"),
     ("%a = aten::add(%x, %z, %1)", "Float(2, 3)"),
@@ -49,10 +52,93 @@ RESULTS = [
     ("%w = aten::relu_(%x)\n %a = aten::exp(%x)", "Float(2, 3, requires_grad=0, device=cpu)"),
     ("%w = ^f()(%x)\n %a = aten::exp(%x)", "FloatTensor(requires_grad=0, device=cpu)"),
     ("%a = other::thing(%x)", "Tensor"),
+    (
+        "%l : int[] = prim::ListConstruct(%n, %1)\n %a = aten::zeros(%l, %none, %none, %none, %none)",
+        f"Float(*, 1, {CPU})",
+    ),
+    ("%a = aten::arange(%n, %none, %none, %none, %none)", f"Long(*, {CPU})"),
+    ("%a = aten::arange(%h, %none, %none, %none, %none)", f"Float(*, {CPU})"),
+    ("%d : int = prim::dtype(%z)\n %a = aten::tensor(%n, %d, %none, %false)", f"Double({CPU})"),
+    ("%l : int[] = prim::ListConstruct(%n, %n)\n %a = aten::tensor(%l, %none, %none, %false)", f"Long(2, {CPU})"),
+    ("%a = aten::tensor(%h, %none, %none, %c)", "Float(device=cpu)"),
+    ("%l : int[] = aten::size(%x)\n %a = aten::reshape(%t, %l)", "Tensor(2, 3)"),
+    (
+        "%l : int[] = aten::size(%x)\n %s : int[] = aten::slice(%l, %1, %none, %1)\n %a = aten::expand(%t, %s, %false)",
+        "Tensor(3)",
+    ),
+]
+"""A graph's lines, and the type of %a."""
+
+CARRIED = [
+    # Two tensors that change places in a loop; sizes that differ go, also in the round after the next.
+    (
+        "%p, %q = prim::Loop(%n, %c, %x, %y)\n block0(%i : int, %b, %d):\n  -> (%c, %d, %b)\n"
+        " %a = aten::add(%p, %q, %1)",
+        f"Float(*, 3, {CPU})",
+    ),
+    # A loop in a loop.
+    (
+        "%p = prim::Loop(%n, %c, %x)\n block0(%i : int, %b):\n  %q = prim::Loop(%n, %c, %b)\n"
+        "   block0(%j : int, %d):\n    %e = aten::t(%d)\n    -> (%c, %e)\n  -> (%c, %q)\n %a = aten::exp(%p)",
+        f"Float(*, *, {CPU})",
+    ),
+    # A way on which there is nothing says nothing.
+    (
+        "%u = prim::Uninitialized()\n %p = prim::If(%c)\n block0():\n  -> (%x)\n block1():\n  -> (%u)\n"
+        " %a = aten::exp(%p)",
+        f"Float(2, 3, {CPU})",
+    ),
+    (
+        "%u = prim::Uninitialized()\n %p = prim::Loop(%n, %c, %u)\n block0(%i : int, %b):\n  %d = aten::exp(%x)\n"
+        "  -> (%c, %d)\n %a = aten::exp(%p)",
+        f"Float(2, 3, {CPU})",
+    ),
+    # None on one way.
+    (
+        "%p : Tensor? = prim::If(%c)\n block0():\n  -> (%x)\n block1():\n  -> (%none)\n"
+        " %q = prim::unchecked_cast(%p)\n %a = aten::exp(%q)",
+        f"Float(2, 3, {CPU})",
+    ),
+    # Tensors in lists.
+    (
+        "%l : Tensor[] = prim::ListConstruct()\n = prim::Loop(%n, %c)\n block0(%i : int):\n"
+        "  %e = aten::exp(%x)\n  %w : Tensor[] = aten::append(%l, %e)\n  -> (%c)\n %a = aten::__getitem__(%l, %0)",
+        f"Float(2, 3, {CPU})",
+    ),
+    (
+        "%l : Tensor[] = prim::ListConstruct(%x)\n %w : Tensor[] = aten::append(%l, %y)\n"
+        " %a = aten::__getitem__(%l, %0)",
+        f"Float(*, 3, {CPU})",
+    ),
+    (
+        "%l : Tensor[] = prim::ListConstruct(%x)\n = prim::Loop(%n, %c)\n block0(%i : int):\n"
+        "  %e = aten::__getitem__(%l, %i)\n  %f = aten::t(%e)\n  %w : Tensor[] = aten::append(%l, %f)\n  -> (%c)\n"
+        " %a = aten::stack(%l, %0)",
+        f"Float(*, *, *, {CPU})",
+    ),
+    (
+        "%l : Tensor[] = prim::ListConstruct(%x)\n %k = prim::Constant()\n %w = ^f()(%l)\n"
+        " %a = aten::__getitem__(%l, %0)",
+        "Tensor",
+    ),
+    ("%w : Tensor[] = aten::append(%g, %x)\n %a = aten::__getitem__(%g, %0)", "Tensor"),
+    (
+        "%l : Tensor[] = aten::chunk(%x, %n, %1)\n %a, %q = prim::ListUnpack(%l)",
+        f"Float(2, *, {CPU})",
+    ),
+    (
+        "%l : Tensor[] = aten::unbind(%x, %0)\n %w : Tensor[] = aten::append(%l, %z)\n %a = aten::__getitem__(%l, %0)",
+        "Tensor",
+    ),
+    (
+        "%l : Tensor[] = prim::ListConstruct(%x)\n %e = aten::__getitem__(%l, %0)\n %w = aten::unsqueeze_(%e, %0)\n"
+        " %a = aten::stack(%l, %0)",
+        f"FloatTensor({CPU})",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("body", "expected"), RESULTS)
+@pytest.mark.parametrize(("body", "expected"), RESULTS + CARRIED)
 def test_what_is_known(body: str, expected: str) -> None:
     graph = parse_ir(HEAD + body + "\n return (%a)")
     shapes.propagate(graph)
