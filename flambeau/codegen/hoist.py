@@ -15,6 +15,7 @@ from flambeau.codegen.kernel.nest import (
     Position,
     Statement,
     Store,
+    Within,
 )
 from flambeau.codegen.kernel.opset import TRAPPING
 
@@ -68,7 +69,11 @@ def _is_free(s: Statement, axes: tuple[str, ...], fixed: set[str], buffers: dict
         return not set(s.axes) & set(axes)
     if isinstance(s, Load):
         buffer = buffers[s.buffer]
-        return buffer.role == "in" and not set(buffer.axes) & set(axes)
+        is_fixed = {value for _, value in s.at} & fixed
+        return buffer.role == "in" and not set(buffer.axes) & set(axes) and not is_fixed
+    if isinstance(s, Within):
+        # The operator looks at its indices whether or not there is something to load.
+        return s.value not in fixed
     if isinstance(s, Let):
         # An integer division may report an error, which a loop without turns must not.
         traps = s.op in TRAPPING and element_type(s.dtype).is_integer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from flambeau.codegen.kernel.dtypes import element_type
-from flambeau.codegen.kernel.nest import Buffer
+from flambeau.codegen.kernel.nest import Buffer, index_axes
 from flambeau.codegen.schedule import Pack
 from flambeau.codegen.specialize import Specialized, parallel_group
 
@@ -19,7 +19,9 @@ FEWEST = 4
 
 def packs_for(special: Specialized, axis: str) -> tuple[Pack, ...]:
     """The inputs to copy when ``axis`` is the vector axis."""
-    return tuple(p for b in special.kernel.inputs if (p := _pack_for(special, b, axis)) is not None)
+    indexed = index_axes(special.kernel)
+    plain = [b for b in special.kernel.inputs if not indexed & set(b.axes)]
+    return tuple(p for b in plain if (p := _pack_for(special, b, axis)) is not None)
 
 
 def _pack_for(special: Specialized, b: Buffer, axis: str) -> Pack | None:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 
 from flambeau.codegen.kernel.dtypes import element_type
-from flambeau.codegen.kernel.nest import Accumulate, Kernel, Let, Loop, Statement, main_loops, walk
+from flambeau.codegen.kernel.nest import Accumulate, Kernel, Let, Loop, Statement, index_axes, main_loops, walk
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.packing import packs_for
 from flambeau.codegen.schedule import Schedule
@@ -151,12 +151,13 @@ def _is_light(kernel: Kernel, target: Target) -> bool:
 
 def bytes_moved(special: Specialized) -> int:
     """Bytes of all inputs and outputs of a call."""
+    indexed = index_axes(special.kernel)
+    turns = math.prod(n for a, n in special.sizes.items() if a not in indexed)
     total = 0
     for b in special.kernel.inputs + special.kernel.outputs:
-        size = element_type(b.dtype).itemsize
-        for a in b.axes:
-            size *= special.sizes[a]
-        total += size
+        # Of a table, as much as is looked up.
+        count = turns if indexed & set(b.axes) else math.prod(special.sizes[a] for a in b.axes)
+        total += count * element_type(b.dtype).itemsize
     return total
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from flambeau.codegen import threads
 from flambeau.codegen.hoist import hoist
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
-from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel, Loop, main_loops, walk
+from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel, Loop, index_axes, main_loops, walk
 from flambeau.codegen.kernel.opset import NO_IDENTITY
 from flambeau.codegen.kernel.printer import print_kernel
 from flambeau.codegen.llvm.abi import block_layout
@@ -204,6 +204,8 @@ def _input_strides(kernel: Kernel, arrays: list[Array]) -> Strides:
 
 
 def _refuse_empty(kernel: Kernel, sizes: dict[str, int]) -> None:
+    if any(sizes[a] == 0 for a in index_axes(kernel)):
+        raise KernelError(f"{kernel.name}: a place in an axis of size 0")
     for s in walk(kernel.body):
         if isinstance(s, Loop) and any(sizes[a] == 0 for a in s.axes):
             for carry in s.carries:

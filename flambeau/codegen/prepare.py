@@ -23,6 +23,7 @@ from flambeau.codegen.kernel.nest import (
     Position,
     Statement,
     Store,
+    Within,
     main_loops,
 )
 from flambeau.codegen.kernel.opset import TRAPPING
@@ -68,7 +69,7 @@ def _varying_along(loop: Loop, kernel: Kernel, last: str) -> tuple[dict[str, Def
     varies: dict[str, set[str]] = {}
     free: dict[str, Definition] = {}
     for s in loop.body:
-        if isinstance(s, Store | Accumulate | Loop | Position):
+        if isinstance(s, Store | Accumulate | Loop | Position | Within) or (isinstance(s, Load) and s.at):
             continue
         varies[s.name] = set()
         if isinstance(s, Load):
@@ -94,6 +95,10 @@ def _outermost(loop: Loop, rows: dict[str, Let | Load], is_costly: Callable[[str
 def _operands(s: Statement) -> tuple[str, ...]:
     if isinstance(s, Let):
         return s.args
+    if isinstance(s, Load):
+        return tuple(value for _, value in s.at)
+    if isinstance(s, Within):
+        return (s.value,)
     return (s.value,) if isinstance(s, Store | Accumulate) else ()
 
 

@@ -24,6 +24,7 @@ from flambeau.codegen.kernel.nest import (
     Position,
     Statement,
     Store,
+    Within,
 )
 from flambeau.codegen.shapes import broadcast_sizes
 
@@ -87,7 +88,14 @@ class _Machine:
         elif isinstance(s, Extent):
             self.values[s.name] = np.int64(math.prod(self.sizes[a] for a in s.axes))
         elif isinstance(s, Load):
-            self.values[s.name] = self.memory[s.buffer][self.index(s.buffer)]
+            places = {axis: int(self.values[value]) for axis, value in s.at}
+            self.values[s.name] = self.memory[s.buffer][
+                tuple(places.get(a, self.at.get(a, 0)) for a in self.axes[s.buffer])
+            ]
+        elif isinstance(s, Within):
+            if not 0 <= self.values[s.value] < self.sizes[s.axis]:
+                raise IndexError(f"{self.values[s.value]} is not within {s.axis} of size {self.sizes[s.axis]}")
+            self.values[s.name] = self.values[s.value]
         elif isinstance(s, Let):
             args = tuple(self.values[a] for a in s.args)
             if s.op == "cast":

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from flambeau.codegen import native_call, threads
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.kernel.nest import Kernel
+from flambeau.codegen.llvm.abi import OUTSIDE
 from flambeau.codegen.native_plans import Chain
 from flambeau.codegen.plans import Plan, Variant, make_plan
 from flambeau.codegen.shapes import Span
@@ -31,7 +32,8 @@ MAX_PLANS = 256
 class CompiledKernel:
     """A kernel that can be called with one array (or number) per input; gives one array, or a tuple of several.
 
-    Raises ``KernelError`` for inputs that do not fit and ``ZeroDivisionError`` for an integer division by zero.
+    Raises ``KernelError`` for inputs that do not fit, ``ZeroDivisionError`` for an integer division by zero and
+    ``IndexError`` for an index that lies outside.
     """
 
     def __init__(self, kernel: Kernel, spans: tuple[Span, ...] = ()) -> None:
@@ -92,6 +94,8 @@ class CompiledKernel:
             threads.pool().run(address, block, plan.high, plan.step, plan.pieces)
         else:
             plan.variant.entry(block, 0, plan.high)
+        if flag.value == OUTSIDE:
+            raise IndexError(f"{self.kernel.name}: index out of range")
         if flag.value:
             raise ZeroDivisionError("ZeroDivisionError")
 

@@ -16,11 +16,14 @@ from flambeau.codegen.kernel.nest import (
     Buffer,
     Extent,
     Kernel,
+    Load,
     Loop,
     Position,
     Statement,
     Store,
+    Within,
     axis_groups,
+    index_axes,
     main_loops,
     walk,
 )
@@ -53,7 +56,9 @@ def stride_order(kernel: Kernel, sizes: dict[str, int], strides: Strides) -> tup
     """
     axes = parallel_group(kernel)
     counts = tuple(sizes[a] for a in axes)
-    operands = [tuple(abs(strides.get((b.name, a), 0)) for a in axes) for b in kernel.inputs if b.moving_axes]
+    indexed = index_axes(kernel)
+    plain = [b for b in kernel.inputs if b.moving_axes and not indexed & set(b.axes)]
+    operands = [tuple(abs(strides.get((b.name, a), 0)) for a in axes) for b in plain]
     result = elementwise_strides(counts, operands)
     order = sorted(range(len(axes)), key=lambda k: (-result[k], counts[k] == 1, k))
     return tuple(axes[k] for k in order)
@@ -61,8 +66,9 @@ def stride_order(kernel: Kernel, sizes: dict[str, int], strides: Strides) -> tup
 
 def specialize(kernel: Kernel, sizes: dict[str, int], strides: Strides, order: tuple[str, ...]) -> Specialized:
     """The smaller kernel; ``order`` is the order in which the parallel axes run."""
-    gone = {a for a in kernel.axes if sizes[a] == 1}
-    still = {p for p, step in strides.items() if step == 0}
+    indexed = index_axes(kernel)
+    gone = {a for a in kernel.axes if sizes[a] == 1 and a not in indexed}
+    still = {(name, a) for (name, a), step in strides.items() if step == 0 and a not in indexed}
     buffers = []
     for b in kernel.buffers:
         axes = tuple(a for a in b.axes if a != ONE and a not in gone)
@@ -77,7 +83,8 @@ def specialize(kernel: Kernel, sizes: dict[str, int], strides: Strides, order: t
         for axis in group:
             if merged.get(axis, axis) == axis:
                 names[axis] = f"a{len(names)}"
-    final = {a: names[merged.get(a, a)] for group in groups.values() for a in group}
+    names.update({a: f"g{k}" for k, a in enumerate(a for a in kernel.axes if a in indexed)})
+    final = {a: names[merged.get(a, a)] for group in groups.values() for a in group} | {a: names[a] for a in indexed}
     return _rename(kernel, tuple(buffers), groups, merged, names, final, sizes, strides)
 
 
@@ -127,6 +134,10 @@ def _rename(
             return Loop(shorter(groups[s.axes]), s.carries, tuple(rebuild(x) for x in s.body))
         if isinstance(s, Position | Extent):
             return type(s)(s.name, shorter(s.axes))
+        if isinstance(s, Within):
+            return Within(s.name, s.value, names[s.axis])
+        if isinstance(s, Load) and s.at:
+            return Load(s.name, s.dtype, s.buffer, tuple((names[a], v) for a, v in s.at))
         return s
 
     new_sizes = dict.fromkeys(names.values(), 1)

@@ -78,6 +78,7 @@ declare(
     "bool sparse=False) -> Tensor",
     outs=("out",),
     kernel=embedding_kernel,
+    accumulator="embedding",
     doc="Row `indices[...]` of the table `weight`, for every index.",
     dtype=embedding_dtype,
     shape=embedding_shape,

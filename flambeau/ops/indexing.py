@@ -285,6 +285,7 @@ declare(
 declare(
     "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor",
     kernel=index_select_kernel,
+    accumulator="index_select",
     family="indexing",
     outs=("out",),
     dtype=same_dtype,
@@ -301,6 +302,7 @@ declare(
 declare(
     "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
     kernel=gather_kernel,
+    accumulator="gather",
     family="indexing",
     outs=("out",),
     dtype=same_dtype,

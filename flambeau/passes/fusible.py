@@ -21,6 +21,8 @@ EXTREMES_AT = frozenset({"max_at", "min_at"})
 """Those that give values and places."""
 PRODUCTS = frozenset({"matmul", "mm", "bmm", "mv", "dot", "linear", "addmm", "addmv", "baddbmm"})
 """Matrix products that kernels know, by what operators declare."""
+LOOKUPS = {"embedding": 0, "index_select": 0, "gather": 0}
+"""Operators that load where integers say: which input is the table."""
 DTYPES = frozenset(
     {
         dtypes.float32, dtypes.float64, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64, dtypes.uint8,
@@ -71,9 +73,19 @@ class Fusible:
         arguments = definition.schema.arguments
         if len(node.inputs) != len(arguments):
             return False
+        if definition.accumulator in LOOKUPS and not self._is_table(node.inputs[LOOKUPS[definition.accumulator]], node):
+            return False
         if definition.accumulator == "batch_norm" and not _leaves_statistics(node, definition):
             return False
         return all(self._takes(v, a.type) for v, a in zip(node.inputs, arguments, strict=True))
+
+    def _is_table(self, value: Value, lookup: Node) -> bool:
+        """Whether a value lies in memory as it is, and no kernel but this one would read it."""
+        others = {use.user for use in value.uses} - {lookup}
+        nodes = others if value.node is None else others | {value.node}
+        return sum(v is value for v in lookup.inputs) == 1 and not any(
+            n.definition is not None and has_kernel_form(n.definition) for n in nodes
+        )
 
     def _is_admissible(self, type_: Type) -> bool:
         """Whether nothing known of a value speaks against a kernel; what is not known is looked at when it runs."""
@@ -111,4 +123,6 @@ def has_kernel_form(definition: OpDef) -> bool:
     if definition.scalar is not None:
         return definition.compute is not None
     results = 2 if definition.accumulator in EXTREMES_AT else 1
-    return definition.accumulator in ACCUMULATORS | PRODUCTS and len(definition.schema.returns) == results
+    return (
+        definition.accumulator in ACCUMULATORS | PRODUCTS | LOOKUPS.keys() and len(definition.schema.returns) == results
+    )

@@ -12,7 +12,19 @@ from flambeau.codegen.cuda.mapped import Grid, MappedKernel, Memory, Operand, Pr
 from flambeau.codegen.cuda.schedule import CudaSchedule, needs_barriers
 from flambeau.codegen.cuda.threads import ERROR, ThreadMapper, carry_tables, size_of
 from flambeau.codegen.kernel.dtypes import KernelError
-from flambeau.codegen.kernel.nest import ONE, Accumulate, Buffer, Carry, Kernel, Load, Loop, Statement, Store, walk
+from flambeau.codegen.kernel.nest import (
+    ONE,
+    Accumulate,
+    Buffer,
+    Carry,
+    Kernel,
+    Load,
+    Loop,
+    Statement,
+    Store,
+    index_axes,
+    walk,
+)
 from flambeau.util.record import dataclass, field, replace
 
 PIECES = "pieces"
@@ -21,6 +33,8 @@ TEAMS = "teams"
 
 def map_kernel(kernel: Kernel, schedule: CudaSchedule, name: str = "kernel") -> Program:
     """The kernels for a loop nest under a schedule. Raises ``KernelError`` for a nest that no schedule can spread."""
+    if index_axes(kernel):
+        raise KernelError("loads at places that values say have no CUDA kernel yet")
     for s in kernel.body:
         if isinstance(s, Store) and kernel.buffer(s.buffer).role == "scratch":
             raise KernelError(

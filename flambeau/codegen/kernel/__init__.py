@@ -15,6 +15,7 @@ from flambeau.codegen.kernel.nest import (
     Loop,
     Position,
     Store,
+    Within,
 )
 from flambeau.codegen.kernel.parser import parse_kernel
 from flambeau.codegen.kernel.printer import print_kernel
@@ -35,6 +36,7 @@ __all__ = [
     "Loop",
     "Position",
     "Store",
+    "Within",
     "element_type",
     "parse_kernel",
     "print_kernel",

@@ -31,6 +31,7 @@ from flambeau.codegen.kernel.nest import (
     Position,
     Statement,
     Store,
+    Within,
 )
 from flambeau.codegen.kernel.opset import reduced_dtype, result_dtype
 from flambeau.codegen.kernel.printer import print_number
@@ -67,12 +68,16 @@ class KernelBuilder:
         name = self._name()
         return self._define(Const(name, dtype, value), ("const", dtype, print_number(value)), dtype)
 
-    def load(self, buffer: str) -> str:
-        """The element of ``buffer`` at the current turn."""
+    def load(self, buffer: str, at: tuple[tuple[str, str], ...] = ()) -> str:
+        """The element of ``buffer`` at the current turn, and for the axes in ``at`` where these values say."""
         dtype = self._buffers[buffer].dtype
         if self._buffers[buffer].role == "in":
-            return self._define(Load(self._name(), dtype, buffer), ("load", buffer), dtype)
+            return self._define(Load(self._name(), dtype, buffer, at), ("load", buffer, at), dtype)
         return self._define(Load(self._name(), dtype, buffer), None, dtype)
+
+    def within(self, value: str, axis: str) -> str:
+        """An int64 that must be a place along ``axis``, which no loop runs over; calls where it is not are refused."""
+        return self._define(Within(self._name(), value, axis), ("within", value, axis), "int64")
 
     def position(self, *axes: str) -> str:
         """Row-major index over ``axes``, int64."""

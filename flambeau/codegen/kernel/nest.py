@@ -30,7 +30,8 @@ A kernel has axes (their sizes are known at run time), buffers indexed by axes, 
 The address of ``x[r, c]`` is ``base + r * stride(x, r) + c * stride(x, c)`` with strides given at run time; a buffer
 that lacks an axis does not move along it. A carried state is updated by ``<-`` and may be read after its loop only. The
 order in which it meets its values is not part of the meaning. A scratch buffer lives for one turn of the loops outside
-its own axes.
+its own axes. An axis that stands in buffers only is one that values go along: ``load w[%2, d1]`` with
+``w: float32[g0, d1]`` and ``%2: int64 = within %1, g0``.
 """
 
 from __future__ import annotations
@@ -88,12 +89,23 @@ class Extent:
 
 
 @dataclass(frozen=True, slots=True)
+class Within:
+    """``name: int64 = within value, a``: the value, which must be a place along the axis; others are reported."""
+
+    name: str
+    value: str
+    axis: str
+
+
+@dataclass(frozen=True, slots=True)
 class Load:
-    """``name: dtype = load buffer[axes]``."""
+    """``name: dtype = load buffer[axes]``, or with a value (of a ``within``) where an axis stands."""
 
     name: str
     dtype: str
     buffer: str
+    at: tuple[tuple[str, str], ...] = ()
+    """Axes of the buffer that no loop runs over, each with the value that says where."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +153,7 @@ class Loop:
     body: tuple[Statement, ...]
 
 
-Definition: TypeAlias = Const | Position | Extent | Load | Let
+Definition: TypeAlias = Const | Position | Extent | Within | Load | Let
 Statement: TypeAlias = Definition | Store | Accumulate | Loop
 
 
@@ -177,6 +189,11 @@ def walk(body: tuple[Statement, ...]) -> Iterator[Statement]:
         yield statement
         if isinstance(statement, Loop):
             yield from walk(statement.body)
+
+
+def index_axes(kernel: Kernel) -> frozenset[str]:
+    """The axes that no loop runs over, where values say the place."""
+    return frozenset(s.axis for s in walk(kernel.body) if isinstance(s, Within))
 
 
 def main_loops(kernel: Kernel) -> list[Loop]:

@@ -19,6 +19,7 @@ from flambeau.codegen.kernel.nest import (
     Position,
     Statement,
     Store,
+    Within,
 )
 
 _HEAD = re.compile(r"kernel (\w+) \{$")
@@ -116,9 +117,22 @@ class _Parser:
             access = _ACCESS.match(rest or "")
             if access is None:
                 raise self.fail("expected 'load BUFFER[AXES]'")
-            self.check_access(access[1], access[2])
-            return Load(name, dtype, access[1])
+            return Load(name, dtype, access[1], self.places(access[1], access[2]))
+        if op == "within":
+            given = _split(rest)
+            if len(given) != 2:
+                raise self.fail("expected 'within VALUE, AXIS'")
+            return Within(name, *given)
         return Let(name, dtype, op, _split(rest))
+
+    def places(self, name: str, axes: str) -> tuple[tuple[str, str], ...]:
+        """The axes of a load that values stand for."""
+        declared = self.buffers[name].axes if name in self.buffers else ()
+        given = _split(axes)
+        at = tuple((a, v) for a, v in zip(declared, given, strict=False) if v.startswith("%"))
+        back = {v: a for a, v in at}
+        self.check_access(name, ", ".join(back.get(v, v) for v in given))
+        return at
 
     def check_access(self, name: str, axes: str) -> None:
         if name not in self.buffers:

@@ -17,6 +17,7 @@ from flambeau.codegen.kernel.nest import (
     Position,
     Statement,
     Store,
+    Within,
 )
 
 
@@ -52,8 +53,9 @@ def _print_body(body: tuple[Statement, ...], buffers: dict[str, Buffer], indent:
             lines.append(indent + _print_simple(statement, buffers))
 
 
-def _access(buffer: Buffer) -> str:
-    return f"{buffer.name}[{', '.join(buffer.axes)}]"
+def _access(buffer: Buffer, at: tuple[tuple[str, str], ...] = ()) -> str:
+    places = dict(at)
+    return f"{buffer.name}[{', '.join(places.get(a, a) for a in buffer.axes)}]"
 
 
 def _print_simple(statement: Statement, buffers: dict[str, Buffer]) -> str:
@@ -64,7 +66,9 @@ def _print_simple(statement: Statement, buffers: dict[str, Buffer]) -> str:
     if isinstance(statement, Extent):
         return f"{statement.name}: int64 = extent {', '.join(statement.axes)}".rstrip()
     if isinstance(statement, Load):
-        return f"{statement.name}: {statement.dtype} = load {_access(buffers[statement.buffer])}"
+        return f"{statement.name}: {statement.dtype} = load {_access(buffers[statement.buffer], statement.at)}"
+    if isinstance(statement, Within):
+        return f"{statement.name}: int64 = within {statement.value}, {statement.axis}"
     if isinstance(statement, Let):
         return f"{statement.name}: {statement.dtype} = {statement.op} {', '.join(statement.args)}"
     if isinstance(statement, Store):

@@ -15,6 +15,8 @@ from flambeau.codegen.kernel.nest import (
     Position,
     Statement,
     Store,
+    Within,
+    index_axes,
 )
 from flambeau.codegen.kernel.opset import REDUCERS, reduced_dtype, result_dtype
 from flambeau.codegen.kernel.printer import print_kernel
@@ -34,6 +36,8 @@ class _Verifier:
         self.buffers = {b.name: b for b in kernel.buffers}
         self.defined: set[str] = set()
         self.group_of: dict[str, tuple[str, ...]] = {}
+        self.indexed = index_axes(kernel)
+        self.within: dict[str, str] = {}
 
     def run(self) -> list[str]:
         if len(self.buffers) != len(self.kernel.buffers):
@@ -66,6 +70,8 @@ class _Verifier:
                 self.faults.append(f"loop over unknown axis {a}")
             if a in axes:
                 self.faults.append(f"loop over axis {a} inside a loop over it")
+            if a in self.indexed:
+                self.faults.append(f"loop over axis {a}, which values go along")
             if self.group_of.setdefault(a, loop.axes) != loop.axes:
                 self.faults.append(f"axis {a} stands in two different groups of loop axes")
         for c in loop.carries:
@@ -97,8 +103,14 @@ class _Verifier:
             self.define(s.name, "int64", scope)
             wanted = axes if isinstance(s, Position) else self.kernel.axes
             self.faults += [f"{s.name}: axis {a} is not in scope" for a in s.axes if a not in wanted]
+        elif isinstance(s, Within):
+            self.define(s.name, "int64", scope)
+            self.within[s.name] = s.axis
+            if self.dtype(s.value, scope) != "int64" or s.axis not in self.kernel.axes:
+                raise KernelError(f"{s.name}: within takes an int64 and an axis, got {s.value}, {s.axis}")
         elif isinstance(s, Load):
-            self.access(s.buffer, axes, "out", "load")
+            self.places(s, scope)
+            self.access(s.buffer, axes + tuple(a for a, _ in s.at), "out", "load")
             self.define(s.name, s.dtype, scope)
             if s.dtype != self.buffers[s.buffer].dtype:
                 raise KernelError(f"{s.name}: load of {s.buffer} gives {self.buffers[s.buffer].dtype}, not {s.dtype}")
@@ -120,6 +132,14 @@ class _Verifier:
                 raise KernelError(f"{s.carry} carries {carry.dtype}, got {self.dtype(s.value, scope)}")
             if (s.position is not None) != (carry.reducer in ("argmax", "argmin")):
                 raise KernelError(f"{s.carry}: 'at' belongs to argmax and argmin, and only there")
+
+    def places(self, s: Load, scope: dict[str, str]) -> None:
+        for axis, value in s.at:
+            self.dtype(value, scope)
+            if self.within.get(value) != axis:
+                raise KernelError(f"{s.name}: {value} is not known to lie within {axis}")
+            if s.buffer in self.buffers and self.buffers[s.buffer].role != "in":
+                raise KernelError(f"{s.name}: only inputs are loaded at places that values say")
 
     def access(self, name: str, axes: tuple[str, ...], refused: str, verb: str) -> None:
         if name not in self.buffers:

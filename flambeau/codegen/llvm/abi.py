@@ -10,6 +10,9 @@ from __future__ import annotations
 from flambeau.codegen.kernel.nest import Kernel
 from flambeau.util.record import dataclass
 
+ZERO_DIVISOR, OUTSIDE = 1, 2
+"""What stands in the error flag after a call in which an integer was divided by zero, or an index lay outside."""
+
 
 @dataclass(frozen=True, slots=True)
 class BlockLayout:

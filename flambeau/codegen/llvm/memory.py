@@ -6,7 +6,7 @@ from typing import Protocol
 
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import Buffer, Kernel
-from flambeau.codegen.llvm.emitter import INT_OF, Emitter, Value, int_constant, vector_type
+from flambeau.codegen.llvm.emitter import Emitter, Value, int_constant, vector_type
 from flambeau.codegen.schedule import Schedule
 
 CACHE_LINE = 64
@@ -23,6 +23,7 @@ class Place(Protocol):
     in_vector: bool
     mask: Value | None
     offsets: dict[str, Value]
+    spread: frozenset[str]
 
 
 def iota(lanes: int, element: str = "i64") -> Value:
@@ -42,6 +43,8 @@ def _mode(schedule: Schedule, place: Place, buffer: Buffer) -> str:
     """How a buffer is reached: ``scalar``, ``unit``, ``gather`` or ``lanes`` (scratch with a vector per element)."""
     if not place.in_vector:
         return "scalar"
+    if buffer.name in place.spread:
+        return "gather"
     if schedule.vector_axis in buffer.axes:
         return "unit" if buffer.name in schedule.unit else "gather"
     return "lanes" if buffer.role == "scratch" else "scalar"

@@ -23,12 +23,13 @@ from flambeau.codegen.kernel.nest import (
     Position,
     Statement,
     Store,
+    Within,
     main_loops,
     walk,
 )
 from flambeau.codegen.kernel.opset import reduced_dtype
 from flambeau.codegen.llvm import memory, pack, reduce
-from flambeau.codegen.llvm.abi import block_layout
+from flambeau.codegen.llvm.abi import OUTSIDE, ZERO_DIVISOR, block_layout
 from flambeau.codegen.llvm.casts import cast
 from flambeau.codegen.llvm.emitter import Emitter, Target, Value, float_constant, int_constant
 from flambeau.codegen.llvm.ops import lower
@@ -49,6 +50,8 @@ class Scope:
     mask: Value | None = None
     offsets: dict[str, Value] = field(default_factory=dict)
     """Byte offsets of the lanes of buffers that are gathered."""
+    spread: frozenset[str] = frozenset()
+    """Buffers whose lanes lie where values say."""
 
     def child(self) -> Scope:
         return replace(
@@ -88,7 +91,8 @@ def _plain_places(body: tuple[Statement, ...]) -> set[str]:
         axes = tuple(a for s in inner if isinstance(s, Loop) for a in s.axes)
         positions = {s.name for s in inner if isinstance(s, Position) and s.axes == axes}
         carries = {c.name for c in loop.carries}
-        found |= {s.carry for s in inner if isinstance(s, Accumulate) and s.carry in carries and s.position in positions}
+        folds = [s for s in inner if isinstance(s, Accumulate) and s.carry in carries]
+        found |= {s.carry for s in folds if s.position in positions}
         found |= _plain_places(loop.body)
     return found
 
@@ -192,13 +196,43 @@ class NestEmitter:
                 size = e.binary("mul", size, self.sizes[axis])
             return size
         if isinstance(s, Load):
-            return memory.load(e, self.schedule, scope, self.buffers[s.buffer])
+            return memory.load(e, self.schedule, self.moved(s, scope), self.buffers[s.buffer])
+        if isinstance(s, Within):
+            return self.within(scope.values[s.value], self.sizes[s.axis], scope)
         assert isinstance(s, Let)
         args = self.same_lanes([scope.values[a] for a in s.args])
         operand = element_type(self.dtypes[s.args[-1]])
         if s.op == "cast":
             return cast(e, args[0], operand, element_type(s.dtype))
         return lower(e, s.op, args, operand, lambda zero: self.trap(zero, scope))
+
+    def within(self, value: Value, size: Value, scope: Scope) -> Value:
+        """A value that is a place along an axis; where it is not, zero, and the error flag is set."""
+        e = self.e
+        is_outside = e.icmp("uge", value, e.splat(size, value.lanes))
+        self.trap(is_outside, scope, OUTSIDE)
+        return e.select(is_outside, e.like(value, 0), value)
+
+    def moved(self, s: Load, scope: Scope) -> Scope:
+        """The scope with the buffer's pointer moved to the places that values say."""
+        e, vector, name = self.e, self.schedule.vector_axis, s.buffer
+        if not s.at:
+            return scope
+        scope = scope.child()
+        for axis, value in s.at:
+            place = scope.values[value]
+            offset = e.binary("mul", place, e.splat(self.strides[name, axis], place.lanes))
+            if place.lanes == 1:
+                base = scope.pointers[name]
+                scope.pointers[name] = e.define(f"getelementptr i8, ptr {base}, i64 {offset}", "ptr", 1)
+                continue
+            if name not in scope.offsets and vector is not None and vector in self.buffers[name].axes:
+                steps = e.splat(self.strides[name, vector], place.lanes)
+                scope.offsets[name] = e.binary("mul", memory.iota(place.lanes), steps)
+            known = scope.offsets.get(name)
+            scope.offsets[name] = offset if known is None else e.binary("add", known, offset)
+            scope.spread = scope.spread | {name}
+        return scope
 
     def same_lanes(self, args: list[Value]) -> list[Value]:
         lanes = max(a.lanes for a in args)
@@ -225,15 +259,15 @@ class NestEmitter:
             return int_constant(int(index.text), element, 1)
         return self.e.convert("trunc", index, element)
 
-    def trap(self, zero: Value, scope: Scope) -> None:
-        """Write 1 to the error flag if a divisor is zero in a lane that counts; elsewhere write to a dummy."""
+    def trap(self, zero: Value, scope: Scope, code: int = ZERO_DIVISOR) -> None:
+        """Write to the error flag if something is wrong in a lane that counts; elsewhere write to a dummy."""
         e = self.e
         if scope.mask is not None:
             mask = scope.mask
             zero = e.binary("and", e.splat(zero, mask.lanes), mask)
         dummy = e.slot("i32", 4)
         place = e.define(f"select i1 {e.any_lane(zero)}, ptr {self.error}, ptr {dummy}", "ptr", 1)
-        e.raw(f"store i32 1, ptr {place}, align 4")
+        e.raw(f"store i32 {code}, ptr {place}, align 4")
 
     # --- carried states
 

@@ -84,7 +84,8 @@ def copy_rows(e: Emitter, p: Packed, source: Value, count: Value, target: Value,
         place = e.select(e.icmp("slt", place, last), place, last)
         pointer = e.define(f"getelementptr i8, ptr {source}, i64 {e.binary('mul', place, p.step)}", "ptr", 1)
         name = f"@llvm.masked.load.{memory.suffix(p.element.memory, block)}.p0"
-        text = f"call {full} {name}(ptr {pointer}, i32 {p.element.itemsize}, <{block} x i1> {mask}, {full} zeroinitializer)"
+        how = f"i32 {p.element.itemsize}, <{block} x i1> {mask}, {full} zeroinitializer"
+        text = f"call {full} {name}(ptr {pointer}, {how})"
         columns.append(e.define(text, p.element.memory, block))
     rows = _turned(e, columns)
     start = e.binary("mul", at, int_constant(p.element.itemsize, "i64", 1))

@@ -67,21 +67,43 @@ class _Nest:
         self.inputs, self.outputs = inputs, outputs
         self.order = topological(outputs)
         self.folds = [x for x in self.order if x.op == "reduce"]
+        self.lookups = [x for x in self.order if x.op == "indexed"]
+        self.index_axes = self.name_index_axes()
         self.axes = self.name_axes()
         folded = {tuple(self.in_order(frozenset(d.root for d in reduction(f).over))) for f in self.folds}
         if len(folded) > 1:
             raise LoweringError("folds over different dimensions")
         self.folded = next(iter(folded), ())
         self.kept = tuple(d for d in self.axes if d not in self.folded)
-        self.b = KernelBuilder(name, tuple(self.axes.values()))
+        self.b = KernelBuilder(name, (*self.axes.values(), *self.index_axes.values()))
         self.level = self.levels()
         self.names: list[dict[Expr, str]] = [{}]
         self.rows: dict[Expr, str] = {}
         """Scratch buffers of expressions that later passes read."""
 
+    def name_index_axes(self) -> dict[Dim, str]:
+        """The dimensions of tables that values go along, and their names."""
+        found: dict[Dim, str] = {}
+        tables = [lookup(x)[0] for x in self.lookups]
+        if any(t in self.order for t in tables) or len(set(tables)) != len(tables):
+            raise LoweringError("a table that is used in two ways")
+        for x in self.lookups:
+            table, places = lookup(x)
+            for place in places:
+                dim = table.dims[place]
+                if dim is None:
+                    raise LoweringError("a table of size 1")
+                found[dim.root] = f"g{len(found)}"
+        if any(d.root in found for x in self.order for d in x.dims if d is not None):
+            raise LoweringError("a dimension that both values and loops go along")
+        return found
+
     def name_axes(self) -> dict[Dim, str]:
         """Every dimension in an order that all values agree with, and its name."""
-        shapes = [tuple(d.root for d in x.dims if d is not None) for x in self.order + self.inputs]
+        shapes = [
+            tuple(d.root for d in x.dims if d is not None and d.root not in self.index_axes)
+            for x in self.order + self.inputs
+        ]
         shapes.sort(key=len, reverse=True)
         longest = shapes[0] if shapes else ()
         for dims in shapes:
@@ -107,7 +129,8 @@ class _Nest:
         return any(d in self.folded for d in x.space)
 
     def buffer_axes(self, x: Expr) -> tuple[str, ...]:
-        return tuple(ONE if d is None else self.axes[d.root] for d in x.dims)
+        names = self.axes | self.index_axes
+        return tuple(ONE if d is None else names[d.root] for d in x.dims)
 
     # --- statements
 
@@ -205,6 +228,15 @@ class _Nest:
         if x.op == "extent":
             assert isinstance(x.data, tuple)
             return self.b.extent(*(self.axes[d.root] for d in x.data))
+        if x.op == "indexed":
+            table, places = lookup(x)
+            at = []
+            for place, index in zip(places, x.args, strict=True):
+                dim = table.dims[place]
+                assert dim is not None
+                axis = self.index_axes[dim.root]
+                at.append((axis, self.b.within(self.find(index), axis)))
+            return self.b.load(str(table.data), tuple(at))
         if x.op == "view":
             return self.find(x.args[0])
         if x.op == "cast":
@@ -225,6 +257,10 @@ class _Nest:
         for f in self.folds:
             if f.args[0].op == PRODUCT:
                 self.fit_product(f, found)
+        for x in self.lookups:
+            table = lookup(x)[0]
+            for dim in table.space - set(self.index_axes):
+                found[Span(self.axes[dim], frozenset([str(table.data)]))] = None
         for x in self.order:
             if x.op == "view" and isinstance(x.data, tuple):
                 self.fit_view(x, x.data, found)
@@ -252,6 +288,13 @@ def reduction(x: Expr) -> Reduction:
     return x.data
 
 
+def lookup(x: Expr) -> tuple[Expr, tuple[int, ...]]:
+    """The table of an `indexed` and its dimensions that values go along."""
+    assert isinstance(x.data, tuple)
+    table, places = x.data
+    return table, places
+
+
 def _reaching(x: Expr, dim: Dim) -> list[Expr]:
     """The inputs that give `x` its size along `dim`."""
     found: list[Expr] = []
@@ -264,5 +307,7 @@ def _reaching(x: Expr, dim: Dim) -> list[Expr]:
         seen.add(y)
         if y.op == "input":
             found.append(y)
+        if y.op == "indexed" and dim in lookup(y)[0].space:
+            found.append(lookup(y)[0])
         stack.extend(y.args)
     return found

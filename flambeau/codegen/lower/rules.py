@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flambeau.codegen.lower.folds import count, dims_over, reduce
+from flambeau.codegen.lower.lookups import LOOKUPS
 from flambeau.codegen.lower.products import PRODUCTS
 from flambeau.codegen.lower.recorder import RECORDER, apply, cast, constant
 from flambeau.codegen.lower.rows import ROWS, Arguments
@@ -82,6 +83,8 @@ def lower_node(definition: OpDef, arguments: Arguments, compute: DType | None, r
 def _single(definition: OpDef, arguments: Arguments, compute: DType | None, result: DType) -> Expr:
     if definition.scalar is not None and compute is not None:
         return pointwise(definition, arguments, compute, result)
+    if definition.accumulator in LOOKUPS:
+        return LOOKUPS[definition.accumulator](arguments)
     if definition.accumulator in PRODUCTS:
         return PRODUCTS[definition.accumulator](arguments)
     if definition.accumulator in ROWS:

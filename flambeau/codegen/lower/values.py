@@ -47,13 +47,15 @@ class Expr:
     """A value: `op` on `args`; compared by identity."""
 
     op: str
-    """A scalar operation, or `input`, `const`, `cast`, `view`, `reduce`, `extent`, `position`."""
+    """A scalar operation, or `input`, `const`, `cast`, `view`, `indexed`, `reduce`, `extent`, `position`."""
     dtype: str
     args: tuple[Expr, ...]
     dims: Dims
     data: object = None
     """The buffer of an input, the number of a constant, the `Reduction` of a reduce, the dimensions of an extent, the
-    sizes that a view's dimensions must have by themselves (None: those of whatever they meet)."""
+    table and places of an `indexed`, the sizes that the dimensions of a `view` must have by themselves (None: those of
+    whatever they meet).
+    """
 
     @property
     def space(self) -> frozenset[Dim]:
@@ -76,6 +78,13 @@ def view(x: Expr, dims: Dims, sizes: tuple[int | None, ...] | None = None) -> Ex
         if dim is None and sizes[k] not in (None, 1):
             raise LoweringError(f"a dimension of size 1 where {sizes[k]} is expected")
     return Expr("view", x.dtype, (x,), dims, sizes)
+
+
+def indexed(table: Expr, places: dict[int, Expr], dims: Dims) -> Expr:
+    """Elements of an input, at the values of `places` along these of its dimensions; the others are among `dims`."""
+    if table.op != "input":
+        raise LoweringError("a table that is computed in the same region")
+    return Expr("indexed", table.dtype, tuple(places.values()), dims, (table, tuple(places)))
 
 
 def broadcast(shapes: list[Dims]) -> Dims:
