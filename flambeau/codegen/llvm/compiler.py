@@ -16,6 +16,11 @@ from flambeau.codegen.llvm.host import Host
 
 Result = TypeVar("Result")
 
+ALL_PASSES_UP_TO = 200_000
+"""Characters of text up to which LLVM does all it can. Its passes and register allocation take more than linear time."""
+SOME_PASSES_UP_TO = 800_000
+"""Characters of text up to which registers are still allocated well; beyond, instructions are chosen one by one."""
+
 
 class NativeError(KernelError):
     """LLVM could not be loaded, or refuses what it was given: a mistake of the compiler's, not of the user's."""
@@ -41,6 +46,10 @@ class Compiler:
         return self._new_machine()
 
     @cached_property
+    def _plain_machine(self) -> Any:
+        return self._new_machine(1)
+
+    @cached_property
     def _quick_machine(self) -> Any:
         return self._new_machine(0)
 
@@ -55,9 +64,13 @@ class Compiler:
         )
 
     def compile(self, text: str, *, is_glue: bool, optimise: bool) -> bytes:
-        """Object code of a module. Glue is compiled in a fifth of the time, and is slower."""
-        machine = self._quick_machine if is_glue else self._machine
-        content: bytes = _refused_as(lambda: machine.emit_object(self._module(text, optimise)))
+        """Object code of a module. Glue is compiled in a fifth of the time, and is slower; so is what is very large."""
+        is_small = len(text) <= ALL_PASSES_UP_TO
+        if is_glue or len(text) > SOME_PASSES_UP_TO:
+            machine = self._quick_machine
+        else:
+            machine = self._machine if is_small else self._plain_machine
+        content: bytes = _refused_as(lambda: machine.emit_object(self._module(text, optimise and is_small)))
         return content
 
     def assembly(self, text: str, *, optimise: bool) -> str:

@@ -22,6 +22,7 @@ from flambeau.codegen.llvm.host import Host, is_installed, llvm_version, this_ho
 from flambeau.codegen.llvm.lanes import PREFIX
 from flambeau.codegen.llvm.memory import ALLOCATE, FREE
 from flambeau.codegen.llvm.object_cache import key_of, object_cache
+from flambeau.util.progress import progress
 from flambeau.util.record import dataclass, field
 from flambeau.util.version import __version__
 
@@ -89,7 +90,7 @@ class Engine:
         content = cache.load(key) if cache else None
         is_from_cache = content is not None
         if content is None:
-            with self._lock:
+            with self._lock, progress("making native code"):
                 content = self._llvm().compile(text, is_glue=is_glue, optimise=optimise)
             if cache:
                 cache.store(key, content)
