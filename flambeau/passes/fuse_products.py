@@ -7,7 +7,7 @@
 ```
 
 A kernel computes a product a tile at a time; what follows is applied to the tile before it leaves the registers. A
-group has one product, and operators that give something of its rank. An operator that reads a factor again stays
+group has one product, and operators that give something of its size. An operator that reads a factor again stays
 outside: the kernel would need it in two orders.
 """
 
@@ -70,9 +70,12 @@ def _follows(node: Node, group: list[Node], factors: set[Value], fusible: Fusibl
         return False
     if not any(v.node in group for v in node.inputs):
         return False
-    mine, theirs = _rank(node.output()), _rank(group[0].output())
-    return None in (mine, theirs) or mine == theirs
+    mine, product = _sizes(node.output()), _sizes(group[0].output())
+    if mine is None or product is None:
+        return True
+    # What is larger than the product would have it computed once for each of its elements.
+    return len(mine) == len(product) and not any(p == 1 != m for p, m in zip(product, mine, strict=True))
 
 
-def _rank(value: Value) -> int | None:
-    return value.type.rank if isinstance(value.type, TensorType) else None
+def _sizes(value: Value) -> tuple[int | None, ...] | None:
+    return value.type.sizes if isinstance(value.type, TensorType) else None

@@ -78,6 +78,13 @@ def test_what_reads_a_factor_again_or_folds_stays_outside() -> None:
     assert groups(squared, random(5, 5)) == [["add"]], "one tensor twice has no one order of axes"
 
 
+def test_what_is_larger_than_the_product_stays_outside() -> None:
+    x, w, y = random(1, 5), random(5, 6), random(4, 6)
+    assert groups(residual, x, w, y) == [["matmul", "sigmoid"], ["mul", "add"]]
+    want = 1 / (1 + np.exp(-(x.numpy() @ w.numpy()))) * y.numpy() + y.numpy()
+    np.testing.assert_allclose(residual(x, w, y)[1].numpy(), want, rtol=1e-4, atol=1e-5)
+
+
 def test_operands_made_in_between_do_not_keep_it_out() -> None:
     graph = parse_ir("""graph(%x : Float(*, *), %w : Float(*, *), %y : Float(*, *)):
       %1 : int = prim::Constant[value=1]()
