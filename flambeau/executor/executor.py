@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,7 +19,7 @@ from flambeau.interpreter.compile import code_of
 from flambeau.interpreter.machine import run
 from flambeau.passes.pipeline import PassRecord
 from flambeau.program.function import Function
-from flambeau.tensor import dispatch
+from flambeau.tensor import defaults, dispatch
 from flambeau.util import log
 
 
@@ -34,6 +35,7 @@ class Executor:
         self._latest: ExecutionPlan | None = None
         self.switch = Switch()
         """Where native code finds `quick`."""
+        _executors.add(self)
 
     @property
     def quick(self) -> Callable[..., Any] | None:
@@ -55,7 +57,8 @@ class Executor:
         try:
             return _single(plan.run(arguments))
         finally:
-            self.switch.target = plan.short_way
+            if self._latest is plan:
+                self.switch.target = plan.short_way
 
     def _plain_code(self) -> Code:
         """The function as written, for interceptors that want to see every operator."""
@@ -64,6 +67,12 @@ class Executor:
     def plan_for(self, arguments: Sequence[Any]) -> ExecutionPlan:
         """The plan for arguments like these, made now if there is none."""
         return self._plan(specs.spec_of(arguments), arguments)
+
+    def forget_plans(self) -> None:
+        """Make all plans anew when they are needed."""
+        with self._lock:
+            self._plans.clear()
+            self._latest = self.switch.target = None
 
     def _plan(self, spec: specs.Spec, arguments: Sequence[Any]) -> ExecutionPlan:
         """The plan for a spec, which is now the one used last."""
@@ -116,6 +125,18 @@ class Executor:
         """Every plan, with cause and time."""
         plans = tuple(p.facts() for p in self._plans.values())
         return Explanation(self.function.short_name, self.options.backend, plans, self._dropped)
+
+
+_executors: weakref.WeakSet[Executor] = weakref.WeakSet()
+
+
+def _forget_all_plans() -> None:
+    """Plans rely on the default dtype: `zeros(n)` has it."""
+    for executor in list(_executors):
+        executor.forget_plans()
+
+
+defaults.when_changed(_forget_all_plans)
 
 
 def _single(results: tuple[Any, ...]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from flambeau.schema import dtype as dtypes
@@ -11,6 +12,14 @@ from flambeau.schema.dtype import DType
 
 class _Default:
     dtype: DType = dtypes.float32
+
+
+_watching: list[Callable[[], None]] = []
+
+
+def when_changed(call: Callable[[], None]) -> None:
+    """Have `call` run whenever the default dtype has become another."""
+    _watching.append(call)
 
 
 def float_dtype() -> DType:
@@ -23,7 +32,10 @@ def set_default_dtype(dtype: Any) -> None:
     found = to_dtype(dtype)
     if not found.is_floating_point:
         raise TypeError(f"only floating-point types are supported as the default type, got {found!r}")
-    _Default.dtype = found
+    if found is not _Default.dtype:
+        _Default.dtype = found
+        for call in _watching:
+            call()
 
 
 def get_default_dtype() -> DType:
