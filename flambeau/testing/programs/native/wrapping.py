@@ -141,16 +141,12 @@ def added(values: list[Any]) -> Any:
 
 
 def stored(tensor: Any, value: Any) -> Any:
-    """What an assignment puts into a tensor: eager tensors refuse a number that their dtype cannot hold; programs
-    convert it.
-    """
-    if not isinstance(tensor, Tensor) or not _is_number(value) or isinstance(value, bool):
+    """What an assignment puts into a tensor: eager ones refuse a float that is too large for them, programs convert it."""
+    if not isinstance(tensor, Tensor) or not isinstance(value, float):
         return value
     dtype = tensor.numpy().dtype
-    if dtype.kind == "f":
-        with np.errstate(all="ignore"):
-            return float(np.float64(value).astype(dtype))
-    return int(np.int64(to_int(value)).astype(dtype))
+    with np.errstate(all="ignore"):
+        return float(np.float64(value).astype(dtype)) if dtype.kind == "f" else value
 
 
 class _Math:
@@ -206,8 +202,8 @@ class Wrapping(ast.NodeTransformer):
         """A number put into a tensor is converted first."""
         node.value, target = self.visit(node.value), node.targets[0]
         if isinstance(target, ast.Subscript):
-            target = node.targets[0] = self.visit(target)
-            root = target.value
+            node.targets[0] = self.visit(target)
+            root: ast.expr = target
             while isinstance(root, ast.Subscript):
                 root = root.value
             if isinstance(root, ast.Name):
