@@ -30,6 +30,7 @@ from flambeau.codegen.llvm.engine import NativeCode, engine
 from flambeau.codegen.llvm.entry import IMPORTS, Offsets, entry_text
 from flambeau.codegen.llvm.entry_forward import FORWARD_IMPORTS, forward_text
 from flambeau.codegen.llvm.entry_life import LIFE_EXPORTS, LIFE_IMPORTS, life_text
+from flambeau.codegen.llvm.entry_ready import Weak
 from flambeau.codegen.llvm.entry_tensors import (
     NEW_STORAGE,
     NEW_TENSOR,
@@ -186,9 +187,9 @@ def _support(entry: str) -> NativeCode | None:
     imports = imports | c_interface(IMPORTS)
     if entry == "tensors":
         imports |= objects(TENSOR_OBJECTS) | c_interface(TENSOR_IMPORTS)
-    text = entry_text(offsets) if entry == "entry" else tensors_text(offsets, slots)
+    text = entry_text(offsets) if entry == "entry" else tensors_text(offsets, slots, Weak(np.ndarray.__weakrefoffset__, Storage.__weakrefoffset__))
     try:
-        return engine().link(text, (entry,), imports, is_glue=True)
+        return engine().link(text, (entry,), imports, optimise=True)
     except NativeError:
         return None
 

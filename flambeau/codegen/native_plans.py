@@ -12,7 +12,9 @@ import numpy.typing as npt
 
 from flambeau.codegen import threads
 from flambeau.codegen.llvm.entry import PLAN, RELEASE_GIL
-from flambeau.codegen.plans import RELEASE_FROM, Plan
+from flambeau.codegen.llvm.entry_ready import READY, READY_UP_TO
+from flambeau.codegen.plans import RELEASE_FROM, Output, Plan
+from flambeau.tensor.storage import Storage
 
 _NUMBERS = {(float, "float64"): 0, (int, "int64"): 1}
 """Python numbers that the entry reads by itself, and how it calls them."""
@@ -52,7 +54,8 @@ class Chain:
                 0 if o.permutation is None else self._numbers(_strides_of(o.shape, o.permutation, o.dtype.itemsize))
             )
             size = int(np.prod(o.shape, dtype=np.int64)) * o.dtype.itemsize
-            outputs += [self._object(o.dtype), len(o.shape), self._numbers(o.shape), strides, size, int(o.large)]
+            row = self._row(o) if size <= READY_UP_TO else 0
+            outputs += [self._object(o.dtype), len(o.shape), self._numbers(o.shape), strides, size, int(o.large), row]
         inputs: list[int] = []
         for x, a in zip(given, arrays, strict=True):
             if type(x) is not np.ndarray:
@@ -69,6 +72,12 @@ class Chain:
             "pieces": plan.pieces, "pool": threads.pool().run_address if plan.step else 0,
         }  # fmt: skip
         self.cell[0] = self._numbers([words[name] for name in PLAN])
+
+    def _row(self, output: Output) -> int:
+        """Storages for results."""
+        storages = [Storage(output.allocate()) for _ in range(READY)]
+        self._keep.append(storages)
+        return self._numbers([*map(id, storages), 0])
 
     @property
     def served(self) -> int:

@@ -21,8 +21,11 @@ PLAN = (
 """Words of a plan."""
 INPUT_WORDS = 4
 """descriptor, rank, dimensions, strides; for a Python number 0, 0 for a float and 1 for an int, its type, 0"""
-OUTPUT_WORDS = 6
-"""descriptor, rank, dimensions, strides (0: row-major), bytes, whether it starts on a 64-byte boundary"""
+OUTPUT_WORDS = 7
+"""descriptor, rank, dimensions, strides (0: row-major), bytes, whether it starts on a 64-byte boundary, ready storages
+(see ``entry_ready``; 0 for none)"""
+READY_PLACE = 6
+"""The place of the last of them."""
 RELEASE_GIL = 1
 
 IMPORTS = (
@@ -58,12 +61,17 @@ def _word(name: str, plan: str, register: str, kind: str = "i64") -> str:
 
 def entry_text(o: Offsets) -> str:
     """LLVM text of ``entry``, a function of the vectorcall signature."""
-    return attempt_text(o) + _entry(o)
+    return attempt_text(o, _DELIVER_ARRAYS) + _NOTHING_READY + _entry(o)
 
 
-def attempt_text(o: Offsets) -> str:
-    """LLVM text of ``attempt(cell, arguments, count)``: results; null, with no exception, where it has no plan."""
-    return _HEAD + _guards(o) + _same_numbers() + _allocate(o) + _launch() + _find(o) + _fill(o) + _make(o) + _finish(o)
+def attempt_text(o: Offsets, deliver: str) -> str:
+    """LLVM text of ``attempt(cell, arguments, count)``: results; null, with no exception, where it has no plan.
+
+    It holds no arguments except while other threads run. ``deliver`` is the end of it, which makes one object of the
+    results and goes to ``lost`` where it cannot; ``ready(record)`` gives a storage whose array can be a result, or null.
+    """
+    start = _HEAD + _guards(o) + _same_numbers() + _allocate(o) + _launch()
+    return start + _find(o) + _fill(o) + _make(o) + _run() + deliver + _FINISH
 
 
 _HEAD = """
@@ -82,6 +90,38 @@ declare i32 @flambeau_set_base(ptr, ptr)
 @flambeau_ndarray = external global i8
 @flambeau_bytes_descr = external global i8
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+define internal void @hold(ptr %objects, i64 %n) {
+entry:
+  br label %head
+head:
+  %i = phi i64 [0, %entry], [%i1, %one]
+  %more = icmp slt i64 %i, %n
+  br i1 %more, label %one, label %done
+one:
+  %i1 = add i64 %i, 1
+  %object.p = getelementptr ptr, ptr %objects, i64 %i
+  %object = load ptr, ptr %object.p
+  call void @flambeau_Py_IncRef(ptr %object)
+  br label %head
+done:
+  ret void
+}
+define internal void @let_go(ptr %objects, i64 %n) {
+entry:
+  br label %head
+head:
+  %i = phi i64 [0, %entry], [%i1, %one]
+  %more = icmp slt i64 %i, %n
+  br i1 %more, label %one, label %done
+one:
+  %i1 = add i64 %i, 1
+  %object.p = getelementptr ptr, ptr %objects, i64 %i
+  %object = load ptr, ptr %object.p
+  call void @flambeau_Py_DecRef(ptr %object)
+  br label %head
+done:
+  ret void
+}
 """
 
 
@@ -288,6 +328,7 @@ def _fill(o: Offsets) -> str:
 {_word("flags", "%plan", "flags")}
   %block = alloca i64, i64 %words, align 16
   %results = alloca ptr, i64 %n_out, align 8
+  %storages = alloca ptr, i64 %n_out, align 8
   %numbers = alloca i64, i64 %n_in, align 8
   %size = mul i64 %words, 8
   call void @llvm.memcpy.p0.p0.i64(ptr align 16 %block, ptr align 8 %template, i64 %size, i1 false)
@@ -345,12 +386,23 @@ def _make(o: Offsets) -> str:
 make_one:
   %out_record.o = mul i64 %m, {OUTPUT_WORDS}
   %out_record = getelementptr i64, ptr %outputs, i64 %out_record.o
-  %out = call ptr @allocate(ptr %out_record)
+  %kept = call ptr @ready(ptr %out_record)
+  %kept_slot = getelementptr ptr, ptr %storages, i64 %m
+  store ptr %kept, ptr %kept_slot
   %out_slot = getelementptr ptr, ptr %results, i64 %m
-  store ptr %out, ptr %out_slot
-  %bad = icmp eq ptr %out, null
+  %is_kept = icmp ne ptr %kept, null
+  br i1 %is_kept, label %use, label %ask
+use:
+  %old = call ptr @array_of_storage(ptr %kept)
+  store ptr %old, ptr %out_slot
+  br label %made
+ask:
+  %new_out = call ptr @allocate(ptr %out_record)
+  store ptr %new_out, ptr %out_slot
+  %bad = icmp eq ptr %new_out, null
   br i1 %bad, label %undo, label %made
 made:
+  %out = phi ptr [%old, %use], [%new_out, %ask]
   %out_data.p = getelementptr i8, ptr %out, i64 {o.data}
   %out_data = load i64, ptr %out_data.p
   %m1 = add i64 %m, 1
@@ -361,16 +413,18 @@ made:
 """
 
 
-def _finish(o: Offsets) -> str:
-    """The end of `attempt`: run, count and hand over the results, or clean up and give null."""
+def _run() -> str:
+    """The middle of `attempt`, last part: the kernel runs; without the GIL if that pays, while arguments are held."""
     return f"""go:
   %gil = and i64 %flags, {RELEASE_GIL}
   %release = icmp ne i64 %gil, 0
   br i1 %release, label %outside, label %inside
 outside:
+  call void @hold(ptr %args, i64 %n)
   %state = call ptr @flambeau_PyEval_SaveThread()
   call void @launch(ptr %plan, ptr %block)
   call void @flambeau_PyEval_RestoreThread(ptr %state)
+  call void @let_go(ptr %args, i64 %n)
   br label %ended
 inside:
   call void @launch(ptr %plan, ptr %block)
@@ -378,10 +432,25 @@ inside:
 ended:
   %code = load i32, ptr %error
   %failed = icmp ne i32 %code, 0
-  br i1 %failed, label %redo, label %deliver
-deliver:
+  br i1 %failed, label %drop, label %count
+count:
   %served.p = getelementptr i64, ptr %cell, i64 1
   %served = atomicrmw add ptr %served.p, i64 1 monotonic
+  br label %deliver
+"""
+
+
+_NOTHING_READY = """
+define internal ptr @ready(ptr %record) alwaysinline {
+  ret ptr null
+}
+define internal ptr @array_of_storage(ptr %storage) alwaysinline {
+  ret ptr null
+}
+"""
+
+
+_DELIVER_ARRAYS = """deliver:
   %single = icmp eq i64 %n_out, 1
   br i1 %single, label %lone, label %several
 lone:
@@ -389,7 +458,8 @@ lone:
   ret ptr %answer
 several:
   %tuple = call ptr @flambeau_PyTuple_New(i64 %n_out)
-  br label %pack
+  %no_tuple = icmp eq ptr %tuple, null
+  br i1 %no_tuple, label %lost, label %pack
 pack:
   %t = phi i64 [0, %several], [%t1, %pack_one]
   %more_t = icmp slt i64 %t, %n_out
@@ -402,35 +472,29 @@ pack_one:
   br label %pack
 packed:
   ret ptr %tuple
-redo:
-  br label %drop
-drop:
-  %d = phi i64 [0, %redo], [%d1, %drop_one]
-  %more_d = icmp slt i64 %d, %n_out
-  br i1 %more_d, label %drop_one, label %slow
-drop_one:
-  %gone.p = getelementptr ptr, ptr %results, i64 %d
-  %gone = load ptr, ptr %gone.p
-  call void @flambeau_Py_DecRef(ptr %gone)
-  %d1 = add i64 %d, 1
-  br label %drop
+"""
+
+
+_FINISH = """drop:
+  call void @let_go(ptr %results, i64 %n_out)
+  call void @let_go(ptr %storages, i64 %n_out)
+  br label %slow
 undo:
-  %u = phi i64 [%m, %make_one], [%u1, %undo_one]
-  %more_u = icmp sgt i64 %u, 0
-  br i1 %more_u, label %undo_one, label %raise
-undo_one:
-  %u1 = sub i64 %u, 1
-  %lost.p = getelementptr ptr, ptr %results, i64 %u1
-  %lost = load ptr, ptr %lost.p
-  call void @flambeau_Py_DecRef(ptr %lost)
-  br label %undo
+  call void @let_go(ptr %results, i64 %m)
+  call void @let_go(ptr %storages, i64 %m)
+  br label %raise
+lost:
+  call void @let_go(ptr %results, i64 %n_out)
+  call void @let_go(ptr %storages, i64 %n_out)
+  br label %raise
 raise:
   call void @flambeau_PyErr_Clear()
   ret ptr null
 slow:
   ret ptr null
-}}
+}
 """
+"""The end of `attempt`: what was made is let go of. The slow callable meets the lack of memory again."""
 
 
 def _entry(o: Offsets) -> str:

@@ -6,10 +6,11 @@ Python number. Floats and ints go in as they are; everything else is for the slo
 
 from __future__ import annotations
 
-from flambeau.codegen.llvm.entry import Offsets, attempt_text
+from flambeau.codegen.llvm.entry import READY_PLACE, Offsets, attempt_text
+from flambeau.codegen.llvm.entry_ready import Weak, ready_text
 from flambeau.util.record import dataclass
 
-TENSOR_IMPORTS = ("PyType_GenericAlloc", "PyTuple_Size", "PyTuple_GetItem")
+TENSOR_IMPORTS = ("PyType_GenericAlloc",)
 """Functions of Python's C interface that it calls beside those of ``attempt``."""
 TENSOR_OBJECTS = ("tensor_type", "storage_type", "float_type", "int_type", "tuple_type", "none", "false", "zero")
 """Objects whose addresses it is given, under the same prefix."""
@@ -32,43 +33,90 @@ NEW_STORAGE = {"base": "array", "_bytes": "none", "version": "zero"}
 """What `Storage(array)` puts into each slot."""
 
 
-def tensors_text(o: Offsets, slots: Slots) -> str:
+def tensors_text(o: Offsets, slots: Slots, weak: Weak) -> str:
     """LLVM text of ``tensors``, a function of the vectorcall signature."""
     declared = "".join(f"@flambeau_{name} = external global i8\n" for name in TENSOR_OBJECTS)
-    return attempt_text(o) + declared + _wrap(slots) + _unwrap(o, slots) + _wrap_all(o) + _call(o)
+    ready = ready_text(slots.storage, weak, READY_PLACE)
+    return attempt_text(o, _DELIVER_TENSORS) + declared + ready + _wrap(slots) + _unwrap(o, slots) + _call(o)
+
+
+_DELIVER_TENSORS = """deliver:
+  %single = icmp eq i64 %n_out, 1
+  br i1 %single, label %lone, label %several
+lone:
+  %array0 = load ptr, ptr %results
+  %storage0 = load ptr, ptr %storages
+  %answer = call ptr @wrap(ptr %array0, ptr %storage0)
+  ret ptr %answer
+several:
+  %tuple = call ptr @flambeau_PyTuple_New(i64 %n_out)
+  %no_tuple = icmp eq ptr %tuple, null
+  br i1 %no_tuple, label %lost, label %pack
+pack:
+  %t = phi i64 [0, %several], [%t1, %set]
+  %broken = phi i1 [false, %several], [%broken1, %set]
+  %more_t = icmp slt i64 %t, %n_out
+  br i1 %more_t, label %set, label %packed
+set:
+  %item.p = getelementptr ptr, ptr %results, i64 %t
+  %item = load ptr, ptr %item.p
+  %kept.q = getelementptr ptr, ptr %storages, i64 %t
+  %kept_storage = load ptr, ptr %kept.q
+  %wrapped = call ptr @wrap(ptr %item, ptr %kept_storage)
+  %is_null = icmp eq ptr %wrapped, null
+  %broken1 = or i1 %broken, %is_null
+  %ignored = call i32 @flambeau_PyTuple_SetItem(ptr %tuple, i64 %t, ptr %wrapped)
+  %t1 = add i64 %t, 1
+  br label %pack
+packed:
+  br i1 %broken, label %break, label %whole
+whole:
+  ret ptr %tuple
+break:
+  call void @flambeau_Py_DecRef(ptr %tuple)
+  br label %raise
+"""
 
 
 def _wrap(slots: Slots) -> str:
-    """`wrap`: the tensor of a new array, whose reference it takes over; null, with MemoryError, if there is none."""
-    values = {"array": "%array", "storage": "%storage"}
-    lines = []
-    for target, given, contents in (("%storage", slots.storage, NEW_STORAGE), ("%tensor", slots.tensor, NEW_TENSOR)):
+    """`wrap`: the tensor of an array and its storage, null for a new one; takes over both references. Null, with
+    MemoryError, if there is none."""
+
+    def fill(target: str, given: dict[str, int], contents: dict[str, str]) -> str:
+        lines = []
         for name, what in contents.items():
-            value = values.get(what, f"@flambeau_{what}")
-            place = f"%at.{target[1:]}.{name}"
-            lines.append(f"  {place} = getelementptr i8, ptr {target}, i64 {given[name]}")
-            lines.append(f"  store ptr {value}, ptr {place}")
-            if (what, name) not in (("array", "base"), ("storage", "_storage")):
+            value = f"%{what}" if what in ("array", "storage") else f"@flambeau_{what}"
+            lines.append(f"  %at.{target}.{name} = getelementptr i8, ptr %{target}, i64 {given[name]}")
+            lines.append(f"  store ptr {value}, ptr %at.{target}.{name}")
+            if value[0] == "@" or target == "made":
                 lines.append(f"  call void @flambeau_Py_IncRef(ptr {value})")
-    fill = "\n".join(lines)
+        return "\n".join(lines)
+
     return f"""
 declare ptr @flambeau_PyType_GenericAlloc(ptr, i64)
-define internal ptr @wrap(ptr %array) {{
+define internal ptr @wrap(ptr %array, ptr %known) {{
 entry:
-  %storage = call ptr @flambeau_PyType_GenericAlloc(ptr @flambeau_storage_type, i64 0)
-  %no_storage = icmp eq ptr %storage, null
-  br i1 %no_storage, label %drop_array, label %second
+  %is_known = icmp ne ptr %known, null
+  br i1 %is_known, label %second, label %first
+first:
+  %made = call ptr @flambeau_PyType_GenericAlloc(ptr @flambeau_storage_type, i64 0)
+  %no_storage = icmp eq ptr %made, null
+  br i1 %no_storage, label %drop, label %fill_storage
+fill_storage:
+{fill("made", slots.storage, NEW_STORAGE)}
+  br label %second
 second:
+  %storage = phi ptr [%known, %entry], [%made, %fill_storage]
   %tensor = call ptr @flambeau_PyType_GenericAlloc(ptr @flambeau_tensor_type, i64 0)
   %no_tensor = icmp eq ptr %tensor, null
   br i1 %no_tensor, label %drop_storage, label %fill
 fill:
-{fill}
+{fill("tensor", slots.tensor, NEW_TENSOR)}
   ret ptr %tensor
 drop_storage:
   call void @flambeau_Py_DecRef(ptr %storage)
-  br label %drop_array
-drop_array:
+  br label %drop
+drop:
   call void @flambeau_Py_DecRef(ptr %array)
   ret ptr null
 }}
@@ -76,7 +124,7 @@ drop_array:
 
 
 def _unwrap(o: Offsets, slots: Slots) -> str:
-    """`unwrap`: a new reference to a tensor's array, or to a number; null for what the slow callable must look at."""
+    """`unwrap`: a tensor's array, or a number, not held; null for what the slow callable must look at."""
     tests, last = [], "%is_set"
     for number, (name, plain) in enumerate(
         (("_requires_grad", "false"), ("grad_fn", "none"), ("is_wrapped_number", "false"))
@@ -107,7 +155,6 @@ number:
   br i1 %is_number, label %yes, label %no
 yes:
   %found = phi ptr [%array, %tensor], [%value, %number]
-  call void @flambeau_Py_IncRef(ptr %found)
   ret ptr %found
 no:
   ret ptr null
@@ -115,54 +162,8 @@ no:
 """
 
 
-def _wrap_all(o: Offsets) -> str:
-    """`wrap_all`: the tensor of an array, or the tuple of those of a tuple of arrays; takes over the reference."""
-    return f"""
-declare i64 @flambeau_PyTuple_Size(ptr)
-declare ptr @flambeau_PyTuple_GetItem(ptr, i64)
-define internal ptr @wrap_all(ptr %result) {{
-entry:
-  %kind.p = getelementptr i8, ptr %result, i64 {o.type}
-  %kind = load ptr, ptr %kind.p
-  %several = icmp eq ptr %kind, @flambeau_tuple_type
-  br i1 %several, label %tuple, label %single
-single:
-  %tensor = call ptr @wrap(ptr %result)
-  ret ptr %tensor
-tuple:
-  %count = call i64 @flambeau_PyTuple_Size(ptr %result)
-  %made = call ptr @flambeau_PyTuple_New(i64 %count)
-  %no_tuple = icmp eq ptr %made, null
-  br i1 %no_tuple, label %fail, label %items
-items:
-  %t = phi i64 [0, %tuple], [%t1, %set]
-  %more_t = icmp slt i64 %t, %count
-  br i1 %more_t, label %item_one, label %complete
-item_one:
-  %item = call ptr @flambeau_PyTuple_GetItem(ptr %result, i64 %t)
-  call void @flambeau_Py_IncRef(ptr %item)
-  %wrapped = call ptr @wrap(ptr %item)
-  %lost = icmp eq ptr %wrapped, null
-  br i1 %lost, label %fail_item, label %set
-set:
-  %ignored = call i32 @flambeau_PyTuple_SetItem(ptr %made, i64 %t, ptr %wrapped)
-  %t1 = add i64 %t, 1
-  br label %items
-complete:
-  call void @flambeau_Py_DecRef(ptr %result)
-  ret ptr %made
-fail_item:
-  call void @flambeau_Py_DecRef(ptr %made)
-  br label %fail
-fail:
-  call void @flambeau_Py_DecRef(ptr %result)
-  ret ptr null
-}}
-"""
-
-
 def _call(o: Offsets) -> str:
-    """`tensors` itself. It holds the arrays while the kernel runs: another thread may give a tensor another array."""
+    """`tensors` itself."""
     return f"""
 define ptr @tensors(ptr %self, ptr %args, i64 %nargsf, ptr %names) {{
 entry:
@@ -181,7 +182,7 @@ take_one:
   %arg = load ptr, ptr %arg.p
   %array = call ptr @unwrap(ptr %arg)
   %not = icmp eq ptr %array, null
-  br i1 %not, label %give_back, label %taken
+  br i1 %not, label %slow, label %taken
 taken:
   %array.p = getelementptr ptr, ptr %arrays, i64 %i
   store ptr %array, ptr %array.p
@@ -191,26 +192,10 @@ try:
   %cell.p = getelementptr i8, ptr %self, i64 {o.cell}
   %cell = load ptr, ptr %cell.p
   %answer = call ptr @attempt(ptr %cell, ptr %arrays, i64 %n)
-  br label %give_back
-give_back:
-  %result = phi ptr [null, %take_one], [%answer, %try]
-  br label %back
-back:
-  %b = phi i64 [%i, %give_back], [%b1, %back_one]
-  %more_b = icmp sgt i64 %b, 0
-  br i1 %more_b, label %back_one, label %settled
-back_one:
-  %b1 = sub i64 %b, 1
-  %held.p = getelementptr ptr, ptr %arrays, i64 %b1
-  %held = load ptr, ptr %held.p
-  call void @flambeau_Py_DecRef(ptr %held)
-  br label %back
-settled:
-  %missed = icmp eq ptr %result, null
+  %missed = icmp eq ptr %answer, null
   br i1 %missed, label %slow, label %finish
 finish:
-  %tensors = call ptr @wrap_all(ptr %result)
-  ret ptr %tensors
+  ret ptr %answer
 slow:
   %slow.p = getelementptr i8, ptr %self, i64 {o.slow}
   %slow_fn = load ptr, ptr %slow.p
