@@ -66,17 +66,15 @@ def collatz(limit: int) -> int:
 
 def levenshtein(a: Tensor, b: Tensor) -> int:
     n = b.size(0)
-    row = flambeau.arange(n + 1)
+    before = flambeau.arange(n + 1)
+    row = flambeau.zeros([n + 1], dtype=flambeau.int64)
     for i in range(a.size(0)):
-        diagonal = int(row[0])
         row[0] = i + 1
-        letter = int(a[i])
         for j in range(n):
-            above = int(row[j + 1])
-            cost = diagonal if letter == int(b[j]) else diagonal + 1
-            row[j + 1] = min(cost, min(above, int(row[j])) + 1)
-            diagonal = above
-    return int(row[n])
+            cost = int(before[j]) + (0 if int(a[i]) == int(b[j]) else 1)
+            row[j + 1] = min(cost, min(int(before[j + 1]), int(row[j])) + 1)
+        before, row = row, before
+    return int(before[n])
 
 
 def floyd_warshall(graph: Tensor) -> Tensor:

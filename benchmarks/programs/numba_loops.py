@@ -73,17 +73,15 @@ def collatz(limit: int) -> int:
 
 def levenshtein(a: Array, b: Array) -> Any:
     n = b.size
-    row = np.arange(n + 1)
+    before = np.arange(n + 1)
+    row = np.zeros(n + 1, np.int64)
     for i in range(a.size):
-        diagonal = row[0]
         row[0] = i + 1
-        letter = a[i]
         for j in range(n):
-            above = row[j + 1]
-            cost = diagonal if letter == b[j] else diagonal + 1
-            row[j + 1] = min(cost, min(above, row[j]) + 1)
-            diagonal = above
-    return row[n]
+            cost = before[j] + (0 if a[i] == b[j] else 1)
+            row[j + 1] = min(cost, min(before[j + 1], row[j]) + 1)
+        before, row = row, before
+    return before[n]
 
 
 def floyd_warshall(graph: Array) -> Array:
