@@ -1,7 +1,9 @@
 """The declaration of one operator: everything the rest of the system derives its behaviour from.
 
 A declaration is keyword-only and reads as a table. Rules (`dtype`, `shape`) are called with the arguments in schema
-order, where each tensor is a `TensorType` that says what is known of it, and each other value is itself or `UNKNOWN`.
+order, where each tensor is a `TensorType` that says what is known of it, each list of tensors a list of these (or, if
+nobody knows how many there are, its `ListType`), and each other value is itself, or `UNKNOWN`, or for a `Scalar` the
+type of number that it is. Of a result that is a list of tensors, they say what holds of each.
 """
 
 from __future__ import annotations
