@@ -14,6 +14,7 @@ from flambeau.codegen.llvm.emitter import Target, Value
 from flambeau.codegen.llvm.memory import ALLOCATE, FREE
 from flambeau.codegen.llvm.nest import ATTRIBUTES, NativeText, Scope
 from flambeau.codegen.products.base import ProductEmitter, word
+from flambeau.codegen.products.dots import Dots
 from flambeau.codegen.products.large import Large
 from flambeau.codegen.products.pack import pack
 from flambeau.codegen.products.stream import Stream
@@ -78,8 +79,11 @@ class _Loops:
     def columns(self, scope: Scope) -> None:
         """Whole tiles of columns, then those left over."""
         p, e, column = self.p, self.e, self.product.column
-        if self.tiling.form != "tiles":
-            (Stream if self.tiling.form == "stream" else Large)(p).emit(scope)
+        if self.tiling.form == "stream":
+            Stream(p).emit(scope)
+            return
+        if self.tiling.form == "blas":
+            Large(p).emit(scope)
             return
         n = p.size(column)
         whole = n // self.width
@@ -107,6 +111,10 @@ class _Loops:
         else:
             last()
 
+    def tile(self, shape: TileShape, right: Right) -> Tile | Dots:
+        """What computes a tile."""
+        return Dots(self.p, shape) if self.tiling.form == "dots" else Tile(self.p, shape, right)
+
     def rows(self, shape: TileShape, scope: Scope) -> None:
         """All rows of one tile of columns, which are copied together if that pays."""
         p, e, row = self.p, self.e, self.product.row
@@ -117,7 +125,7 @@ class _Loops:
         else:
             right = Right(scope.pointers[name], p.stride(name, self.product.inner), False)
         if row is None:
-            Tile(p, shape, right).emit(scope)
+            self.tile(shape, right).emit(scope)
             return
         low, high = word(0), p.sizes[row]
         middle = e.binary("sub", high, word(self.tiling.rest))
@@ -126,14 +134,14 @@ class _Loops:
             low, high = p.low, p.high
             over = e.binary("urem", e.binary("sub", high, low), word(shape.rows))
             middle = e.binary("sub", high, over)
-        p.counted(p.loop_over(row), low, middle, shape.rows, scope, Tile(p, shape, right).emit)
+        p.counted(p.loop_over(row), low, middle, shape.rows, scope, self.tile(shape, right).emit)
         if not self.tiling.rest:
             return
 
         def last() -> None:
             child = scope.child()
             p.enter(p.loop_over(row), middle, child)
-            Tile(p, TileShape(self.tiling.rest, shape.vectors, shape.last), right).emit(child)
+            self.tile(TileShape(self.tiling.rest, shape.vectors, shape.last), right).emit(child)
 
         if self.tiling.shared == "rows":
             p.only_if(e.icmp("slt", middle, high), last)

@@ -19,6 +19,8 @@ PACK_FROM = 1 << 16
 """Bytes of the right factor from which its columns are copied together, if enough rows use them."""
 PACK_ROWS = 24
 """Rows from which copying columns together pays."""
+DOTTED_ROWS = 16
+"""Rows up to which columns that lie across are taken as they are."""
 STREAM_COLUMNS = 8
 """Vectors of columns from which a row vector times a matrix runs along the rows of the matrix."""
 MOST_STREAMED = 1 << 16
@@ -34,7 +36,8 @@ class Tiling(Schedule):
     """The choices for one product."""
 
     form: str = "tiles"
-    """`tiles` in registers, `stream` for a row vector times a matrix, `blas` for what is left to NumPy's library."""
+    """`tiles` in registers, `dots` where both factors lie step by step, `stream` for a row vector times a matrix, `blas`
+    for what is left to NumPy's library."""
     rows: int = 1
     """Rows of a tile."""
     vectors: int = 1
@@ -72,17 +75,27 @@ def choose_tiling(special: Specialized, target: Target, threads: int) -> Tiling 
     n, k = special.sizes[product.column], special.sizes[product.inner]
     m = special.sizes[product.row] if product.row is not None else 1
     side_by_side = special.strides[product.b.name, product.column] == t.itemsize
-    if product.row is None and not side_by_side:
+    step_by_step = all(special.strides[b.name, product.inner] == t.itemsize for b in (product.a, product.b))
+    dots = not side_by_side and step_by_step and m <= DOTTED_ROWS and k >= lanes and lanes > 1
+    if product.row is None and not side_by_side and not dots:
         return None
     rows, vectors = tile_shape(m, -(-n // lanes), target)
     form = "tiles"
-    packed = product.row is not None and (not side_by_side or (m >= PACK_ROWS and n * k * t.itemsize >= PACK_FROM))
+    packed = (
+        not dots
+        and product.row is not None
+        and (not side_by_side or (m >= PACK_ROWS and n * k * t.itemsize >= PACK_FROM))
+    )
     panel = k * vectors * lanes * t.itemsize if packed else 0
     if product.row is not None and _is_for_blas(special, product, panel, m * n * k, target):
         rows, vectors, packed, form = 1, 4, False, "blas"
-    if product.row is None and n >= STREAM_COLUMNS * lanes and n * t.itemsize <= MOST_STREAMED:
+    elif dots:
+        form, vectors = "dots", 1
+        most = 4 if target.vector_registers >= 32 else 2
+        rows = -(-m // -(-m // most))
+    elif product.row is None and n >= STREAM_COLUMNS * lanes and n * t.itemsize <= MOST_STREAMED:
         form = "stream"
-    shared = _shared(special, product, packed or form == "stream", rows, vectors * lanes, threads)
+    shared = _shared(special, product, packed or form in ("stream", "dots"), rows, vectors * lanes, threads)
     fixed = tuple(sorted((a, s) for a, s in special.sizes.items() if a != product.row))
     return Tiling(
         vector_axis=product.column,
