@@ -329,8 +329,6 @@ def to_number(fn: FunctionEmitter, node: Node, dtype: DType | None) -> None:
         native = ArrayValue(Array(native.rep.dtype, 0), native.owner, native.data, (), ())
     operand = load(fn, native)
     s = Registers(fn, node, is_exact=True)
-    if dtype is not None and operand.dtype.is_floating_point and dtype.name == "int64":
-        _fail_unless_fits(fn, operand, node)
     if dtype is None:
         category = "float64" if operand.dtype.is_floating_point else operand.dtype.name
         dtype = operand.dtype if category == "bool" else _wide(category)
@@ -343,17 +341,6 @@ def _wide(category: str) -> DType:
     from flambeau.schema import dtype as dtypes
 
     return dtypes.float64 if category == "float64" else dtypes.int64
-
-
-def _fail_unless_fits(fn: FunctionEmitter, operand: Operand, node: Node) -> None:
-    """Leave where a float has no integer: Python says why."""
-    e = fn.e
-    bound = e.like(operand.register, 2.0**63)
-    inside = e.binary(
-        "and", e.fcmp("oge", operand.register, e.like(operand.register, -(2.0**63))),
-        e.fcmp("olt", operand.register, bound),
-    )  # fmt: skip
-    fn.fail_if(e.binary("xor", inside, Register("true", "i1", 1)), node)
 
 
 # -- new tensors and writes -------------------------------------------------------------------------------------------

@@ -87,6 +87,9 @@ class Arguments:
         return ctypes.addressof(memory)
 
     def _words(self, value: Any, rep: Representation, number: int) -> list[int]:
+        if value is None:
+            # None itself, or what a program has not set on its way here and does not look at.
+            return [0] * word_count(rep)
         match rep:
             case Array():
                 array = value._array
@@ -103,8 +106,6 @@ class Arguments:
             case Tupled():
                 return [w for v, r in zip(value, rep.items, strict=True) for w in self._words(v, r, number)]
             case Optional():
-                if value is None:
-                    return [0] * word_count(rep)
                 return [1, *self._words(value, rep.inner, number)]
             case Element():
                 return [_element_bits(value._array)]

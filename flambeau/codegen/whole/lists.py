@@ -87,7 +87,7 @@ def construct(fn: FunctionEmitter, node: Node) -> None:
     result = node.output()
     items = [fn.get(v) for v in node.inputs]
     if stays_apart(fn, result):
-        fn.set(result, TupleValue(tuple(items)))
+        fn.set_view(result, TupleValue(tuple(items)))
         return
     rep = _item_rep(fn, result, items)
     fn.set_new(result, made_of(fn, [fn.converted(i, rep) for i in items], rep))
