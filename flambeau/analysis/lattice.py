@@ -95,12 +95,12 @@ def settled(type_: Type) -> Type:
     return type_
 
 
-def without_sizes(type_: Type) -> Type:
-    """The type with nothing said of the sizes of tensors."""
+def without(type_: Type, *fields: str) -> Type:
+    """The type with nothing said of some fields of its tensors."""
     if isinstance(type_, TensorType):
-        return type_ if type_ is NEVER else type_.refine(sizes=None, strides=None)
+        return type_ if type_ is NEVER else type_.refine(**dict.fromkeys(fields))
     if isinstance(type_, OptionalType | ListType | TupleType):
-        return type_.with_contained(tuple(map(without_sizes, type_.contained)))
+        return type_.with_contained(tuple(without(t, *fields) for t in type_.contained))
     return type_
 
 

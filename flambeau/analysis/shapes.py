@@ -79,13 +79,13 @@ class _Propagation:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._alias: AliasAnalysis | None = None
-        self._unstable = self._resized_values()
+        self._unstable = self._written_by(may_resize)
+        self._asked = self._written_by(lambda node: node.kind == "aten::requires_grad_")
         self._lists = ListContents(graph, self._facts)
 
     def run(self) -> None:
         for value in self._graph.inputs:
-            type_ = lattice.open_lists(value.type)
-            value.set_type(lattice.without_sizes(type_) if value in self._unstable else type_)
+            value.set_type(self._lasting(value, lattice.open_lists(value.type)))
         self._lists.changed = True
         while self._lists.changed:
             self._lists.changed = False
@@ -99,14 +99,15 @@ class _Propagation:
             self._alias = AliasAnalysis(self._graph)
         return self._alias
 
-    def _resized_values(self) -> set[Value]:
-        resizing = [n for n in self._graph.all_nodes() if may_resize(n)]
-        if not resizing:
+    def _written_by(self, condition: Callable[[Node], bool]) -> set[Value]:
+        """The values that are, or hold, tensors which such nodes may write to."""
+        writers = [n for n in self._graph.all_nodes() if condition(n)]
+        if not writers:
             return set()
         facts = self._facts()
         values = [*self._graph.inputs, *(v for n in self._graph.all_nodes() for v in _defined(n))]
         tensors = [v for v in values if holds_tensors(v.type)]
-        return {v for v in tensors if any(facts.writes_to(n, v) for n in resizing)}
+        return {v for v in tensors if any(facts.writes_to(n, v) for n in writers)}
 
     def _block(self, block: Block) -> None:
         for node in block:
@@ -123,8 +124,13 @@ class _Propagation:
     def _set(self, value: Value, type_: Type) -> None:
         """Give a value a refinement of its declared type; other types stay as they are."""
         if holds_tensors(value.type):
-            fitting = fit(without_refinement(value.type), type_)
-            value.set_type(lattice.without_sizes(fitting) if value in self._unstable else fitting)
+            value.set_type(self._lasting(value, fit(without_refinement(value.type), type_)))
+
+    def _lasting(self, value: Value, type_: Type) -> Type:
+        """What holds of a value at every time: not its sizes if something changes them."""
+        if value in self._unstable:
+            type_ = lattice.without(type_, "sizes", "strides")
+        return lattice.without(type_, "requires_grad") if value in self._asked else type_
 
     def _join(self, value: Value, *types: Type) -> None:
         """Give a value what holds of all these types."""

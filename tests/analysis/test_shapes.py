@@ -50,6 +50,7 @@ RESULTS = [
     ),
     ("%w = aten::unsqueeze_(%x, %1)\n %a = aten::exp(%x)", "FloatTensor(requires_grad=0, device=cpu)"),
     ("%w = aten::relu_(%x)\n %a = aten::exp(%x)", "Float(2, 3, requires_grad=0, device=cpu)"),
+    ("%w = aten::requires_grad_(%x, %c)\n %a = aten::exp(%x)", "FloatTensor(device=cpu)"),
     ("%w = ^f()(%x)\n %a = aten::exp(%x)", "FloatTensor(requires_grad=0, device=cpu)"),
     ("%a = other::thing(%x)", "Tensor"),
     (
