@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 
 from flambeau.codegen.kernel.dtypes import element_type
-from flambeau.codegen.kernel.nest import Accumulate, Kernel, Let, Loop, Statement, index_axes, main_loops, walk
+from flambeau.codegen.kernel.nest import Accumulate, Kernel, Let, Loop, Running, Statement, index_axes, main_loops, walk
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.packing import packs_for
 from flambeau.codegen.schedule import Schedule
@@ -129,7 +129,8 @@ def _lanes(special: Specialized, axis: str, unit: frozenset[str], target: Target
 
 def _wanted_lanes(kernel: Kernel, axis: str, unit: frozenset[str], target: Target) -> int:
     per_vector = target.vector_bits // widest_bits(kernel)
-    reads_all_unit = all(b.name in unit for b in kernel.inputs if axis in b.axes)
+    runs_along = axis not in parallel_group(kernel) and any(isinstance(s, Running) for s in walk(kernel.body))
+    reads_all_unit = not runs_along and all(b.name in unit for b in kernel.inputs if axis in b.axes)
     if not reads_all_unit:
         return per_vector
     lets = [s for s in walk(kernel.body) if isinstance(s, Let)]

@@ -22,6 +22,7 @@ from flambeau.codegen.kernel.nest import (
     Load,
     Loop,
     Position,
+    Running,
     Statement,
     Store,
     Within,
@@ -49,6 +50,7 @@ class _Machine:
         self.axes = {b.name: b.axes for b in kernel.buffers}
         self.at: dict[str, int] = {ONE: 0}
         self.values: dict[str, Any] = {}
+        self.open: dict[str, Carry] = {}
         self.carried: dict[str, list[tuple[Any, Any]]] = {}
 
     def shape(self, axes: tuple[str, ...]) -> tuple[int, ...]:
@@ -68,6 +70,7 @@ class _Machine:
     def loop(self, loop: Loop) -> None:
         for carry in loop.carries:
             self.carried[carry.name] = []
+            self.open[carry.name] = carry
         for turn in itertools.product(*(range(self.sizes[a]) for a in loop.axes)):
             self.at.update(zip(loop.axes, turn, strict=True))
             self.body(loop.body)
@@ -92,6 +95,8 @@ class _Machine:
             self.values[s.name] = self.memory[s.buffer][
                 tuple(places.get(a, self.at.get(a, 0)) for a in self.axes[s.buffer])
             ]
+        elif isinstance(s, Running):
+            self.values[s.name] = reduce_values(self.open[s.carry], self.carried[s.carry])
         elif isinstance(s, Within):
             if not 0 <= self.values[s.value] < self.sizes[s.axis]:
                 raise IndexError(f"{self.values[s.value]} is not within {s.axis} of size {self.sizes[s.axis]}")

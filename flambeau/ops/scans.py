@@ -123,6 +123,7 @@ for _name, _kernel, _reference, _doc in (
         in_place=True,
         kernel=_kernel,
         family="scan",
+        accumulator=_name,
         doc=_doc,
         dtype=summed_dtype,
         shape=same_shape,

@@ -14,6 +14,7 @@ ACCUMULATORS = frozenset(
     {
         "sum", "prod", "max", "min", "max_at", "min_at", "mean", "any", "all", "argmax", "argmin",
         "var", "std", "softmax", "log_softmax", "logsumexp", "norm", "layer_norm", "rms_norm", "batch_norm",
+        "cumsum", "cumprod",
     }
 )  # fmt: skip
 """Folds that kernels know, by what operators declare."""

@@ -175,3 +175,31 @@ def test_available_says_so() -> None:
     assert not codegen.supports("exp", "int64")
     assert not codegen.supports("lgamma", "float32")
     assert not codegen.supports("add", "bfloat16")
+
+
+RUNNING = """kernel sums {
+  axes i
+  in x: float32[i]
+  out y: float32[i]
+  for i reduce s: float32 = sum {
+    %0: float32 = load x[i]
+    s <- %0
+    %1: float32 = running s
+    store y[i], %1
+  }
+}
+"""
+
+
+def test_running_states() -> None:
+    kernel = parse_kernel(RUNNING)
+    assert print_kernel(kernel) == RUNNING
+    x = np.arange(1000, dtype=np.float32)
+    np.testing.assert_array_equal(codegen.backend.compile_kernel(kernel)(x), x.cumsum())
+    late = RUNNING.replace("    s <- %0\n", "").replace("store y[i], %1", "store y[i], %1\n    s <- %0")
+    with pytest.raises(KernelError, match="before it meets the value of this turn"):
+        verify(parse_kernel(late))
+    with pytest.raises(KernelError, match="meets a value after"):
+        verify(parse_kernel(RUNNING.replace("store y[i], %1", "store y[i], %1\n    s <- %0")))
+    with pytest.raises(KernelError, match="no loop here carries t"):
+        verify(parse_kernel(RUNNING.replace("running s", "running t")))

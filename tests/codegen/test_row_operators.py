@@ -7,7 +7,7 @@ import pytest
 from test_lower import graph, interpret
 
 from flambeau.codegen import backend, reference
-from flambeau.codegen.kernel import KernelError
+from flambeau.codegen.kernel import KernelError, parse_kernel, print_kernel
 from flambeau.codegen.lower import LoweringError, lower_graph
 
 EPS = "%e : float = prim::Constant[value=1e-05]()\n"
@@ -90,3 +90,38 @@ def test_a_weight_per_channel_does_not_broadcast() -> None:
     ones = [np.ones(1, np.float32)] * 4
     with pytest.raises(KernelError, match="a value of size 1"):
         backend.compile_graph(g)(numbers(2, 3, 6), *ones)
+
+
+SCANS = {
+    "cumsum": ("%x : Float(*, *)", "%b : Tensor = aten::cumsum(%x, %one, %none)"),
+    "cumsum down": ("%x : Float(*, *)", "%b : Tensor = aten::cumsum(%x, %zero, %none)"),
+    "cumprod": ("%x : Double(*, *)", "%b : Tensor = aten::cumprod(%x, %one, %none)"),
+    "of integers": ("%x : Int(*, *)", "%b : Tensor = aten::cumsum(%x, %last, %none)"),
+    "fused": ("%x : Float(*, *)", """
+        %a : Tensor = aten::mul(%x, %two)
+        %c : Tensor = aten::cumsum(%a, %one, %none)
+        %b : Tensor = aten::softmax(%c, %one, %none)"""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(SCANS))
+@pytest.mark.parametrize("shape", [(3, 5), (30, 64), (2, 1), (5, 1000), (1, 40_000), (0, 4)])
+def test_scan(name: str, shape: tuple[int, int]) -> None:
+    g = graph(*SCANS[name], "%b")
+    x = (numbers(*shape) * 3 if name != "cumprod" else 1 + numbers(*shape) / 50).astype(g.inputs[0].type.dtype.numpy)
+    want = interpret(g, x)[0]
+    lowered = lower_graph(g)
+    assert parse_kernel(print_kernel(lowered.kernel)) == lowered.kernel
+    results = [backend.compile_lowered(lowered)(x), backend.compile_lowered(lowered)(np.asfortranarray(x))]
+    if x.size < 100:
+        results += reference.run(lowered.kernel, x)
+    for got in results:
+        assert (got.dtype, got.shape) == (want.dtype, want.shape)
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-3)
+
+
+def test_scan_of_special_values() -> None:
+    g = graph("%x : Float(*)", "%b : Tensor = aten::cumsum(%x, %zero, %none)", "%b")
+    x = np.ones(40, np.float32)
+    x[[7, 9, 20]] = np.inf, -np.inf, np.nan
+    np.testing.assert_array_equal(backend.compile_graph(g)(x), interpret(g, x)[0])

@@ -20,6 +20,7 @@ from flambeau.codegen.kernel.nest import (
     Kernel,
     Load,
     Loop,
+    Running,
     Statement,
     Store,
     index_axes,
@@ -33,8 +34,8 @@ TEAMS = "teams"
 
 def map_kernel(kernel: Kernel, schedule: CudaSchedule, name: str = "kernel") -> Program:
     """The kernels for a loop nest under a schedule. Raises ``KernelError`` for a nest that no schedule can spread."""
-    if index_axes(kernel):
-        raise KernelError("loads at places that values say have no CUDA kernel yet")
+    if index_axes(kernel) or any(isinstance(s, Running) for s in walk(kernel.body)):
+        raise KernelError("running states and loads at places that values say have no CUDA kernel yet")
     for s in kernel.body:
         if isinstance(s, Store) and kernel.buffer(s.buffer).role == "scratch":
             raise KernelError(

@@ -14,6 +14,7 @@ from flambeau.codegen.kernel.nest import (
     Load,
     Loop,
     Position,
+    Running,
     Store,
     Within,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "Load",
     "Loop",
     "Position",
+    "Running",
     "Store",
     "Within",
     "element_type",

@@ -29,6 +29,7 @@ from flambeau.codegen.kernel.nest import (
     Loop,
     Number,
     Position,
+    Running,
     Statement,
     Store,
     Within,
@@ -86,6 +87,10 @@ class KernelBuilder:
     def extent(self, *axes: str) -> str:
         """Product of the sizes of ``axes``, int64."""
         return self._define(Extent(self._name(), axes), ("extent", axes), "int64")
+
+    def running(self, carry: Carry) -> str:
+        """The state of a loop that is open here, after what it met so far."""
+        return self._define(Running(self._name(), carry.dtype, carry.name), None, carry.dtype)
 
     def apply(self, op: str, *args: str) -> str:
         """One operation; raises ``KernelError`` where it does not apply to the operands' types."""

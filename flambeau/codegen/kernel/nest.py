@@ -29,9 +29,9 @@ A kernel has axes (their sizes are known at run time), buffers indexed by axes, 
 
 The address of ``x[r, c]`` is ``base + r * stride(x, r) + c * stride(x, c)`` with strides given at run time; a buffer
 that lacks an axis does not move along it. A carried state is updated by ``<-`` and may be read after its loop only. The
-order in which it meets its values is not part of the meaning. A scratch buffer lives for one turn of the loops outside
-its own axes. An axis that stands in buffers only is one that values go along: ``load w[%2, d1]`` with
-``w: float32[g0, d1]`` and ``%2: int64 = within %1, g0``.
+order in which it meets its values is not part of the meaning, unless a ``running`` state is read. A scratch buffer
+lives for one turn of the loops outside its own axes. An axis that stands in buffers only is one that values go along:
+``load w[%2, d1]`` with ``w: float32[g0, d1]`` and ``%2: int64 = within %1, g0``.
 """
 
 from __future__ import annotations
@@ -119,6 +119,15 @@ class Let:
 
 
 @dataclass(frozen=True, slots=True)
+class Running:
+    """``name: dtype = running carry``: the state after what it met up to here, turn by turn in row-major order."""
+
+    name: str
+    dtype: str
+    carry: str
+
+
+@dataclass(frozen=True, slots=True)
 class Store:
     """``store buffer[axes], value``."""
 
@@ -153,7 +162,7 @@ class Loop:
     body: tuple[Statement, ...]
 
 
-Definition: TypeAlias = Const | Position | Extent | Within | Load | Let
+Definition: TypeAlias = Const | Position | Extent | Within | Load | Let | Running
 Statement: TypeAlias = Definition | Store | Accumulate | Loop
 
 

@@ -17,6 +17,7 @@ from flambeau.codegen.kernel.nest import (
     Loop,
     Number,
     Position,
+    Running,
     Statement,
     Store,
     Within,
@@ -118,6 +119,8 @@ class _Parser:
             if access is None:
                 raise self.fail("expected 'load BUFFER[AXES]'")
             return Load(name, dtype, access[1], self.places(access[1], access[2]))
+        if op == "running":
+            return Running(name, dtype, rest or "")
         if op == "within":
             given = _split(rest)
             if len(given) != 2:

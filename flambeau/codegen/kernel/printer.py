@@ -15,6 +15,7 @@ from flambeau.codegen.kernel.nest import (
     Loop,
     Number,
     Position,
+    Running,
     Statement,
     Store,
     Within,
@@ -67,6 +68,8 @@ def _print_simple(statement: Statement, buffers: dict[str, Buffer]) -> str:
         return f"{statement.name}: int64 = extent {', '.join(statement.axes)}".rstrip()
     if isinstance(statement, Load):
         return f"{statement.name}: {statement.dtype} = load {_access(buffers[statement.buffer], statement.at)}"
+    if isinstance(statement, Running):
+        return f"{statement.name}: {statement.dtype} = running {statement.carry}"
     if isinstance(statement, Within):
         return f"{statement.name}: int64 = within {statement.value}, {statement.axis}"
     if isinstance(statement, Let):

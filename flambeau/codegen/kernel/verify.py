@@ -13,6 +13,7 @@ from flambeau.codegen.kernel.nest import (
     Load,
     Loop,
     Position,
+    Running,
     Statement,
     Store,
     Within,
@@ -38,6 +39,8 @@ class _Verifier:
         self.group_of: dict[str, tuple[str, ...]] = {}
         self.indexed = index_axes(kernel)
         self.within: dict[str, str] = {}
+        self.met: set[str] = set()
+        self.running: set[str] = set()
 
     def run(self) -> list[str]:
         if len(self.buffers) != len(self.kernel.buffers):
@@ -103,6 +106,16 @@ class _Verifier:
             self.define(s.name, "int64", scope)
             wanted = axes if isinstance(s, Position) else self.kernel.axes
             self.faults += [f"{s.name}: axis {a} is not in scope" for a in s.axes if a not in wanted]
+        elif isinstance(s, Running):
+            self.define(s.name, s.dtype, scope)
+            carry = next((c for c in open_[s.carry].carries if c.name == s.carry), None) if s.carry in open_ else None
+            if carry is None or carry.reducer in ("argmax", "argmin"):
+                raise KernelError(f"{s.name}: no loop here carries {s.carry}")
+            if carry.dtype != s.dtype:
+                raise KernelError(f"{s.name}: {s.carry} carries {carry.dtype}, not {s.dtype}")
+            if s.carry not in self.met:
+                raise KernelError(f"{s.name}: {s.carry} is read before it meets the value of this turn")
+            self.running.add(s.carry)
         elif isinstance(s, Within):
             self.define(s.name, "int64", scope)
             self.within[s.name] = s.axis
@@ -128,6 +141,9 @@ class _Verifier:
             if s.carry not in open_:
                 raise KernelError(f"{s.carry} <- {s.value} stands outside the loop that carries {s.carry}")
             carry = next(c for c in open_[s.carry].carries if c.name == s.carry)
+            if s.carry in self.running:
+                raise KernelError(f"{s.carry} meets a value after its running state is read")
+            self.met.add(s.carry)
             if self.dtype(s.value, scope) != carry.dtype:
                 raise KernelError(f"{s.carry} carries {carry.dtype}, got {self.dtype(s.value, scope)}")
             if (s.position is not None) != (carry.reducer in ("argmax", "argmin")):

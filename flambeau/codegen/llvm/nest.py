@@ -14,50 +14,22 @@ from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.kernel.nest import (
     Accumulate,
     Carry,
-    Const,
-    Extent,
     Kernel,
-    Let,
     Load,
     Loop,
     Position,
+    Running,
     Statement,
     Store,
-    Within,
     main_loops,
     walk,
 )
 from flambeau.codegen.kernel.opset import reduced_dtype
 from flambeau.codegen.llvm import memory, pack, reduce
-from flambeau.codegen.llvm.abi import OUTSIDE, ZERO_DIVISOR, block_layout
-from flambeau.codegen.llvm.casts import cast
-from flambeau.codegen.llvm.emitter import Emitter, Target, Value, float_constant, int_constant
-from flambeau.codegen.llvm.ops import lower
+from flambeau.codegen.llvm.definitions import Scope, ValueEmitter
+from flambeau.codegen.llvm.emitter import Target, Value, int_constant
 from flambeau.codegen.schedule import Schedule
-from flambeau.util.record import dataclass, field, replace
-
-
-@dataclass(slots=True)
-class Scope:
-    """What is known at one place of the nest."""
-
-    values: dict[str, Value]
-    pointers: dict[str, Value]
-    index: dict[str, Value]
-    carries: dict[str, reduce.State]
-    """Current states of the loops open here."""
-    in_vector: bool = False
-    mask: Value | None = None
-    offsets: dict[str, Value] = field(default_factory=dict)
-    """Byte offsets of the lanes of buffers that are gathered."""
-    spread: frozenset[str] = frozenset()
-    """Buffers whose lanes lie where values say."""
-
-    def child(self) -> Scope:
-        return replace(
-            self, values=dict(self.values), pointers=dict(self.pointers), index=dict(self.index),
-            carries=dict(self.carries), offsets=dict(self.offsets),
-        )  # fmt: skip
+from flambeau.util.record import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +49,6 @@ def emit_kernel(kernel: Kernel, schedule: Schedule, target: Target, symbol: str)
     return NestEmitter(kernel, schedule, target).run(symbol)
 
 
-def _only_places(kernel: Kernel) -> set[str]:
-    statements = list(walk(kernel.body))
-    read = {a for s in statements if isinstance(s, Let) for a in s.args}
-    read |= {s.value for s in statements if isinstance(s, Store | Accumulate)}
-    return {s.name for s in statements if isinstance(s, Position)} - read
-
-
 def _plain_places(body: tuple[Statement, ...]) -> set[str]:
     found: set[str] = set()
     for loop in (s for s in body if isinstance(s, Loop)):
@@ -97,29 +62,26 @@ def _plain_places(body: tuple[Statement, ...]) -> set[str]:
     return found
 
 
+__all__ = ["ATTRIBUTES", "NativeText", "NestEmitter", "Scope", "emit_kernel"]
+
 ATTRIBUTES = '\nattributes #0 = { nounwind "prefer-vector-width"="512" }\n!0 = !{i32 1}\n'
 
 
-class NestEmitter:
+class NestEmitter(ValueEmitter):
     """Emits one function; ``stages`` uses it for several functions of one kernel."""
 
     def __init__(self, kernel: Kernel, schedule: Schedule, target: Target) -> None:
-        self.kernel = kernel
-        self.schedule = schedule
-        self.e = Emitter(target, user_flags="contract" if schedule.contract else "")
-        self.buffers = {b.name: b for b in kernel.buffers}
-        self.dtypes: dict[str, str] = {}
+        super().__init__(kernel, schedule, target)
         self.carry: dict[str, Carry] = {}
-        self.sizes: dict[str, Value] = {}
-        self.strides: dict[tuple[str, str], Value] = {}
         loops = main_loops(kernel)
         self.main = loops[0] if len(loops) == 1 else None
         others = [s for s in kernel.body if isinstance(s, Store | Accumulate)]
         self.splits = len(loops) == 1 and not others and not loops[0].carries and bool(loops[0].axes)
-        self.narrow_places = _only_places(kernel) if schedule.narrow else set()
-        """Positions that nothing but argmax and argmin reads."""
         self.plain_places = _plain_places(kernel.body)
         """Carried states of argmax and argmin whose places count the turns of their loops."""
+        self.read_running = {s.carry for s in walk(kernel.body) if isinstance(s, Running)}
+        self.prefixed: set[str] = set()
+        """Of these, the ones that the vector axis runs inside of."""
         self.fixed = dict(schedule.fixed)
         self.packed: dict[str, pack.Packed] = {}
         self.states: dict[str, reduce.State] = {}
@@ -149,24 +111,6 @@ class NestEmitter:
         head = f"define void @{symbol}(ptr %block, i64 %low, i64 %high) #0 {{"
         return "\n".join([head, "entry:", *self.e.entry, *self.e.lines, "}"])
 
-    def word(self, place: int, element: str) -> Value:
-        """A word of the block."""
-        address = self.e.define(f"getelementptr inbounds i64, ptr %block, i64 {place}", "ptr", 1)
-        return self.e.define(f"load {element}, ptr {address}, align 8", element, 1)
-
-    def prologue(self) -> Scope:
-        """Load the block; the scope outside all loops."""
-        layout = block_layout(self.kernel)
-        scope = Scope({}, {}, {}, {})
-        self.error = self.word(0, "ptr")
-        for name, place in layout.data.items():
-            scope.pointers[name] = self.word(place, "ptr")
-        for axis, place in layout.sizes.items():
-            self.sizes[axis] = self.word(place, "i64")
-        for pair, place in layout.strides.items():
-            self.strides[pair] = self.word(place, "i64")
-        return scope
-
     # --- statements
 
     def body(self, body: tuple[Statement, ...], scope: Scope) -> None:
@@ -183,92 +127,6 @@ class NestEmitter:
                 self.dtypes[statement.name] = getattr(statement, "dtype", "int64")
                 scope.values[statement.name] = self.define(statement, scope)
 
-    def define(self, s: Statement, scope: Scope) -> Value:
-        e = self.e
-        if isinstance(s, Const):
-            t = element_type(s.dtype)
-            return float_constant(s.value, t.llvm, 1) if t.is_float else int_constant(int(s.value), t.llvm, 1)
-        if isinstance(s, Position):
-            return self.position(s.axes, scope, "i32" if s.name in self.narrow_places else "i64")
-        if isinstance(s, Extent):
-            size = int_constant(1, "i64", 1)
-            for axis in s.axes:
-                size = e.binary("mul", size, self.sizes[axis])
-            return size
-        if isinstance(s, Load):
-            return memory.load(e, self.schedule, self.moved(s, scope), self.buffers[s.buffer])
-        if isinstance(s, Within):
-            return self.within(scope.values[s.value], self.sizes[s.axis], scope)
-        assert isinstance(s, Let)
-        args = self.same_lanes([scope.values[a] for a in s.args])
-        operand = element_type(self.dtypes[s.args[-1]])
-        if s.op == "cast":
-            return cast(e, args[0], operand, element_type(s.dtype))
-        return lower(e, s.op, args, operand, lambda zero: self.trap(zero, scope))
-
-    def within(self, value: Value, size: Value, scope: Scope) -> Value:
-        """A value that is a place along an axis; where it is not, zero, and the error flag is set."""
-        e = self.e
-        is_outside = e.icmp("uge", value, e.splat(size, value.lanes))
-        self.trap(is_outside, scope, OUTSIDE)
-        return e.select(is_outside, e.like(value, 0), value)
-
-    def moved(self, s: Load, scope: Scope) -> Scope:
-        """The scope with the buffer's pointer moved to the places that values say."""
-        e, vector, name = self.e, self.schedule.vector_axis, s.buffer
-        if not s.at:
-            return scope
-        scope = scope.child()
-        for axis, value in s.at:
-            place = scope.values[value]
-            offset = e.binary("mul", place, e.splat(self.strides[name, axis], place.lanes))
-            if place.lanes == 1:
-                base = scope.pointers[name]
-                scope.pointers[name] = e.define(f"getelementptr i8, ptr {base}, i64 {offset}", "ptr", 1)
-                continue
-            if name not in scope.offsets and vector is not None and vector in self.buffers[name].axes:
-                steps = e.splat(self.strides[name, vector], place.lanes)
-                scope.offsets[name] = e.binary("mul", memory.iota(place.lanes), steps)
-            known = scope.offsets.get(name)
-            scope.offsets[name] = offset if known is None else e.binary("add", known, offset)
-            scope.spread = scope.spread | {name}
-        return scope
-
-    def same_lanes(self, args: list[Value]) -> list[Value]:
-        lanes = max(a.lanes for a in args)
-        return [self.e.splat(a, lanes) for a in args]
-
-    def position(self, axes: tuple[str, ...], scope: Scope, element: str) -> Value:
-        e, lanes = self.e, self.schedule.lanes
-        place: Value | None = None
-        for axis in axes:
-            index = self.as_place(scope.index[axis], element)
-            if axis == self.schedule.vector_axis:
-                index = e.binary("add", e.splat(index, lanes), memory.iota(lanes, element))
-            if place is not None:
-                place, size, index = self.same_lanes([place, self.as_place(self.sizes[axis], element), index])
-                index = e.binary("add", e.binary("mul", place, size), index)
-            place = index
-        return int_constant(0, element, 1) if place is None else place
-
-    def as_place(self, index: Value, element: str) -> Value:
-        """An index in the type of places."""
-        if element == index.type:
-            return index
-        if not index.text.startswith("%"):
-            return int_constant(int(index.text), element, 1)
-        return self.e.convert("trunc", index, element)
-
-    def trap(self, zero: Value, scope: Scope, code: int = ZERO_DIVISOR) -> None:
-        """Write to the error flag if something is wrong in a lane that counts; elsewhere write to a dummy."""
-        e = self.e
-        if scope.mask is not None:
-            mask = scope.mask
-            zero = e.binary("and", e.splat(zero, mask.lanes), mask)
-        dummy = e.slot("i32", 4)
-        place = e.define(f"select i1 {e.any_lane(zero)}, ptr {self.error}, ptr {dummy}", "ptr", 1)
-        e.raw(f"store i32 {code}, ptr {place}, align 4")
-
     # --- carried states
 
     def accumulate(self, s: Accumulate, scope: Scope) -> None:
@@ -278,6 +136,9 @@ class NestEmitter:
         if lanes > 1 and not scope.in_vector:
             raise KernelError(f"{s.carry} <- {s.value} stands outside the vector axis of its loop")
         value = [e.splat(scope.values[s.value], lanes)]
+        if s.carry in self.prefixed:
+            self.scan(carry, value[0], scope)
+            return
         if s.position is not None:
             place = scope.values[s.position]
             is_wide = self.schedule.narrow and place.type == "i64"
@@ -290,6 +151,23 @@ class NestEmitter:
             new = [e.select(scope.mask, n, o) for n, o in zip(new, old, strict=True)]
         scope.carries[s.carry] = new
 
+    def scan(self, carry: Carry, value: Value, scope: Scope) -> None:
+        """The next lanes of a running state: folded within the vector, then with what came before, which every lane of
+        the state holds.
+        """
+        e, t = self.e, element_type(carry.dtype)
+        [none] = reduce.identity(carry.reducer, t, value.lanes)
+        if scope.mask is not None:
+            value = e.select(scope.mask, value, none)
+        total = reduce.combine(
+            e, carry.reducer, t, scope.carries[carry.name], reduce.prefixes(e, carry.reducer, t, value)
+        )
+        self.prefixes[carry.name] = total[0]
+        picks = ", ".join([f"i32 {value.lanes - 1}"] * value.lanes)
+        vt = value.full_type
+        text = f"shufflevector {vt} {total[0]}, {vt} poison, <{value.lanes} x i32> <{picks}>"
+        scope.carries[carry.name] = [e.define(text, value.type, value.lanes)]
+
     def loop(self, loop: Loop, scope: Scope) -> None:
         vector = self.schedule.vector_axis
         inner_axes = {a for s in walk((loop,)) if isinstance(s, Loop) for a in s.axes}
@@ -298,6 +176,8 @@ class NestEmitter:
         inside = replace(scope, carries=dict(scope.carries))
         for carry in loop.carries:
             self.carry[carry.name] = carry
+            if across and carry.name in self.read_running:
+                self.prefixed.add(carry.name)
             inside.carries[carry.name] = self.start_of(carry, loop, lanes if across else 1, lanes)
         if not loop.axes:
             self.body(loop.body, inside)
@@ -307,7 +187,9 @@ class NestEmitter:
             self.plain_loop(loop, inside)
         for carry in loop.carries:
             state = inside.carries.pop(carry.name)
-            if across:
+            if carry.name in self.prefixed:
+                state = [self.e.define(f"extractelement {v.full_type} {v}, i64 0", v.type, 1) for v in state]
+            elif across:
                 state = reduce.across_lanes(self.e, carry.reducer, element_type(carry.dtype), state)
             self.finish(carry, state, scope)
         scope.carries = inside.carries

@@ -138,3 +138,15 @@ def _halved(e: Emitter, value: Value, better: str) -> Value:
             a, b = (e.define(f"extractelement {vt} {value}, i64 {k}", value.type, 1) for k in (0, 1))
         value = e.select(compare(better, a, b), a, b)
     return value
+
+
+def prefixes(e: Emitter, reducer: str, t: ElementType, value: Value) -> State:
+    """In each lane the fold of all lanes up to it, in as many rounds as the number of lanes has bits."""
+    [none] = identity(reducer, t, value.lanes)
+    state, shift, vt = value, 1, value.full_type
+    while shift < value.lanes:
+        picks = ", ".join(f"i32 {k - shift if k >= shift else value.lanes + k}" for k in range(value.lanes))
+        text = f"shufflevector {vt} {state}, {vt} {none}, <{value.lanes} x i32> <{picks}>"
+        [state] = combine(e, reducer, t, [e.define(text, value.type, value.lanes)], [state])
+        shift *= 2
+    return [state]

@@ -10,7 +10,7 @@ accurate.
 from __future__ import annotations
 
 from flambeau.codegen.kernel.dtypes import element_type
-from flambeau.codegen.kernel.nest import Accumulate, Carry, Kernel, Loop, Statement, Store
+from flambeau.codegen.kernel.nest import Accumulate, Carry, Kernel, Loop, Running, Statement, Store, walk
 from flambeau.codegen.llvm import reduce
 from flambeau.codegen.llvm.abi import block_layout
 from flambeau.codegen.llvm.emitter import Target, Value, int_constant
@@ -28,6 +28,7 @@ def is_staged(kernel: Kernel, schedule: Schedule) -> bool:
     return (
         schedule.vector_axis is not None
         and not kernel.scratch
+        and not any(isinstance(s, Running) for s in walk(kernel.body))
         and any(loop.carries for loop in loops)
         and all(loop.axes == (schedule.vector_axis,) for loop in loops)
         and not any(isinstance(s, Loop) for loop in loops for s in loop.body)

@@ -45,6 +45,7 @@ COSTLY = frozenset(
         "truncdiv",
         "remainder",
         "fmod",
+        "scan",
     ]
 )
 
@@ -70,7 +71,9 @@ class _Nest:
         self.lookups = [x for x in self.order if x.op == "indexed"]
         self.index_axes = self.name_index_axes()
         self.axes = self.name_axes()
-        folded = {tuple(self.in_order(frozenset(d.root for d in reduction(f).over))) for f in self.folds}
+        self.scans = [x for x in self.order if x.op == "scan"]
+        folding = self.folds + self.scans
+        folded = {tuple(self.in_order(frozenset(d.root for d in reduction(f).over))) for f in folding}
         if len(folded) > 1:
             raise LoweringError("folds over different dimensions")
         self.folded = next(iter(folded), ())
@@ -192,7 +195,9 @@ class _Nest:
         outside = [a for x in needed for a in x.args if not self.is_full(a)]
         self.emit(outside + [f.args[0] for f in folds if not self.is_full(f.args[0])])
         carries = tuple(Carry(f"s{self.folds.index(f)}", f.args[0].dtype, reduction(f).reducer) for f in folds)
-        with self.b.loop(*(self.axes[d] for d in self.folded), carries=carries):
+        scans = [x for x in needed if x.op == "scan" and (x not in self.rows or x in keep)]
+        self.running = {x: Carry(f"r{self.scans.index(x)}", x.dtype, reduction(x).reducer) for x in scans}
+        with self.b.loop(*(self.axes[d] for d in self.folded), carries=(*carries, *self.running.values())):
             self.names.append({})
             for x in needed:
                 if x in self.rows and x not in keep:
@@ -228,6 +233,9 @@ class _Nest:
         if x.op == "extent":
             assert isinstance(x.data, tuple)
             return self.b.extent(*(self.axes[d.root] for d in x.data))
+        if x.op == "scan":
+            self.b.accumulate(self.running[x].name, self.find(x.args[0]))
+            return self.b.running(self.running[x])
         if x.op == "indexed":
             table, places = lookup(x)
             at = []
@@ -249,7 +257,7 @@ class _Nest:
         """What each output and each fold's argument must reach by its own inputs."""
         everyone = {d: frozenset(str(i.data) for i in self.inputs if d in i.space) for d in self.axes}
         found: dict[Span, None] = {}
-        for x in self.outputs + [f.args[0] for f in self.folds]:
+        for x in self.outputs + [f.args[0] for f in self.folds + self.scans]:
             for d in x.space:
                 own = frozenset(str(i.data) for i in _reaching(x, d))
                 if own != everyone[d]:
@@ -283,7 +291,7 @@ class _Nest:
 
 
 def reduction(x: Expr) -> Reduction:
-    """How a `reduce` folds."""
+    """How a `reduce` or a `scan` folds."""
     assert isinstance(x.data, Reduction)
     return x.data
 

@@ -9,7 +9,7 @@ from flambeau.codegen.lower.lookups import LOOKUPS
 from flambeau.codegen.lower.products import PRODUCTS
 from flambeau.codegen.lower.recorder import RECORDER, apply, cast, constant
 from flambeau.codegen.lower.rows import ROWS, Arguments
-from flambeau.codegen.lower.values import Expr, LoweringError
+from flambeau.codegen.lower.values import Expr, LoweringError, Reduction
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import FloatType, NumberType, OptionalType, TensorType, Type
@@ -61,6 +61,8 @@ def fold(accumulator: str, arguments: Arguments, result: DType) -> Expr:
     return reduce(x, accumulator, places, keepdim)
 
 
+SCANS = {"cumsum": "sum", "cumprod": "prod"}
+"""Running folds, by accumulator, with what they fold by."""
 EXTREMES_AT = frozenset({"max_at", "min_at"})
 """Accumulators of operators that give values and places."""
 
@@ -73,6 +75,17 @@ def extreme_at(accumulator: str, arguments: Arguments) -> tuple[Expr, Expr]:
     return reduce(x, name, places, keepdim), reduce(x, f"arg{name}", places, keepdim)
 
 
+def scan(accumulator: str, arguments: Arguments, result: DType) -> Expr:
+    """Running sums and products along one dimension."""
+    x = cast(arguments["self"], result.name)
+    if result.name == "bool":
+        raise LoweringError(f"{accumulator} in bool")
+    over = tuple(d.root for k in dims_over(x, arguments["dim"]) if (d := x.dims[k]) is not None)
+    if not over:
+        return Expr("select", x.dtype, (constant(True, "bool"), x, x), x.dims)
+    return Expr("scan", x.dtype, (x,), x.dims, Reduction(SCANS[accumulator], over))
+
+
 def lower_node(definition: OpDef, arguments: Arguments, compute: DType | None, result: DType) -> tuple[Expr, ...]:
     """The expressions of the results of one call. Raises `LoweringError` when there are none."""
     if definition.accumulator in EXTREMES_AT:
@@ -83,6 +96,8 @@ def lower_node(definition: OpDef, arguments: Arguments, compute: DType | None, r
 def _single(definition: OpDef, arguments: Arguments, compute: DType | None, result: DType) -> Expr:
     if definition.scalar is not None and compute is not None:
         return pointwise(definition, arguments, compute, result)
+    if definition.accumulator in SCANS:
+        return scan(definition.accumulator, arguments, result)
     if definition.accumulator in LOOKUPS:
         return LOOKUPS[definition.accumulator](arguments)
     if definition.accumulator in PRODUCTS:

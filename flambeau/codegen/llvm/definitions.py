@@ -1,0 +1,179 @@
+"""Definitions of a kernel as values: constants, loads, operations, places, and what goes wrong in them."""
+
+from __future__ import annotations
+
+from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.kernel.nest import (
+    Accumulate,
+    Const,
+    Extent,
+    Kernel,
+    Let,
+    Load,
+    Position,
+    Running,
+    Statement,
+    Store,
+    Within,
+    walk,
+)
+from flambeau.codegen.llvm import memory, reduce
+from flambeau.codegen.llvm.abi import OUTSIDE, ZERO_DIVISOR, block_layout
+from flambeau.codegen.llvm.casts import cast
+from flambeau.codegen.llvm.emitter import Emitter, Target, Value, float_constant, int_constant
+from flambeau.codegen.llvm.ops import lower
+from flambeau.codegen.schedule import Schedule
+from flambeau.util.record import dataclass, field, replace
+
+
+@dataclass(slots=True)
+class Scope:
+    """What is known at one place of the nest."""
+
+    values: dict[str, Value]
+    pointers: dict[str, Value]
+    index: dict[str, Value]
+    carries: dict[str, reduce.State]
+    """Current states of the loops open here."""
+    in_vector: bool = False
+    mask: Value | None = None
+    offsets: dict[str, Value] = field(default_factory=dict)
+    """Byte offsets of the lanes of buffers that are gathered."""
+    spread: frozenset[str] = frozenset()
+    """Buffers whose lanes lie where values say."""
+
+    def child(self) -> Scope:
+        return replace(
+            self, values=dict(self.values), pointers=dict(self.pointers), index=dict(self.index),
+            carries=dict(self.carries), offsets=dict(self.offsets),
+        )  # fmt: skip
+
+
+def _only_places(kernel: Kernel) -> set[str]:
+    statements = list(walk(kernel.body))
+    read = {a for s in statements if isinstance(s, Let) for a in s.args}
+    read |= {s.value for s in statements if isinstance(s, Store | Accumulate)}
+    return {s.name for s in statements if isinstance(s, Position)} - read
+
+
+class ValueEmitter:
+    """The part of an emitter that knows no loops."""
+
+    def __init__(self, kernel: Kernel, schedule: Schedule, target: Target) -> None:
+        self.kernel = kernel
+        self.schedule = schedule
+        self.e = Emitter(target, user_flags="contract" if schedule.contract else "")
+        self.buffers = {b.name: b for b in kernel.buffers}
+        self.dtypes: dict[str, str] = {}
+        self.sizes: dict[str, Value] = {}
+        self.strides: dict[tuple[str, str], Value] = {}
+        self.narrow_places = _only_places(kernel) if schedule.narrow else set()
+        """Positions that nothing but argmax and argmin reads."""
+        self.prefixes: dict[str, Value] = {}
+        """Running states in the lanes at hand, where the vector axis runs inside of their loop."""
+
+    def word(self, place: int, element: str) -> Value:
+        """A word of the block."""
+        address = self.e.define(f"getelementptr inbounds i64, ptr %block, i64 {place}", "ptr", 1)
+        return self.e.define(f"load {element}, ptr {address}, align 8", element, 1)
+
+    def prologue(self) -> Scope:
+        """Load the block; the scope outside all loops."""
+        layout = block_layout(self.kernel)
+        scope = Scope({}, {}, {}, {})
+        self.error = self.word(0, "ptr")
+        for name, place in layout.data.items():
+            scope.pointers[name] = self.word(place, "ptr")
+        for axis, place in layout.sizes.items():
+            self.sizes[axis] = self.word(place, "i64")
+        for pair, place in layout.strides.items():
+            self.strides[pair] = self.word(place, "i64")
+        return scope
+
+    def define(self, s: Statement, scope: Scope) -> Value:
+        e = self.e
+        if isinstance(s, Const):
+            t = element_type(s.dtype)
+            return float_constant(s.value, t.llvm, 1) if t.is_float else int_constant(int(s.value), t.llvm, 1)
+        if isinstance(s, Position):
+            return self.position(s.axes, scope, "i32" if s.name in self.narrow_places else "i64")
+        if isinstance(s, Extent):
+            size = int_constant(1, "i64", 1)
+            for axis in s.axes:
+                size = e.binary("mul", size, self.sizes[axis])
+            return size
+        if isinstance(s, Load):
+            return memory.load(e, self.schedule, self.moved(s, scope), self.buffers[s.buffer])
+        if isinstance(s, Running):
+            return self.prefixes.get(s.carry) or scope.carries[s.carry][0]
+        if isinstance(s, Within):
+            return self.within(scope.values[s.value], self.sizes[s.axis], scope)
+        assert isinstance(s, Let)
+        args = self.same_lanes([scope.values[a] for a in s.args])
+        operand = element_type(self.dtypes[s.args[-1]])
+        if s.op == "cast":
+            return cast(e, args[0], operand, element_type(s.dtype))
+        return lower(e, s.op, args, operand, lambda zero: self.trap(zero, scope))
+
+    def within(self, value: Value, size: Value, scope: Scope) -> Value:
+        """A value that is a place along an axis; where it is not, zero, and the error flag is set."""
+        e = self.e
+        is_outside = e.icmp("uge", value, e.splat(size, value.lanes))
+        self.trap(is_outside, scope, OUTSIDE)
+        return e.select(is_outside, e.like(value, 0), value)
+
+    def moved(self, s: Load, scope: Scope) -> Scope:
+        """The scope with the buffer's pointer moved to the places that values say."""
+        e, vector, name = self.e, self.schedule.vector_axis, s.buffer
+        if not s.at:
+            return scope
+        scope = scope.child()
+        for axis, value in s.at:
+            place = scope.values[value]
+            offset = e.binary("mul", place, e.splat(self.strides[name, axis], place.lanes))
+            if place.lanes == 1:
+                base = scope.pointers[name]
+                scope.pointers[name] = e.define(f"getelementptr i8, ptr {base}, i64 {offset}", "ptr", 1)
+                continue
+            if name not in scope.offsets and vector is not None and vector in self.buffers[name].axes:
+                steps = e.splat(self.strides[name, vector], place.lanes)
+                scope.offsets[name] = e.binary("mul", memory.iota(place.lanes), steps)
+            known = scope.offsets.get(name)
+            scope.offsets[name] = offset if known is None else e.binary("add", known, offset)
+            scope.spread = scope.spread | {name}
+        return scope
+
+    def same_lanes(self, args: list[Value]) -> list[Value]:
+        lanes = max(a.lanes for a in args)
+        return [self.e.splat(a, lanes) for a in args]
+
+    def position(self, axes: tuple[str, ...], scope: Scope, element: str) -> Value:
+        e, lanes = self.e, self.schedule.lanes
+        place: Value | None = None
+        for axis in axes:
+            index = self.as_place(scope.index[axis], element)
+            if axis == self.schedule.vector_axis:
+                index = e.binary("add", e.splat(index, lanes), memory.iota(lanes, element))
+            if place is not None:
+                place, size, index = self.same_lanes([place, self.as_place(self.sizes[axis], element), index])
+                index = e.binary("add", e.binary("mul", place, size), index)
+            place = index
+        return int_constant(0, element, 1) if place is None else place
+
+    def as_place(self, index: Value, element: str) -> Value:
+        """An index in the type of places."""
+        if element == index.type:
+            return index
+        if not index.text.startswith("%"):
+            return int_constant(int(index.text), element, 1)
+        return self.e.convert("trunc", index, element)
+
+    def trap(self, zero: Value, scope: Scope, code: int = ZERO_DIVISOR) -> None:
+        """Write to the error flag if something is wrong in a lane that counts; elsewhere write to a dummy."""
+        e = self.e
+        if scope.mask is not None:
+            mask = scope.mask
+            zero = e.binary("and", e.splat(zero, mask.lanes), mask)
+        dummy = e.slot("i32", 4)
+        place = e.define(f"select i1 {e.any_lane(zero)}, ptr {self.error}, ptr {dummy}", "ptr", 1)
+        e.raw(f"store i32 {code}, ptr {place}, align 4")
