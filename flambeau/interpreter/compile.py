@@ -7,7 +7,7 @@ from typing import Any
 
 from flambeau.interpreter.code import Code, Instruction, Op, Site
 from flambeau.interpreter.literals import literal
-from flambeau.interpreter.liveness import CONSTANTS, SAME_VALUE, deep_uses, ends, is_constant, source
+from flambeau.interpreter.liveness import CONSTANTS, SAME_VALUE, Known, ends, is_constant, outer_uses, source
 from flambeau.interpreter.registers import Registers
 from flambeau.interpreter.select import Selected, select
 from flambeau.ir.graph import Graph
@@ -42,6 +42,7 @@ class _Compiler:
         self.sites: list[Site] = [Site("prim::Param", None, (), None)]
         self.minus_one = -1
         self.none = -1
+        self.used: Known = {}
 
     def code(self) -> Code:
         inputs = self.graph.inputs
@@ -102,7 +103,7 @@ class _Compiler:
 
     def block(self, block: Block, outer: Sequence[Value]) -> list[Value]:
         """Compile the nodes of a block; the values that end at its return."""
-        last = ends(block, outer)
+        last = ends(block, outer, self.used)
         self.drop(last.at_start)
         for node in block:
             if node.kind in CONSTANTS or node.kind in SAME_VALUE:
@@ -220,8 +221,7 @@ class _Compiler:
         registers = self.registers
         body = node.blocks[0]
         limit, first_condition, *carried = (source(v) for v in node.inputs)
-        used_inside = {v for inner in body for v in deep_uses(inner)} | {source(v) for v in body.outputs}
-        needed = used_inside | {limit, first_condition}
+        needed = {*outer_uses(body, self.used), limit, first_condition}
         mine = set(node.outputs)
         outer = [v for v in ended if v not in mine]
         self.carry(carried, set(outer) - needed, node.outputs)

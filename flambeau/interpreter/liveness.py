@@ -7,7 +7,7 @@ they give is what they take.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
@@ -56,15 +56,32 @@ def is_heavy(type_: Type) -> bool:
     return not isinstance(type_, _LIGHT)
 
 
-def deep_uses(node: Node) -> Iterable[Value]:
-    """Every value that a node or anything nested in it uses."""
+Known = dict[Block, dict[Value, None]]
+"""What each block uses of the values outside it, where that has been found out."""
+
+
+def uses(node: Node, known: Known) -> Iterator[Value]:
+    """Every value that a node or anything nested in it uses, but for those that come into being inside it."""
     for value in node.inputs:
         yield source(value)
     for block in node.blocks:
-        for inner in block:
-            yield from deep_uses(inner)
-        for value in block.outputs:
-            yield source(value)
+        yield from outer_uses(block, known)
+
+
+def outer_uses(block: Block, known: Known) -> dict[Value, None]:
+    """The values from outside that a block or anything nested in it uses, in order."""
+    found = known.get(block)
+    if found is None:
+        inside = set(block.inputs)
+        found = {}
+        for node in block:
+            for value in uses(node, known):
+                if value not in inside:
+                    found[value] = None
+            inside.update(node.outputs)
+        found.update((value, None) for value in map(source, block.outputs) if value not in inside)
+        known[block] = found
+    return found
 
 
 @dataclass(slots=True)
@@ -79,8 +96,11 @@ class Ends:
     """Values that the block returns, and does not need for anything later."""
 
 
-def ends(block: Block, outer: Iterable[Value]) -> Ends:
-    """The ends of a block's own values and of those `outer` ones that nobody needs after it."""
+def ends(block: Block, outer: Iterable[Value], known: Known) -> Ends:
+    """The ends of a block's own values and of those `outer` ones that nobody needs after it.
+
+    `known` is kept between the calls for the blocks of one graph, which must not change meanwhile.
+    """
     found = Ends()
     nodes = [n for n in block if n.kind not in CONSTANTS and n.kind not in SAME_VALUE]
     open_: dict[Value, None] = dict.fromkeys(outer)
@@ -93,7 +113,7 @@ def ends(block: Block, outer: Iterable[Value]) -> Ends:
         ended: list[Value] = []
         for value in node.outputs:
             _end(value, open_, ended)
-        for value in deep_uses(node):
+        for value in uses(node, known):
             _end(value, open_, ended)
         if ended:
             found.at[node] = ended

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any, ClassVar
 
 from flambeau.ir.node import Block, Node
@@ -196,7 +197,12 @@ class Graph:
 
 def walk(block: Block) -> Iterator[Node]:
     """Every node in a block at every depth, outer before inner; the one just yielded may be removed."""
-    for node in block:
-        yield node
-        for inner in node.blocks:
-            yield from walk(inner)
+    waiting: list[Iterator[Node]] = [iter(block)]
+    while waiting:
+        for node in waiting[-1]:
+            yield node
+            if node.blocks:
+                waiting.append(chain.from_iterable(node.blocks))
+                break
+        else:
+            waiting.pop()
