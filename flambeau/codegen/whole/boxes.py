@@ -322,6 +322,23 @@ def _array_words(rep: Array, value: Any, context: int, operands: Shown) -> list[
     return [block, block + ARRAY_DATA, *copy.shape, *copy.strides]
 
 
+def write_lists(
+    reps: Sequence[Representation], values: Sequence[Any], address: int, changed: Sequence[int], context: int
+) -> None:
+    """Make native code's lists what Python made of the copies it was given."""
+    for number in changed:
+        rep = reps[number]
+        assert isinstance(rep, Listed)
+        block = word(address, count(reps[:number]))
+        words = [w for v in values[number] for w in _result_words(rep.item, v, context, ())]
+        made = new_list(context, words, len(values[number]), word_count(rep.item))
+        old = word(block, _ITEMS)
+        for place in (_LENGTH, _CAPACITY, _ITEMS):
+            set_word(block, place, word(made, place))
+        _free(_unlink(old))
+        _free(_unlink(made))
+
+
 def write_group(reps: Sequence[Representation], values: Sequence[Any], outputs: int, context: int) -> None:
     """Put the words of a fused group's results where native code looks for them; elements are in memory too."""
     for k, (rep, value) in enumerate(zip(reps, values, strict=True)):

@@ -53,6 +53,8 @@ class Site:
     output_reps: tuple[Representation, ...] = ()
     cell: str = ""
     """For a fused group: the symbol of its chain of plans."""
+    changed: tuple[int, ...] = ()
+    """Inputs that are lists, and that the nodes change."""
 
 
 @dataclass(slots=True)
@@ -65,7 +67,7 @@ class FunctionText:
     libm: tuple[str, ...]
     record_words: int
     operators: tuple[Site, ...]
-    """Sites whose nodes Python runs whenever they are reached."""
+    """Sites whose nodes Python runs in every turn of a loop, or in every call where there are no loops."""
     groups: tuple[Site, ...]
     tight_loops: int
     """Innermost loops that nothing leaves: where native code gains most."""
@@ -124,6 +126,8 @@ class FunctionEmitter:
         """Text of helper functions made on the way, by name."""
         self.context = Register("%context", "ptr", 1)
         self._assumed = assumed
+        self.has_loops = graph.find("prim::Loop") is not None
+        self.loop_depth = 0
         self.tight_loops = 0
         self.asks = False
         """Whether the code calls Python."""

@@ -11,15 +11,15 @@ from flambeau.codegen.whole.pointwise import rep_of_result, small_group, told
 from flambeau.codegen.whole.representation import (
     Array,
     Element,
-    Listed,
     Representation,
+    holds_blocks,
     llvm_words,
     word_count,
 )
-from flambeau.codegen.whole.values import ArrayValue, CannotCompile, Native, Scalar, words_of
+from flambeau.codegen.whole.values import ArrayValue, CannotCompile, ListValue, Native, Scalar, words_of
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
-from flambeau.schema.types import TensorType
+from flambeau.schema.types import ListType, TensorType
 
 if TYPE_CHECKING:
     from flambeau.codegen.whole.function import FunctionEmitter, Site
@@ -129,25 +129,37 @@ def operator(fn: FunctionEmitter, node: Node) -> None:
     if definition is None:
         raise CannotCompile("it has no native form")
     natives = [fn.get(v) for v in node.inputs]
-    for argument, native in zip(definition.schema.arguments, natives, strict=False):
-        if argument.alias is not None and isinstance(native.rep, Listed):
-            raise CannotCompile("it changes a list, and has no native form")
+    changed = []
+    for place, (argument, native) in enumerate(zip(definition.schema.arguments, natives, strict=False)):
+        if argument.alias is not None and argument.alias.is_write and isinstance(native, ListValue):
+            if holds_blocks(native.rep.item):
+                raise CannotCompile("it changes a list of tensors or lists, and has no native form")
+            changed.append(place)
+    if changed and any(isinstance(v.type, ListType) for v in node.outputs):
+        call_python(fn, node, (), changed)
+        fn.set_view(node.output(0), natives[changed[0]])
+        return
     tensors = facts.tensors_of(node)
     answers = iter(facts.result_types(definition, [told(n) for n in natives], len(tensors)))
     reps = tuple(rep_of_result(fn, v, next(answers) if v in tensors else None) for v in node.outputs)
-    words = call_python(fn, node, reps)
-    for value, rep, place in zip(node.outputs, reps, words, strict=True):
-        fn.set_new(value, values.from_words(rep, place))
+    words = call_python(fn, node, reps, changed)
+    for value, rep, place_ in zip(node.outputs, reps, words, strict=True):
+        fn.set_new(value, values.from_words(rep, place_))
 
 
 def call_python(
-    fn: FunctionEmitter, node: Node, reps: Sequence[Representation], *, is_rare: bool = False
-) -> list[list[Register]]:
-    """Have Python run a node; the words of its results, which are held. `is_rare`: only in cases hardly ever met."""
+    fn: FunctionEmitter, node: Node, reps: Sequence[Representation], changed: Sequence[int] = (),
+    *, is_rare: bool = False,
+) -> list[list[Register]]:  # fmt: skip
+    """Have Python run a node; the words of its results, which are held.
+
+    ``changed``: operands that are lists, and that the node changes. ``is_rare``: only in cases hardly ever met.
+    """
     e = fn.e
     site: Site = fn.site((node,), node.inputs)
     site.outputs, site.output_reps = tuple(node.outputs[: len(reps)]), tuple(reps)
-    if not is_rare:
+    site.changed = tuple(site.inputs.index(node.input(k)) for k in changed)
+    if not is_rare and (fn.loop_depth or not fn.has_loops):
         fn.operators.append(site)
     fn.asks = True
     inputs = fn.spilled([w for v in site.inputs for w in words_of(fn.get(v))])

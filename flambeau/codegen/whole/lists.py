@@ -5,12 +5,12 @@ A list that nobody changes and whose length is known when the code is made is it
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.emitter import float_constant, int_constant
-from flambeau.codegen.whole import memory, values
+from flambeau.codegen.whole import facts, memory, values
 from flambeau.codegen.whole.memory import number
 from flambeau.codegen.whole.representation import (
     BLOCK_WORDS,
@@ -89,25 +89,25 @@ def construct(fn: FunctionEmitter, node: Node) -> None:
     if stays_apart(fn, result):
         fn.set_view(result, TupleValue(tuple(items)))
         return
-    rep = _item_rep(fn, result, items)
+    rep = item_rep(fn, result, [i.rep for i in items])
     fn.set_new(result, made_of(fn, [fn.converted(i, rep) for i in items], rep))
 
 
-def _item_rep(fn: FunctionEmitter, value: Value, items: list[Native]) -> Representation:
-    from flambeau.codegen.whole.facts import of_type
-
+def item_rep(fn: FunctionEmitter, value: Value, items: Sequence[Representation]) -> Representation:
+    """What can hold all items of a list, which was made as ``value``."""
     rep: Representation | None = None
-    for item in items:
-        rep = item.rep if rep is None else values.join(rep, item.rep)
+    for one in items:
+        if not isinstance(one, Unknown):
+            rep = one if rep is None else values.join(rep, one)
     if rep is None:
         assert isinstance(value.type, ListType)
-        rep = of_type(value.type.element)
+        rep = facts.of_type(value.type.element)
     if rep is None:
         rep = fn.learned(value) or Unknown(value)
     return _in_memory(rep)
 
 
-def _settle(fn: FunctionEmitter, rep: Listed, item_rep: Representation) -> None:
+def settle(fn: FunctionEmitter, rep: Listed, item_rep: Representation) -> None:
     """Learn what a list holds from the first item that is put into it, or that an item is wider than others."""
     maker = rep.item
     if isinstance(maker, Unknown):
@@ -232,7 +232,7 @@ def _get_known(fn: FunctionEmitter, node: Node, given: TupleValue) -> None:
 
 def set_item(fn: FunctionEmitter, node: Node) -> None:
     """`aten::_set_item`."""
-    given = _list(fn, node.input(0))
+    given = changeable(fn, node.input(0))
     index = wrapped(fn, given, node.input(1), node)
     new = fn.converted(fn.get(node.input(2)), given.rep.item)
     if holds_blocks(given.rep.item):
@@ -251,7 +251,8 @@ def _same(fn: FunctionEmitter, node: Node) -> None:
         fn.set_view(node.output(0), fn.get(node.input(0)))
 
 
-def _list(fn: FunctionEmitter, value: Value) -> ListValue:
+def changeable(fn: FunctionEmitter, value: Value) -> ListValue:
+    """A list that may be changed."""
     given = fn.get(value)
     if not isinstance(given, ListValue):
         raise CannotCompile(f"a change of {values.describe(given.rep)}")
@@ -260,8 +261,8 @@ def _list(fn: FunctionEmitter, value: Value) -> ListValue:
 
 def append(fn: FunctionEmitter, node: Node) -> None:
     """`aten::append`."""
-    e, given = fn.e, _list(fn, node.input(0))
-    _settle(fn, given.rep, fn.get(node.input(1)).rep)
+    e, given = fn.e, changeable(fn, node.input(0))
+    settle(fn, given.rep, fn.get(node.input(1)).rep)
     new = fn.converted(fn.get(node.input(1)), given.rep.item)
     fn.retain(new)
     size = length(fn, given)
@@ -293,26 +294,6 @@ def make_room(fn: FunctionEmitter, given: ListValue, size: Register) -> None:
     e.start(ready)
 
 
-def pop(fn: FunctionEmitter, node: Node) -> None:
-    """`aten::pop`: the list's hold on the item goes to the result."""
-    e, given = fn.e, _list(fn, node.input(0))
-    size = length(fn, given)
-    index = wrapped(fn, given, node.input(1), node)
-    taken = item(fn, given, index)
-    less = e.binary("sub nsw", size, number(1))
-    _move(fn, given, e.binary("add nsw", index, number(1)), index, e.binary("sub nsw", less, index))
-    set_length(fn, given, less)
-    fn.set_new(node.output(), taken)
-
-
-def _move(fn: FunctionEmitter, given: ListValue, start: Register, to: Register, count: Register) -> None:
-    """Move items within a list."""
-    e = fn.e
-    bytes_ = memory.multiply(e, count, number(8 * word_count(given.rep.item)))
-    source, target = item_address(fn, given, start), item_address(fn, given, to)
-    e.raw(f"call void @llvm.memmove.p0.p0.i64(ptr {target}, ptr {source}, i64 {bytes_}, i1 false)")
-
-
 def copy(fn: FunctionEmitter, node: Node) -> None:
     """`aten::list`, `aten::copy`: a new list of the same items."""
     given = fn.get(node.input(0))
@@ -320,7 +301,7 @@ def copy(fn: FunctionEmitter, node: Node) -> None:
         if stays_apart(fn, node.output()):
             fn.set_view(node.output(), given)
             return
-        rep = _item_rep(fn, node.output(), list(given.items))
+        rep = item_rep(fn, node.output(), [i.rep for i in list(given.items)])
         fn.set_new(node.output(), made_of(fn, [fn.converted(i, rep) for i in given.items], rep))
         return
     assert isinstance(given, ListValue)
@@ -370,7 +351,7 @@ def repeat(fn: FunctionEmitter, node: Node) -> None:
     count = e.select(e.icmp("sgt", count, number(0)), count, number(0))
     items = list(given.items) if isinstance(given, TupleValue) else None
     if items is not None:
-        rep = _item_rep(fn, node.output(), items)
+        rep = item_rep(fn, node.output(), [i.rep for i in items])
         items = [fn.converted(i, rep) for i in items]
     else:
         assert isinstance(given, ListValue)

@@ -63,12 +63,14 @@ def emit_loop(fn: FunctionEmitter, node: Node) -> None:
     carried = _start(fn, node, body)
     counts = condition.text == "true" and _is_true(body.outputs[0])
     outer, fn.scope.turns = fn.scope.turns, None
+    fn.loop_depth += 1
     is_innermost, operators = _is_innermost(body), len(fn.operators)
     if counts and is_innermost:
         _chunks(fn, body, carried, trip)
     else:
         _plain(fn, body, carried, trip, None if counts else condition)
     fn.scope.turns = outer
+    fn.loop_depth -= 1
     fn.tight_loops += is_innermost and len(fn.operators) == operators
     for value, rep, slots in zip(node.outputs, carried.reps, carried.slots, strict=True):
         fn.set_new(value, fn.load_slots(slots, rep))

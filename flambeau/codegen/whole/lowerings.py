@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from flambeau.codegen.kernel.dtypes import KernelError
-from flambeau.codegen.whole import arrays, groups, lists, loops, memory, pointwise, values
+from flambeau.codegen.whole import arrays, groups, list_changes, lists, loops, memory, pointwise, values
 from flambeau.codegen.whole.memory import number
 from flambeau.codegen.whole.representation import Array, Element, Int, Listed, Tupled
 from flambeau.codegen.whole.values import CannotCompile, FixedValue, OptionalValue, Scalar, TupleValue
@@ -213,7 +213,15 @@ ON_LISTS: Mapping[str, Lowering] = {
     "aten::select": lists.get_item,
     "aten::_set_item": lists.set_item,
     "aten::append": lists.append,
-    "aten::pop": lists.pop,
+    "aten::pop": list_changes.pop,
+    "aten::Delete": list_changes.pop,
+    "aten::insert": list_changes.insert,
+    "aten::extend": list_changes.extend,
+    "aten::add_": list_changes.extend,
+    "aten::add": list_changes.concatenate,
+    "aten::clear": list_changes.clear,
+    "aten::reverse": list_changes.reverse,
+    "aten::slice": list_changes.slice_,
     "aten::len": _length,
     "aten::list": lists.copy,
     "aten::copy": lists.copy,

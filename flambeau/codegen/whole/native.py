@@ -112,7 +112,10 @@ class NativeFunction:
             boxes.write_group(site.output_reps, results, outputs, context)
             return 0
         values = boxes.read(site.input_reps, inputs, None)
-        results = self._run_site(site, values)
+        try:
+            results = self._run_site(site, values)
+        finally:
+            boxes.write_lists(site.input_reps, values, inputs, site.changed, context)
         boxes.write(site.output_reps, results, outputs, context, boxes.shown(site.input_reps, inputs, values))
         return 0
 
