@@ -36,8 +36,8 @@ class Tiling(Schedule):
     """The choices for one product."""
 
     form: str = "tiles"
-    """`tiles` in registers, `dots` where both factors lie step by step, `stream` for a row vector times a matrix, `blas`
-    for what is left to NumPy's library."""
+    """`tiles` in registers, `dots` where both factors lie step by step, `stream` for a row vector times a matrix, or
+    `blas` for what is left to NumPy's library."""
     rows: int = 1
     """Rows of a tile."""
     vectors: int = 1
@@ -70,48 +70,49 @@ def choose_tiling(special: Specialized, target: Target, threads: int) -> Tiling 
     product = match(special)
     if product is None or 0 in special.sizes.values():
         return None
-    t = element_type(product.b.dtype)
-    lanes = target.vector_bits // t.bits
-    n, k = special.sizes[product.column], special.sizes[product.inner]
+    lanes = target.vector_bits // element_type(product.b.dtype).bits
     m = special.sizes[product.row] if product.row is not None else 1
-    side_by_side = special.strides[product.b.name, product.column] == t.itemsize
-    step_by_step = all(special.strides[b.name, product.inner] == t.itemsize for b in (product.a, product.b))
-    dots = not side_by_side and step_by_step and m <= DOTTED_ROWS and k >= lanes and lanes > 1
-    if product.row is None and not side_by_side and not dots:
+    form, rows, vectors = _form(special, product, m, lanes, target)
+    if not form:
         return None
-    rows, vectors = tile_shape(m, -(-n // lanes), target)
-    form = "tiles"
-    packed = (
-        not dots
-        and product.row is not None
-        and (not side_by_side or (m >= PACK_ROWS and n * k * t.itemsize >= PACK_FROM))
-    )
-    panel = k * vectors * lanes * t.itemsize if packed else 0
-    if product.row is not None and _is_for_blas(special, product, panel, m * n * k, target):
-        rows, vectors, packed, form = 1, 4, False, "blas"
-    elif dots:
-        form, vectors = "dots", 1
-        most = 4 if target.vector_registers >= 32 else 2
-        rows = -(-m // -(-m // most))
-    elif product.row is None and n >= STREAM_COLUMNS * lanes and n * t.itemsize <= MOST_STREAMED:
-        form = "stream"
-    shared = _shared(special, product, packed or form in ("stream", "dots"), rows, vectors * lanes, threads)
-    fixed = tuple(sorted((a, s) for a, s in special.sizes.items() if a != product.row))
+    by_columns = form in ("stream", "dots", "packed")
+    shared = "none" if form == "blas" else _shared(special, product, by_columns, rows, vectors * lanes, threads)
     return Tiling(
         vector_axis=product.column,
         lanes=lanes,
         unit=unit_buffers(special, product.column),
         contract=False,
-        form=form,
+        form=form.replace("packed", "tiles"),
         rows=rows,
         vectors=vectors,
         rest=m % rows,
-        packed=packed,
-        shared="none" if form == "blas" else shared,
-        sizes=fixed,
+        packed=form == "packed",
+        shared=shared,
+        sizes=tuple(sorted((a, s) for a, s in special.sizes.items() if a != product.row)),
         strides=tuple(sorted(special.strides.items())),
         product=product,
     )
+
+
+def _form(special: Specialized, product: Product, m: int, lanes: int, target: Target) -> tuple[str, int, int]:
+    """(form, rows of a tile, vectors of a tile); `packed` for tiles whose columns are copied, empty for loops."""
+    n, k = special.sizes[product.column], special.sizes[product.inner]
+    size = element_type(product.b.dtype).itemsize
+    side_by_side = special.strides[product.b.name, product.column] == size
+    step_by_step = all(special.strides[b.name, product.inner] == size for b in (product.a, product.b))
+    rows, vectors = tile_shape(m, -(-n // lanes), target)
+    if not side_by_side and step_by_step and m <= DOTTED_ROWS and k >= lanes > 1:
+        most = 4 if target.vector_registers >= 32 else 2
+        return "dots", -(-m // -(-m // most)), 1
+    if product.row is None:
+        if not side_by_side:
+            return "", 1, 1
+        streams = n >= STREAM_COLUMNS * lanes and n * size <= MOST_STREAMED
+        return "stream" if streams else "tiles", rows, vectors
+    packed = not side_by_side or (m >= PACK_ROWS and n * k * size >= PACK_FROM)
+    if _is_for_blas(special, product, k * vectors * lanes * size if packed else 0, m * n * k, target):
+        return "blas", 1, 4
+    return "packed" if packed else "tiles", rows, vectors
 
 
 def _is_for_blas(special: Specialized, product: Product, panel: int, work: int, target: Target) -> bool:
