@@ -187,7 +187,8 @@ def _support(entry: str) -> NativeCode | None:
     imports = imports | c_interface(IMPORTS)
     if entry == "tensors":
         imports |= objects(TENSOR_OBJECTS) | c_interface(TENSOR_IMPORTS)
-    text = entry_text(offsets) if entry == "entry" else tensors_text(offsets, slots, Weak(np.ndarray.__weakrefoffset__, Storage.__weakrefoffset__))
+    weak = Weak(np.ndarray.__weakrefoffset__, Storage.__weakrefoffset__)
+    text = entry_text(offsets) if entry == "entry" else tensors_text(offsets, slots, weak)
     try:
         return engine().link(text, (entry,), imports, optimise=True)
     except NativeError:

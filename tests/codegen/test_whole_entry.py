@@ -4,6 +4,7 @@ guards, blocks, errors; and on compiled programs: threads, recursion, forks, exi
 from __future__ import annotations
 
 import ctypes
+import functools
 import gc
 import os
 import subprocess
@@ -61,12 +62,20 @@ def fail(code: int, context: int) -> Any:
     raise RuntimeError(f"code {code}")
 
 
+def _fail(_: NativeCode, code: int, context: int) -> Any:
+    """The same, which keeps the code."""
+    fail(code, context)
+
+
 def both(signature: Signature, body: str) -> list[Call]:
     """The function as a native entry, and by hand."""
     code = code_of(body)
-    entry = make_entry(signature, code.addresses["f"], missed, lambda c, at, code=code: fail(c, at))
+    entry = make_entry(signature, code.addresses["f"], missed, functools.partial(_fail, code))
     assert entry is not None
-    by_hand: Call = lambda *given: call_in_python(signature, code.addresses["f"], fail, given)  # noqa: E731
+
+    def by_hand(*given: Any) -> Any:
+        return call_in_python(signature, code.addresses["f"], fail, given)
+
     return [entry.call, by_hand]
 
 
@@ -102,6 +111,7 @@ def test_numbers() -> None:
         assert np.isnan(call(1, float("nan"), True)[1])
         assert [type(x) for x in call(0, 7, False)] == [int, float, bool]
         assert call(0, 1 << 80, False)[1] == float(1 << 80)
+        bad: tuple[Any, ...]
         for bad in ((True, 1.0, True), (1 << 63, 1.0, True), (1, True, True), (1, 1 << 2000, True), (1, 1.0, 1)):
             assert call(*bad) is MISSED
         for bad in ((np.int64(1), 1.0, True), (1, np.float64(1), True), (1, "1", True), (1, 1.0, None)):
@@ -169,7 +179,7 @@ def strange() -> dict[str, Any]:
     leaf, result = flambeau.ones(3).requires_grad_(), flambeau.ones(3)
     result.grad_fn = object()
 
-    class Mine(np.ndarray):  # type: ignore[type-arg]
+    class Mine(np.ndarray):
         pass
 
     class MyTensor(Tensor):
@@ -290,7 +300,7 @@ def test_parts_of_arguments_share_their_storage() -> None:
 def test_lists() -> None:
     for call in echo(Listed(Int()), Listed(Listed(Float())), Listed(VECTOR), Listed(Tupled((Int(), VECTOR)))):
         x, y = flambeau.ones(2), np.zeros(3, np.float32)
-        given = ([1, 2, 3], ([1.0], [], (2, 3.5)), [x, y, x], [(1, x)])
+        given: tuple[Any, ...] = ([1, 2, 3], ([1.0], [], (2, 3.5)), [x, y, x], [(1, x)])
         numbers, nested, tensors, pairs = call(*given)
         assert numbers == [1, 2, 3]
         assert numbers is not given[0]
@@ -301,6 +311,7 @@ def test_lists() -> None:
         assert pairs == [(1, x)]
         empty: list[Any] = []
         assert call(empty, empty, empty, empty) == ([], [], [], [])
+        bad: tuple[Any, ...]
         for bad in (([1.0], [], [], []), ([], [1.0], [], []), ([], [[1]], [1], []), ([], [], [], [[1, x]])):
             assert call(*bad) is MISSED
         many = list(range(1000))
@@ -338,7 +349,11 @@ def test_errors_and_their_record() -> None:
 
     entry = make_entry(signature, code.addresses["f"], missed, error, user=99)
     assert entry is not None
-    for call in (entry.call, lambda x: call_in_python(signature, code.addresses["f"], error, (x,), user=99)):
+
+    def by_hand(*given: Any) -> Any:
+        return call_in_python(signature, code.addresses["f"], error, given, user=99)
+
+    for call in (entry.call, by_hand):
         x = flambeau.ones(3)
         count = sys.getrefcount(x._array)
         for _ in range(3):
@@ -384,7 +399,8 @@ def long(x: Tensor, n: int):
 
 
 def program(name: str) -> flambeau.jit.ScriptFunction:
-    return getattr(flambeau.CompilationUnit(SOURCE), name)
+    found: flambeau.jit.ScriptFunction = getattr(flambeau.CompilationUnit(SOURCE), name)
+    return found
 
 
 def ready(name: str, *arguments: Any) -> flambeau.jit.ScriptFunction:
@@ -406,7 +422,7 @@ def test_programs_give_what_the_interpreter_gives_and_leave_nothing() -> None:
     assert function._executor._latest.whole.calls == served + 3  # type: ignore[union-attr]
     assert function(x=x, n=4, k=2.0) == 12.0
     assert function(x[::2], 4, 2.0) == 24.0
-    assert function(x.double(), 4, 2.0) == 12.0
+    assert function(x.to(flambeau.float64), 4, 2.0) == 12.0
     for _ in range(3):
         with pytest.raises(RuntimeError, match="index"):
             function(x, 40, 2.0)
@@ -497,7 +513,7 @@ def test_recursion_through_the_error_callable_and_the_slow_one() -> None:
 def test_entries_go_with_their_function_through_cycles() -> None:
     function = ready("total", flambeau.ones(3), 2, 1.0)
     native = weakref.ref(function._executor._latest.whole.variants[0])  # type: ignore[union-attr]
-    function.myself = function  # type: ignore[attr-defined]
+    function.myself = function
     gone = weakref.ref(function)
     del function
     gc.collect()

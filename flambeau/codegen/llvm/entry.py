@@ -68,7 +68,7 @@ def attempt_text(o: Offsets, deliver: str) -> str:
     """LLVM text of ``attempt(cell, arguments, count)``: results; null, with no exception, where it has no plan.
 
     It holds no arguments except while other threads run. ``deliver`` is the end of it, which makes one object of the
-    results and goes to ``lost`` where it cannot; ``ready(record)`` gives a storage whose array can be a result, or null.
+    results and goes to ``lost`` where it cannot; ``ready(record)`` gives a storage whose array can be a result.
     """
     start = _HEAD + _guards(o) + _same_numbers() + _allocate(o) + _launch()
     return start + _find(o) + _fill(o) + _make(o) + _run() + deliver + _FINISH
