@@ -6,9 +6,10 @@
 ...   %1 : int = aten::dim(%x)
 ...   %2 : int[] = aten::size(%x)
 ...   %3 : int[] = prim::ListConstruct(%n, %1)
-...   return (%1, %2, %3)''')
->>> [known(v) for v in graph.outputs]
-[2, [1, UNKNOWN], [UNKNOWN, 2]]
+...   %4 : bool = aten::eq(%2, %3)
+...   return (%1, %4)''')
+>>> known(graph.outputs[0]), [known(v) for v in graph.find("aten::eq").inputs]
+(2, [[1, UNKNOWN], [UNKNOWN, 2]])
 """
 
 from __future__ import annotations
