@@ -242,23 +242,24 @@ def view(fn: FunctionEmitter, node: Node) -> None:
         raise CannotCompile("the number of sizes is not known")
     if x.rep.dense != x.rep.rank:
         raise CannotCompile("whether the tensor lies in one piece is not known")
-    total = _product(fn, x.sizes)
+    total = product(fn, x.sizes)
     wanted = [i.register for i in given.items if isinstance(i, Scalar)]
     unknown = [k for k, w in enumerate(wanted) if memory.literal(w) == -1]
     if len(unknown) > 1 or any(memory.literal(w) is None for w in wanted) and unknown:
         raise CannotCompile("sizes of a view that are not known")
     if unknown:
-        others = _product(fn, [w for k, w in enumerate(wanted) if k not in unknown])
+        others = product(fn, [w for k, w in enumerate(wanted) if k not in unknown])
         fn.fail_if(e.icmp("sle", others, number(0)), node)
         wanted[unknown[0]] = e.binary("sdiv", total, others)
     for w in wanted:
         fn.fail_if(e.icmp("slt", w, number(0)), node)
-    fn.fail_if(e.icmp("ne", _product(fn, wanted), total), node)
+    fn.fail_if(e.icmp("ne", product(fn, wanted), total), node)
     strides = memory.dense_strides(e, wanted, memory.element(x.rep.dtype).itemsize)
     fn.set_view(node.output(), _view(x, x.data, wanted, strides, len(wanted)))
 
 
-def _product(fn: FunctionEmitter, sizes: Sequence[Register]) -> Register:
+def product(fn: FunctionEmitter, sizes: Sequence[Register]) -> Register:
+    """How many elements there are."""
     total = number(1)
     for size in sizes:
         total = memory.multiply(fn.e, total, size)
@@ -295,7 +296,7 @@ def dim(fn: FunctionEmitter, node: Node) -> None:
 def numel(fn: FunctionEmitter, node: Node) -> None:
     """`numel()`."""
     native = fn.get(node.input(0))
-    fn.set(node.output(), _int(_product(fn, native.sizes if isinstance(native, ArrayValue) else ())))
+    fn.set(node.output(), _int(product(fn, native.sizes if isinstance(native, ArrayValue) else ())))
 
 
 def length(fn: FunctionEmitter, node: Node) -> None:
@@ -324,7 +325,7 @@ def to_number(fn: FunctionEmitter, node: Node, dtype: DType | None) -> None:
     """`int(t)`, `float(t)`, `bool(t)`, `t.item()`."""
     native = fn.get(node.input(0))
     if isinstance(native, ArrayValue) and native.rep.rank:
-        one = fn.e.icmp("eq", _product(fn, native.sizes), number(1))
+        one = fn.e.icmp("eq", product(fn, native.sizes), number(1))
         fn.fail_if(fn.e.binary("xor", one, Register("true", "i1", 1)), node)
         native = ArrayValue(Array(native.rep.dtype, 0), native.owner, native.data, (), ())
     operand = load(fn, native)
@@ -404,7 +405,7 @@ def fill(fn: FunctionEmitter, target: ArrayValue, value: Register) -> None:
     """Write one value everywhere."""
     e = fn.e
     if value.text in ("0", "false", "0x0000000000000000") and target.rep.dense == target.rep.rank:
-        bytes_ = memory.multiply(e, number(memory.element(target.rep.dtype).itemsize), _product(fn, target.sizes))
+        bytes_ = memory.multiply(e, number(memory.element(target.rep.dtype).itemsize), product(fn, target.sizes))
         e.raw(f"call void @llvm.memset.p0.i64(ptr {target.data}, i8 0, i64 {bytes_}, i1 false)")
         return
     flat = flattened(fn, [target])
@@ -417,7 +418,7 @@ def flattened(fn: FunctionEmitter, arrays: Sequence[ArrayValue]) -> list[ArrayVa
     """Tensors of one shape as tensors of one axis if all lie in one piece."""
     if any(a.rep.dense != a.rep.rank or a.rep.rank < 2 for a in arrays):
         return list(arrays)
-    total = _product(fn, arrays[0].sizes)
+    total = product(fn, arrays[0].sizes)
     return [
         ArrayValue(Array(a.rep.dtype, 1, 1), a.owner, a.data, (total,), (a.strides[-1],)) for a in arrays
     ]
@@ -443,54 +444,11 @@ def broadcast_to(fn: FunctionEmitter, x: ArrayValue, sizes: Sequence[Register], 
     return ArrayValue(rep, x.owner, x.data, tuple(sizes), tuple(strides))
 
 
-def clone(fn: FunctionEmitter, node: Node) -> None:
-    """`clone`: the elements in new memory, in the order that the tensor has."""
-    native = fn.get(node.input(0))
-    if isinstance(native, Scalar):
-        fn.set(node.output(), native)
-        return
-    x = array(fn, node.input(0))
-    _refuse_format(fn, node, 1)
-    if x.rep.dense != x.rep.rank and x.rep.rank > 1:
-        raise CannotCompile("the order in memory of a copy is not known")
-    made = new(fn, x.rep.dtype, x.sizes, node)
-    copy_elements(fn, made, x)
-    fn.set_new(node.output(), made)
-
-
-def contiguous(fn: FunctionEmitter, node: Node) -> None:
-    """`contiguous` of what is so already."""
-    x = array(fn, node.input(0))
-    _refuse_format(fn, node, 1)
-    if x.rep.dense != x.rep.rank:
-        raise CannotCompile("whether the tensor lies in one piece is not known")
-    fn.set_view(node.output(), x)
-
-
-def is_contiguous(fn: FunctionEmitter, node: Node) -> None:
-    """`is_contiguous()` where it is."""
-    x = array(fn, node.input(0))
-    if len(node.inputs) > 1 or x.rep.dense != x.rep.rank:
-        raise CannotCompile("whether the tensor lies in one piece is not known")
-    from flambeau.codegen.whole.lists import constant
-
-    fn.set(node.output(), constant(True))
-
-
-def _refuse_format(fn: FunctionEmitter, node: Node, place: int) -> None:
-    """Memory formats other than the usual are Python's."""
-    if len(node.inputs) > place:
-        given = fn.get(node.input(place))
-        known = given.rep.value if isinstance(given, FixedValue) else memory.literal(fn.index(node.input(place)))
-        if known not in (None, 0):
-            raise CannotCompile("a memory format")
-
-
 def copy_elements(fn: FunctionEmitter, target: ArrayValue, source: ArrayValue) -> None:
     """Overwrite a tensor with another of its sizes and dtype, apart from it in memory."""
     e, dtype = fn.e, target.rep.dtype
-    if source.rep.dense == source.rep.rank:
-        total = memory.multiply(e, _product(fn, source.sizes), number(memory.element(dtype).itemsize))
+    if source.rep.dense == source.rep.rank and target.rep.dense == target.rep.rank:
+        total = memory.multiply(e, product(fn, source.sizes), number(memory.element(dtype).itemsize))
         e.raw(f"call void @llvm.memcpy.p0.p0.i64(ptr {target.data}, ptr {source.data}, i64 {total}, i1 false)")
         return
     each_element(

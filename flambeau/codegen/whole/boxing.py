@@ -71,7 +71,7 @@ def _objects_code() -> NativeCode | None:
         return None
     imports = imports | native_call.c_interface(OBJECT_IMPORTS) | native_call.objects(OBJECTS)
     try:
-        return engine().link(objects_text(offsets, slots), tuple(EXPORTS), imports)
+        return engine().link(objects_text(offsets, slots), tuple(EXPORTS), imports, is_glue=True)
     except NativeError:
         return None
 
@@ -91,6 +91,6 @@ def _entry_code(signature: Signature) -> NativeCode | None:
     imports |= {f"flambeau_descr_{k}": id(dtype.numpy) for k, dtype in enumerate(dtypes)}
     imports |= {f"flambeau_fixed_{k}": id(value) for k, value in enumerate(fixed)}
     try:
-        return engine().link(text, ("entry",), imports)
+        return engine().link(text, ("entry",), imports, is_glue=True)
     except NativeError:
         return None

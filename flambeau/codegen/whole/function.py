@@ -524,15 +524,18 @@ class FunctionEmitter:
         self.e.raw(f"store i64 {code}, ptr {self.code_slot}")
         self.e.branch(self.exit)
 
-    def fail_if(self, condition: Register, node: Node) -> None:
-        """Leave the function where a condition holds: Python runs the node, which raises."""
+    def fail_if(self, condition: Register, node: Node | tuple[Node, ...]) -> None:
+        """Leave the function where a condition holds: Python runs the node, or several, which raises."""
         if condition.text == "false":
             return
         e = self.e
         failed, fine = e.label("failed"), e.label("fine")
         e.raw(f"br i1 {condition}, label %{failed}, label %{fine}, {RARE}")
         e.start(failed)
-        self._store_record(self.site((node,), node.inputs))
+        if isinstance(node, Node):
+            self._store_record(self.site((node,), node.inputs))
+        else:
+            self.leave_at(node)
         e.start(fine)
 
     def leave_unless_zero(self, code: Register) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from flambeau.codegen.kernel.dtypes import KernelError
-from flambeau.codegen.whole import arrays, groups, list_changes, lists, loops, memory, pointwise, values
+from flambeau.codegen.whole import arrays, copies, groups, list_changes, lists, loops, memory, pointwise, values
 from flambeau.codegen.whole.memory import number
 from flambeau.codegen.whole.representation import Array, Element, Int, Listed, Tupled
 from flambeau.codegen.whole.values import CannotCompile, FixedValue, OptionalValue, Scalar, TupleValue
@@ -226,6 +226,8 @@ ON_LISTS: Mapping[str, Lowering] = {
     "aten::list": lists.copy,
     "aten::copy": lists.copy,
     "aten::mul": lists.repeat,
+    "aten::cat": copies.cat,
+    "aten::stack": copies.stack,
 }
 """Operators on lists."""
 
@@ -243,13 +245,16 @@ ON_TENSORS: Mapping[str, Lowering] = {
     "aten::expand": arrays.expand,
     "aten::view": arrays.view,
     "aten::reshape": arrays.view,
-    "aten::clone": arrays.clone,
-    "aten::contiguous": arrays.contiguous,
+    "aten::clone": copies.clone,
+    "aten::contiguous": copies.contiguous,
+    "aten::to": copies.convert,
+    "aten::chunk": copies.chunk,
+    "prim::ConstantChunk": copies.chunk,
     "aten::detach": arrays.same,
     "aten::alias": arrays.same,
     "aten::size": arrays.size,
     "prim::shape": arrays.size,
-    "aten::is_contiguous": arrays.is_contiguous,
+    "aten::is_contiguous": copies.is_contiguous,
     "aten::dim": arrays.dim,
     "aten::numel": arrays.numel,
     "aten::len": arrays.length,

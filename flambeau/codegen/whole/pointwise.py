@@ -360,8 +360,6 @@ def filled(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
     sizes = natives.get("size")
     if sizes is None:
         own = natives["self"]
-        if isinstance(own, ArrayValue) and own.rep.dense != own.rep.rank and own.rep.rank > 1:
-            raise CannotCompile("the order in memory of a new tensor like another is not known")
         lengths = own.sizes if isinstance(own, ArrayValue) else ()
     elif isinstance(sizes, TupleValue):
         lengths = tuple(i.register for i in sizes.items if isinstance(i, Scalar))
@@ -370,9 +368,19 @@ def filled(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
     value = FILLS[name]
     s = Registers(fn, node, is_exact=False)
     operand = s.const(value, found[0]) if value is not None else s.cast(_fill_value(natives["fill_value"]), found[0])
-    made = arrays.new(fn, found[0], lengths, node)
-    arrays.fill(fn, made, operand.register)
-    fn.set_new(node.output(), made)
+
+    def make() -> ArrayValue:
+        made = arrays.new(fn, found[0], lengths, node)
+        arrays.fill(fn, made, operand.register)
+        return made
+
+    like = natives.get("self") if sizes is None else None
+    if isinstance(like, ArrayValue) and like.rep.dense != like.rep.rank and like.rep.rank > 1:
+        from flambeau.codegen.whole.copies import either, is_dense_now
+
+        either(fn, node, is_dense_now(fn, like), Array(found[0], found[1], 0), make)
+    else:
+        fn.set_new(node.output(), make())
 
 
 def _fill_value(native: Native) -> Operand:

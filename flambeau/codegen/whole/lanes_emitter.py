@@ -1,0 +1,140 @@
+"""Instructions on operands of different widths, and memory that only some lanes touch.
+
+While a loop's turns run as lanes, what is the same in all of them stays a scalar; where it meets a vector it is spread.
+"""
+
+from __future__ import annotations
+
+from flambeau.codegen.llvm.emitter import Emitter, Value
+from flambeau.util.record import dataclass, field
+
+
+@dataclass(slots=True)
+class Write:
+    """A store that waits until nothing of its lanes can fail any more."""
+
+    address: Value
+    value: Value
+    mask: Value | None
+    itemsize: int
+
+
+@dataclass(slots=True)
+class LaneEmitter(Emitter):
+    """An emitter that is writing scalar code, or code for several turns of a loop at a time."""
+
+    lanes: int = 1
+    """Turns that run at a time; 1 outside loops that run as lanes."""
+    mask: Value | None = None
+    """The lanes that run here; None for all."""
+    is_some: bool = True
+    """Whether the mask is known to have a lane set."""
+    bail: str = ""
+    """Where to go if a lane fails."""
+    writes: list[Write] = field(default_factory=list)
+    depth: int = 0
+    """Inner loops around the place, among the lanes."""
+
+    def _matched(self, args: tuple[Value, ...]) -> tuple[Value, ...]:
+        widest = max([a.lanes for a in args])
+        return tuple([self.splat(a, widest) for a in args])
+
+    def binary(self, op: str, a: Value, b: Value) -> Value:
+        """As `Emitter.binary`, of any widths."""
+        if a.lanes != b.lanes:
+            a, b = self._matched((a, b))
+        return self.define(f"{op} {a.full_type} {a}, {b}", a.type, a.lanes)
+
+    def user(self, op: str, a: Value, b: Value) -> Value:
+        """As `Emitter.user`, of any widths."""
+        if a.lanes != b.lanes:
+            a, b = self._matched((a, b))
+        return self.define(f"{op} {self.user_flags} {a.full_type} {a}, {b}", a.type, a.lanes)
+
+    def fcmp(self, predicate: str, a: Value, b: Value) -> Value:
+        """As `Emitter.fcmp`, of any widths."""
+        if a.lanes != b.lanes:
+            a, b = self._matched((a, b))
+        return self.define(f"fcmp {predicate} {a.full_type} {a}, {b}", "i1", a.lanes)
+
+    def icmp(self, predicate: str, a: Value, b: Value) -> Value:
+        """As `Emitter.icmp`, of any widths."""
+        if a.lanes != b.lanes:
+            a, b = self._matched((a, b))
+        return self.define(f"icmp {predicate} {a.full_type} {a}, {b}", "i1", a.lanes)
+
+    def select(self, c: Value, a: Value, b: Value) -> Value:
+        """As `Emitter.select`, of any widths."""
+        if not c.lanes == a.lanes == b.lanes:
+            c, a, b = self._matched((c, a, b))
+        return self.define(f"select {c.full_type} {c}, {a.full_type} {a}, {b.full_type} {b}", a.type, a.lanes)
+
+    def intrinsic(self, name: str, *args: Value) -> Value:
+        """As `Emitter.intrinsic`, of any widths."""
+        return Emitter.intrinsic(self, name, *(self._matched(args) if len(args) > 1 else args))
+
+    # -- masks --------------------------------------------------------------------------------------------------------
+
+    def both(self, a: Value | None, b: Value | None) -> Value | None:
+        """Lanes set in both masks; None is all. What is not set in the first may be anything in the second."""
+        if a is None or a.text == "true":
+            return b
+        if b is None or b.text == "true":
+            return a
+        return self.select(a, b, Value("false", "i1", 1))
+
+    def gathers(self, address: Value) -> bool:
+        """Whether a load from here must be one of several lanes, or of none."""
+        return address.lanes > 1 or not self.is_some
+
+    def _mask_text(self, mask: Value | None) -> str:
+        if mask is None:
+            return f"<{self.lanes} x i1> splat (i1 true)"
+        mask = self.splat(mask, self.lanes)
+        return f"{mask.full_type} {mask}"
+
+    def gather(self, address: Value, memory_type: str, itemsize: int) -> Value:
+        """Elements at the addresses of the lanes that run; 0 in others."""
+        n, address = self.lanes, self.splat(address, self.lanes)
+        vector, pointers = f"<{n} x {memory_type}>", f"<{n} x ptr>"
+        stem = "f" + {"float": "32", "double": "64", "half": "16"}[memory_type] if memory_type[0] != "i" else memory_type
+        name = f"@llvm.masked.gather.v{n}{stem}.v{n}p0"
+        self.declare(f"declare {vector} {name}({pointers}, i32, <{n} x i1>, {vector})")
+        return self.define(
+            f"call {vector} {name}({pointers} {address}, i32 {itemsize}, {self._mask_text(self.mask)}, "
+            f"{vector} zeroinitializer)", memory_type, n,
+        )  # fmt: skip
+
+    def put(self, write: Write) -> None:
+        """A store that waited. Lanes that write to one address do so in their order."""
+        n, kind = self.lanes, write.value.type
+        address, value = self.splat(write.address, n), self.splat(write.value, n)
+        stem = "f" + {"float": "32", "double": "64", "half": "16"}[kind] if kind[0] != "i" else kind
+        name = f"@llvm.masked.scatter.v{n}{stem}.v{n}p0"
+        self.declare(f"declare void {name}({value.full_type}, <{n} x ptr>, i32, <{n} x i1>)")
+        self.raw(
+            f"call void {name}({value.full_type} {value}, <{n} x ptr> {address}, i32 {write.itemsize}, "
+            f"{self._mask_text(write.mask)})"
+        )  # fmt: skip
+
+    def put_in_turn(self, writes: list[Write]) -> None:
+        """Stores that waited, of one lane after the other, each in the order of the program."""
+        for lane in range(self.lanes):
+            for write in writes:
+                value, address = self.lane(write.value, lane), self.lane(write.address, lane)
+                store = f"store {value.type} {value}, ptr {address}, align {write.itemsize}"
+                if write.mask is None:
+                    self.raw(store)
+                    continue
+                put, on = self.label("put"), self.label("on")
+                self.branch_if(self.lane(write.mask, lane), put, on)
+                self.start(put)
+                self.raw(store)
+                self.branch(on)
+                self.start(on)
+
+    def lane(self, a: Value, number: int) -> Value:
+        """One lane; a scalar is the same in each."""
+        if a.lanes == 1:
+            return a
+        return self.define(f"extractelement {a.full_type} {a}, i64 {number}", a.type, 1)
