@@ -190,7 +190,7 @@ def _support(entry: str) -> NativeCode | None:
     weak = Weak(np.ndarray.__weakrefoffset__, Storage.__weakrefoffset__)
     text = entry_text(offsets) if entry == "entry" else tensors_text(offsets, slots, weak)
     try:
-        return engine().link(text, (entry,), imports, optimise=True)
+        return engine().link(text, (entry,), imports)
     except NativeError:
         return None
 

@@ -148,7 +148,7 @@ class ScriptModule(Module):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the compiled `forward`. Raises AttributeError if there is none, and what `ScriptFunction` raises."""
-        forward = self.forward
+        forward = self.__dict__["_methods"].get("forward") or self.forward
         watching = observer.current()
         if watching is None:
             return forward(*args, **kwargs)
