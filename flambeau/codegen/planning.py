@@ -44,6 +44,7 @@ def choose(special: Specialized, target: Target, aligned_outputs: bool) -> Sched
         )
     )
     lanes = _lanes(special, axis, unit, target)
+    fixed = _fixed(special, axis, lanes)
     return Schedule(
         vector_axis=axis,
         lanes=lanes,
@@ -51,7 +52,8 @@ def choose(special: Specialized, target: Target, aligned_outputs: bool) -> Sched
         nontemporal=aligned_outputs and _is_large(special),
         packs=packs,
         narrow=math.prod(special.sizes.values()) < 2**31 and _remembers_places(kernel),
-        fixed=_fixed(special, axis, lanes),
+        fixed=fixed,
+        jam=_jam(kernel, dict(fixed)),
         prefetch=PREFETCHED if _is_prefetched(special, axis) and not packs else 0,
     )
 
@@ -94,6 +96,21 @@ def _fixed(special: Specialized, axis: str, lanes: int) -> tuple[tuple[str, int]
             if a not in outermost and special.sizes[a] <= most:
                 found[a] = special.sizes[a]
     return tuple(found.items())
+
+
+JAMMED, JAMMED_ONCE = 8, 4
+"""Short rows computed side by side, where they take several passes and where they take one."""
+
+
+def _jam(kernel: Kernel, fixed: dict[str, int]) -> int:
+    """How many rows to compute side by side: several where each is short and folded, so that folds can overlap."""
+    loops = main_loops(kernel)
+    if len(loops) != 1 or loops[0].carries or not any(isinstance(s, Loop) and s.carries for s in loops[0].body):
+        return 1
+    inner = [s for s in walk(loops[0].body) if isinstance(s, Loop)]
+    if not all(len(s.axes) == 1 and s.axes[0] in fixed for s in inner):
+        return 1
+    return JAMMED if len(inner) > 1 else JAMMED_ONCE
 
 
 def _vector_axis(special: Specialized) -> str | None:
@@ -215,6 +232,7 @@ def split(special: Specialized, schedule: Schedule, is_divisible: bool, threads:
         return 0, 1
     size = special.sizes[first.axes[0]]
     grain = schedule.lanes if first.axes[0] == schedule.vector_axis else 1
+    grain = max(grain, schedule.jam)
     if any(p.along == first.axes[0] for p in schedule.packs):
         grain = PACKED_ROWS
     pieces = min(threads * PIECES_PER_THREAD, max(1, int(estimate_nanoseconds(special) / 3000)))

@@ -235,6 +235,15 @@ class Emitter:
         text = f"shufflevector {a.full_type} {a}, {a.full_type} poison, <{lanes} x i32> <{picks}>"
         return self.define(text, a.type, lanes)
 
+    def gathered(self, numbers: list[Value]) -> Value:
+        """A vector of scalars."""
+        vt = vector_type(numbers[0].type, len(numbers))
+        made = Value("poison", numbers[0].type, len(numbers))
+        for k, number in enumerate(numbers):
+            text = f"insertelement {vt} {made}, {number.type} {number}, i64 {k}"
+            made = self.define(text, number.type, len(numbers))
+        return made
+
     def joined(self, parts: list[Value]) -> Value:
         """Vectors of one width one after another; their number is a power of two."""
         while len(parts) > 1:

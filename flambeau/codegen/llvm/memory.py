@@ -110,8 +110,12 @@ def store(e: Emitter, schedule: Schedule, place: Place, buffer: Buffer, value: V
 def allocate_scratch(
     e: Emitter, kernel: Kernel, schedule: Schedule, sizes: dict[str, Value], strides: dict[tuple[str, str], Value],
     pointers: dict[str, Value],
-) -> None:  # fmt: skip
-    """Memory for the scratch buffers, row-major; a vector per element where the vector axis is not among the axes."""
+) -> dict[str, Value]:  # fmt: skip
+    """Memory for the scratch buffers, row-major; a vector per element where the vector axis is not among the axes.
+
+    Gives the bytes of each; there is room for as many as rows are computed side by side.
+    """
+    found: dict[str, Value] = {}
     for buffer in kernel.scratch:
         wide = schedule.vector_axis is not None and schedule.vector_axis not in buffer.axes
         itemsize = element_type(buffer.dtype).itemsize * (schedule.lanes if wide else 1)
@@ -119,7 +123,11 @@ def allocate_scratch(
         for axis in reversed(buffer.moving_axes):
             strides[buffer.name, axis] = stride
             stride = e.binary("mul", stride, sizes[axis])
-        pointers["@raw " + buffer.name], pointers[buffer.name] = allocate_aligned(e, stride)
+        padded = e.binary("add", stride, int_constant(CACHE_LINE - 1, "i64", 1))
+        found[buffer.name] = e.binary("and", padded, int_constant(-CACHE_LINE, "i64", 1))
+        size = e.binary("mul", found[buffer.name], int_constant(schedule.jam, "i64", 1))
+        pointers["@raw " + buffer.name], pointers[buffer.name] = allocate_aligned(e, size)
+    return found
 
 
 def allocate_aligned(e: Emitter, size: Value) -> tuple[Value, Value]:

@@ -15,6 +15,7 @@ from flambeau.codegen.kernel.nest import (
     Accumulate,
     Carry,
     Kernel,
+    Let,
     Load,
     Loop,
     Position,
@@ -64,6 +65,9 @@ def _plain_places(body: tuple[Statement, ...]) -> set[str]:
 
 __all__ = ["ATTRIBUTES", "NativeText", "NestEmitter", "Scope", "emit_kernel"]
 
+CHEAP = frozenset({"add", "sub", "mul", "neg", "abs", "minimum", "maximum", "select"})
+"""Operations that are not worth putting numbers into a vector."""
+
 ATTRIBUTES = '\nattributes #0 = { nounwind "prefer-vector-width"="512" }\n!0 = !{i32 1}\n'
 
 
@@ -84,13 +88,16 @@ class NestEmitter(ValueEmitter):
         """Of these, the ones that the vector axis runs inside of."""
         self.fixed = dict(schedule.fixed)
         self.packed: dict[str, pack.Packed] = {}
+        self.scratch_sizes: dict[str, Value] = {}
         self.states: dict[str, reduce.State] = {}
         """Final states of the loops emitted so far, by carry."""
 
     def run(self, symbol: str) -> NativeText:
         e = self.e
         scope = self.prologue()
-        memory.allocate_scratch(e, self.kernel, self.schedule, self.sizes, self.strides, scope.pointers)
+        self.scratch_sizes = memory.allocate_scratch(
+            e, self.kernel, self.schedule, self.sizes, self.strides, scope.pointers
+        )
         self.packed = pack.allocate(e, self.kernel, self.schedule, self.sizes, self.strides)
         for p in self.packed.values():
             if p.pack.whole:
@@ -115,17 +122,18 @@ class NestEmitter(ValueEmitter):
 
     def body(self, body: tuple[Statement, ...], scope: Scope) -> None:
         for statement in body:
-            if isinstance(statement, Loop):
-                self.loop(statement, scope)
-            elif isinstance(statement, Store):
-                memory.store(
-                    self.e, self.schedule, scope, self.buffers[statement.buffer], scope.values[statement.value]
-                )
-            elif isinstance(statement, Accumulate):
-                self.accumulate(statement, scope)
-            else:
-                self.dtypes[statement.name] = getattr(statement, "dtype", "int64")
-                scope.values[statement.name] = self.define(statement, scope)
+            self.statement(statement, scope)
+
+    def statement(self, s: Statement, scope: Scope) -> None:
+        if isinstance(s, Loop):
+            self.loop(s, scope)
+        elif isinstance(s, Store):
+            memory.store(self.e, self.schedule, scope, self.buffers[s.buffer], scope.values[s.value])
+        elif isinstance(s, Accumulate):
+            self.accumulate(s, scope)
+        else:
+            self.dtypes[s.name] = getattr(s, "dtype", "int64")
+            scope.values[s.name] = self.define(s, scope)
 
     # --- carried states
 
@@ -238,8 +246,54 @@ class NestEmitter(ValueEmitter):
         low, high = self.bounds(loop)
         if packs:
             self.blocks(loop, low, high, packs, scope)
+        elif self.schedule.jam > 1 and all(self.is_short(s) for s in loop.body):
+            self.jammed(loop, low, high, scope)
         else:
             self.counted(loop, low, high, 1, scope, lambda child: self.body(loop.body, child))
+
+    def is_short(self, s: Statement) -> bool:
+        """Whether a statement is no loop, or one that is written out and holds no other."""
+        return not isinstance(s, Loop) or (
+            s.axes[0] in self.fixed and not any(isinstance(inner, Loop) for inner in s.body)
+        )
+
+    def jammed(self, loop: Loop, low: Value, high: Value, scope: Scope) -> None:
+        """Several turns at a time, statement by statement, then those that are left."""
+        e, jam = self.e, self.schedule.jam
+        whole = e.binary("and", e.binary("sub", high, low), int_constant(-jam, "i64", 1))
+        middle = e.binary("add", low, whole)
+
+        def together(first: Scope) -> None:
+            turns = [first.child() for _ in range(jam)]
+            for k, turn in enumerate(turns):
+                self.enter(loop, e.binary("add", first.index[loop.axes[0]], int_constant(k, "i64", 1)), turn)
+                for name, size in self.scratch_sizes.items():
+                    base, offset = turn.pointers[name], e.binary("mul", size, int_constant(k, "i64", 1))
+                    turn.pointers[name] = e.define(f"getelementptr i8, ptr {base}, i64 {offset}", "ptr", 1)
+            for statement in loop.body:
+                if isinstance(statement, Let) and self.is_joined(statement, turns):
+                    self.joined(statement, turns)
+                    continue
+                for turn in turns:
+                    self.statement(statement, turn)
+
+        self.counted(loop, low, middle, jam, scope, together, enters=False)
+        self.counted(loop, middle, high, 1, scope, lambda child: self.body(loop.body, child))
+
+    def is_joined(self, s: Let, turns: list[Scope]) -> bool:
+        """Whether a function of one number in each turn is better computed as one vector."""
+        is_float = s.op != "cast" and all(element_type(self.dtypes[a]).is_float for a in s.args)
+        return is_float and s.op not in CHEAP and all(t.values[a].lanes == 1 for a in s.args for t in turns)
+
+    def joined(self, s: Let, turns: list[Scope]) -> None:
+        """One vector with a lane for each turn."""
+        e = self.e
+        together = Scope({a: e.gathered([t.values[a] for t in turns]) for a in s.args}, {}, {}, {})
+        made = self.define(s, together)
+        self.dtypes[s.name] = s.dtype
+        for k, turn in enumerate(turns):
+            element = e.define(f"extractelement {made.full_type} {made}, i64 {k}", made.type, 1)
+            turn.values[s.name] = element
 
     def blocks(self, loop: Loop, low: Value, high: Value, packs: list[pack.Packed], scope: Scope) -> None:
         """The turns in blocks, for each of which inputs are copied first."""
