@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flambeau.codegen.lower.recorder import cast, constant
+from flambeau.codegen.lower.recorder import apply, cast, constant
 from flambeau.codegen.lower.values import Dim, Dims, Expr, LoweringError, Reduction
 
 
@@ -28,6 +28,8 @@ def reduce(x: Expr, reducer: str, places: tuple[int, ...], keepdim: bool) -> Exp
     dtype = "int64" if reducer in ("argmax", "argmin") else x.dtype
     if not over:
         alone = constant(0, "int64") if reducer.startswith("arg") else x
+        if reducer == "sum" and x.dtype.startswith("float"):
+            alone = apply("add", x, constant(0.0, x.dtype))  # a sum starts from zero: of -0.0 alone it is 0.0
         return Expr("select", dtype, (constant(True, "bool"), alone, alone), kept)
     return Expr("reduce", dtype, (x,), kept, Reduction(reducer, over))
 
