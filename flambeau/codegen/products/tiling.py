@@ -19,8 +19,9 @@ PACK_FROM = 1 << 16
 """Bytes of the right factor from which its columns are copied together, if enough rows use them."""
 PACK_ROWS = 24
 """Rows from which copying columns together pays."""
-DOTTED_ROWS = 16
-"""Rows up to which columns that lie across are taken as they are."""
+DOTTED_ROWS, DOTTED_DEPTH = 16, 8
+"""Rows up to which columns that lie across are taken as they are, and steps along the folded axis for each of them:
+with fewer steps it takes longer to fold lanes together than to turn the columns round."""
 STREAM_COLUMNS = 8
 """Vectors of columns from which a row vector times a matrix runs along the rows of the matrix."""
 MOST_STREAMED = 1 << 16
@@ -101,7 +102,8 @@ def _form(special: Specialized, product: Product, m: int, lanes: int, target: Ta
     side_by_side = special.strides[product.b.name, product.column] == size
     step_by_step = all(special.strides[b.name, product.inner] == size for b in (product.a, product.b))
     rows, vectors = tile_shape(m, -(-n // lanes), target)
-    if not side_by_side and step_by_step and m <= DOTTED_ROWS and k >= lanes > 1:
+    is_deep = k >= (lanes if product.row is None else DOTTED_DEPTH * m)
+    if not side_by_side and step_by_step and m <= DOTTED_ROWS and is_deep and lanes > 1:
         most = 4 if target.vector_registers >= 32 else 2
         return "dots", -(-m // -(-m // most)), 1
     if product.row is None:
