@@ -190,7 +190,7 @@ def _support(entry: str) -> NativeCode | None:
     weak = Weak(np.ndarray.__weakrefoffset__, Storage.__weakrefoffset__)
     text = entry_text(offsets) if entry == "entry" else tensors_text(offsets, slots, weak)
     try:
-        return engine().link(text, (entry,), imports)
+        return engine().link(text, (entry,), imports, is_glue=True, optimise=True)
     except NativeError:
         return None
 

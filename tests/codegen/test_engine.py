@@ -242,3 +242,21 @@ def test_a_second_process_does_not_load_llvm(tmp_path: Path) -> None:
         done = subprocess.run([sys.executable, "-c", WARM], env=environment, capture_output=True, text=True, check=True)
         said.append(done.stdout.strip())
     assert said == ["1 True", "1 False"]
+
+
+LATER = """
+import sys
+from flambeau.codegen.llvm.engine import engine
+text = "define i64 @test_ten(i64 %x) {\\n  %y = add i64 %x, 10\\n  ret i64 %y\\n}"
+print(engine().link(text, ("test_ten",), {}, is_glue=True, optimise=True).is_from_cache)
+"""
+
+
+def test_code_of_every_process_is_compiled_well_for_the_next_one(tmp_path: Path) -> None:
+    environment = {**os.environ, "FLAMBEAU_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", LATER]
+    said = []
+    for _ in range(2):
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        said.append(done.stdout)
+    assert said == ["False\n", "True\n"]

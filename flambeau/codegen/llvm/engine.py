@@ -6,6 +6,8 @@ Compiling is serialised by a lock.
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import ctypes
 import sys
 import threading
@@ -16,12 +18,12 @@ from functools import cache
 from typing import Any
 
 from flambeau.codegen.llvm import loader
-from flambeau.codegen.llvm.compiler import Compiler
+from flambeau.codegen.llvm.compiler import Compiler, NativeError
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.host import Host, is_installed, llvm_version, this_host
 from flambeau.codegen.llvm.lanes import PREFIX
 from flambeau.codegen.llvm.memory import ALLOCATE, FREE
-from flambeau.codegen.llvm.object_cache import key_of, object_cache
+from flambeau.codegen.llvm.object_cache import ObjectCache, key_of, object_cache
 from flambeau.util.progress import progress
 from flambeau.util.record import dataclass, field
 from flambeau.util.version import __version__
@@ -82,7 +84,9 @@ class Engine:
         """Compile and link ``text``; ``imports`` gives the address of every external symbol.
 
         Glue is compiled in a fifth of the time, and a call through it takes a few nanoseconds more. With ``optimise``,
-        LLVM's passes run first: for scalar code, whose loops they turn into vectors. Raises ``NativeError``.
+        LLVM's passes run first: for scalar code, whose loops they turn into vectors. Both together mean code that every
+        process needs: compiled as glue where the cache does not have it, and well at the end of the process, for the
+        next ones. Raises ``NativeError``.
         """
         start = time.perf_counter()
         cache = object_cache()
@@ -91,8 +95,10 @@ class Engine:
         is_from_cache = content is not None
         if content is None:
             with self._lock, progress("making native code"):
-                content = self._llvm().compile(text, is_glue=is_glue, optimise=optimise)
-            if cache:
+                content = self._llvm().compile(text, is_glue=is_glue, optimise=optimise and not is_glue)
+            if cache and is_glue and optimise:
+                atexit.register(self._compile_well, cache, key, text)
+            elif cache:
                 cache.store(key, content)
         addresses, owner = self._linked(content, exports, imports)
         spent = (time.perf_counter() - start) * 1e3
@@ -109,6 +115,11 @@ class Engine:
         with self._lock:
             tracker = self._llvm().link(content, exports, imports)
         return {name: tracker[name] for name in exports}, tracker
+
+    def _compile_well(self, cache: ObjectCache, key: str, text: str) -> None:
+        if not cache.has(key):
+            with contextlib.suppress(NativeError), self._lock:
+                cache.store(key, self._llvm().compile(text, is_glue=False, optimise=True))
 
     def assembly(self, text: str, *, optimise: bool = False) -> str:
         """The machine instructions of ``text``."""

@@ -125,6 +125,10 @@ class ObjectCache:
         _tell(f"read {len(content)} bytes from {place}")
         return content
 
+    def has(self, key: str) -> bool:
+        """Whether there is a file for a key."""
+        return os.path.exists(os.path.join(self.path, key + SUFFIX))
+
     def store(self, key: str, content: bytes) -> None:
         """Keep an entry, and let others go where there are too many."""
         place = os.path.join(self.path, key + SUFFIX)
