@@ -245,8 +245,8 @@ def bool_expression(scope: Scope, depth: int = 2, *, risky: bool = False) -> str
         return f"({int_expression(scope, 0)} {draw.choice(COMPARISONS)} {int_expression(scope, 0)})"
     sign = draw.choice(COMPARISONS)
 
-    def part() -> str:
-        return bool_expression(scope, depth - 1, risky=risky)
+    def part() -> str:  # never risky: what `or True` follows is left out, and its error with it
+        return bool_expression(scope, depth - 1)
 
     makers: list[Callable[[], str | None]] = [
         lambda: (
