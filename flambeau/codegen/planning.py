@@ -53,6 +53,7 @@ def choose(special: Specialized, target: Target, aligned_outputs: bool) -> Sched
         packs=packs,
         narrow=math.prod(special.sizes.values()) < 2**31 and _remembers_places(kernel),
         fixed=fixed,
+        next_row=_asks_for_next_row(special, fixed),
         jam=_jam(kernel, dict(fixed)),
         prefetch=PREFETCHED if _is_prefetched(special, axis) and not packs else 0,
     )
@@ -96,6 +97,15 @@ def _fixed(special: Specialized, axis: str, lanes: int) -> tuple[tuple[str, int]
             if a not in outermost and special.sizes[a] <= most:
                 found[a] = special.sizes[a]
     return tuple(found.items())
+
+
+def _asks_for_next_row(special: Specialized, fixed: tuple[tuple[str, int], ...]) -> bool:
+    """Whether long rows are gone through several times, so that memory is idle during the later passes."""
+    loops = main_loops(special.kernel)
+    if len(loops) != 1 or loops[0].carries or fixed or bytes_moved(special) < PREFETCH_FROM:
+        return False
+    inner = [s for s in loops[0].body if isinstance(s, Loop)]
+    return len(inner) > 1 and any(s.carries for s in inner)
 
 
 JAMMED, JAMMED_ONCE = 8, 4

@@ -38,6 +38,8 @@ class Schedule:
     """Places that argmax and argmin remember fit 32 bits."""
     jam: int = 1
     """Rows computed side by side, statement by statement, so that one waits while others go on."""
+    next_row: bool = False
+    """The last pass over a row asks for the next row, which the processor does not do past the end of a page."""
     contract: bool = False
     """Allow a product and a sum of the user's to fuse into one rounding."""
 
@@ -46,6 +48,7 @@ class Schedule:
         flags = ("n" if self.nontemporal else "") + ("s" if self.narrow else "") + ("c" if self.contract else "")
         ahead = f" ahead={self.prefetch}" if self.prefetch else ""
         packs = "".join(f" pack={p.buffer}:{p.along}{'!' if p.whole else ''}" for p in self.packs)
+        ahead += " next" if self.next_row else ""
         ahead += f" jam={self.jam}" if self.jam > 1 else ""
         fixed = "".join(f" {axis}={size}" for axis, size in self.fixed)
         return f"{self.vector_axis} x{self.lanes} unit={','.join(sorted(self.unit))} {flags}{ahead}{packs}{fixed}"

@@ -122,3 +122,12 @@ def test_prepared_rows() -> None:
             assert [len(k.kernel.scratch) for k in compiled.variants] == [2]
         finally:
             threads.set_num_threads(before)
+
+
+def test_long_rows_ask_for_the_next() -> None:
+    compiled = backend.compile_graph(
+        graph("%x : Float(*, *)", "%b : Tensor = aten::var(%x, %dims, %true, %false)", "%b")
+    )
+    x = numbers(np.float32, 70, 3001)
+    np.testing.assert_allclose(compiled(x), x.astype(np.float64).var(1, ddof=1), rtol=1e-5)
+    assert [v.schedule.next_row for v in compiled.variants] == [True]

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.kernel.nest import (
     Accumulate,
+    Buffer,
     Carry,
     Kernel,
     Let,
@@ -79,6 +80,8 @@ class NestEmitter(ValueEmitter):
         self.carry: dict[str, Carry] = {}
         loops = main_loops(kernel)
         self.main = loops[0] if len(loops) == 1 else None
+        inner = [s for s in self.main.body if isinstance(s, Loop)] if self.main is not None else []
+        self.last_pass = inner[-1] if inner and schedule.next_row else None
         others = [s for s in kernel.body if isinstance(s, Store | Accumulate)]
         self.splits = len(loops) == 1 and not others and not loops[0].carries and bool(loops[0].axes)
         self.plain_places = _plain_places(kernel.body)
@@ -401,6 +404,16 @@ class NestEmitter(ValueEmitter):
             self.body(loop.body, child)
             scope.carries.update({n: child.carries[n] for n in scope.carries})
 
+    def ask_for_next_row(self, buffer: Buffer, base: Value, index: Value) -> None:
+        """Ask for the elements of the next row at this place."""
+        assert self.main is not None
+        stride = self.strides.get((buffer.name, self.main.axes[0]))
+        if stride is None or buffer.name not in self.schedule.unit or buffer.name in self.packed:
+            return
+        element = element_type(buffer.dtype)
+        place = self.e.define(f"getelementptr {element.memory}, ptr {base}, i64 {index}", "ptr", 1)
+        memory.prefetch(self.e, place, stride, 1, self.schedule.lanes * element.itemsize)
+
     def enter(self, loop: Loop, index: Value, scope: Scope) -> None:
         """Move the pointers of the buffers used inside to this turn."""
         e, axis = self.e, loop.axes[0]
@@ -411,6 +424,8 @@ class NestEmitter(ValueEmitter):
             if name not in used or axis not in buffer.axes:
                 continue
             base = scope.pointers[name]
+            if loop is self.last_pass and axis == self.schedule.vector_axis and buffer.role == "in":
+                self.ask_for_next_row(buffer, base, index)
             if axis == self.schedule.vector_axis and name in self.schedule.unit:
                 element = element_type(buffer.dtype).memory
                 scope.pointers[name] = e.define(f"getelementptr inbounds {element}, ptr {base}, i64 {index}", "ptr", 1)
