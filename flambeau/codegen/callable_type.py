@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -105,23 +106,33 @@ def _flags_offset(known: type) -> int | None:
 
 
 class Switch:
-    """The quick callable of the moment, where native code finds it: it may change at any time between calls."""
+    """The quick callables of the moment, where native code finds them: they may change at any time between calls."""
+
+    MOST = 4
+    """How many are kept: those that became the target last."""
 
     def __init__(self) -> None:
-        self.cell = (ctypes.c_int64 * 1)()
-        self._target: Callable[..., Any] | None = None
+        self.cell = (ctypes.c_int64 * (self.MOST + 1))()
+        """Their addresses, in the order in which they are tried, then 0."""
+        self._targets: list[Callable[..., Any]] = []
+        self._lock = threading.Lock()
 
     @property
     def target(self) -> Callable[..., Any] | None:
-        """Called first, with positional arguments; gives `MISSED` for what it does not serve."""
-        return self._target
+        """Called first, with positional arguments; gives `MISSED` for what it does not serve. None forgets all."""
+        return self._targets[0] if self._targets else None
 
     @target.setter
     def target(self, target: Callable[..., Any] | None) -> None:
-        before = self._target  # alive until the cell has forgotten it
-        self._target = target
-        self.cell[0] = 0 if target is None else id(target)
-        del before
+        if target is self.target:
+            return
+        with self._lock:
+            before = self._targets  # alive until the cell has forgotten them
+            others = [t for t in before if t is not target]
+            self._targets = [] if target is None else [target, *others][: self.MOST]
+            for place in range(self.MOST):
+                self.cell[place] = id(self._targets[place]) if place < len(self._targets) else 0
+            del before
 
 
 def _base() -> tuple[type, int] | None:

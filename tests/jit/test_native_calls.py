@@ -262,6 +262,25 @@ def test_plans_change_while_calls_go_on() -> None:
     assert not wrong
 
 
+def test_plans_that_take_turns_all_stay_native() -> None:
+    f = scripted()
+    given = [flambeau.ones(3), flambeau.ones(1), flambeau.ones(2, 3), flambeau.ones(3, dtype=flambeau.float64)]
+    for _ in range(3):
+        for x in given:
+            f(x, 2.0)
+    with not_in_python():
+        for x in given * 3:
+            assert f(x, 2.0).sum().item() == 3.0 * x.numel()
+    for n in range(1, 9):
+        f(flambeau.ones((1,) * n), 2.0)
+    with not_in_python(), pytest.raises(AssertionError, match="came to Python"):
+        f(given[0], 2.0)
+    assert f(given[0], 2.0).tolist() == [3.0] * 3
+    f._executor.forget_plans()
+    assert f._executor.quick is None
+    assert f(given[0], 2.0).tolist() == [3.0] * 3
+
+
 def test_small_results_never_share_memory_that_somebody_holds() -> None:
     x = flambeau.arange(4, dtype=flambeau.float32)
     f = warm(scripted(), x, 1.0)

@@ -1,6 +1,6 @@
-"""Where calls of a scripted function go: to the quick callable of its switch, or else to its slow function.
+"""Where calls of a scripted function go: to the quick callables of its switch, or else to its slow function.
 
-Nobody may be watching (tracers, interceptors of operators), there are no keywords, and the quick callable serves the
+Nobody may be watching (tracers, interceptors of operators), there are no keywords, and a quick callable serves the
 arguments: all else is for the slow function, which takes the callable itself before the arguments.
 """
 
@@ -13,7 +13,7 @@ FORWARD_IMPORTS = ("PyObject_Vectorcall", "PyTuple_Size", "Py_IncRef", "Py_DecRe
 def forward_text(switch: int, slow: int, first: int) -> str:
     """LLVM text of ``forward``, a function of the vectorcall signature; the arguments are offsets of fields.
 
-    The quick callable is held during its call: another thread, or the call itself, may put another into the switch.
+    A quick callable is held during its call: another thread, or the call itself, may put another into its place.
     """
     return f"""
 declare ptr @flambeau_PyObject_Vectorcall(ptr, ptr, i64, ptr)
@@ -35,15 +35,10 @@ entry:
 look:
   %cell.p = getelementptr i8, ptr %self, i64 {switch}
   %cell = load ptr, ptr %cell.p
-  %quick = load ptr, ptr %cell
-  %no_quick = icmp eq ptr %quick, null
-  br i1 %no_quick, label %slow, label %held
-held:
-  call void @flambeau_Py_IncRef(ptr %quick)
   %first.p = getelementptr i8, ptr %self, i64 {first}
   %first = load ptr, ptr %first.p
   %no_first = icmp eq ptr %first, null
-  br i1 %no_first, label %try, label %shift
+  br i1 %no_first, label %next, label %shift
 shift:
   %more = add i64 %n, 1
   %shifted = alloca ptr, i64 %more, align 8
@@ -51,10 +46,17 @@ shift:
   %rest = getelementptr ptr, ptr %shifted, i64 1
   %size = mul i64 %n, 8
   call void @llvm.memcpy.p0.p0.i64(ptr align 8 %rest, ptr align 8 %args, i64 %size, i1 false)
-  br label %try
-try:
-  %given = phi ptr [%args, %held], [%shifted, %shift]
-  %given_n = phi i64 [%n, %held], [%more, %shift]
+  br label %next
+next:
+  %given = phi ptr [%args, %look], [%shifted, %shift], [%given, %missed]
+  %given_n = phi i64 [%n, %look], [%more, %shift], [%given_n, %missed]
+  %place = phi ptr [%cell, %look], [%cell, %shift], [%place1, %missed]
+  %quick = load ptr, ptr %place
+  %place1 = getelementptr ptr, ptr %place, i64 1
+  %no_quick = icmp eq ptr %quick, null
+  br i1 %no_quick, label %slow, label %held
+held:
+  call void @flambeau_Py_IncRef(ptr %quick)
   %answer = call ptr @flambeau_PyObject_Vectorcall(ptr %quick, ptr %given, i64 %given_n, ptr null)
   call void @flambeau_Py_DecRef(ptr %quick)
   %is_missed = icmp eq ptr %answer, @flambeau_missed
@@ -63,7 +65,7 @@ done:
   ret ptr %answer
 missed:
   call void @flambeau_Py_DecRef(ptr %answer)
-  br label %slow
+  br label %next
 slow:
   br i1 %no_names, label %copy, label %count
 count:
