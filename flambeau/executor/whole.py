@@ -10,16 +10,15 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from flambeau.codegen import available
 from flambeau.codegen.callable_type import missed
 from flambeau.codegen.kernel import KernelError
 from flambeau.codegen.native_plans import Chain
 from flambeau.codegen.whole import facts
 from flambeau.codegen.whole.boxing import Entry, Parameter, Signature, make_entry, ones_of
-from flambeau.codegen.whole.function import Site
+from flambeau.codegen.whole.leaving import Site
 from flambeau.codegen.whole.native import NativeFunction
 from flambeau.codegen.whole.representation import Array, Listed, Representation, Tupled
-from flambeau.codegen.whole.values import CannotCompile
+from flambeau.codegen.whole.values import CannotCompileError
 from flambeau.executor.fused import kernel_of
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
@@ -97,7 +96,7 @@ class WholeFunction:
         try:
             parameters = self._parameters(density)
             made = NativeFunction(self.graph, parameters, self._run_site, self._chain, optimise=self.has_loop)
-        except (CannotCompile, KernelError) as reason:
+        except (CannotCompileError, KernelError) as reason:
             self.reason = str(reason)
             if log.level("codegen"):
                 log.write("codegen", f"{self.name} is interpreted: {reason}")
@@ -133,7 +132,7 @@ class WholeFunction:
         for value in self.graph.inputs:
             rep = facts.of_type(value.type)
             if rep is None:
-                raise CannotCompile(f"parameter %{value.name} is a {value.type}")
+                raise CannotCompileError(f"parameter %{value.name} is a {value.type}")
             parameters.append(_with_density(rep, flags))
         return parameters
 

@@ -6,13 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.codegen.whole import loops, memory, values
+from flambeau.codegen.whole import indexes, memory, values
+from flambeau.codegen.whole.control import each
+from flambeau.codegen.whole.facts import CPU
 from flambeau.codegen.whole.memory import number
-from flambeau.codegen.whole.representation import ARRAY_DATA, Array, Element, Fixed
-from flambeau.codegen.whole.scalars import Operand, Registers
-from flambeau.codegen.whole.values import ArrayValue, CannotCompile, FixedValue, Native, Scalar, TupleValue
+from flambeau.codegen.whole.representation import ARRAY_DATA, Array, Element, Fixed, Int
+from flambeau.codegen.whole.scalars import Operand, Registers, scalar_of
+from flambeau.codegen.whole.values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar, TupleValue
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
+from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 
 if TYPE_CHECKING:
@@ -20,11 +23,11 @@ if TYPE_CHECKING:
 
 
 def array(fn: FunctionEmitter, value: Value) -> ArrayValue:
-    """A value that is a tensor in memory. Raises `CannotCompile` for others."""
+    """A value that is a tensor in memory. Raises `CannotCompileError` for others."""
     native = fn.get(value)
     if isinstance(native, ArrayValue):
         return native
-    raise CannotCompile(f"%{value.name} is {values.describe(native.rep)}, not a tensor in memory")
+    raise CannotCompileError(f"%{value.name} is {values.describe(native.rep)}, not a tensor in memory")
 
 
 def is_tensor(native: Native) -> bool:
@@ -41,7 +44,7 @@ def known_int(fn: FunctionEmitter, value: Value) -> int:
     """An int that must be known when the code is made."""
     found = memory.literal(fn.index(value))
     if found is None:
-        raise CannotCompile(f"%{value.name} must be a constant")
+        raise CannotCompileError(f"%{value.name} must be a constant")
     return found
 
 
@@ -57,7 +60,7 @@ def axis_of(fn: FunctionEmitter, value: Value, count: int) -> int:
     """A dimension argument, counted from the front."""
     dim = known_int(fn, value)
     if not -count <= dim < count:
-        raise CannotCompile(f"dimension {dim} of a tensor of rank {count}")
+        raise CannotCompileError(f"dimension {dim} of a tensor of rank {count}")
     return dim % count
 
 
@@ -65,7 +68,8 @@ def load(fn: FunctionEmitter, native: Native) -> Operand:
     """The element of a tensor without axes."""
     if isinstance(native, Scalar):
         return Operand(native.register, native.dtype, native.affine)
-    assert isinstance(native, ArrayValue) and native.rep.rank == 0
+    assert isinstance(native, ArrayValue)
+    assert native.rep.rank == 0
     return Operand(memory.load_element(fn.e, native.data, native.rep.dtype), native.rep.dtype)
 
 
@@ -83,7 +87,7 @@ def select(fn: FunctionEmitter, node: Node) -> None:
     """`x[..., i, ...]`."""
     x = array(fn, node.input(0))
     dim = axis_of(fn, node.input(1), x.rep.rank)
-    index = loops.checked_index(fn, fn.scalar(node.input(2)), x.sizes[dim], node)
+    index = indexes.checked_index(fn, fn.scalar(node.input(2)), x.sizes[dim], node)
     itemsize = memory.element(x.rep.dtype).itemsize
     data = memory.offset_address(fn.e, x.data, index, x.strides[dim], itemsize)
     dense = min(x.rep.dense, x.rep.rank - 1 - dim)
@@ -98,7 +102,7 @@ def slice_(fn: FunctionEmitter, node: Node) -> None:
     size = x.sizes[dim]
     step = known_int(fn, node.input(4))
     if step <= 0:
-        raise CannotCompile("a slice whose step is not positive")
+        raise CannotCompileError("a slice whose step is not positive")
     start = _clamped(fn, optional_int(fn, node.input(2)), size, number(0))
     end = _clamped(fn, optional_int(fn, node.input(3)), size, size)
     if memory.literal(start) != 0:
@@ -157,7 +161,7 @@ def t(fn: FunctionEmitter, node: Node) -> None:
     """`t`, `T`."""
     count = array(fn, node.input(0)).rep.rank
     if node.kind == "aten::t" and count > 2:
-        raise CannotCompile("t of more than two dimensions")
+        raise CannotCompileError("t of more than two dimensions")
     permuted(fn, node, list(reversed(range(count))))
 
 
@@ -166,16 +170,16 @@ def permute(fn: FunctionEmitter, node: Node) -> None:
     count, given = array(fn, node.input(0)).rep.rank, fn.get(node.input(1))
     order = _known_list(given)
     if sorted(d % count for d in order) != list(range(count)):
-        raise CannotCompile(f"permute to {order}")
+        raise CannotCompileError(f"permute to {order}")
     permuted(fn, node, [d % count for d in order])
 
 
 def _known_list(given: Native) -> list[int]:
     if not isinstance(given, TupleValue):
-        raise CannotCompile("dimensions must be constants")
+        raise CannotCompileError("dimensions must be constants")
     found = [memory.literal(i.register) if isinstance(i, Scalar) else None for i in given.items]
     if any(f is None for f in found):
-        raise CannotCompile("dimensions must be constants")
+        raise CannotCompileError("dimensions must be constants")
     return [f for f in found if f is not None]
 
 
@@ -196,11 +200,11 @@ def squeeze(fn: FunctionEmitter, node: Node) -> None:
     """`squeeze(dim)` of an axis whose size is known."""
     x = array(fn, node.input(0))
     if len(node.inputs) != 2 or not isinstance(fn.get(node.input(1)), Scalar):
-        raise CannotCompile("which axes squeeze takes away depends on sizes")
+        raise CannotCompileError("which axes squeeze takes away depends on sizes")
     dim = axis_of(fn, node.input(1), x.rep.rank)
     known = memory.literal(x.sizes[dim])
     if known is None:
-        raise CannotCompile("whether squeeze takes the axis away depends on its size")
+        raise CannotCompileError("whether squeeze takes the axis away depends on its size")
     if known != 1:
         fn.set_view(node.output(), x)
         return
@@ -212,7 +216,7 @@ def expand(fn: FunctionEmitter, node: Node) -> None:
     """`expand`: axes of size one are repeated without moving."""
     e, x, given = fn.e, array(fn, node.input(0)), fn.get(node.input(1))
     if not isinstance(given, TupleValue) or len(given.items) < x.rep.rank:
-        raise CannotCompile("the number of sizes of expand is not known")
+        raise CannotCompileError("the number of sizes of expand is not known")
     missing = len(given.items) - x.rep.rank
     sizes: list[Register] = []
     strides: list[Register] = []
@@ -239,14 +243,14 @@ def view(fn: FunctionEmitter, node: Node) -> None:
     """`view` and `reshape` of what lies row-major in memory without gaps."""
     e, x, given = fn.e, array(fn, node.input(0)), fn.get(node.input(1))
     if not isinstance(given, TupleValue) or not all(isinstance(i, Scalar) for i in given.items):
-        raise CannotCompile("the number of sizes is not known")
+        raise CannotCompileError("the number of sizes is not known")
     if x.rep.dense != x.rep.rank:
-        raise CannotCompile("whether the tensor lies in one piece is not known")
+        raise CannotCompileError("whether the tensor lies in one piece is not known")
     total = product(fn, x.sizes)
     wanted = [i.register for i in given.items if isinstance(i, Scalar)]
     unknown = [k for k, w in enumerate(wanted) if memory.literal(w) == -1]
-    if len(unknown) > 1 or any(memory.literal(w) is None for w in wanted) and unknown:
-        raise CannotCompile("sizes of a view that are not known")
+    if len(unknown) > 1 or (any(memory.literal(w) is None for w in wanted) and unknown):
+        raise CannotCompileError("sizes of a view that are not known")
     if unknown:
         others = product(fn, [w for k, w in enumerate(wanted) if k not in unknown])
         fn.fail_if(e.icmp("sle", others, number(0)), node)
@@ -285,7 +289,7 @@ def size(fn: FunctionEmitter, node: Node) -> None:
 
 
 def _int(register: Register) -> Scalar:
-    return Scalar(values.Int(), register)
+    return Scalar(Int(), register)
 
 
 def dim(fn: FunctionEmitter, node: Node) -> None:
@@ -303,7 +307,7 @@ def length(fn: FunctionEmitter, node: Node) -> None:
     """`len()` of a tensor."""
     x = array(fn, node.input(0))
     if not x.sizes:
-        raise CannotCompile("len() of a tensor without axes")
+        raise CannotCompileError("len() of a tensor without axes")
     fn.set(node.output(), _int(x.sizes[0]))
 
 
@@ -316,8 +320,6 @@ def dtype_of(fn: FunctionEmitter, node: Node) -> None:
 
 def device_of(fn: FunctionEmitter, node: Node) -> None:
     """`prim::device`."""
-    from flambeau.codegen.whole.facts import CPU
-
     fn.set(node.output(), FixedValue(Fixed(CPU)))
 
 
@@ -333,14 +335,10 @@ def to_number(fn: FunctionEmitter, node: Node, dtype: DType | None) -> None:
     if dtype is None:
         category = "float64" if operand.dtype.is_floating_point else operand.dtype.name
         dtype = operand.dtype if category == "bool" else _wide(category)
-    from flambeau.codegen.whole.scalars import scalar_of
-
     fn.set(node.output(), scalar_of(s.cast(operand, dtype), node.output().type))
 
 
 def _wide(category: str) -> DType:
-    from flambeau.schema import dtype as dtypes
-
     return dtypes.float64 if category == "float64" else dtypes.int64
 
 
@@ -385,8 +383,6 @@ def _nest(
     fn: FunctionEmitter, sizes: list[Register], places: list[Register], arrays: list[ArrayValue], axis: int,
     body: Callable[[list[Register]], None],
 ) -> None:  # fmt: skip
-    from flambeau.codegen.whole.lists import each
-
     if axis == len(sizes):
         body(places)
         return
@@ -428,7 +424,7 @@ def broadcast_to(fn: FunctionEmitter, x: ArrayValue, sizes: Sequence[Register], 
     """A tensor seen under larger sizes; leaves the function where it does not fit."""
     e, missing = fn.e, len(sizes) - x.rep.rank
     if missing < 0:
-        raise CannotCompile("more axes than the tensor written to")
+        raise CannotCompileError("more axes than the tensor written to")
     strides: list[Register] = [number(0)] * missing
     dense = x.rep.dense == x.rep.rank == len(sizes)
     for own, stride, size in zip(x.sizes, x.strides, sizes[missing:], strict=True):

@@ -125,7 +125,7 @@ def _array_at(rep: Array, words: Sequence[int]) -> npt.NDArray[Any]:
     high = sum(max(0, (n - 1) * s) for n, s in zip(sizes, strides, strict=True)) + itemsize
     if 0 in sizes:
         return np.empty(sizes, rep.dtype.numpy)
-    memory = (ctypes.c_char * (high - low)).from_address(data + low)
+    memory: Any = (ctypes.c_char * (high - low)).from_address(data + low)
     return np.ndarray(sizes, rep.dtype.numpy, memory, -low, strides)
 
 
@@ -197,7 +197,7 @@ def read_group(reps: Sequence[Representation], inputs: int) -> list[Any]:
                 words = [0, *(ctypes.c_int64 * (1 + 2 * rep.rank)).from_address(address)[:]]
                 values.append(Tensor(_array_at(rep, words)))
             case Element():
-                memory = (ctypes.c_char * rep.dtype.itemsize).from_address(word(address, 0))
+                memory: Any = (ctypes.c_char * rep.dtype.itemsize).from_address(word(address, 0))
                 values.append(Tensor(np.frombuffer(memory, rep.dtype.numpy).copy().reshape(())))
             case _:
                 values += read((rep,), word(address, 0), None)

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.codegen.whole import arrays, facts, memory, values
+from flambeau.codegen.whole import arrays, facts, memory
 from flambeau.codegen.whole.arrays import array, axis_of, each_element, new, product
 from flambeau.codegen.whole.memory import number
 from flambeau.codegen.whole.pointwise import literal_of, set_element, told
-from flambeau.codegen.whole.representation import Array, Element
+from flambeau.codegen.whole.representation import Array, Bool, Element, Fixed
 from flambeau.codegen.whole.scalars import Operand, Registers
-from flambeau.codegen.whole.values import ArrayValue, CannotCompile, FixedValue, Scalar, TupleValue
+from flambeau.codegen.whole.sites import either, is_dense_now
+from flambeau.codegen.whole.values import ArrayValue, CannotCompileError, FixedValue, Scalar, TupleValue
 from flambeau.ir.node import Node
 from flambeau.schema.dtype import DType
 
@@ -20,43 +21,10 @@ if TYPE_CHECKING:
     from flambeau.codegen.whole.function import FunctionEmitter
 
 
-def is_dense_now(fn: FunctionEmitter, x: ArrayValue) -> Register:
-    """Whether a tensor lies row-major in one piece, found out at run time; false for one without elements."""
-    e = fn.e
-    answer = Register("true", "i1", 1)
-    step = number(memory.element(x.rep.dtype).itemsize)
-    for size, stride in zip(reversed(x.sizes), reversed(x.strides), strict=True):
-        fits = e.binary("or", e.icmp("eq", stride, step), e.icmp("eq", size, number(1)))
-        answer = e.binary("and", e.binary("and", answer, fits), e.icmp("ne", size, number(0)))
-        step = memory.multiply(e, step, size)
-    return answer
-
-
-def either(
-    fn: FunctionEmitter, node: Node, condition: Register, rep: Array, native: Callable[[], ArrayValue]
-) -> None:
-    """The node's result by native code where a condition holds, else by Python; it holds its block either way."""
-    from flambeau.codegen.whole.groups import call_python
-
-    e = fn.e
-    slots = fn.slots(rep)
-    here, there, after = e.label("here"), e.label("there"), e.label("after")
-    e.branch_if(condition, here, there)
-    e.start(here)
-    fn.store_slots(slots, native())
-    e.branch(after)
-    e.start(there)
-    (words,) = call_python(fn, node, (rep,), is_rare=True)
-    fn.store_slots(slots, values.from_words(rep, words))
-    e.branch(after)
-    e.start(after)
-    fn.set_new(node.output(), fn.load_slots(slots, rep))
-
-
 def _refuse_format(fn: FunctionEmitter, node: Node, place: int) -> None:
     """Memory formats other than the usual are Python's."""
     if len(node.inputs) > place and literal_of(fn.get(node.input(place))) not in (None, 0, 1):
-        raise CannotCompile("a memory format")
+        raise CannotCompileError("a memory format")
 
 
 def clone(fn: FunctionEmitter, node: Node) -> None:
@@ -104,12 +72,12 @@ def is_contiguous(fn: FunctionEmitter, node: Node) -> None:
     """`is_contiguous()`."""
     x = array(fn, node.input(0))
     if len(node.inputs) > 1 and literal_of(fn.get(node.input(1))) not in (None, 0):
-        raise CannotCompile("a memory format")
+        raise CannotCompileError("a memory format")
     known = Register("true", "i1", 1) if x.rep.dense == x.rep.rank else None
     if known is None:
         empty = fn.e.icmp("eq", product(fn, x.sizes), number(0))
         known = fn.e.binary("or", empty, is_dense_now(fn, x))
-    fn.set(node.output(), Scalar(values.Bool(), known))
+    fn.set(node.output(), Scalar(Bool(), known))
 
 
 def convert(fn: FunctionEmitter, node: Node) -> None:
@@ -121,11 +89,11 @@ def convert(fn: FunctionEmitter, node: Node) -> None:
     found = facts.result_types(definition, [told(n) for n in given.values()], 1)[0]
     device = given.get("device")
     if found is None or (device is not None and not isinstance(device, FixedValue)):
-        raise CannotCompile("what it converts to is not known")
+        raise CannotCompileError("what it converts to is not known")
     if any(literal_of(given[k]) not in (None, False) for k in ("layout", "pin_memory", "copy") if k in given):
-        raise CannotCompile("to() with more than a dtype")
-    if literal_of(given.get("memory_format", FixedValue(values.Fixed(None)))) not in (None, 1):
-        raise CannotCompile("a memory format")
+        raise CannotCompileError("to() with more than a dtype")
+    if literal_of(given.get("memory_format", FixedValue(Fixed(None)))) not in (None, 1):
+        raise CannotCompileError("a memory format")
     dtype = found[0]
     assert isinstance(native.rep, Array | Element)
     if native.rep.dtype is dtype:
@@ -165,15 +133,15 @@ def _converted(fn: FunctionEmitter, node: Node, x: ArrayValue, dtype: DType, s: 
 def _parts(fn: FunctionEmitter, node: Node) -> list[ArrayValue]:
     given = fn.get(node.input(0))
     if not isinstance(given, TupleValue) or not given.items:
-        raise CannotCompile("how many tensors are joined is not known")
+        raise CannotCompileError("how many tensors are joined is not known")
     parts = []
     for one in given.items:
         if not isinstance(one, ArrayValue):
-            raise CannotCompile("tensors without axes are joined")
+            raise CannotCompileError("tensors without axes are joined")
         parts.append(one)
     first = parts[0].rep
     if any((p.rep.dtype, p.rep.rank) != (first.dtype, first.rank) for p in parts):
-        raise CannotCompile("tensors of several dtypes or ranks are joined")
+        raise CannotCompileError("tensors of several dtypes or ranks are joined")
     return parts
 
 
@@ -182,7 +150,7 @@ def cat(fn: FunctionEmitter, node: Node) -> None:
     e, parts = fn.e, _parts(fn, node)
     rank = parts[0].rep.rank
     if rank == 0 or any(p.rep.dense != rank for p in parts):
-        raise CannotCompile("the order in memory of joined tensors is not known")
+        raise CannotCompileError("the order in memory of joined tensors is not known")
     dim = axis_of(fn, node.input(1), rank)
     total = number(0)
     for p in parts:
@@ -240,7 +208,7 @@ def chunk(fn: FunctionEmitter, node: Node) -> None:
     step = e.binary("sdiv", memory.add(e, size, number(count - 1)), number(count))
     targets = _unpacked(node)
     if targets is None or len(targets) != count:
-        raise CannotCompile("how many pieces there are is not known")
+        raise CannotCompileError("how many pieces there are is not known")
     # With fewer pieces than asked for, Python says what is wrong, or finds that nothing is.
     last = memory.multiply(e, step, number(count - 1))
     fn.fail_if(e.icmp("sge", last, size), _unpacking(node))

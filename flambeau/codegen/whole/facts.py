@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from flambeau.codegen.whole.representation import Array, Bool, Element, Fixed, Float, Int, Optional, Representation
-from flambeau.codegen.whole.representation import Listed, Tupled
+from flambeau.codegen.whole.representation import (
+    Array,
+    Bool,
+    Element,
+    Fixed,
+    Float,
+    Int,
+    Listed,
+    Representation,
+    Tupled,
+)
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.schema.device import Device

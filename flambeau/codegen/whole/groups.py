@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.whole import facts, memory, values
-from flambeau.codegen.whole.pointwise import rep_of_result, small_group, told
+from flambeau.codegen.whole.pointwise import small_group, told
 from flambeau.codegen.whole.representation import (
     Array,
     Element,
     Representation,
     holds_blocks,
     llvm_words,
-    word_count,
 )
-from flambeau.codegen.whole.values import ArrayValue, CannotCompile, ListValue, Native, Scalar, words_of
+from flambeau.codegen.whole.sites import call_python, rep_of_result
+from flambeau.codegen.whole.values import ArrayValue, CannotCompileError, ListValue, Native, Scalar
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.schema.types import ListType, TensorType
 
 if TYPE_CHECKING:
-    from flambeau.codegen.whole.function import FunctionEmitter, Site
+    from flambeau.codegen.whole.function import FunctionEmitter
 
 
 def group(fn: FunctionEmitter, node: Node) -> None:
@@ -60,13 +59,13 @@ def _group_results(fn: FunctionEmitter, node: Node) -> tuple[Representation, ...
         elif inner.kind == "prim::ListConstruct":
             types[inner.output()] = [types[v] for v in inner.inputs]
         elif definition is None:
-            raise CannotCompile(f"{inner.kind} in a group")
+            raise CannotCompileError(f"{inner.kind} in a group")
         else:
             tensors = [v for v in inner.outputs if isinstance(v.type, TensorType)]
             answers = facts.result_types(definition, [types[v] for v in inner.inputs], len(tensors))
             for value, answer in zip(tensors, answers, strict=True):
                 if answer is None:
-                    raise CannotCompile(f"{inner.kind}: the dtype or rank of its result is not known")
+                    raise CannotCompileError(f"{inner.kind}: the dtype or rank of its result is not known")
                 found[value] = answer
                 types[value] = facts.told(Array(*answer))
     # Kernels write their results in the order of their inputs; where all of these are row-major, so are the results.
@@ -75,7 +74,7 @@ def _group_results(fn: FunctionEmitter, node: Node) -> tuple[Representation, ...
     reps = []
     for value, result in zip(node.outputs, graph.outputs, strict=True):
         if result not in found:
-            raise CannotCompile("a group that gives back what it is given")
+            raise CannotCompileError("a group that gives back what it is given")
         rep = rep_of_result(fn, value, found[result])
         reps.append(Array(rep.dtype, rep.rank, rep.rank) if isinstance(rep, Array) and is_row_major else rep)
     return tuple(reps)
@@ -86,7 +85,7 @@ def _input_words(fn: FunctionEmitter, native: Native) -> Register:
     if isinstance(native, ArrayValue):
         return fn.spilled([native.data, *native.sizes, *native.strides])
     if not isinstance(native, Scalar):
-        raise CannotCompile(f"a group takes tensors and numbers, not {values.describe(native.rep)}")
+        raise CannotCompileError(f"a group takes tensors and numbers, not {values.describe(native.rep)}")
     place = fn.e.slot("i64", 8)
     if isinstance(native.rep, Element):
         memory.store_element(fn.e, place, native.register, native.rep.dtype)
@@ -127,13 +126,13 @@ def operator(fn: FunctionEmitter, node: Node) -> None:
     """An operator without native form: Python runs it on the same memory."""
     definition = node.definition
     if definition is None:
-        raise CannotCompile("it has no native form")
+        raise CannotCompileError("it has no native form")
     natives = [fn.get(v) for v in node.inputs]
     changed = []
     for place, (argument, native) in enumerate(zip(definition.schema.arguments, natives, strict=False)):
         if argument.alias is not None and argument.alias.is_write and isinstance(native, ListValue):
             if holds_blocks(native.rep.item):
-                raise CannotCompile("it changes a list of tensors or lists, and has no native form")
+                raise CannotCompileError("it changes a list of tensors or lists, and has no native form")
             changed.append(place)
     if changed and any(isinstance(v.type, ListType) for v in node.outputs):
         call_python(fn, node, (), changed)
@@ -145,34 +144,3 @@ def operator(fn: FunctionEmitter, node: Node) -> None:
     words = call_python(fn, node, reps, changed)
     for value, rep, place_ in zip(node.outputs, reps, words, strict=True):
         fn.set_new(value, values.from_words(rep, place_))
-
-
-def call_python(
-    fn: FunctionEmitter, node: Node, reps: Sequence[Representation], changed: Sequence[int] = (),
-    *, is_rare: bool = False,
-) -> list[list[Register]]:  # fmt: skip
-    """Have Python run a node; the words of its results, which are held.
-
-    ``changed``: operands that are lists, and that the node changes. ``is_rare``: only in cases hardly ever met.
-    """
-    e = fn.e
-    site: Site = fn.site((node,), node.inputs)
-    site.outputs, site.output_reps = tuple(node.outputs[: len(reps)]), tuple(reps)
-    site.changed = tuple(site.inputs.index(node.input(k)) for k in changed)
-    if not is_rare and (fn.loop_depth or not fn.has_loops):
-        fn.operators.append(site)
-    fn.asks = True
-    inputs = fn.spilled([w for v in site.inputs for w in words_of(fn.get(v))])
-    outputs = e.slot(f"[{max(1, sum(map(word_count, reps)))} x i64]", 16)
-    call = f"call i64 @ask(ptr {fn.context}, i64 {site.number}, ptr {inputs}, ptr {outputs})"
-    fn.leave_unless_zero(e.define(call, "i64", 1))
-    results, at = [], 0
-    for rep in reps:
-        words = []
-        for kind in llvm_words(rep):
-            words.append(memory.load_word(e, outputs, at, kind))
-            at += 1
-        results.append(words)
-    return results
-
-

@@ -12,22 +12,25 @@ from typing import TYPE_CHECKING
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.emitter import vector_type
 from flambeau.codegen.whole import memory, values
+from flambeau.codegen.whole.control import rounds, tick
 from flambeau.codegen.whole.lanes import LanePlan, ends_in_raise
 from flambeau.codegen.whole.lanes_emitter import LaneEmitter
 from flambeau.codegen.whole.lifetimes import SAME_VALUE
 from flambeau.codegen.whole.memory import number
+from flambeau.codegen.whole.pointwise import overlaps
 from flambeau.codegen.whole.representation import Int, llvm_words
-from flambeau.codegen.whole.values import ArrayValue, CannotCompile, FixedValue, Native, Scalar
+from flambeau.codegen.whole.values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar
 from flambeau.ir.node import Block, Node
-from flambeau.ir.value import Value
 
 if TYPE_CHECKING:
     from flambeau.codegen.whole.function import FunctionEmitter
 
 FEWEST_BITS = 256
 """Vectors narrower than that hold too few lanes to pay for masks."""
-VECTORS = 2
+VECTORS = 4
 """Vectors of each value: instructions of one need not wait for those of the other."""
+FEWEST_TURNS = 2
+"""Turns that are left from which it pays to run them as lanes."""
 FOREVER = (1 << 63) - 1
 _STARTS = {"add": 0, "or": 0, "xor": 0, "mul": 1, "and": -1}
 
@@ -47,7 +50,7 @@ def emit(fn: FunctionEmitter, body: Block, plan: LanePlan, slots: Sequence[Seque
     before, declared = len(e.lines), e.block
     try:
         return _Lanes(fn, body, plan, slots, trip).emit()
-    except CannotCompile:
+    except CannotCompileError:
         del e.lines[before:]
         e.block = declared
         return None
@@ -56,9 +59,8 @@ def emit(fn: FunctionEmitter, body: Block, plan: LanePlan, slots: Sequence[Seque
         e.writes.clear()
 
 
-def fail(fn: FunctionEmitter, condition: Register) -> None:
+def fail(e: LaneEmitter, condition: Register) -> None:
     """Go on one turn at a time if a lane that runs fails."""
-    e = fn.e
     if condition.text == "false":
         return
     if condition.lanes > 1 or not e.is_some:
@@ -84,11 +86,10 @@ class _Lanes:
 
     def emit(self) -> Register:
         """The loop; gives the first turn that is left."""
-        from flambeau.codegen.whole.loops import tick
 
         fn, e = self.fn, self.fn.e
         if self.width == 1 or fn.scope.turns is not None:
-            raise CannotCompile("no lanes")
+            raise CannotCompileError("no lanes")
         counter = e.slot("i64", 8)
         e.raw(f"store i64 0, ptr {counter}")
         parts = self._start()
@@ -96,17 +97,19 @@ class _Lanes:
         e.branch(head)
         e.start(head)
         start = e.define(f"load i64, ptr {counter}", "i64", 1)
-        room = e.icmp("sge", e.binary("sub", self.trip, start), number(self.width))
+        left = e.binary("sub", self.trip, start)
+        room = e.icmp("sge", left, number(FEWEST_TURNS))
         apart = self._apart()
         e.branch_if(room if apart is None else e.binary("and", room, apart), chunk, done)
         e.start(chunk)
-        tick(fn, number(self.width))
+        turns = e.intrinsic("smin", left, number(self.width))
+        tick(fn, turns)
         e.lanes, e.bail = self.width, done
-        steps = ", ".join(f"i64 {k}" for k in range(self.width))
-        index = e.binary("add", start, Register(f"<{steps}>", "i64", self.width))
-        self._turn(index, parts)
-        e.lanes = 1
-        e.raw(f"store i64 {e.binary('add', start, number(self.width))}, ptr {counter}")
+        steps = Register(f"<{', '.join(f'i64 {k}' for k in range(self.width))}>", "i64", self.width)
+        e.mask = e.icmp("slt", steps, left)
+        self._turn(e.binary("add", start, steps), parts)
+        e.lanes, e.mask = 1, None
+        e.raw(f"store i64 {e.binary('add', start, turns)}, ptr {counter}")
         e.branch(head)
         e.start(done)
         self._finish(parts)
@@ -155,22 +158,21 @@ class _Lanes:
         writes = list(e.writes)
         if len(writes) == 1:
             e.put(writes[0])
-        else:
+        elif writes:
             e.put_in_turn(writes)
-        for value, part in zip(following, parts, strict=True):
-            if part is not None:
-                e.raw(f"store {kind} {_wide(e, value)}, ptr {part}")
+        for parameter, value, part in zip(self.body.inputs[1:], following, parts, strict=True):
+            if part is not None and e.mask is not None:
+                e.raw(f"store {kind} {e.select(e.mask, value, fn.index(parameter))}, ptr {part}")
 
     def _apart(self) -> Register | None:
         """Whether what is read lies apart from what is written; None where that is plain."""
-        from flambeau.codegen.whole.pointwise import overlaps
 
         fn, e = self.fn, self.fn.e
         read = [x for x in map(fn.get, self.plan.read) if isinstance(x, ArrayValue)]
         answer: Register | None = None
         for written in map(fn.get, self.plan.written):
             if not isinstance(written, ArrayValue):
-                raise CannotCompile("what is written to is no tensor in memory")
+                raise CannotCompileError("what is written to is no tensor in memory")
             if read:
                 meets = overlaps(fn, written, read)
                 answer = meets if answer is None else e.binary("or", answer, meets)
@@ -180,7 +182,6 @@ class _Lanes:
 
     def block(self, block: Block) -> None:
         """The nodes of a block."""
-        from flambeau.codegen.whole.lowerings import lower
 
         for node in block:
             if node.kind in ("prim::Constant", "prim::Uninitialized"):
@@ -192,7 +193,7 @@ class _Lanes:
             elif node.kind in SAME_VALUE:
                 self.fn.set(node.output(), self.fn.get(node.input(0)))
             else:
-                lower(self.fn, node)
+                self.fn.lower(node)
 
     def _branch(self, node: Node) -> None:
         """Both arms, each for its lanes."""
@@ -202,11 +203,11 @@ class _Lanes:
         otherwise = e.binary("xor", condition, Register("true", "i1", 1))
         for arm, fails in ((0, condition), (1, otherwise)):
             if ends_in_raise(node.blocks[arm]) and known in (None, arm):
-                fail(fn, fails)
+                fail(e, fails)
                 known = 1 - arm
         if known is not None:
             if ends_in_raise(node.blocks[known]):
-                raise CannotCompile("both ways of a branch raise")
+                raise CannotCompileError("both ways of a branch raise")
             self.block(node.blocks[known])
             for value, given in zip(node.outputs, node.blocks[known].outputs, strict=True):
                 fn.set(value, fn.get(given))
@@ -223,7 +224,6 @@ class _Lanes:
 
     def _loop(self, node: Node) -> None:
         """Turns until no lane wants more; the values of a lane stay as they are from then on."""
-        from flambeau.codegen.whole.loops import tick
 
         fn, e, body = self.fn, self.fn.e, node.blocks[0]
         slots = self._loop_slots(node)
@@ -236,13 +236,14 @@ class _Lanes:
             first = e.both(first, e.icmp("sgt", trip, number(0)))
         e.raw(f"store <{self.width} x i1> {_wide(e, first or Register('true', 'i1', 1))}, ptr {active}")
         e.raw(f"store i64 0, ptr {counter}")
+        again = rounds(fn)
         head, turn, after = e.label("loop"), e.label("turn"), e.label("after")
         e.branch(head)
         e.start(head)
         running = e.define(f"load <{self.width} x i1>, ptr {active}", "i1", self.width)
         e.branch_if(e.any_lane(running), turn, after)
         e.start(turn)
-        tick(fn, number(1))
+        tick(fn, number(1), again)
         outer, e.mask, e.is_some = (e.mask, e.is_some), running, True
         e.depth += 1
         index = e.define(f"load i64, ptr {counter}", "i64", 1)
@@ -276,7 +277,7 @@ class _Lanes:
         for given in node.inputs[2:]:
             native = self.fn.get(given)
             if not isinstance(native, Scalar):
-                raise CannotCompile("lanes carry something else than numbers")
+                raise CannotCompileError("lanes carry something else than numbers")
             kind = vector_type(native.register.type, self.width)
             slot = e.slot(kind)
             e.raw(f"store {kind} {_wide(e, native.register)}, ptr {slot}")
@@ -291,7 +292,7 @@ def _load(e: LaneEmitter, slot: Register, like: Scalar) -> Scalar:
 
 def _number(native: Native, like: Scalar) -> Scalar:
     if not isinstance(native, Scalar) or native.rep != like.rep:
-        raise CannotCompile("a value that lanes carry changes its type")
+        raise CannotCompileError("a value that lanes carry changes its type")
     return native
 
 
@@ -304,6 +305,6 @@ def _merged(e: LaneEmitter, condition: Register, a: Native, b: Native) -> Native
             if values.is_nothing(x):
                 return y
     if not isinstance(a, Scalar):
-        raise CannotCompile(f"lanes have {values.describe(a.rep)} on one way")
+        raise CannotCompileError(f"lanes have {values.describe(a.rep)} on one way")
     b = _number(b, a)
     return a if a.register == b.register else Scalar(a.rep, e.select(condition, a.register, b.register))

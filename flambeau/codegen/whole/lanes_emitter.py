@@ -119,22 +119,41 @@ class LaneEmitter(Emitter):
 
     def put_in_turn(self, writes: list[Write]) -> None:
         """Stores that waited, of one lane after the other, each in the order of the program."""
-        for lane in range(self.lanes):
-            for write in writes:
-                value, address = self.lane(write.value, lane), self.lane(write.address, lane)
-                store = f"store {value.type} {value}, ptr {address}, align {write.itemsize}"
-                if write.mask is None:
-                    self.raw(store)
-                    continue
-                put, on = self.label("put"), self.label("on")
-                self.branch_if(self.lane(write.mask, lane), put, on)
-                self.start(put)
-                self.raw(store)
-                self.branch(on)
-                self.start(on)
+        slots = []
+        for write in writes:
+            held = (write.address, write.value, write.mask or Value("true", "i1", 1))
+            slots.append([self._spilled(a) for a in held])
+        head, turn, after, before = self.label("lane"), self.label("turn"), self.label("after"), self.block
+        index, following = Value(self.name("k"), "i64", 1), Value(self.name("k"), "i64", 1)
+        self.branch(head)
+        self.start(head)
+        latch = self.label("latch")
+        self.raw(f"{index} = phi i64 [0, %{before}], [{following}, %{latch}]")
+        self.branch_if(self.icmp("ult", index, Value(str(self.lanes), "i64", 1)), turn, after)
+        self.start(turn)
+        for write, places in zip(writes, slots, strict=True):
+            address, value, mask = (self._item(slot, kind, index) for slot, kind in places)
+            put, on = self.label("put"), self.label("on")
+            self.branch_if(self.convert("trunc", mask, "i1"), put, on)
+            self.start(put)
+            self.raw(f"store {value.type} {value}, ptr {address}, align {write.itemsize}")
+            self.branch(on)
+            self.start(on)
+        self.branch(latch)
+        self.start(latch)
+        self.raw(f"{following} = add nuw nsw i64 {index}, 1")
+        self.branch(head)
+        self.start(after)
 
-    def lane(self, a: Value, number: int) -> Value:
-        """One lane; a scalar is the same in each."""
-        if a.lanes == 1:
-            return a
-        return self.define(f"extractelement {a.full_type} {a}, i64 {number}", a.type, 1)
+    def _spilled(self, a: Value) -> tuple[Value, str]:
+        """The lanes of a value in memory, and the type they have there."""
+        a = self.splat(a, self.lanes)
+        if a.type == "i1":
+            a = self.convert("zext", a, "i8")
+        slot = self.slot(a.full_type)
+        self.raw(f"store {a.full_type} {a}, ptr {slot}, align 64")
+        return slot, a.type
+
+    def _item(self, slot: Value, kind: str, index: Value) -> Value:
+        place = self.define(f"getelementptr inbounds {kind}, ptr {slot}, i64 {index}", "ptr", 1)
+        return self.define(f"load {kind}, ptr {place}", kind, 1)

@@ -45,9 +45,7 @@ class Lifetimes:
         self._facts = facts
         self._shown: dict[Value, Value] = {}
         for node in graph.all_nodes():
-            if node.kind in SAME_VALUE and node.inputs:
-                self._shown[node.output(0)] = node.input(0)
-            elif self._is_look(node):
+            if (node.kind in SAME_VALUE and node.inputs) or self._is_look(node):
                 self._shown[node.output(0)] = node.input(0)
 
     def is_borrowed(self, value: Value) -> bool:

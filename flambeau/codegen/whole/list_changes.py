@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.whole import lists, memory, values
-from flambeau.codegen.whole.lists import LENGTH, each, item, item_address, length, make_room, new_list, put, set_length
+from flambeau.codegen.whole.control import each
+from flambeau.codegen.whole.lists import LENGTH, item, item_address, length, make_room, new_list, put, set_length
 from flambeau.codegen.whole.memory import number
-from flambeau.codegen.whole.representation import Listed, holds_blocks, word_count
-from flambeau.codegen.whole.values import CannotCompile, FixedValue, ListValue, Native, Scalar, TupleValue
+from flambeau.codegen.whole.representation import Listed, Representation, holds_blocks, word_count
+from flambeau.codegen.whole.values import CannotCompileError, FixedValue, ListValue, Native, Scalar, TupleValue
 from flambeau.ir.node import Node
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def extend(fn: FunctionEmitter, node: Node) -> None:
         fn.set_view(node.output(0), given)
 
 
-def _item_reps(other: Native) -> list[values.Representation]:
+def _item_reps(other: Native) -> list[Representation]:
     if isinstance(other, TupleValue):
         return [i.rep for i in other.items]
     return [other.rep.item] if isinstance(other, ListValue) else []
@@ -110,7 +111,7 @@ def _append_all(fn: FunctionEmitter, target: ListValue, other: Native) -> None:
             one(new)
         return
     if not isinstance(other, ListValue):
-        raise CannotCompile(f"the items of {values.describe(other.rep)}")
+        raise CannotCompileError(f"the items of {values.describe(other.rep)}")
     each(fn, length(fn, other), lambda k: one(item(fn, other, k)))
 
 
@@ -130,9 +131,9 @@ def slice_(fn: FunctionEmitter, node: Node) -> None:
     """`items[start:end]`: a new list."""
     e, given = fn.e, fn.get(node.input(0))
     if not isinstance(given, ListValue):
-        raise CannotCompile(f"a slice of {values.describe(given.rep)}")
+        raise CannotCompileError(f"a slice of {values.describe(given.rep)}")
     if memory.literal(fn.index(node.input(3))) != 1:
-        raise CannotCompile("a slice of a list with a step")
+        raise CannotCompileError("a slice of a list with a step")
     size = length(fn, given)
     start, end = (_bound(fn, fn.get(v), size, o) for v, o in zip(node.inputs[1:3], (number(0), size), strict=True))
     count = e.intrinsic("smax", e.binary("sub nsw", end, start), number(0))
@@ -151,7 +152,7 @@ def _bound(fn: FunctionEmitter, bound: Native, size: Register, otherwise: Regist
     if isinstance(bound, FixedValue) and bound.rep.value is None:
         return otherwise
     if not isinstance(bound, Scalar):
-        raise CannotCompile("a bound that may be None")
+        raise CannotCompileError("a bound that may be None")
     at = bound.register
     at = e.select(e.icmp("slt", at, number(0)), e.binary("add", at, size), at)
     return e.intrinsic("smin", e.intrinsic("smax", at, number(0)), size)

@@ -5,31 +5,31 @@ A list that nobody changes and whose length is known when the code is made is it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.emitter import float_constant, int_constant
 from flambeau.codegen.whole import facts, memory, values
+from flambeau.codegen.whole.control import each
 from flambeau.codegen.whole.memory import number
 from flambeau.codegen.whole.representation import (
     BLOCK_WORDS,
     Array,
     Bool,
-    Element,
     Fixed,
     Float,
-    Int,
     Listed,
     Optional,
     Representation,
+    Tupled,
     Unknown,
     holds_blocks,
     llvm_words,
     word_count,
 )
 from flambeau.codegen.whole.runtime import ADDRESSES, NUMBERS
-from flambeau.codegen.whole.values import CannotCompile, ListValue, Native, Scalar, TupleValue, words_of
+from flambeau.codegen.whole.values import CannotCompileError, ListValue, Native, Scalar, TupleValue, words_of
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.schema.types import ListType
@@ -118,12 +118,12 @@ def settle(fn: FunctionEmitter, rep: Listed, item_rep: Representation) -> None:
 def _in_memory(rep: Representation) -> Representation:
     """How an item looks in a list: tensors without their density, which other items may not share."""
     match rep:
-        case values.Tupled():
-            return values.Tupled(tuple(map(_in_memory, rep.items)))
+        case Tupled():
+            return Tupled(tuple(map(_in_memory, rep.items)))
         case Array():
             return Array(rep.dtype, rep.rank)
         case Fixed():
-            raise CannotCompile(f"a list of {values.describe(rep)}")
+            raise CannotCompileError(f"a list of {values.describe(rep)}")
         case Optional():
             return Optional(_in_memory(rep.inner))
         case _:
@@ -210,7 +210,7 @@ def get_item(fn: FunctionEmitter, node: Node) -> None:
         _get_known(fn, node, given)
         return
     if not isinstance(given, ListValue):
-        raise CannotCompile(f"items of {values.describe(given.rep)}")
+        raise CannotCompileError(f"items of {values.describe(given.rep)}")
     fn.set_view(node.output(), item(fn, given, wrapped(fn, given, node.input(1), node)))
 
 
@@ -221,7 +221,7 @@ def _get_known(fn: FunctionEmitter, node: Node, given: TupleValue) -> None:
         fn.set_view(node.output(), given.items[at])
         return
     if not given.items or any(holds_blocks(i.rep) or i.rep != given.items[0].rep for i in given.items):
-        raise CannotCompile("an item at an index that is not known, of items that differ")
+        raise CannotCompileError("an item at an index that is not known, of items that differ")
     index = wrapped(fn, given, node.input(1), node)
     words = list(words_of(given.items[0]))
     for k, other in enumerate(given.items[1:], 1):
@@ -255,7 +255,7 @@ def changeable(fn: FunctionEmitter, value: Value) -> ListValue:
     """A list that may be changed."""
     given = fn.get(value)
     if not isinstance(given, ListValue):
-        raise CannotCompile(f"a change of {values.describe(given.rep)}")
+        raise CannotCompileError(f"a change of {values.describe(given.rep)}")
     return given
 
 
@@ -321,27 +321,6 @@ def _copy_items(fn: FunctionEmitter, given: ListValue, made: ListValue, size: Re
         each(fn, size, lambda k: fn.retain(item(fn, made, k)))
 
 
-def each(fn: FunctionEmitter, size: Register, body: Callable[[Register], None]) -> None:
-    """``body`` of 0, 1, ... up to ``size``."""
-    e = fn.e
-    head, turn, after, before = e.label("each"), e.label("item"), e.label("after"), e.label("before")
-    index, following = Register(e.name("k"), "i64", 1), Register(e.name("k"), "i64", 1)
-    latch = e.label("latch")
-    e.branch(before)
-    e.start(before)
-    e.branch(head)
-    e.start(head)
-    e.raw(f"{index} = phi i64 [0, %{before}], [{following}, %{latch}]")
-    e.branch_if(e.icmp("slt", index, size), turn, after)
-    e.start(turn)
-    body(index)
-    e.branch(latch)
-    e.start(latch)
-    e.raw(f"{following} = add nuw nsw i64 {index}, 1")
-    e.branch(head)
-    e.start(after)
-
-
 def repeat(fn: FunctionEmitter, node: Node) -> None:
     """`aten::mul` of a list and an int."""
     first, second = fn.get(node.input(0)), fn.get(node.input(1))
@@ -381,16 +360,16 @@ def repeat(fn: FunctionEmitter, node: Node) -> None:
     fn.set_new(node.output(), made)
 
 
-def release_function(fn: FunctionEmitter, rep: Listed) -> str:
+def release_function(functions: dict[str, str], rep: Listed) -> str:
     """The function that lets go of a list, and of its items with the last hold on it."""
     if not holds_blocks(rep.item):
         name = "release_list"
-        fn.functions.setdefault(name, _RELEASE_PLAIN)
+        functions.setdefault(name, _RELEASE_PLAIN)
         return name
     name = "release_list_" + _mangled(rep.item)
-    if name not in fn.functions:
-        fn.functions[name] = ""
-        fn.functions[name] = _release_text(fn, name, rep)
+    if name not in functions:
+        functions[name] = ""
+        functions[name] = _release_text(functions, name, rep)
     return name
 
 
@@ -419,11 +398,11 @@ define internal void @release_list(ptr %list) {{
 entry:{_OPEN}{_CLOSE}"""
 
 
-def _release_text(fn: FunctionEmitter, name: str, rep: Listed) -> str:
+def _release_text(functions: dict[str, str], name: str, rep: Listed) -> str:
     """A loop over the items that lets go of each of their blocks."""
     calls, width = [], word_count(rep.item)
     for k, (place, inner) in enumerate(_block_places(rep.item)):
-        function = release_function(fn, inner) if isinstance(inner, Listed) else "release"
+        function = release_function(functions, inner) if isinstance(inner, Listed) else "release"
         calls.append(
             f"  %p{k} = getelementptr i64, ptr %item, i64 {place}\n  %b{k} = load ptr, ptr %p{k}\n"
             f"  call void @{function}(ptr %b{k})\n"
@@ -453,7 +432,7 @@ def _block_places(rep: Representation, start: int = 0) -> list[tuple[int, Repres
     match rep:
         case Listed() | Array():
             return [(start, rep)]
-        case values.Tupled():
+        case Tupled():
             found = []
             for part in rep.items:
                 found += _block_places(part, start)

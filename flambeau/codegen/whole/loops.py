@@ -12,14 +12,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.codegen.whole import memory, values
+from flambeau.codegen.whole import lanes_emit, memory
+from flambeau.codegen.whole.control import rounds, tick
+from flambeau.codegen.whole.indexes import Turns, stays_within
+from flambeau.codegen.whole.lanes import is_true, plan_of
 from flambeau.codegen.whole.memory import number
-from flambeau.codegen.whole.representation import Array, Int, Representation
-from flambeau.codegen.whole.values import Affine, CannotCompile, Scalar
+from flambeau.codegen.whole.representation import Int, Representation
+from flambeau.codegen.whole.values import Affine, Scalar
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
 from flambeau.schema.types import TensorType
-from flambeau.util.record import dataclass, field
+from flambeau.util.record import dataclass
 
 if TYPE_CHECKING:
     from flambeau.codegen.whole.function import FunctionEmitter
@@ -28,24 +31,6 @@ CHUNK = 1 << 22
 """Turns of an innermost counted loop between two polls."""
 FEWEST_NODES_TO_SHARE = 400
 """Nodes of a body from which a second copy of it costs more time to compile than it saves."""
-
-
-@dataclass(slots=True)
-class Turns:
-    """The fast copy of a counted loop."""
-
-    index: Register
-    before: int
-    """The number of the last register made before the loop."""
-    needs: dict[tuple[Affine, Register], None] = field(default_factory=dict)
-    """Indexes and the sizes they must stay within."""
-    is_straight: bool = True
-    """Whether every turn comes by here, so that what is needed here may be needed of all turns."""
-
-    def is_outside(self, register: Register) -> bool:
-        """Whether a register was set before the loop. Registers are numbered as they are made."""
-        digits = register.text.lstrip("%abcdefghijklmnopqrstuvwxyz")
-        return not register.text.startswith("%") or not digits or int(digits) <= self.before
 
 
 @dataclass(slots=True)
@@ -61,14 +46,18 @@ def emit_loop(fn: FunctionEmitter, node: Node) -> None:
     body = node.blocks[0]
     trip, condition = fn.index(node.input(0)), fn.truth(node.input(1))
     carried = _start(fn, node, body)
-    counts = condition.text == "true" and _is_true(body.outputs[0])
+    counts = condition.text == "true" and is_true(body.outputs[0])
     outer, fn.scope.turns = fn.scope.turns, None
     fn.loop_depth += 1
     is_innermost, operators = _is_innermost(body), len(fn.operators)
     if counts and is_innermost:
         _chunks(fn, body, carried, trip)
     else:
-        _plain(fn, body, carried, trip, None if counts else condition)
+        plan = plan_of(node) if counts else None
+        first = None if plan is None else lanes_emit.emit(fn, body, plan, carried.slots, trip)
+        if first is not None:
+            fn.lanes.append(node)
+        _plain(fn, body, carried, trip, None if counts else condition, first or number(0))
     fn.scope.turns = outer
     fn.loop_depth -= 1
     fn.tight_loops += is_innermost and len(fn.operators) == operators
@@ -89,10 +78,6 @@ def _start(fn: FunctionEmitter, node: Node, body: Block) -> _Carried:
         carried.reps.append(rep)
         carried.slots.append(slots)
     return carried
-
-
-def _is_true(value: Value) -> bool:
-    return value.node is not None and value.node.kind == "prim::Constant" and value.node.attributes.get("value") is True
 
 
 def _is_innermost(body: Block) -> bool:
@@ -134,32 +119,17 @@ def _round(fn: FunctionEmitter, body: Block, carried: _Carried, index: Register,
         fn.store_slots(slots, native)
 
 
-def _tick(fn: FunctionEmitter, turns: Register) -> None:
-    """Count turns, and look at the clock when there have been many."""
-    e = fn.e
-    left = e.define(f"load i64, ptr {fn.ticks}", "i64", 1)
-    less = e.binary("sub", left, turns)
-    e.raw(f"store i64 {less}, ptr {fn.ticks}")
-    look, on = e.label("look"), e.label("on")
-    e.raw(f"br i1 {e.icmp('slt', less, number(0))}, label %{look}, label %{on}, !prof !20")
-    e.start(look)
-    e.raw(f"store i64 65536, ptr {fn.ticks}")
-    code = e.define(f"call i64 @look_at_clock(ptr {fn.context})", "i64", 1)
-    stop = e.label("stop")
-    e.raw(f"br i1 {e.icmp('ne', code, number(0))}, label %{stop}, label %{on}, !prof !20")
-    e.start(stop)
-    fn.leave_with(code)
-    e.start(on)
-
-
-def _plain(fn: FunctionEmitter, body: Block, carried: _Carried, trip: Register, condition: Register | None) -> None:
-    """A loop that is emitted once; with a condition it also stops when that does not hold."""
+def _plain(
+    fn: FunctionEmitter, body: Block, carried: _Carried, trip: Register, condition: Register | None, first: Register
+) -> None:
+    """A loop that is emitted once, from a turn on; with a condition it also stops when that does not hold."""
     e = fn.e
     counter = e.slot("i64", 8)
     again = e.slot("i1", 8)
-    e.raw(f"store i64 0, ptr {counter}")
+    e.raw(f"store i64 {first}, ptr {counter}")
     if condition is not None:
         e.raw(f"store i1 {condition}, ptr {again}")
+    again_at = rounds(fn) if _is_innermost(body) else ""
     head, turn, after = e.label("loop"), e.label("turn"), e.label("after")
     e.branch(head)
     e.start(head)
@@ -173,7 +143,7 @@ def _plain(fn: FunctionEmitter, body: Block, carried: _Carried, trip: Register, 
         more = holds if more.text == "true" else e.binary("and", more, holds)
     e.branch_if(more, turn, after)
     e.start(turn)
-    _tick(fn, number(1))
+    tick(fn, number(1), again_at)
     _round(fn, body, carried, index, None)
     e.raw(f"store i64 {e.binary('add nuw nsw', index, number(1))}, ptr {counter}")
     if condition is not None:
@@ -202,7 +172,7 @@ def _chunks(fn: FunctionEmitter, body: Block, carried: _Carried, trip: Register)
             break
     fn.scope.turns = None
     e.lines = held
-    is_fast = _stays_within(fn, turns, trip) if turns.needs else Register("true", "i1", 1)
+    is_fast = stays_within(fn, turns, trip) if turns.needs else Register("true", "i1", 1)
     place, chunk, after, before = e.label("chunks"), e.label("chunk"), e.label("after"), e.label("before")
     e.branch(before)
     e.start(before)
@@ -215,7 +185,7 @@ def _chunks(fn: FunctionEmitter, body: Block, carried: _Carried, trip: Register)
     few = e.icmp("slt", left, number(CHUNK))
     size = e.select(few, left, number(CHUNK))
     e.raw(f"{end} = add nuw nsw i64 {start}, {size}")
-    _tick(fn, size)
+    tick(fn, size)
     if len(copies) == 2:
         e.branch_if(is_fast, heads[0], heads[1])
     else:
@@ -247,117 +217,3 @@ def _turns(
     e.raw(f"store i64 {following}, ptr {counter}")
     e.branch_if(e.icmp("slt", following, end), head, done)
     e.start(done)
-
-
-def _stays_within(fn: FunctionEmitter, turns: Turns, trip: Register) -> Register:
-    """Whether every index is within its size in the first and in the last turn."""
-    e = fn.e
-    last = e.binary("sub", trip, number(1))
-    answer: Register | None = None
-    for affine, size in turns.needs:
-        for fits in _fits(fn, affine, size, last):
-            answer = fits if answer is None else e.binary("and", answer, fits)
-    assert answer is not None
-    return answer
-
-
-def _fits(fn: FunctionEmitter, affine: Affine, size: Register, last: Register) -> list[Register]:
-    """Whether the index of the first turn, and that of the last, are within a size."""
-    e = fn.e
-    if affine.step is None and len(affine.invariants) <= 1 and affine.slope in (-1, 0, 1):
-        # The first index is what the program computes, wrapped or not. The last cannot wrap: both parts have 63 bits.
-        first = number(affine.offset)
-        for invariant in affine.invariants:
-            first = memory.add(e, invariant, first)
-        fits = [e.icmp("ult", first, size)]
-        if affine.slope:
-            fits.append(e.icmp("ult", e.binary("add" if affine.slope > 0 else "sub", first, last), size))
-        return fits
-    first = Register(str(affine.offset), "i128", 1)
-    for invariant in affine.invariants:
-        first = e.binary("add", e.convert("sext", invariant, "i128"), first)
-    bound, turns = e.convert("sext", size, "i128"), e.convert("sext", last, "i128")
-    fits = [e.icmp("ult", first, bound)]
-    end = first
-    if affine.slope:
-        end = e.binary("add", end, e.binary("mul", turns, Register(str(affine.slope), "i128", 1)))
-    if affine.step is not None:
-        end = e.binary("add", end, e.binary("mul", turns, e.convert("sext", affine.step, "i128")))
-    if end is not first:
-        fits.append(e.icmp("ult", end, bound))
-    return fits
-
-
-def affine_of(fn: FunctionEmitter, scalar: Scalar) -> Affine | None:
-    """How an index moves over the turns of the fast loop being emitted; None where that is not known."""
-    turns = fn.scope.turns
-    if turns is None:
-        return None
-    known = memory.literal(scalar.register)
-    if known is not None:
-        return Affine(offset=known)
-    return Affine((scalar.register,)) if turns.is_outside(scalar.register) else scalar.affine
-
-
-def added(a: Affine | None, b: Affine | None, sign: int = 1) -> Affine | None:
-    """A sum, or a difference of which the second has no invariants."""
-    if a is None or b is None or (sign < 0 and (b.invariants or b.step is not None)):
-        return None
-    if a.step is not None and b.step is not None or len(a.invariants) + len(b.invariants) > 4:
-        return None
-    return Affine(
-        (*a.invariants, *b.invariants), a.slope + sign * b.slope, a.offset + sign * b.offset, a.step or b.step
-    )
-
-
-def scaled(a: Affine | None, b: Affine | None) -> Affine | None:
-    """A product with a literal, or of the turn with an invariant."""
-    for x, y in ((a, b), (b, a)):
-        if x is None or y is None or x.step is not None or y.step is not None or y.slope or x.invariants:
-            continue
-        if not y.invariants and abs(y.offset) < 1 << 31 and abs(x.offset) < 1 << 31:
-            return Affine((), x.slope * y.offset, x.offset * y.offset)
-        if len(y.invariants) == 1 and not y.offset and (x.slope, x.offset) == (1, 0):
-            return Affine(step=y.invariants[0])
-    return None
-
-
-def checked_index(fn: FunctionEmitter, scalar: Scalar, size: Register, node: Node) -> Register:
-    """An index into an axis, counted from the end if negative; leaves the function where it is out of range."""
-    e = fn.e
-    affine, turns = affine_of(fn, scalar), fn.scope.turns
-    if turns is not None and affine is not None and turns.is_outside(size):
-        if turns.is_straight:
-            turns.needs[affine, size] = None
-        if (affine, size) in turns.needs:
-            return _index_of(fn, affine)
-    index, known = scalar.register, memory.literal(scalar.register)
-    if known is not None and known >= 0:
-        fn.fail_if(e.icmp("sge", number(known), size), node)
-        return index
-    negative = e.icmp("slt", index, number(0))
-    wrapped = e.select(negative, e.binary("add", index, size), index)
-    fn.fail_if(e.icmp("uge", wrapped, size), node)
-    return wrapped
-
-
-def _index_of(fn: FunctionEmitter, affine: Affine) -> Register:
-    """The index again, from what it is made of, in arithmetic that is known not to wrap."""
-    e = fn.e
-    turns = fn.scope.turns
-    assert turns is not None
-    start = number(affine.offset)
-    for invariant in affine.invariants:
-        start = memory.add(e, invariant, start)
-    if affine.slope:
-        start = memory.add(e, start, memory.multiply(e, turns.index, number(affine.slope), " nsw"), " nsw")
-    if affine.step is not None:
-        start = memory.add(e, start, memory.multiply(e, turns.index, affine.step, " nsw"), " nsw")
-    return start
-
-
-def array_rep(rep: Representation) -> Array:
-    """The representation of a tensor in memory. Raises `CannotCompile` for others."""
-    if not isinstance(rep, Array):
-        raise CannotCompile(f"expected a tensor in memory, got {values.describe(rep)}")
-    return rep

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from flambeau.codegen.kernel.dtypes import KernelError
-from flambeau.codegen.whole import arrays, copies, groups, list_changes, lists, loops, memory, pointwise, values
+from flambeau.codegen.whole import arrays, copies, groups, indexes, list_changes, lists, memory, pointwise
 from flambeau.codegen.whole.memory import number
-from flambeau.codegen.whole.representation import Array, Element, Int, Listed, Tupled
-from flambeau.codegen.whole.values import CannotCompile, FixedValue, OptionalValue, Scalar, TupleValue
+from flambeau.codegen.whole.representation import Array, Bool, Element, Int, Listed, Tupled
+from flambeau.codegen.whole.values import CannotCompileError, FixedValue, ListValue, OptionalValue, Scalar, TupleValue
 from flambeau.ir.node import Node
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.opdef import OpDef
@@ -25,29 +25,29 @@ Lowering = Callable[["FunctionEmitter", Node], None]
 
 
 def lower(fn: FunctionEmitter, node: Node) -> None:
-    """Emit one node. Raises `CannotCompile` with the reason where it has no native form."""
+    """Emit one node. Raises `CannotCompileError` with the reason where it has no native form."""
     try:
         _lower(fn, node)
     except KernelError as error:
-        raise CannotCompile(str(error)) from None
+        raise CannotCompileError(str(error)) from None
 
 
 def _lower(fn: FunctionEmitter, node: Node) -> None:
     definition = node.definition
-    if definition is not None and definition.scalar is not None and definition.family == "language":
-        if pointwise.is_numbers(fn, node):
-            pointwise.numbers(fn, node, definition)
-            return
+    is_language = definition is not None and definition.scalar is not None and definition.family == "language"
+    if definition is not None and is_language and pointwise.is_numbers(fn, node):
+        pointwise.numbers(fn, node, definition)
+        return
     rule = _rule(fn, node)
     before = len(fn.e.lines)
     try:
         if rule is not None:
             rule(fn, node)
         elif definition is None:
-            raise CannotCompile("it has no native form")
+            raise CannotCompileError("it has no native form")
         else:
             _by_declaration(fn, node, definition)
-    except CannotCompile:
+    except CannotCompileError:
         if len(fn.e.lines) != before or definition is None:
             raise
         groups.operator(fn, node)
@@ -75,7 +75,7 @@ def _by_declaration(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
         pointwise.arange(fn, node, definition)
     elif definition.name in ("aten::tensor", "aten::scalar_tensor"):
         pointwise.from_number(fn, node, definition)
-    elif not (node.inputs and isinstance(fn.get(node.input(0)).rep, Array) and pointwise.in_place(fn, node, definition)):
+    elif not pointwise.in_place(fn, node, definition):
         groups.operator(fn, node)
 
 
@@ -90,14 +90,14 @@ def _tuple(fn: FunctionEmitter, node: Node) -> None:
 
 def _unpack(fn: FunctionEmitter, node: Node) -> None:
     given = fn.get(node.input())
-    if isinstance(given, lists.ListValue):
+    if isinstance(given, ListValue):
         wrong = fn.e.icmp("ne", lists.length(fn, given), number(len(node.outputs)))
         fn.fail_if(wrong, node)
         for k, value in enumerate(node.outputs):
             fn.set_view(value, lists.item(fn, given, number(k)))
         return
     if not isinstance(given, TupleValue) or len(given.items) != len(node.outputs):
-        raise CannotCompile("a container whose length is not known or wrong")
+        raise CannotCompileError("a container whose length is not known or wrong")
     for value, item in zip(node.outputs, given.items, strict=True):
         fn.set_view(value, item)
 
@@ -105,7 +105,7 @@ def _unpack(fn: FunctionEmitter, node: Node) -> None:
 def _tuple_index(fn: FunctionEmitter, node: Node) -> None:
     given, at = fn.get(node.input(0)), arrays.known_int(fn, node.input(1))
     if not isinstance(given, TupleValue) or not -len(given.items) <= at < len(given.items):
-        raise CannotCompile("an index into a tuple that is not known")
+        raise CannotCompileError("an index into a tuple that is not known")
     fn.set_view(node.output(), given.items[at])
 
 
@@ -136,8 +136,8 @@ def _derive_index(fn: FunctionEmitter, node: Node) -> None:
     moves = memory.multiply(e, index.register, step.register)
     affine = None
     if fn.scope.turns is not None:
-        parts = [loops.affine_of(fn, x) for x in (index, start, step)]
-        affine = loops.added(loops.scaled(parts[0], parts[2]), parts[1])
+        parts = [indexes.affine_of(fn, x) for x in (index, start, step)]
+        affine = indexes.added(indexes.scaled(parts[0], parts[2]), parts[1])
     fn.set(node.output(), Scalar(Int(), memory.add(e, start.register, moves), affine))
 
 
@@ -147,25 +147,26 @@ def _is(fn: FunctionEmitter, node: Node) -> None:
         if isinstance(y, FixedValue) and y.rep.value is None:
             if isinstance(x, OptionalValue):
                 absent = fn.e.binary("xor", x.present, fn.e.like(x.present, 1))
-                fn.set(node.output(), Scalar(values.Bool(), x.present if node.kind.endswith("not__") else absent))
+                fn.set(node.output(), Scalar(Bool(), x.present if node.kind.endswith("not__") else absent))
                 return
             same = isinstance(x, FixedValue) and x.rep.value is None
             answer = same != node.kind.endswith("not__")
             fn.set(node.output(), lists.constant(answer))
             return
-    raise CannotCompile("identity of values")
+    raise CannotCompileError("identity of values")
 
 
 def _min_max(fn: FunctionEmitter, node: Node) -> None:
     """`min` and `max` of a list of known length, as the interpreter picks: the first of equals."""
     given = fn.get(node.input(0))
     if not isinstance(given, TupleValue) or not given.items:
-        raise CannotCompile("of a list whose length is not known")
+        raise CannotCompileError("of a list whose length is not known")
     e, best = fn.e, given.items[0]
     for item in given.items[1:]:
-        assert isinstance(best, Scalar) and isinstance(item, Scalar)
+        assert isinstance(best, Scalar)
+        assert isinstance(item, Scalar)
         if best.rep != item.rep:
-            raise CannotCompile("of numbers of several types")
+            raise CannotCompileError("of numbers of several types")
         below = node.kind == "prim::min"
         if isinstance(best.rep, Int):
             register = e.intrinsic("smin" if below else "smax", best.register, item.register)
@@ -186,7 +187,7 @@ def _unwrap(fn: FunctionEmitter, node: Node) -> None:
         fn.fail_if(fn.e.binary("xor", given.present, fn.e.like(given.present, 1)), node)
         given = given.inner
     elif isinstance(given, FixedValue) and given.rep.value is None:
-        raise CannotCompile("None is unwrapped")
+        raise CannotCompileError("None is unwrapped")
     fn.set_view(node.output(), given)
 
 

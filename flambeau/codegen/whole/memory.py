@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from flambeau.codegen.kernel.dtypes import ElementType, element_type
 from flambeau.codegen.llvm.emitter import Emitter, int_constant
 from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.codegen.whole.lanes_emitter import LaneEmitter, Write
 from flambeau.codegen.whole.runtime import BLOCKS, ELEMENTS
 from flambeau.schema.dtype import DType
 
@@ -85,8 +86,11 @@ def store_word(e: Emitter, base: Register, place: int, value: Register, tag: str
 def load_element(e: Emitter, address: Register, dtype: DType) -> Register:
     """An element of a tensor."""
     t = element(dtype)
-    value = e.define(f"load {t.memory}, ptr {address}, align {t.itemsize}, {ELEMENTS}", t.memory, 1)
-    return e.icmp("ne", value, int_constant(0, "i8", 1)) if t.kind == "bool" else value
+    if isinstance(e, LaneEmitter) and e.gathers(address):
+        value = e.gather(address, t.memory, t.itemsize)
+    else:
+        value = e.define(f"load {t.memory}, ptr {address}, align {t.itemsize}, {ELEMENTS}", t.memory, 1)
+    return e.icmp("ne", value, int_constant(0, "i8", value.lanes)) if t.kind == "bool" else value
 
 
 def store_element(e: Emitter, address: Register, value: Register, dtype: DType) -> None:
@@ -94,6 +98,9 @@ def store_element(e: Emitter, address: Register, value: Register, dtype: DType) 
     t = element(dtype)
     if t.kind == "bool":
         value = e.convert("zext", value, "i8")
+    if isinstance(e, LaneEmitter) and e.lanes > 1:
+        e.writes.append(Write(address, value, e.mask, t.itemsize))
+        return
     e.raw(f"store {t.memory} {value}, ptr {address}, align {t.itemsize}, {ELEMENTS}")
 
 
@@ -101,10 +108,13 @@ def offset_address(e: Emitter, base: Register, index: Register, stride: Register
     """``base + index * stride``, in bytes; by elements where the stride is that of one element."""
     if literal(index) == 0:
         return base
+    step = "i8"
     if literal(stride) == itemsize and itemsize in (1, 2, 4, 8):
-        return e.define(f"getelementptr inbounds i{itemsize * 8}, ptr {base}, i64 {index}", "ptr", 1)
-    offset = multiply(e, index, stride, " nsw")
-    return e.define(f"getelementptr inbounds i8, ptr {base}, i64 {offset}", "ptr", 1)
+        step = f"i{itemsize * 8}"
+    else:
+        index = multiply(e, index, stride, " nsw")
+    lanes = max(base.lanes, index.lanes)
+    return e.define(f"getelementptr inbounds {step}, {base.full_type} {base}, {index.full_type} {index}", "ptr", lanes)
 
 
 def dense_strides(e: Emitter, sizes: Sequence[Register], itemsize: int) -> tuple[Register, ...]:

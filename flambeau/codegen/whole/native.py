@@ -12,10 +12,11 @@ from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine
 from flambeau.codegen.native_plans import Chain
 from flambeau.codegen.whole import boxes
 from flambeau.codegen.whole.abi import CONTEXT_SIZE, CONTEXT_WORDS, NO_MEMORY
-from flambeau.codegen.whole.function import SYMBOL, FunctionText, Site, compile_function
+from flambeau.codegen.whole.function import SYMBOL, FunctionText, compile_function
+from flambeau.codegen.whole.leaving import Site
 from flambeau.codegen.whole.representation import Representation
 from flambeau.codegen.whole.runtime import FUNCTIONS, PREFIX, SERVE
-from flambeau.codegen.whole.values import CannotCompile
+from flambeau.codegen.whole.values import CannotCompileError
 from flambeau.ir.graph import Graph
 from flambeau.util.errors import InternalError
 
@@ -27,7 +28,7 @@ _FUNCTION = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, 
 class NativeFunction:
     """Native code of a graph whose inputs look like ``parameters``.
 
-    Raises `CannotCompile` where there is none.
+    Raises `CannotCompileError` where there is none.
     """
 
     def __init__(
@@ -35,12 +36,13 @@ class NativeFunction:
         *, optimise: bool = True,
     ) -> None:  # fmt: skip
         """`optimise`: whether LLVM's passes are worth their time, as they are for loops."""
-        self._optimise = optimise
+        self.graph = graph
+        self.is_optimised = optimise
         start = time.perf_counter()
         self.parameters = tuple(parameters)
         self.made: FunctionText = compile_function(graph, parameters, engine().target)
         if self.made.cost:
-            raise CannotCompile(self.made.cost)
+            raise CannotCompileError(self.made.cost)
         self._run_site = run_site
         self._chains = [chain_of(site) for site in self.made.groups]
         self._serve = _server(weakref.ref(self))
@@ -58,7 +60,7 @@ class NativeFunction:
         imports.update(c_imports(self.made.libm))
         for site, chain in zip(self.made.groups, self._chains, strict=True):
             imports[site.cell] = ctypes.addressof(chain.cell)
-        return engine().link(self.made.text, (SYMBOL,), imports, optimise=self._optimise)
+        return engine().link(self.made.text, (SYMBOL,), imports, optimise=self.is_optimised)
 
     @property
     def address(self) -> int:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.whole import arrays, facts, memory, values
 from flambeau.codegen.whole.arrays import array, load
+from flambeau.codegen.whole.control import each
 from flambeau.codegen.whole.memory import number
-from flambeau.codegen.whole.representation import Array, Element, Representation
+from flambeau.codegen.whole.representation import Array, Element
 from flambeau.codegen.whole.scalars import Operand, Registers, as_element, as_operand, constant, scalar_of
-from flambeau.codegen.whole.values import ArrayValue, CannotCompile, FixedValue, Native, Scalar, TupleValue
+from flambeau.codegen.whole.sites import call_python, either, is_dense_now
+from flambeau.codegen.whole.values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar, TupleValue
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.schema import dtype as dtypes
@@ -98,12 +100,12 @@ def element(definition: OpDef, s: Registers, given: Sequence[Any], said: Sequenc
     result = definition.dtype(*said) if definition.dtype is not None else None
     compute = definition.compute(*said) if definition.compute is not None else None
     if definition.scalar is None or not isinstance(result, DType) or not isinstance(compute, DType):
-        raise CannotCompile(f"{definition.name} has no meaning per element")
+        raise CannotCompileError(f"{definition.name} has no meaning per element")
     converted: list[Any] = []
     for argument, value in zip(definition.schema.arguments, given, strict=True):
         if isinstance(value, Operand):
             if not _takes_value(argument.type):
-                raise CannotCompile(f"{definition.name}: argument {argument.name} is not a constant")
+                raise CannotCompileError(f"{definition.name}: argument {argument.name} is not a constant")
             converted.append(s.cast(value, compute))
         elif value is not None and value is not UNKNOWN and _takes_value(argument.type):
             converted.append(Operand(constant(value, compute), compute))
@@ -111,7 +113,7 @@ def element(definition: OpDef, s: Registers, given: Sequence[Any], said: Sequenc
             converted.append(value)
     found = definition.scalar(s, *converted)
     if not isinstance(found, Operand):
-        raise CannotCompile(f"{definition.name}: its meaning gives several values")
+        raise CannotCompileError(f"{definition.name}: its meaning gives several values")
     return s.cast(found, result)
 
 
@@ -200,7 +202,7 @@ def _inner(known: Mapping[Value, Any], value: Value) -> Any:
         return node.attributes.get("value")
     if node is not None and node.kind == "prim::ListConstruct":
         return [_inner(known, v) for v in node.inputs]
-    raise CannotCompile("a group uses a value of its surroundings")
+    raise CannotCompileError("a group uses a value of its surroundings")
 
 
 # -- in place ---------------------------------------------------------------------------------------------------------
@@ -228,7 +230,7 @@ def fill_(fn: FunctionEmitter, node: Node) -> None:
         given = fn.get(node.input(1))
         operand = load(fn, given) if arrays.is_tensor(given) else as_operand(fn.scalar(node.input(1)))
     if operand.dtype.is_floating_point and not target.rep.dtype.is_floating_point:
-        raise CannotCompile("a float in a tensor of integers")
+        raise CannotCompileError("a float in a tensor of integers")
     arrays.fill(fn, target, s.cast(operand, target.rep.dtype).register)
     fn.set_view(node.output(), target)
 
@@ -236,7 +238,7 @@ def fill_(fn: FunctionEmitter, node: Node) -> None:
 def in_place(fn: FunctionEmitter, node: Node, definition: OpDef) -> bool:
     """`add_` and its like, by the meaning of `add`; whether it is one of them."""
     schema = definition.schema
-    if definition.family != "in_place" or not schema.name.endswith("_"):
+    if definition.family != "in_place" or not isinstance(fn.get(node.input(0)).rep, Array):
         return False
     plain = registry.find(schema.name[:-1] + (f".{schema.overload}" if schema.overload else ""))
     if plain is None or plain.scalar is None:
@@ -293,10 +295,8 @@ def _write(
     if not moving:
         arrays.each_element(fn, flat[0].sizes, flat, at)
     else:
-        from flambeau.codegen.whole.groups import call_python
-
         shares, apart, after = e.label("shares"), e.label("apart"), e.label("after")
-        e.raw(f"br i1 {_overlaps(fn, target, moving)}, label %{shares}, label %{apart}, !prof !20")
+        e.raw(f"br i1 {overlaps(fn, target, moving)}, label %{shares}, label %{apart}, !prof !20")
         e.start(shares)
         call_python(fn, node, (), is_rare=True)
         e.branch(after)
@@ -307,7 +307,7 @@ def _write(
     fn.set_view(node.output(), target)
 
 
-def _overlaps(fn: FunctionEmitter, target: ArrayValue, others: Sequence[ArrayValue]) -> Register:
+def overlaps(fn: FunctionEmitter, target: ArrayValue, others: Sequence[ArrayValue]) -> Register:
     """Whether the stretch of memory of one tensor meets that of another."""
     e = fn.e
     low, high = _stretch(fn, target)
@@ -351,12 +351,12 @@ def filled(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
     natives = dict(zip((a.name for a in definition.schema.arguments), (fn.get(v) for v in node.inputs), strict=True))
     found = facts.result_types(definition, [told(n) for n in natives.values()], 1)[0]
     if found is None:
-        raise CannotCompile("its dtype or rank is not known")
+        raise CannotCompileError("its dtype or rank is not known")
     for key in ("layout", "memory_format", "requires_grad"):
         if key in natives and literal_of(natives[key]) not in (None, False):
-            raise CannotCompile(f"{key} is given")
+            raise CannotCompileError(f"{key} is given")
     if "device" in natives and not isinstance(natives["device"], FixedValue):
-        raise CannotCompile("the device is not known")
+        raise CannotCompileError("the device is not known")
     sizes = natives.get("size")
     if sizes is None:
         own = natives["self"]
@@ -364,7 +364,7 @@ def filled(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
     elif isinstance(sizes, TupleValue):
         lengths = tuple(i.register for i in sizes.items if isinstance(i, Scalar))
     else:
-        raise CannotCompile("the number of sizes is not known")
+        raise CannotCompileError("the number of sizes is not known")
     value = FILLS[name]
     s = Registers(fn, node, is_exact=False)
     operand = s.const(value, found[0]) if value is not None else s.cast(_fill_value(natives["fill_value"]), found[0])
@@ -376,8 +376,6 @@ def filled(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
 
     like = natives.get("self") if sizes is None else None
     if isinstance(like, ArrayValue) and like.rep.dense != like.rep.rank and like.rep.rank > 1:
-        from flambeau.codegen.whole.copies import either, is_dense_now
-
         either(fn, node, is_dense_now(fn, like), Array(found[0], found[1], 0), make)
     else:
         fn.set_new(node.output(), make())
@@ -385,23 +383,21 @@ def filled(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
 
 def _fill_value(native: Native) -> Operand:
     if not isinstance(native, Scalar):
-        raise CannotCompile("the value of the elements is no number")
+        raise CannotCompileError("the value of the elements is no number")
     return as_operand(native)
 
 
 def arange(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
     """`arange` of ints."""
-    from flambeau.codegen.whole.lists import each
-
     natives = dict(zip((a.name for a in definition.schema.arguments), (fn.get(v) for v in node.inputs), strict=True))
     found = facts.result_types(definition, [told(n) for n in natives.values()], 1)[0]
     bounds = [natives.get("start", values.integer(0)), natives["end"], natives.get("step", values.integer(1))]
     if found is None or found[0].name not in ("int64", "int32") or literal_of(bounds[2]) != 1:
-        raise CannotCompile("arange of other numbers than ints, one by one")
+        raise CannotCompileError("arange of other numbers than ints, one by one")
     if not all(isinstance(b, Scalar) and b.register.type == "i64" for b in bounds):
-        raise CannotCompile("arange of other numbers than ints")
+        raise CannotCompileError("arange of other numbers than ints")
     if any(literal_of(natives[k]) not in (None, False) for k in ("layout", "pin_memory") if k in natives):
-        raise CannotCompile("a layout is given")
+        raise CannotCompileError("a layout is given")
     e = fn.e
     start, end = (b.register for b in bounds[:2] if isinstance(b, Scalar))
     fn.fail_if(e.icmp("slt", end, start), node)
@@ -423,30 +419,29 @@ def from_number(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
     natives = [fn.get(v) for v in node.inputs]
     found = facts.result_types(definition, [told(n) for n in natives], 1)[0]
     if not isinstance(natives[0], Scalar) or found is None or found[1] != 0:
-        raise CannotCompile("a tensor of other things than one number")
+        raise CannotCompileError("a tensor of other things than one number")
     if literal_of(natives[-1]) is True and definition.schema.arguments[-1].name == "requires_grad":
-        raise CannotCompile("a tensor that needs gradients")
+        raise CannotCompileError("a tensor that needs gradients")
     s = Registers(fn, node, is_exact=False)
     source = as_operand(natives[0])
     if source.dtype.is_floating_point and not found[0].is_floating_point:
-        raise CannotCompile("a float in a tensor of integers")
+        raise CannotCompileError("a float in a tensor of integers")
+    _refuse_what_does_not_fit(fn, node, source, found[0])
     set_element(fn, node.output(), s.cast(source, found[0]))
 
 
-def rep_of_result(fn: FunctionEmitter, value: Value, found: tuple[DType, int] | None) -> Representation:
-    """How the result of something run elsewhere looks."""
-    if found is None:
-        rep = facts.of_type(value.type)
-        if rep is None:
-            raise CannotCompile(f"the dtype or rank of %{value.name} is not known ({value.type})")
-        return rep
-    dtype, count = found
-    memory.element(dtype)
-    if count == 0 and not fn.is_written(value):
-        return Element(dtype)
-    return Array(dtype, count, 1 if count == 1 else 0)
-
-
+def _refuse_what_does_not_fit(fn: FunctionEmitter, node: Node, source: Operand, dtype: DType) -> None:
+    """Ints that a narrower dtype cannot hold fail; those without a sign take negative ones, counted from their end."""
+    bits = 8 * dtype.itemsize
+    if not dtype.is_integral or bits == 64 or source.dtype != dtypes.int64:
+        return
+    high = (1 << (bits - dtype.is_signed)) - 1
+    low = -high - dtype.is_signed
+    known = memory.literal(source.register)
+    if known is None or not low <= known <= high:
+        e = fn.e
+        above = e.icmp("sgt", source.register, number(high))
+        fn.fail_if(e.binary("or", above, e.icmp("slt", source.register, number(low))), node)
 
 
 def _can_hold(dtype: DType, result: DType) -> bool:

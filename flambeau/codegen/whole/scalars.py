@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flambeau.codegen.kernel.opset import OPS, result_dtype
 from flambeau.codegen.llvm.casts import cast
@@ -11,9 +11,9 @@ from flambeau.codegen.llvm.emitter import Emitter, float_constant, int_constant
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.lanes import call_lanes
 from flambeau.codegen.llvm.ops import lower, supports
-from flambeau.codegen.whole import loops, memory
+from flambeau.codegen.whole import indexes, memory
 from flambeau.codegen.whole.representation import Bool, Element, Float, Int
-from flambeau.codegen.whole.values import Affine, CannotCompile, Scalar
+from flambeau.codegen.whole.values import Affine, CannotCompileError, Scalar
 from flambeau.ir.node import Node
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from flambeau.codegen.whole.function import FunctionEmitter
 
 _KEEPS_INTEGERS = frozenset({"floor", "ceil", "trunc", "round"})
+_DIVISIONS = frozenset({"floordiv", "truncdiv", "remainder", "fmod"})
 C_FUNCTIONS = frozenset({
-    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh",
-    "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "pow", "atan2", "hypot",
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
+    "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "pow", "atan2", "hypot",
 })  # fmt: skip
 """Functions of Python floats that the C library computes, as it does for Python: results are the same to the bit."""
 
@@ -93,7 +94,7 @@ class Registers:
 
     def __getattr__(self, name: str) -> Callable[..., Operand]:
         if name not in OPS:
-            raise CannotCompile(f"{name} has no native code")
+            raise CannotCompileError(f"{name} has no native code")
         return lambda *args: self._apply(name, *args)
 
     def _apply(self, op: str, *args: Operand) -> Operand:
@@ -106,13 +107,24 @@ class Registers:
         if op in ("isnan", "isinf", "isfinite") and not operand.is_float:
             return self.const(op == "isfinite", dtypes.bool_)
         if not supports(op, dtype.name):
-            raise CannotCompile(f"{op} on {dtype} has no native code")
+            raise CannotCompileError(f"{op} on {dtype} has no native code")
         registers = [a.register for a in args]
+        result = _folded(e, op, registers)
+        if result is None and e.lanes > 1:
+            registers = self._spread(op, registers)
         if self._is_exact and op in C_FUNCTIONS and dtype.name == "float64":
             return Operand(call_lanes(e, op, tuple(registers)), dtype)
-        folded = _folded(e, op, registers)
-        result = folded or lower(e, op, registers, operand, self._trap)
+        if result is None:
+            result = lower(e, op, registers, operand, self._trap)
         return Operand(result, dtype_named(result_dtype(op, tuple(a.dtype.name for a in args))), self._affine(op, args))
+
+    def _spread(self, op: str, registers: list[Register]) -> list[Register]:
+        """Operands of one width. Raises `CannotCompileError` for what would be computed one lane after the other."""
+        e = self._fn.e
+        widest = max([r.lanes for r in registers])
+        if widest > 1 and e.depth and (op in C_FUNCTIONS or op in _DIVISIONS):
+            raise CannotCompileError(f"{op} has no instruction for several lanes")
+        return [e.splat(r, widest) for r in registers]
 
     def _trap(self, zero: Register) -> None:
         self._fn.fail_if(zero, self._node)
@@ -120,10 +132,10 @@ class Registers:
     def _affine(self, op: str, args: tuple[Operand, ...]) -> Affine | None:
         if self._fn.scope.turns is None or args[0].dtype.name != "int64" or op not in ("add", "sub", "mul"):
             return None
-        a, b = (loops.affine_of(self._fn, Scalar(Int(), x.register, x.affine)) for x in args)
+        a, b = (indexes.affine_of(self._fn, Scalar(Int(), x.register, x.affine)) for x in args)
         if op == "mul":
-            return loops.scaled(a, b)
-        return loops.added(a, b, -1 if op == "sub" else 1)
+            return indexes.scaled(a, b)
+        return indexes.added(a, b, -1 if op == "sub" else 1)
 
 
 def _folded(e: Emitter, op: str, args: list[Register]) -> Register | None:
@@ -133,9 +145,9 @@ def _folded(e: Emitter, op: str, args: list[Register]) -> Register | None:
     a, b = memory.literal(args[0]), memory.literal(args[1])
     if op in ("floordiv", "remainder") and a is None and b is not None and b > 0 and b & (b - 1) == 0:
         shift = b.bit_length() - 1
-        return e.binary("ashr", args[0], memory.number(shift)) if op == "floordiv" else e.binary(
-            "and", args[0], memory.number(b - 1)
-        )
+        if op == "floordiv":
+            return e.binary("ashr", args[0], memory.number(shift))
+        return e.binary("and", args[0], memory.number(b - 1))
     if op not in ("add", "sub"):
         return None
     if a is not None and b is not None:
@@ -148,7 +160,7 @@ def constant(value: complex, dtype: DType) -> Register:
     """A literal in an element type, rounded or wrapped to it."""
     t = memory.element(dtype)
     if isinstance(value, complex):
-        raise CannotCompile("complex numbers have no native code")
+        raise CannotCompileError("complex numbers have no native code")
     if t.kind == "bool":
         return int_constant(int(bool(value)), "i1", 1)
     if t.is_float:
@@ -163,7 +175,7 @@ def scalar_of(operand: Operand, type_: Type) -> Scalar:
     for kind, rep, dtype in ((IntType, Int(), "int64"), (FloatType, Float(), "float64"), (BoolType, Bool(), "bool")):
         if isinstance(type_, kind) and operand.dtype.name == dtype:
             return Scalar(rep, operand.register, operand.affine)
-    raise CannotCompile(f"a {operand.dtype} number cannot be a {type_}")
+    raise CannotCompileError(f"a {operand.dtype} number cannot be a {type_}")
 
 
 def as_operand(scalar: Scalar) -> Operand:

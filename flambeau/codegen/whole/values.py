@@ -24,8 +24,11 @@ from flambeau.codegen.whole.representation import (
 from flambeau.schema.dtype import DType, bool_, float64, int64
 from flambeau.util.record import dataclass, field
 
+UNINITIALIZED = object()
+"""What a value is on a way on which nobody will look at it."""
 
-class CannotCompile(Exception):
+
+class CannotCompileError(Exception):
     """A graph, or a node of it, that has no native form; the text says why."""
 
 
@@ -175,7 +178,7 @@ def unused(rep: Representation) -> list[Register]:
 
 
 def join(a: Representation, b: Representation) -> Representation:
-    """What can hold either. Raises `CannotCompile` where nothing can."""
+    """What can hold either. Raises `CannotCompileError` where nothing can."""
     if a == b:
         return a
     if isinstance(a, Array) and isinstance(b, Array) and (a.dtype, a.rank) == (b.dtype, b.rank):
@@ -191,7 +194,7 @@ def join(a: Representation, b: Representation) -> Representation:
             return Optional(join(x.inner, y))
     if isinstance(a, Optional) and isinstance(b, Optional):
         return Optional(join(a.inner, b.inner))
-    raise CannotCompile(f"a value is {describe(a)} on one way and {describe(b)} on another")
+    raise CannotCompileError(f"a value is {describe(a)} on one way and {describe(b)} on another")
 
 
 def describe(rep: Representation) -> str:
@@ -213,6 +216,11 @@ def describe(rep: Representation) -> str:
             return repr(rep.value)
         case _:
             return type(rep).__name__.lower()
+
+
+def is_nothing(native: Native) -> bool:
+    """Whether it stands for a value on a way on which nobody will look at it."""
+    return isinstance(native, FixedValue) and native.rep.value is UNINITIALIZED
 
 
 def integer(number: int) -> Scalar:

@@ -1,0 +1,149 @@
+"""Ways out of a native function: sites that Python runs, errors, and allocations that fail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.codegen.llvm.emitter import Target
+from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.codegen.whole import abi, lanes_emit, memory
+from flambeau.codegen.whole.representation import Representation, word_count
+from flambeau.codegen.whole.slots import Assumed, Slots
+from flambeau.codegen.whole.values import CannotCompileError, words_of
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.util.record import dataclass
+
+RARE = "!prof !20"
+
+
+@dataclass(slots=True)
+class Site:
+    """A place that Python may have to run: nodes, and the values they take from and give to native code."""
+
+    number: int
+    nodes: tuple[Node, ...]
+    inputs: tuple[Value, ...]
+    input_reps: tuple[Representation, ...]
+    outputs: tuple[Value, ...] = ()
+    output_reps: tuple[Representation, ...] = ()
+    cell: str = ""
+    """For a fused group: the symbol of its chain of plans."""
+    changed: tuple[int, ...] = ()
+    """Inputs that are lists, and that the nodes change."""
+    is_called: bool = False
+    """Whether Python runs the nodes whenever they are reached, not only where something is out of the ordinary."""
+
+
+class Leaving(Slots):
+    """Sites, and branches to the function's end."""
+
+    def __init__(self, graph: Graph, facts: AliasAnalysis, assumed: Assumed, target: Target) -> None:
+        super().__init__(graph, facts, assumed, target)
+        self.context = Register("%context", "ptr", 1)
+        self.code_slot = self.e.slot("i64", 8)
+        self.exit = self.e.label("exit")
+        self.sites: list[Site] = []
+        self.record_words = 1
+
+    def site(self, nodes: Sequence[Node], inputs: Sequence[Value]) -> Site:
+        """A place that Python may be asked to run."""
+        if self.e.lanes > 1:
+            raise CannotCompileError("Python runs it, for one turn of a loop at a time")
+        used = [v for v in dict.fromkeys(inputs) if not _is_constant(v)]
+        reps = tuple(self.get(v).rep for v in used)
+        site = Site(len(self.sites), tuple(nodes), tuple(used), reps)
+        self.sites.append(site)
+        self.record_words = max(self.record_words, sum(map(word_count, reps)))
+        return site
+
+    def leave_at(self, nodes: Sequence[Node]) -> None:
+        """Leave the function: Python runs the nodes, the last of which raises."""
+        made = {v for n in nodes for inner in _within(n) for v in inner.outputs}
+        made |= {v for n in nodes for inner in _within(n) for b in inner.blocks for v in b.inputs}
+        inputs = [v for n in nodes for v in _operands(n) if v not in made]
+        self._store_record(self.site(nodes, inputs))
+
+    def _store_record(self, site: Site) -> None:
+        e = self.e
+        record = memory.load_word(e, self.context, abi.CONTEXT_WORDS["record"], "ptr")
+        place = 0
+        for value in site.inputs:
+            for word in words_of(self.get(value)):
+                memory.store_word(e, record, place, word)
+                place += 1
+        self.leave_with(Register(str(site.number + 1), "i64", 1))
+
+    def leave_with(self, code: Register) -> None:
+        """Leave the function with a code."""
+        self.e.raw(f"store i64 {code}, ptr {self.code_slot}")
+        self.e.branch(self.exit)
+
+    def fail_if(self, condition: Register, node: Node | tuple[Node, ...]) -> None:
+        """Leave the function where a condition holds: Python runs the node, or several, which raises."""
+        if condition.text == "false":
+            return
+        e = self.e
+        if e.lanes > 1:
+            lanes_emit.fail(e, condition)
+            return
+        failed, fine = e.label("failed"), e.label("fine")
+        e.raw(f"br i1 {condition}, label %{failed}, label %{fine}, {RARE}")
+        e.start(failed)
+        if isinstance(node, Node):
+            self._store_record(self.site((node,), node.inputs))
+        else:
+            self.leave_at(node)
+        e.start(fine)
+
+    def leave_unless_zero(self, code: Register) -> None:
+        """Leave the function with a code unless it is 0."""
+        e = self.e
+        failed, fine = e.label("failed"), e.label("fine")
+        e.raw(f"br i1 {e.icmp('ne', code, memory.number(0))}, label %{failed}, label %{fine}, {RARE}")
+        e.start(failed)
+        self.leave_with(code)
+        e.start(fine)
+
+    def new_block(self, size: Register) -> Register:
+        """A block with room for so many bytes after its first 64."""
+        e = self.e
+        if e.lanes > 1:
+            raise CannotCompileError("a new tensor in each turn of a loop")
+        block = e.define(f"call ptr @new_block(ptr {self.context}, i64 {size})", "ptr", 1)
+        failed, fine = e.label("failed"), e.label("fine")
+        e.raw(f"br i1 {e.icmp('eq', block, Register('null', 'ptr', 1))}, label %{failed}, label %{fine}, {RARE}")
+        e.start(failed)
+        self.leave_with(memory.number(abi.NO_MEMORY))
+        e.start(fine)
+        return block
+
+    def spilled(self, words: Sequence[Register]) -> Register:
+        """Words in memory: the address of the first."""
+        place = self.e.slot(f"[{max(1, len(words))} x i64]", 16)
+        for k, word in enumerate(words):
+            memory.store_word(self.e, place, k, word)
+        return place
+
+
+def _is_constant(value: Value) -> bool:
+    return value.node is not None and value.node.kind == "prim::Constant"
+
+
+def _within(node: Node) -> Sequence[Node]:
+    found = [node]
+    for block in node.blocks:
+        for inner in block:
+            found.extend(_within(inner))
+    return found
+
+
+def _operands(node: Node) -> Sequence[Value]:
+    found = list(node.inputs)
+    for block in node.blocks:
+        for inner in block:
+            found.extend(_operands(inner))
+        found.extend(block.outputs)
+    return found

@@ -1,0 +1,113 @@
+"""Stack slots for values that control flow merges, which LLVM makes registers, and what they are made for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.codegen.llvm.emitter import Target
+from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.codegen.whole import memory, values
+from flambeau.codegen.whole.held import Holding
+from flambeau.codegen.whole.representation import (
+    Array,
+    Element,
+    Fixed,
+    Listed,
+    Optional,
+    Representation,
+    llvm_words,
+)
+from flambeau.codegen.whole.values import UNINITIALIZED, CannotCompileError, Native, OptionalValue, Scalar, words_of
+from flambeau.ir.graph import Graph
+from flambeau.ir.value import Value
+
+Assumed = dict[Value, Representation]
+"""What slots are made for, by the value that is merged."""
+
+
+class WidenError(Exception):
+    """An assumption did not hold; a wider one has been noted."""
+
+
+class Slots(Holding):
+    """Slots, made for what their values are assumed to be: what an earlier walk found out, or what comes first."""
+
+    def __init__(self, graph: Graph, facts: AliasAnalysis, assumed: Assumed, target: Target) -> None:
+        super().__init__(graph, facts, target)
+        self._assumed = assumed
+
+    def slots(self, rep: Representation) -> list[Register]:
+        """Stack slots for the words of a value."""
+        return [self.e.slot(kind, 8) for kind in llvm_words(rep)]
+
+    def store_slots(self, slots: Sequence[Register], native: Native) -> None:
+        """Put a value into slots."""
+        for slot, word in zip(slots, words_of(native), strict=True):
+            self.e.raw(f"store {word.type} {word}, ptr {slot}")
+
+    def load_slots(self, slots: Sequence[Register], rep: Representation) -> Native:
+        """The value in slots."""
+        kinds = llvm_words(rep)
+        words = [self.e.define(f"load {k}, ptr {s}", k, 1) for k, s in zip(kinds, slots, strict=True)]
+        return self.densified(values.from_words(rep, words))
+
+    def assume(self, value: Value, rep: Representation) -> Representation:
+        """What the slot of a merged value is made for: what was found out before, or what comes first."""
+        found = self._assumed.get(value)
+        if found is not None:
+            return found
+        if isinstance(rep, Fixed) and rep.value is UNINITIALIZED:
+            return rep
+        if isinstance(rep, Array) and rep.rank == 0 and not self.is_written(value):
+            rep = Element(rep.dtype)
+        if isinstance(rep, Element) and self.is_written(value):
+            rep = Array(rep.dtype, 0)
+        return rep
+
+    def learn(self, value: Value, rep: Representation) -> None:
+        """Note what is now known of a value, and start the walk again."""
+        self._assumed[value] = rep
+        raise WidenError
+
+    def learned(self, value: Value) -> Representation | None:
+        """What an earlier walk found out about a value."""
+        return self._assumed.get(value)
+
+    def fit(self, value: Value, native: Native, rep: Representation) -> Native:
+        """A value in the representation of a slot; starts the walk again where the slot is too narrow."""
+        if native.rep == rep:
+            return native
+        if isinstance(native.rep, Fixed) and native.rep.value is UNINITIALIZED:
+            return values.from_words(rep, values.unused(rep))
+        wider = native.rep if _is_uninitialized(rep) else values.join(rep, native.rep)
+        if wider != rep:
+            self.learn(value, wider)
+        return self.converted(native, rep)
+
+    def converted(self, native: Native, rep: Representation) -> Native:
+        """A value as a wider representation."""
+        if native.rep == rep:
+            return native
+        match rep:
+            case Element() if isinstance(native, values.ArrayValue):
+                return Scalar(rep, memory.load_element(self.e, native.data, rep.dtype))
+            case Array() if isinstance(native, values.ArrayValue):
+                return values.ArrayValue(rep, native.owner, native.data, native.sizes, native.strides)
+            case Optional() if isinstance(native, values.FixedValue):
+                absent = values.from_words(rep.inner, values.unused(rep.inner))
+                return OptionalValue(rep, Register("false", "i1", 1), absent)
+            case Optional() if isinstance(native, OptionalValue):
+                return OptionalValue(rep, native.present, self.converted(native.inner, rep.inner))
+            case Optional():
+                return OptionalValue(rep, Register("true", "i1", 1), self.converted(native, rep.inner))
+            case _ if isinstance(native, values.TupleValue) and not isinstance(rep, Listed):
+                items = getattr(rep, "items", ())
+                return values.TupleValue(
+                    tuple(self.converted(i, r) for i, r in zip(native.items, items, strict=True))
+                )
+        raise CannotCompileError(f"{values.describe(native.rep)} cannot stand for {values.describe(rep)}")
+
+
+def _is_uninitialized(rep: Representation) -> bool:
+    return isinstance(rep, Fixed) and rep.value is UNINITIALIZED
