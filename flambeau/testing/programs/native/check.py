@@ -26,7 +26,7 @@ from flambeau.testing.programs.native.layout import CALLS, Layout, arguments, la
 from flambeau.testing.programs.native.wrapping import NAMES, transformed
 from flambeau.util.errors import ExecutionError, ScriptError
 
-TURNS = (0, 0, 1, 2, 3, 0)
+TURNS = (0, 0, 0, 0, 1, 2, 3, 0)
 """The sets of arguments, in the order in which a function is called with them; some again, when it is warm."""
 SMOOTH = 1e-9
 """How far floats may differ, relatively, that go through functions without a prescribed last bit."""
