@@ -4,9 +4,9 @@
     python -m benchmarks.compile_cost --markdown               the same as Markdown
     python -m benchmarks.compile_cost --peers flambeau,numba --sizes 50,500 --rounds 3
 
-Each figure is the best of some rounds, each round a process of its own. A cold first call finds the cache on disk empty,
-a warm one finds what an earlier process left. Peers that are not installed are left out. Times are of the processor, in
-milliseconds, so that other work on the machine counts little.
+Each figure is the best of some rounds, each round a process of its own. A cold first call finds the cache on disk
+empty, a warm one finds what an earlier process left. Peers that are not installed are left out. Times are of the
+processor, in milliseconds, so that other work on the machine counts little.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ print(json.dumps([1e3 * t for t in (imported - start, made - begin, first - made
 
 
 def measure(peer: str, text: str, *, arity: int, warm_up: str, cache: str) -> tuple[float, float, float] | None:
-    """Milliseconds of the import, of making the function, and of its first call beyond a later one; None if it fails."""
+    """Milliseconds of import, of making the function, and of its first call beyond a later one; None if it fails."""
     code = MEASURE.replace("{prelude}", PRELUDES[peer])
     task = json.dumps({"text": text, "warm_up": warm_up, "arity": arity})
     unwanted = ("PYTHONDONTWRITEBYTECODE", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
@@ -154,7 +154,7 @@ def first_calls(peers: Sequence[str], rounds: int) -> list[list[str]]:
         without = best(rounds, cold)
         with tempfile.TemporaryDirectory() as cache:
             measure(peer, text, arity=1, warm_up="", cache=cache)
-            within = best(rounds, lambda: measure(peer, text, arity=1, warm_up="", cache=cache))  # noqa: B023
+            within = best(rounds, lambda: measure(peer, text, arity=1, warm_up="", cache=cache))  
         rows.append([peer, *_figures(without), *_figures(within)[1:]])
     return rows
 
@@ -186,10 +186,11 @@ def printed(rows: list[list[str]], markdown: bool) -> str:
         lines.insert(1, "|---" + "|---:" * (len(rows[0]) - 1) + "|")
         return "\n".join(lines)
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(cell.ljust(w) if k == 0 else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True)))
-        for row in rows
-    )
+    lines = []
+    for row in rows:
+        first, *others = [cell.rjust(w) for cell, w in zip(row, widths, strict=True)]
+        lines.append("  ".join([first.strip().ljust(widths[0]), *others]))
+    return "\n".join(lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
