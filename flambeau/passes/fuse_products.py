@@ -70,6 +70,9 @@ def _follows(node: Node, group: list[Node], factors: set[Value], fusible: Fusibl
         return False
     if not any(v.node in group for v in node.inputs):
         return False
+    if all(fusible.is_fusible(u.user) and not fusible.is_pointwise(u.user) for u in node.output().uses):
+        # What is only folded belongs to the fold: its kernel knows then that both run along one dimension.
+        return False
     mine, product = _sizes(node.output()), _sizes(group[0].output())
     if mine is None or product is None:
         return True
