@@ -112,12 +112,17 @@ def _callable_type() -> type | None:
     numbers = {"dealloc": dealloc, "clear": clear, "traverse": traverse}
     slots = [Slot(numbers[name], code.addresses[name]) for name in LIFE_EXPORTS]
     wrapped = Member(b"__wrapped__", 16, _SLOW, 1, b"What is called where native code does not know what to do.")
-    _codes.append(code)
+    keep(code)
     return make_type("flambeau.NativeCallable", _SIZE, has_gc | not_from_python, slots, [wrapped])
 
 
 _codes: list[NativeCode] = []
-"""Code that lives as long as the process."""
+
+
+def keep(code: NativeCode) -> NativeCode:
+    """Code that lives as long as the process. Two threads that ask for it first may both make it, and both use theirs."""
+    _codes.append(code)
+    return code
 
 
 def c_interface(names: Iterable[str]) -> dict[str, int]:
@@ -217,9 +222,10 @@ def _forward() -> NativeCode | None:
     """The code that calls of scripted functions go to; None where there is none."""
     offsets, imports = forward_parts()
     try:
-        return engine().link(forward_text(*offsets), ("forward",), imports | c_interface(FORWARD_IMPORTS), is_glue=True)
+        code = engine().link(forward_text(*offsets), ("forward",), imports | c_interface(FORWARD_IMPORTS), is_glue=True)
     except NativeError:
         return None
+    return keep(code)
 
 
 def go_native(instance: Any) -> None:

@@ -546,3 +546,25 @@ def test_the_interpreter_exits_while_a_thread_is_in_native_code() -> None:
     program_text = f"SOURCE = {SOURCE!r}\n{program_text}"
     done = subprocess.run([sys.executable, "-c", program_text], capture_output=True, text=True, timeout=60, check=False)
     assert (done.stdout, done.stderr, done.returncode) == ("leaving\n", "", 0)
+
+
+def test_first_calls_that_race_share_no_code_that_goes() -> None:
+    program_text = textwrap.dedent("""
+        import sys, threading, flambeau
+        unit = flambeau.CompilationUnit(SOURCE)
+        x = flambeau.ones(7)
+        sys.setswitchinterval(1e-5)
+        def work(k):
+            for n in range(60):
+                assert unit.total(x, 3, 1.0) == 3.0
+                assert unit.doubled(flambeau.ones(k)).tolist() == [2.0] * k
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(1, 7)]
+        [t.start() for t in threads], [t.join() for t in threads]
+        print("done")
+    """)
+    program_text = f"SOURCE = {SOURCE!r}\n{program_text}"
+    for _ in range(3):
+        done = subprocess.run(
+            [sys.executable, "-c", program_text], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert (done.stdout, done.stderr, done.returncode) == ("done\n", "", 0)

@@ -71,9 +71,10 @@ def _objects_code() -> NativeCode | None:
         return None
     imports = imports | native_call.c_interface(OBJECT_IMPORTS) | native_call.objects(OBJECTS)
     try:
-        return engine().link(objects_text(offsets, slots), tuple(EXPORTS), imports, is_glue=True)
+        code = engine().link(objects_text(offsets, slots), tuple(EXPORTS), imports, is_glue=True)
     except NativeError:
         return None
+    return native_call.keep(code)
 
 
 def _float_is_plain() -> bool:
