@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 PEERS = {"flambeau": "flambeau", "numba": "numba", "torch.jit": "torch", "torch.compile": "torch", "jax": "jax"}
@@ -141,20 +142,19 @@ def best(rounds: int, take: Callable[[], tuple[float, float, float] | None]) -> 
     return (min(r[0] for r in found), min(r[1] for r in found), min(r[2] for r in found)) if found else None
 
 
+def _cold(peer: str) -> tuple[float, float, float] | None:
+    with tempfile.TemporaryDirectory() as empty:
+        return measure(peer, GELU, arity=1, warm_up="", cache=empty)
+
+
 def first_calls(peers: Sequence[str], rounds: int) -> list[list[str]]:
     """The first table: a small function in fresh processes, the cache on disk empty and filled."""
     rows = [["peer", "import", "make, cold", "first call, cold", "make, warm", "first call, warm"]]
     for peer in peers:
-        text = GELU if peer != "numba" else GELU.replace("{m}", "numpy")
-
-        def cold(peer: str = peer, text: str = text) -> tuple[float, float, float] | None:
-            with tempfile.TemporaryDirectory() as empty:
-                return measure(peer, text, arity=1, warm_up="", cache=empty)
-
-        without = best(rounds, cold)
+        without = best(rounds, partial(_cold, peer))
         with tempfile.TemporaryDirectory() as cache:
-            measure(peer, text, arity=1, warm_up="", cache=cache)
-            within = best(rounds, lambda: measure(peer, text, arity=1, warm_up="", cache=cache))  
+            measure(peer, GELU, arity=1, warm_up="", cache=cache)
+            within = best(rounds, partial(measure, peer, GELU, arity=1, warm_up="", cache=cache))
         rows.append([peer, *_figures(without), *_figures(within)[1:]])
     return rows
 
