@@ -120,7 +120,7 @@ _codes: list[NativeCode] = []
 
 
 def keep(code: NativeCode) -> NativeCode:
-    """Code that lives as long as the process. Two threads that ask for it first may both make it, and both use theirs."""
+    """Code that lives as long as the process: two threads that ask for it first may both make it, and use their own."""
     _codes.append(code)
     return code
 
