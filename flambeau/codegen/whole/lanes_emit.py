@@ -41,7 +41,9 @@ def width(fn: FunctionEmitter) -> int:
     return VECTORS * bits // 64 if bits >= FEWEST_BITS else 1
 
 
-def emit(fn: FunctionEmitter, body: Block, plan: LanePlan, slots: Sequence[Sequence[Register]], trip: Register) -> Register | None:
+def emit(
+    fn: FunctionEmitter, body: Block, plan: LanePlan, slots: Sequence[Sequence[Register]], trip: Register
+) -> Register | None:
     """Turns from 0 on as lanes, as far as whole chunks go and none fails; the first turn that is left.
 
     ``slots`` holds the carried values, and is brought up to date. None, and nothing emitted, if there is no such form.

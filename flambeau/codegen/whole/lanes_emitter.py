@@ -9,6 +9,10 @@ from flambeau.codegen.llvm.emitter import Emitter, Value
 from flambeau.util.record import dataclass, field
 
 
+_SHORT = {"float": "f32", "double": "f64", "half": "f16"}
+"""Types as intrinsics name them."""
+
+
 @dataclass(slots=True)
 class Write:
     """A store that waits until nothing of its lanes can fail any more."""
@@ -97,7 +101,7 @@ class LaneEmitter(Emitter):
         """Elements at the addresses of the lanes that run; 0 in others."""
         n, address = self.lanes, self.splat(address, self.lanes)
         vector, pointers = f"<{n} x {memory_type}>", f"<{n} x ptr>"
-        stem = "f" + {"float": "32", "double": "64", "half": "16"}[memory_type] if memory_type[0] != "i" else memory_type
+        stem = _SHORT.get(memory_type, memory_type)
         name = f"@llvm.masked.gather.v{n}{stem}.v{n}p0"
         self.declare(f"declare {vector} {name}({pointers}, i32, <{n} x i1>, {vector})")
         return self.define(
@@ -109,7 +113,7 @@ class LaneEmitter(Emitter):
         """A store that waited. Lanes that write to one address do so in their order."""
         n, kind = self.lanes, write.value.type
         address, value = self.splat(write.address, n), self.splat(write.value, n)
-        stem = "f" + {"float": "32", "double": "64", "half": "16"}[kind] if kind[0] != "i" else kind
+        stem = _SHORT.get(kind, kind)
         name = f"@llvm.masked.scatter.v{n}{stem}.v{n}p0"
         self.declare(f"declare void {name}({value.full_type}, <{n} x ptr>, i32, <{n} x i1>)")
         self.raw(

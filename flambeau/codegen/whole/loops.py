@@ -134,10 +134,8 @@ def _plain(
     e.branch(head)
     e.start(head)
     index = e.define(f"load i64, ptr {counter}", "i64", 1)
-    if memory.literal(trip) == (1 << 63) - 1:
-        more = Register("true", "i1", 1)
-    else:
-        more = e.icmp("slt", index, trip)
+    is_endless = memory.literal(trip) == (1 << 63) - 1
+    more = Register("true", "i1", 1) if is_endless else e.icmp("slt", index, trip)
     if condition is not None:
         holds = e.define(f"load i1, ptr {again}", "i1", 1)
         more = holds if more.text == "true" else e.binary("and", more, holds)
