@@ -219,6 +219,8 @@ NANOSECONDS = {
     "div": 0.06, "sqrt": 0.06, "rsqrt": 0.1, "floordiv": 1.0, "remainder": 1.0, "fmod": 1.0, "truncdiv": 1.0,
 }  # fmt: skip
 """Cost of an operation on one float32 of a wide vector; 0.012 for the others."""
+PREPARED_FROM = 0.15
+"""Cost from which a value that repeats in every row is kept: reading back roots and quotients was slower."""
 PARALLEL_FROM = 8000.0
 """Nanoseconds of estimated work from which several threads pay."""
 PIECES_PER_THREAD = 4

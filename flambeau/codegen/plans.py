@@ -26,6 +26,7 @@ from flambeau.codegen.llvm.stages import emit_staged, is_staged
 from flambeau.codegen.planning import (
     NANOSECONDS,
     PARALLEL_FROM,
+    PREPARED_FROM,
     bytes_moved,
     choose,
     estimate_nanoseconds,
@@ -172,7 +173,7 @@ def make_plan(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array]) -> P
     special = specialize(kernel, sizes, strides, order)
     tiling = choose_tiling(special, engine().target, threads.get_num_threads()) if is_product(kernel) else None
     if tiling is None:
-        special = prepare(special, lambda op: op in NANOSECONDS)
+        special = prepare(special, lambda op: NANOSECONDS.get(op, 0.0) >= PREPARED_FROM)
     schedule = tiling or choose(special, engine().target, _rows_aligned(outputs))
     variant = compile_variant(special.kernel, schedule)
     layout = block_layout(special.kernel)
