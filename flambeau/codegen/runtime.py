@@ -25,8 +25,30 @@ from flambeau.codegen.plans import Plan, Variant, make_plan
 from flambeau.codegen.shapes import Span
 
 Array = npt.NDArray[Any]
+Layout = tuple[np.dtype[Any], tuple[int, ...], tuple[int, ...]]
+"""Of an array: dtype, shape, strides in bytes."""
 MAX_PLANS = 256
 """Plans a kernel keeps; the oldest goes first."""
+
+
+def block_of(plan: Plan, arrays: Sequence[Array], flag: ctypes.c_int32) -> array[int]:
+    """The words of a call: of inputs, then outputs. It does not keep them; the flag is set where the call fails."""
+    words = array("q", plan.words)
+    words[0] = ctypes.addressof(flag)
+    for at, a in enumerate(arrays, 1):
+        words[at] = a.__array_interface__["data"][0]
+    return words
+
+
+def start(plan: Plan, words: array[int]) -> None:
+    """Run a plan on a block of words, by one thread or by several."""
+    assert plan.variant is not None
+    block = words.buffer_info()[0]
+    if plan.step:
+        address = plan.variant.code.addresses[plan.variant.native.symbol]
+        threads.pool().run(address, block, plan.high, plan.step, plan.pieces)
+    else:
+        plan.variant.entry(block, 0, plan.high)
 
 
 class CompiledKernel:
@@ -46,6 +68,15 @@ class CompiledKernel:
         self._dtypes = tuple(element_type(b.dtype).numpy for b in kernel.inputs)
         self._plans: dict[tuple[Any, ...], Plan] = {}
         self._chain = Chain()
+
+    @property
+    def plans(self) -> list[tuple[tuple[Layout, ...], Plan]]:
+        """The plans made so far, oldest first, each with the layouts of its inputs."""
+        layouts = list(self._plans.items())
+        return [
+            (tuple([(dtype, *look) for dtype, look in zip(self._dtypes, key, strict=True)]), plan)
+            for key, plan in layouts
+        ]
 
     def entry(self) -> Callable[..., Any]:
         """A callable like this one whose repeated calls run natively from end to end; this object where there is none.
@@ -80,20 +111,9 @@ class CompiledKernel:
         return self._call(plan, arrays)
 
     def _run(self, plan: Plan, arrays: list[Array], outputs: list[Array]) -> None:
-        assert plan.variant is not None
-        words = array("q", plan.words)
         flag = ctypes.c_int32(0)
-        words[0] = ctypes.addressof(flag)
-        at = 1
-        for a in arrays + outputs:
-            words[at] = a.__array_interface__["data"][0]
-            at += 1
-        block = words.buffer_info()[0]
-        if plan.step:
-            address = plan.variant.code.addresses[plan.variant.native.symbol]
-            threads.pool().run(address, block, plan.high, plan.step, plan.pieces)
-        else:
-            plan.variant.entry(block, 0, plan.high)
+        words = block_of(plan, arrays + outputs, flag)
+        start(plan, words)
         if flag.value == OUTSIDE:
             raise IndexError(f"{self.kernel.name}: index out of range")
         if flag.value:

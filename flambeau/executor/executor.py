@@ -9,7 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau.codegen.callable_type import Switch
+from flambeau.executor import listing
 from flambeau.executor import spec as specs
+from flambeau.executor.explain import compilation_of
 from flambeau.executor.options import Options
 from flambeau.executor.plan import ExecutionPlan, make_plan
 from flambeau.executor.report import Explanation, PassReport
@@ -110,10 +112,22 @@ class Executor:
         """The bytecode of the latest plan; of the function as written before the first call."""
         return self._latest.code if self._latest is not None else self._plain_code()
 
+    @property
+    def plans(self) -> list[ExecutionPlan]:
+        """The plans kept, the one used last at the end."""
+        return list(self._plans.values())
+
+    def loops(self) -> str:
+        """The loops of all native code."""
+        return listing.loops(self.function.short_name, self.plans)
+
     def llvm_ir(self) -> str:
-        """The LLVM IR of all kernels."""
-        kernels = [k for plan in self._plans.values() for k in plan.kernels]
-        return "\n".join(k.llvm_ir() for k in kernels) or f"; {self.function.short_name} has no native kernel yet\n"
+        """The LLVM IR of all native code."""
+        return listing.llvm_ir(self.function.short_name, self.plans)
+
+    def asm(self) -> str:
+        """The machine instructions of all native code."""
+        return listing.asm(self.function.short_name, self.plans)
 
     def pass_report(self, arguments: Sequence[Any]) -> PassReport:
         """Make a plan anew, watching each pass; the plan is not kept."""
@@ -121,9 +135,9 @@ class Executor:
         make_plan(self.function, arguments, self.options, "looking", records.append)
         return PassReport(records, specs.describe(specs.spec_of(arguments)))
 
-    def explain(self) -> Explanation:
-        """Every plan, with cause and time."""
-        plans = tuple(p.facts() for p in self._plans.values())
+    def explain(self, measure: bool | None = None) -> Explanation:
+        """Every plan: with cause and time, what became native, what did not and why."""
+        plans = tuple(compilation_of(p, measure) for p in self.plans)
         return Explanation(self.function.short_name, self.options.backend, plans, self._dropped)
 
 

@@ -13,13 +13,12 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from flambeau.codegen import available, backend, native_call
+from flambeau.codegen import available, native_call
 from flambeau.codegen.kernel import KernelError
 from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.codegen.lower import LoweringError, lower_graph
 from flambeau.codegen.native_plans import Chain
 from flambeau.codegen.runtime import CompiledKernel
-from flambeau.executor.report import KernelFacts
 from flambeau.executor.spec import Spec, refine, spec_of
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
@@ -139,27 +138,19 @@ class FusedKernel:
             log.write("codegen", f"{self.name} is interpreted: {reason}")
 
     @property
+    def state(self) -> str:
+        """`native`, `not called yet`, or `interpreted: ` with the reason."""
+        return self._state
+
+    @property
+    def milliseconds(self) -> float:
+        """Spent on finding native forms, machine code left aside."""
+        return self._milliseconds
+
+    @property
     def kernels(self) -> list[CompiledKernel]:
         """The native kernels made so far."""
         return [k for k in self._natives.values() if k is not None]
-
-    def llvm_ir(self) -> str:
-        """The LLVM IR made so far."""
-        return "\n".join(map(backend.llvm_ir, self.kernels)) or f"; {self.name}: {self._state}\n"
-
-    def facts(self) -> KernelFacts:
-        """What `explain` says of it."""
-        operators = tuple(n.kind.partition("::")[2] for n in self.graph.nodes() if n.kind != "prim::Constant")
-        variants = [v for k in self.kernels for v in k.variants]
-        return KernelFacts(
-            name=self.name,
-            operators=operators,
-            state=self._state,
-            milliseconds=self._milliseconds + sum(v.milliseconds for v in variants),
-            calls=self.calls,
-            variants=len(variants),
-            from_cache=sum(v.code.is_from_cache for v in variants),
-        )
 
 
 def kernel_of(node: Node) -> FusedKernel:

@@ -13,7 +13,6 @@ from flambeau.executor import spec as specs
 from flambeau.executor.fused import FusedKernel
 from flambeau.executor.options import Options
 from flambeau.executor.region import Region, with_regions
-from flambeau.executor.report import Compilation
 from flambeau.executor.whole import WholeFunction
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
@@ -78,17 +77,6 @@ class ExecutionPlan:
     def short_way(self) -> Callable[..., Any] | None:
         """`quick`, or the entry of native code for the whole graph."""
         return self.whole.quick if self.quick is None and self.whole is not None else self.quick
-
-    def facts(self) -> Compilation:
-        """What `explain` says of it."""
-        return Compilation(
-            spec=specs.describe(self.spec),
-            cause=self.cause,
-            milliseconds=self.milliseconds,
-            stages=self.stages,
-            calls=self.calls,
-            kernels=tuple(k.facts() for k in self.kernels),
-        )
 
 
 def make_plan(

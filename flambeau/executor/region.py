@@ -105,7 +105,7 @@ def with_regions(graph: Graph, name: str) -> tuple[list[Region], Code | None]:
 
 def _cut(block: Block, name: str, regions: list[Region]) -> None:
     for node in list(block):
-        if node.kind == "prim::Loop" and _may_be_native(node):
+        if is_region(node):
             group = outline([node], REGION)
             region = Region(name, group.attribute("Subgraph"))
             group.attributes["kernel"] = region
@@ -113,6 +113,11 @@ def _cut(block: Block, name: str, regions: list[Region]) -> None:
         else:
             for inner in node.blocks:
                 _cut(inner, name, regions)
+
+
+def is_region(node: Node) -> bool:
+    """Whether a node that is in no region becomes one."""
+    return node.kind == "prim::Loop" and _may_be_native(node)
 
 
 def _may_be_native(node: Node) -> bool:

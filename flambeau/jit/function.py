@@ -157,8 +157,18 @@ class ScriptFunction(NativeBase):  # type: ignore[misc]  # made at run time
 
     @property
     def llvm_ir(self) -> str:
-        """The LLVM IR of the native kernels compiled so far; call the function first."""
+        """The LLVM IR of the native code made so far, before LLVM's own passes; call the function first."""
         return self._executor.llvm_ir()
+
+    @property
+    def loops(self) -> str:
+        """The loop nests of fused groups with their schedules, and the loops of native functions; after a first call."""
+        return self._executor.loops()
+
+    @property
+    def asm(self) -> str:
+        """The machine instructions of the native code made so far. Raises RuntimeError without llvmlite."""
+        return self._executor.asm()
 
     def ptx(self, *args: Any, arch: str = "sm_90", **kwargs: Any) -> str:
         """The PTX of the fused groups that run for arguments like these, as CUDA kernels; no GPU is needed.
@@ -186,9 +196,13 @@ class ScriptFunction(NativeBase):  # type: ignore[misc]  # made at run time
         """Each pass that runs for arguments like these: what it changed, as a diff, and how long it took."""
         return self._executor.pass_report(self._signature.bind(args, kwargs))
 
-    def explain(self) -> Explanation:
-        """What was compiled, why, and how long it took."""
-        return self._executor.explain()
+    def explain(self, *, measure: bool | None = None) -> Explanation:
+        """What was compiled, why and how long it took; what became native, what did not and why; what kernels cost.
+
+        Kernels are timed on arrays of their own for a few milliseconds each: with `measure=None` those that move up to
+        64 MB, with False none, with True all.
+        """
+        return self._executor.explain(measure)
 
     def __repr__(self) -> str:
         return f"<flambeau.ScriptFunction {self.script_function.schema}>"

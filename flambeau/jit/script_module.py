@@ -257,9 +257,9 @@ class ScriptModule(Module):
         """Each pass that runs over `forward` for arguments like these."""
         return self._method("forward").passes(*args, **kwargs)
 
-    def explain(self) -> Explanation:
-        """What was compiled of `forward`, why, and how long it took."""
-        return self._method("forward").explain()
+    def explain(self, *, measure: bool | None = None) -> Explanation:
+        """What was compiled of `forward`, why and how long it took, what is native and what is not."""
+        return self._method("forward").explain(measure=measure)
 
     def extra_repr(self) -> str:
         """The original class."""

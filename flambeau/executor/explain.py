@@ -1,0 +1,229 @@
+"""What became of a plan: its native code, what Python runs and why, and what each kernel's work costs."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+
+from flambeau.codegen import available
+from flambeau.codegen.plans import Plan, Variant
+from flambeau.codegen.runtime import CompiledKernel
+from flambeau.codegen.threads import get_num_threads
+from flambeau.executor import limits
+from flambeau.executor import spec as specs
+from flambeau.executor.fused import FusedKernel, kernel_of
+from flambeau.executor.listing import kernel_plans, operators, place, shown_shapes
+from flambeau.executor.plan import FUSION, ExecutionPlan, is_worthwhile
+from flambeau.executor.region import is_region
+from flambeau.executor.report import Compilation, Interpreted, KernelFacts, NativeFacts, Work
+from flambeau.executor.timing import best_seconds
+from flambeau.executor.whole import WholeFunction
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Block, Node
+
+MEASURED_UP_TO = 1 << 26
+"""Bytes that a kernel may move to be measured without being asked for."""
+WHOLE = "whole graph"
+_CONSTANTS = ("prim::Constant", "prim::Uninitialized")
+
+
+def compilation_of(plan: ExecutionPlan, measure: bool | None) -> Compilation:
+    """The facts of a plan. `measure`: whether kernels are timed; None for those that do not move much memory."""
+    natives = tuple(_natives(plan))
+    interpreted = tuple(_interpreted(plan))
+    return Compilation(
+        spec=specs.describe(plan.spec),
+        cause=plan.cause,
+        milliseconds=plan.milliseconds,
+        stages=plan.stages,
+        calls=plan.calls,
+        kernels=tuple(kernel_facts(k, measure) for k in plan.kernels),
+        natives=natives,
+        state=_state(plan, natives, interpreted),
+        interpreted=interpreted,
+    )
+
+
+def _state(plan: ExecutionPlan, natives: tuple[NativeFacts, ...], interpreted: tuple[Interpreted, ...]) -> str:
+    if not interpreted:
+        return "native from end to end" if is_worthwhile(plan.graph) else "native: nothing to compute"
+    if _waits(plan):
+        return "not native yet: call it again"
+    if any(n.variants for n in natives) or any(k.kernels for k in plan.kernels):
+        return "native in parts, interpreted between them"
+    return "interpreted"
+
+
+def _waits(plan: ExecutionPlan) -> bool:
+    """Whether native code would be made at a later call."""
+    if plan.quick is not None:
+        return not plan.kernels[0].calls
+    return plan.whole is not None and not plan.whole.reason and not plan.whole.variants
+
+
+# -- what is native ---------------------------------------------------------------------------------------------------
+
+
+def _natives(plan: ExecutionPlan) -> Iterator[NativeFacts]:
+    if plan.whole is not None:
+        yield _facts(WHOLE, plan.graph, [plan.whole], plan.whole.calls or plan.runs, plan.whole.reason)
+    for number, region in enumerate(plan.regions or ()):
+        yield _facts(f"region_{number}", region.graph, region.natives, region.calls, region.reason)
+
+
+def _facts(name: str, graph: Graph, wholes: list[WholeFunction], calls: int, reason: str) -> NativeFacts:
+    made = [native for whole in wholes for native in whole.variants]
+    return NativeFacts(
+        name=name,
+        reason=reason,
+        milliseconds=sum(n.milliseconds for n in made),
+        calls=calls,
+        variants=len(made),
+        from_cache=sum(n.code.is_from_cache for n in made),
+        object_bytes=sum(n.code.object_bytes for n in made),
+        groups=max((len(n.made.groups) for n in made), default=0),
+        tight_loops=max((n.made.tight_loops for n in made), default=0),
+        lanes=max((len(n.made.lanes) for n in made), default=0),
+        range=place(graph) if name != WHOLE else None,
+    )
+
+
+# -- what is not ------------------------------------------------------------------------------------------------------
+
+
+def _interpreted(plan: ExecutionPlan) -> Iterator[Interpreted]:
+    """What Python runs in a call; what has a reason of its own first."""
+    found = list(_without_kernel(plan))
+    if plan.quick is None and is_worthwhile(plan.graph):
+        found += _python_of(plan.whole) if plan.whole is not None and plan.whole.variants else _between(plan)
+    known = {(n.kind, n.range) for n in found if n.reason}
+    own = [n for n in found if n.reason]
+    yield from own
+    yield from (
+        Interpreted(n.kind, _why(plan), n.range) for n in found if not n.reason and (n.kind, n.range) not in known
+    )
+
+
+def _why(plan: ExecutionPlan) -> str:
+    """Why a node is interpreted that may have a native form itself."""
+    if not available():
+        return "llvmlite is not installed"
+    if plan.whole is None:
+        return "the backend is the interpreter"
+    if _waits(plan):
+        return "a graph without loops becomes native at its third call" if not plan.whole.has_loop else "not called yet"
+    return "it stands between native parts: the whole has no native form"
+
+
+def _without_kernel(plan: ExecutionPlan) -> Iterator[Interpreted]:
+    """Fused groups that have no native code, as their operators."""
+    for node in plan.graph.find_all(FUSION):
+        kernel = kernel_of(node)
+        if kernel.state != "native" and (kernel.calls or plan.quick is not None):
+            reason = kernel.state.removeprefix("interpreted: ")
+            for inner in node.attribute("Subgraph").nodes():
+                if inner.kind not in _CONSTANTS:
+                    yield Interpreted(inner.kind, reason, inner.range)
+
+
+def _python_of(whole: WholeFunction) -> list[Interpreted]:
+    """Nodes that native code has Python run."""
+    called = {n: None for native in whole.variants for site in native.made.sites if site.is_called for n in site.nodes}
+    return [Interpreted(n.kind, "it has no native form: native code has Python run it", n.range) for n in called]
+
+
+def _between(plan: ExecutionPlan) -> list[Interpreted]:
+    """Nodes of a graph that is no native function, but for groups with kernels and native regions."""
+    found: list[Interpreted] = []
+    reason = plan.whole.reason if plan.whole is not None else ""
+    regions = iter(plan.regions or ())
+    blocks: list[Block] = []
+
+    def visit(block: Block) -> None:
+        blocks.append(block)
+        for node in block:
+            if plan.regions is not None and is_region(node):
+                region = next(regions)
+                if region.reason:
+                    found.extend(_all_of(region.graph, region.reason))
+                for whole in region.natives:
+                    found.extend(_python_of(whole))
+            elif node.kind not in _CONSTANTS:
+                if node.kind != FUSION or not kernel_of(node).kernels:
+                    found.append(_named(node, reason))
+                for inner in node.blocks:
+                    visit(inner)
+
+    visit(plan.graph.block)
+    return found
+
+
+def _all_of(graph: Graph, reason: str) -> list[Interpreted]:
+    return [_named(n, reason) for n in graph.all_nodes() if n.kind not in _CONSTANTS]
+
+
+def _named(node: Node, reason: str) -> Interpreted:
+    """A node with the reason that names it and its place; with none where the reason is about another."""
+    place_ = f" ({node.range})"
+    is_meant = node.kind in reason and (place_ in reason or "(" not in reason)
+    short_reason = reason.removesuffix(place_).removeprefix(f"{node.kind}: ").removeprefix(f"{node.kind} has")
+    if len(short_reason) < len(reason.removesuffix(place_)) and not short_reason.startswith("it "):
+        short_reason = f"it has{short_reason}"
+    return Interpreted(node.kind, short_reason if is_meant else "", node.range)
+
+
+# -- kernels ----------------------------------------------------------------------------------------------------------
+
+
+def kernel_facts(kernel: FusedKernel, measure: bool | None) -> KernelFacts:
+    """The facts of a fused group."""
+    variants = list(dict.fromkeys(v for k in kernel.kernels for v in k.variants))
+    return KernelFacts(
+        name=kernel.name,
+        operators=operators(kernel.graph),
+        state=kernel.state,
+        milliseconds=kernel.milliseconds + sum(v.milliseconds for v in variants),
+        calls=kernel.calls,
+        variants=len(variants),
+        from_cache=sum(v.code.is_from_cache for v in variants),
+        range=place(kernel.graph),
+        work=_work(kernel.kernels[-1], measure) if kernel.kernels else None,
+    )
+
+
+_measured: weakref.WeakKeyDictionary[Variant, dict[str, float]] = weakref.WeakKeyDictionary()
+"""Seconds by shapes, so that looking again costs nothing."""
+
+
+def _work(kernel: CompiledKernel, measure: bool | None) -> Work | None:
+    known = [(shapes, plan) for shapes, plan in kernel_plans(kernel) if plan.variant is not None]
+    if not known:
+        return None
+    shapes, plan = known[-1]
+    threads = min(plan.pieces, get_num_threads()) if plan.step else 1
+    if measure is None:
+        measure = plan.bytes_moved <= MEASURED_UP_TO
+    seconds = _seconds(kernel, plan, shown_shapes(shapes)) if measure else None
+    limit, bound = _limit(plan, threads) if seconds is not None else (None, "")
+    return Work(
+        shapes=shown_shapes(shapes), bytes_moved=plan.bytes_moved, operations=plan.operations,
+        estimated_seconds=plan.nanoseconds * 1e-9, threads=threads, seconds=seconds, limit_seconds=limit, bound=bound,
+    )  # fmt: skip
+
+
+def _seconds(kernel: CompiledKernel, plan: Plan, shapes: str) -> float | None:
+    assert plan.variant is not None
+    known = _measured.setdefault(plan.variant, {})
+    if shapes not in known:
+        found = best_seconds(kernel, plan)
+        if found is None:
+            return None
+        known[shapes] = found
+    return known[shapes]
+
+
+def _limit(plan: Plan, threads: int) -> tuple[float, str]:
+    """Seconds that the machine needs at least, and what for."""
+    memory = plan.bytes_moved / limits.bytes_per_second(plan.bytes_moved)
+    arithmetic = plan.operations / limits.operations_per_second()
+    return max(memory, arithmetic) / threads, "memory" if memory >= arithmetic else "arithmetic"
