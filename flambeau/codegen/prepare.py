@@ -1,6 +1,6 @@
 """Takes costly values that repeat out of a kernel: those that vary along its last axis but not along the outer ones.
 
-    y[i, j] = (x[i, j] - m[j]) * log(v[j])      ->      h[j] = log(v[j])  for every j,  before
+    y[i, j] = (x[i, j] - m[j]) * log(v[j])        ->      h[j] = log(v[j])  for every j,  before
                                                           y[i, j] = (x[i, j] - m[j]) * h[j]
 
 Such a loop only fills scratch memory; every thread runs it for itself.
