@@ -97,6 +97,7 @@ def _quietly(run: Callable[[], None]) -> None:
 
 
 def _work(family: Family, first: int, last: int, write: int) -> None:
+    os.environ["FLAMBEAU_CACHE"] = "off"  # no program comes again
     for seed in range(first, last):
         try:
             found = check_seed(family, seed)
