@@ -27,6 +27,7 @@ from flambeau.ir.clone import clone_node
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
+from flambeau.schema.types import TupleType, Type
 from flambeau.tensor.tensor import Tensor
 from flambeau.util import log
 
@@ -94,6 +95,7 @@ class WholeFunction:
 
     def _made(self, arguments: Sequence[Any], density: Density) -> NativeFunction | None:
         try:
+            _refuse_named_tuples(self.graph)
             parameters = self._parameters(density)
             made = NativeFunction(self.graph, parameters, self._run_site, self._chain, optimise=self.has_loop)
         except (CannotCompileError, KernelError) as reason:
@@ -145,6 +147,17 @@ class WholeFunction:
             known = self._pieces[id(site)] = (site, compile_graph(_piece(site), self.name))
         results: Sequence[Any] = run(known[1], tuple(values))
         return results
+
+
+def _refuse_named_tuples(graph: Graph) -> None:
+    """A tuple of native code does not remember the names of its items."""
+    for value in graph.outputs:
+        if _has_names(value.type):
+            raise CannotCompileError(f"the result is a {value.type}, a tuple with names")
+
+
+def _has_names(type_: Type) -> bool:
+    return (isinstance(type_, TupleType) and type_.name is not None) or any(map(_has_names, type_.contained))
 
 
 def _piece(site: Site) -> Graph:

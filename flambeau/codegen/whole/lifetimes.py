@@ -43,6 +43,7 @@ class Lifetimes:
 
     def __init__(self, graph: Graph, facts: AliasAnalysis) -> None:
         self._facts = facts
+        self._used: dict[Node, tuple[Value, ...]] = {}
         self._shown: dict[Value, Value] = {}
         for node in graph.all_nodes():
             if (node.kind in SAME_VALUE and node.inputs) or self._is_look(node):
@@ -96,7 +97,7 @@ class Lifetimes:
             close(value, at_return)
         for node in reversed(list(block)):
             ended: list[Value] = []
-            for value in _deep_uses(node):
+            for value in self._outer_uses(node):
                 close(value, ended)
             for value in node.outputs:
                 close(value, ended)
@@ -105,10 +106,19 @@ class Lifetimes:
         at_return.extend(open_)
         return at, at_return
 
-
-def _deep_uses(node: Node) -> Iterable[Value]:
-    yield from node.inputs
-    for block in node.blocks:
-        for inner in block:
-            yield from _deep_uses(inner)
-        yield from block.outputs
+    def _outer_uses(self, node: Node) -> Iterable[Value]:
+        """The values that a node, or anything in it, uses and that are made outside of it."""
+        if not node.blocks:
+            return node.inputs
+        found = self._used.get(node)
+        if found is None:
+            inside: set[Value] = set()
+            used = dict.fromkeys(node.inputs)
+            for block in node.blocks:
+                inside.update(block.inputs)
+                for inner in block:
+                    inside.update(inner.outputs)
+                    used.update(dict.fromkeys(self._outer_uses(inner)))
+                used.update(dict.fromkeys(block.outputs))
+            found = self._used[node] = tuple([v for v in used if v not in inside])
+        return found

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from flambeau.codegen.kernel.dtypes import KernelError
-from flambeau.codegen.whole import arrays, copies, groups, indexes, list_changes, lists, memory, pointwise
+from flambeau.codegen.whole import arrays, copies, foreign, groups, indexed, indexes, list_changes, lists, memory, pointwise
 from flambeau.codegen.whole.memory import number
 from flambeau.codegen.whole.representation import Array, Bool, Element, Int, Listed, Tupled
 from flambeau.codegen.whole.values import CannotCompileError, FixedValue, ListValue, OptionalValue, Scalar, TupleValue
@@ -58,6 +58,8 @@ def _rule(fn: FunctionEmitter, node: Node) -> Lowering | None:
     reps = [fn.get(v).rep for v in node.inputs[:2]]
     if node.kind in STRUCTURE:
         return STRUCTURE[node.kind]
+    if node.kind.startswith("^"):
+        return foreign.call
     if reps and isinstance(reps[0], Array | Element):
         return ON_TENSORS.get(node.kind)
     if any(isinstance(r, Listed | Tupled) for r in reps):
@@ -249,6 +251,7 @@ ON_TENSORS: Mapping[str, Lowering] = {
     "aten::clone": copies.clone,
     "aten::contiguous": copies.contiguous,
     "aten::to": copies.convert,
+    "aten::index_add": indexed.index_add,
     "aten::chunk": copies.chunk,
     "prim::ConstantChunk": copies.chunk,
     "aten::detach": arrays.same,
