@@ -112,7 +112,7 @@ def _why(plan: ExecutionPlan) -> str:
         return "the backend is the interpreter"
     if _waits(plan):
         return "a graph without loops becomes native at its third call" if not plan.whole.has_loop else "not called yet"
-    return "it stands between native parts: the whole has no native form"
+    return "it stands between native parts"
 
 
 def _without_kernel(plan: ExecutionPlan) -> Iterator[Interpreted]:

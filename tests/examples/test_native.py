@@ -1,0 +1,80 @@
+"""Which examples are native from end to end, and why the others are not: a list that says when either changes.
+
+An example that stops being native fails here, and so does one that becomes native without a word in this list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flambeau
+from examples import fannkuch, image, kmeans, life, lstm, mandelbrot, mlp, nbody, newton, spectral_norm
+from flambeau.codegen import available
+from flambeau.util.record import dataclass
+
+pytestmark = pytest.mark.skipif(not available(), reason="native code needs llvmlite")
+
+
+def _points() -> tuple[Any, ...]:
+    draw = np.random.default_rng(3)
+    return flambeau.from_numpy(draw.normal(size=(60, 2))), flambeau.from_numpy(draw.normal(size=(3, 2)))
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A function, arguments, and what has no native form in it: nothing for most."""
+
+    function: Any
+    arguments: Callable[[], tuple[Any, ...]]
+    interpreted: str = ""
+    """The kinds of the nodes that have no native form, in order."""
+
+    @property
+    def name(self) -> str:
+        """For the test's name."""
+        return f"{self.function.__module__.rpartition('.')[2]}.{self.function.name}"
+
+
+EXAMPLES = (
+    Example(fannkuch.fannkuch, lambda: (6,)),
+    Example(image.otsu, lambda: (image.load(),), "aten::bincount aten::flatten"),
+    Example(image.sobel, lambda: (image.load(),)),
+    Example(kmeans.kmeans, _points, "aten::index"),
+    Example(life.run, lambda: (life.place(12, 12, life.GLIDER, 1, 1), 4), "aten::roll"),
+    Example(lstm.lstm, lambda: lstm.arguments(7, 3, 5, 6), "aten::stack"),
+    Example(mandelbrot.area, lambda: (20, 20, 20), "aten::linspace"),
+    Example(mandelbrot.escape_time, lambda: (0.1, 0.2, 20)),
+    Example(mandelbrot.image, lambda: (9, 7, 20), "aten::linspace"),
+    Example(nbody.simulate, lambda: (*nbody.bodies(), 20)),
+    Example(newton.root, lambda: ([1.0, 0.0, -2.0, -5.0], 2.0)),
+    Example(newton.square_root, lambda: (flambeau.tensor([2.0, 1e-3, 1e6], dtype=flambeau.float64),)),
+    Example(spectral_norm.spectral_norm, lambda: (20,), "aten::arange"),
+)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.name)
+def test_examples_are_native_from_end_to_end(example: Example) -> None:
+    function = flambeau.script(example.function.__wrapped__)
+    for _ in range(4):  # what has no loops is native from the third call on
+        function(*example.arguments())
+    found = function.explain(measure=False)
+    kinds = " ".join(sorted({n.kind for n in found.interpreted if "no native form" in n.reason.partition(":")[0]}))
+    assert kinds == example.interpreted, f"the list above says {example.interpreted or 'native'!r}:\n{found}"
+    assert found.is_native == (not example.interpreted), str(found)
+    assert found.is_native == (not found.interpreted)
+
+
+def test_what_of_the_perceptron_is_native() -> None:
+    """Its weights are attributes, and need gradients, which native products do not record."""
+    flambeau.manual_seed(0)
+    model = flambeau.script(mlp.Perceptron(8, 32, 4))
+    for _ in range(4):
+        model(flambeau.randn(3, 8))
+    found = model.explain(measure=False)
+    assert all(k.state == "native" for c in found.compilations for k in c.kernels)
+    assert {n.kind for n in found.interpreted} == {"aten::linear", "prim::GetAttr"}, str(found)
+    assert "parameter %self.1 is a" in found.compilations[0].natives[0].reason
