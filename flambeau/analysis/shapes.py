@@ -242,7 +242,9 @@ class _Propagation:
 
 def may_resize(node: Node) -> bool:
     """Whether the node may change the sizes of a tensor that exists."""
-    if node.kind in kinds.OPAQUE or node.kind.startswith("^") or node.kind in _RESIZING:
+    if node.kind.startswith("^"):
+        return not getattr(node.attributes.get("callable"), "keeps_sizes", False)
+    if node.kind in kinds.OPAQUE or node.kind in _RESIZING:
         return True
     definition = node.definition
     if definition is None:

@@ -15,6 +15,7 @@ from flambeau.frontend.python_source import NameScope, innermost_function, param
 from flambeau.frontend.resolver import MISSING, recursion_error
 from flambeau.ir.value import Value
 from flambeau.jit.modules import CONTAINERS, ModuleClasses, child_types, method_source
+from flambeau.jit.numba_calls import NumbaValue, numba_function
 from flambeau.jit.registry import qualified_name
 from flambeau.nn.module import Module
 from flambeau.passes import constant_pooling, dce
@@ -96,10 +97,11 @@ class PythonResolver:
         return None
 
     def sugared(self, value: Any, where: SourceRange) -> Any:
-        """Modules that are no part of the caller are refused; nothing else needs a form of its own."""
+        """Functions of Numba's; modules that are no part of the caller are refused."""
         if isinstance(value, Module):
             raise CompileError(FOREIGN_MODULE, where)
-        return None
+        function = numba_function(value)
+        return None if function is None else NumbaValue(function)
 
     def compile_method(self, owner: NamedType, name: str, where: SourceRange) -> Function | None:
         """A method of a module, compiled now; None if there is none of that name."""

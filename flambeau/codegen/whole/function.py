@@ -14,6 +14,7 @@ from flambeau.analysis.effects import is_pure
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.whole import abi, memory, values
+from flambeau.codegen.whole.foreign import ForeignCode
 from flambeau.codegen.whole.indexes import Turns
 from flambeau.codegen.whole.leaving import RARE, Leaving, Site
 from flambeau.codegen.whole.lifetimes import SAME_VALUE
@@ -47,6 +48,8 @@ class FunctionText:
     """Innermost loops that nothing leaves: where native code gains most."""
     lanes: tuple[Node, ...]
     """Counted loops that run several turns at a time."""
+    foreign: tuple[ForeignCode, ...] = ()
+    """Functions of other compilers that it calls."""
 
     @property
     def cost(self) -> str:
@@ -93,6 +96,7 @@ class FunctionEmitter(Leaving):
         self.loop_depth = 0
         self.tight_loops = 0
         self.lanes: list[Node] = []
+        self.foreign: dict[str, ForeignCode] = {}
         self.asks = False
         """Whether the code calls Python."""
 
@@ -107,7 +111,7 @@ class FunctionEmitter(Leaving):
         self._leave()
         return FunctionText(
             self._text(), tuple(self.sites), results, tuple(e.libm), self.record_words, tuple(self.operators),
-            tuple(self.groups), self.tight_loops, tuple(self.lanes),
+            tuple(self.groups), self.tight_loops, tuple(self.lanes), tuple(self.foreign.values()),
         )  # fmt: skip
 
     def _body(self) -> tuple[Representation, ...]:
@@ -153,7 +157,7 @@ class FunctionEmitter(Leaving):
         head = f"define i64 @{SYMBOL}(ptr %context, ptr noalias %arguments, ptr noalias %results) #0 {{"
         body = "\n".join([head, "entry:", *e.entry, *e.lines, "}"])
         cells = "\n".join(f"@{s.cell} = external global i8" for s in self.groups)
-        rare = '!20 = !{!"branch_weights", i32 1, i32 1048576}'
+        rare = '!20 = !{!"branch_weights", i32 1, i32 1048576}\n!21 = !{!"branch_weights", i32 1048576, i32 1}'
         asks = ASK if self.groups or self.asks else ""
         parts = (TEXT, asks, GROUPS if self.groups else "", cells, *e.declarations, *self.functions.values(), body)
         return "\n".join((*parts, METADATA, rare, ""))

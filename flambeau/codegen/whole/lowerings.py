@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from flambeau.codegen.kernel.dtypes import KernelError
-from flambeau.codegen.whole import arrays, copies, foreign, groups, indexed, indexes, list_changes, lists, memory, pointwise
+from flambeau.codegen.whole import arrays, copies, groups, indexed, indexes, list_changes, lists, memory, pointwise
+from flambeau.codegen.whole.foreign import call
 from flambeau.codegen.whole.memory import number
 from flambeau.codegen.whole.representation import Array, Bool, Element, Int, Listed, Tupled
 from flambeau.codegen.whole.values import CannotCompileError, FixedValue, ListValue, OptionalValue, Scalar, TupleValue
@@ -59,7 +60,7 @@ def _rule(fn: FunctionEmitter, node: Node) -> Lowering | None:
     if node.kind in STRUCTURE:
         return STRUCTURE[node.kind]
     if node.kind.startswith("^"):
-        return foreign.call
+        return call
     if reps and isinstance(reps[0], Array | Element):
         return ON_TENSORS.get(node.kind)
     if any(isinstance(r, Listed | Tupled) for r in reps):

@@ -58,6 +58,7 @@ class NativeFunction:
         }
         imports[SERVE] = id(self._serve)
         imports.update(c_imports(self.made.libm))
+        imports.update({code.symbol: code.address for code in self.made.foreign})
         for site, chain in zip(self.made.groups, self._chains, strict=True):
             imports[site.cell] = ctypes.addressof(chain.cell)
         return engine().link(self.made.text, (SYMBOL,), imports, optimise=self.is_optimised)
