@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.whole import memory
+from flambeau.codegen.whole.lanes_emitter import LaneEmitter
 from flambeau.codegen.whole.memory import number
 from flambeau.codegen.whole.values import Affine, Scalar
 from flambeau.ir.node import Node
@@ -13,6 +14,10 @@ from flambeau.util.record import dataclass, field
 
 if TYPE_CHECKING:
     from flambeau.codegen.whole.function import FunctionEmitter
+
+
+LARGE = 1 << 30
+"""Literals in indexes are smaller: sums and products of what has 32 bits then stay within 64."""
 
 
 @dataclass(slots=True)
@@ -34,42 +39,58 @@ class Turns:
 
 
 def stays_within(fn: FunctionEmitter, turns: Turns, trip: Register) -> Register:
-    """Whether every index is within its size in the first and in the last turn."""
+    """Whether every index is within its size in the first and in the last turn; false also where numbers are so large
+    that this takes more than 64 bits to find out.
+    """
     e = fn.e
     last = e.binary("sub", trip, number(1))
-    answer: Register | None = None
+    answers = []
+    factors: dict[Register, None] = {}
     for affine, size in turns.needs:
-        for fits in _fits(fn, affine, size, last):
-            answer = fits if answer is None else e.binary("and", answer, fits)
-    assert answer is not None
+        answers += _fits(e, affine, size, last)
+        if not _is_simple(affine):
+            factors |= dict.fromkeys((last, *affine.invariants, *([affine.step] if affine.step is not None else [])))
+    if factors:
+        answers.append(_are_small(e, list(factors)))
+    answer = answers[0]
+    for fits in answers[1:]:
+        answer = e.binary("and", answer, fits)
     return answer
 
 
-def _fits(fn: FunctionEmitter, affine: Affine, size: Register, last: Register) -> list[Register]:
+def _is_simple(affine: Affine) -> bool:
+    """Whether 64 bits hold the last index whatever its parts are.
+
+    The first index is what the program computes, wrapped or not; if it is within a size, it and the number of turns
+    have 63 bits each.
+    """
+    return affine.step is None and len(affine.invariants) <= 1 and affine.slope in (-1, 0, 1)
+
+
+def _fits(e: LaneEmitter, affine: Affine, size: Register, last: Register) -> list[Register]:
     """Whether the index of the first turn, and that of the last, are within a size."""
-    e = fn.e
-    if affine.step is None and len(affine.invariants) <= 1 and affine.slope in (-1, 0, 1):
-        # The first index is what the program computes, wrapped or not. The last cannot wrap: both parts have 63 bits.
-        first = number(affine.offset)
-        for invariant in affine.invariants:
-            first = memory.add(e, invariant, first)
-        fits = [e.icmp("ult", first, size)]
-        if affine.slope:
-            fits.append(e.icmp("ult", e.binary("add" if affine.slope > 0 else "sub", first, last), size))
-        return fits
-    first = Register(str(affine.offset), "i128", 1)
+    first = number(affine.offset)
     for invariant in affine.invariants:
-        first = e.binary("add", e.convert("sext", invariant, "i128"), first)
-    bound, turns = e.convert("sext", size, "i128"), e.convert("sext", last, "i128")
-    fits = [e.icmp("ult", first, bound)]
+        first = memory.add(e, invariant, first)
     end = first
     if affine.slope:
-        end = e.binary("add", end, e.binary("mul", turns, Register(str(affine.slope), "i128", 1)))
+        end = memory.add(e, end, memory.multiply(e, last, number(affine.slope)))
     if affine.step is not None:
-        end = e.binary("add", end, e.binary("mul", turns, e.convert("sext", affine.step, "i128")))
+        end = memory.add(e, end, memory.multiply(e, last, affine.step))
+    fits = [e.icmp("ult", first, size)]
     if end is not first:
-        fits.append(e.icmp("ult", end, bound))
+        fits.append(e.icmp("ult", end, size))
     return fits
+
+
+def _are_small(e: LaneEmitter, numbers: list[Register]) -> Register:
+    """Whether all have 32 bits: then sums of a few, and of products of two, have 64."""
+    union: Register | None = None
+    for given in numbers:
+        moved = memory.add(e, given, number(1 << 31))
+        union = moved if union is None else e.binary("or", union, moved)
+    assert union is not None
+    return e.icmp("ult", union, number(1 << 32))
 
 
 def affine_of(fn: FunctionEmitter, scalar: Scalar) -> Affine | None:
@@ -79,7 +100,7 @@ def affine_of(fn: FunctionEmitter, scalar: Scalar) -> Affine | None:
         return None
     known = memory.literal(scalar.register)
     if known is not None:
-        return Affine(offset=known)
+        return Affine(offset=known) if abs(known) < LARGE else None
     return Affine((scalar.register,)) if turns.is_outside(scalar.register) else scalar.affine
 
 
@@ -89,9 +110,10 @@ def added(a: Affine | None, b: Affine | None, sign: int = 1) -> Affine | None:
         return None
     if (a.step is not None and b.step is not None) or len(a.invariants) + len(b.invariants) > 4:
         return None
-    return Affine(
-        (*a.invariants, *b.invariants), a.slope + sign * b.slope, a.offset + sign * b.offset, a.step or b.step
-    )
+    slope, offset = a.slope + sign * b.slope, a.offset + sign * b.offset
+    if abs(slope) >= LARGE or abs(offset) >= LARGE:
+        return None
+    return Affine((*a.invariants, *b.invariants), slope, offset, a.step or b.step)
 
 
 def scaled(a: Affine | None, b: Affine | None) -> Affine | None:
@@ -99,7 +121,7 @@ def scaled(a: Affine | None, b: Affine | None) -> Affine | None:
     for x, y in ((a, b), (b, a)):
         if x is None or y is None or x.step is not None or y.step is not None or y.slope or x.invariants:
             continue
-        if not y.invariants and abs(y.offset) < 1 << 31 and abs(x.offset) < 1 << 31:
+        if not y.invariants and abs(y.offset * x.slope) < LARGE and abs(x.offset * y.offset) < LARGE:
             return Affine((), x.slope * y.offset, x.offset * y.offset)
         if len(y.invariants) == 1 and not y.offset and (x.slope, x.offset) == (1, 0):
             return Affine(step=y.invariants[0])
@@ -119,10 +141,30 @@ def checked_index(fn: FunctionEmitter, scalar: Scalar, size: Register, node: Nod
     if known is not None and known >= 0:
         fn.fail_if(e.icmp("sge", number(known), size), node)
         return index
+    if e.lanes == 1 and known is None:
+        return _usual_index(fn, index, size, node)
     negative = e.icmp("slt", index, number(0))
     wrapped = e.select(negative, e.binary("add", index, size), index)
     fn.fail_if(e.icmp("uge", wrapped, size), node)
     return wrapped
+
+
+def _usual_index(fn: FunctionEmitter, index: Register, size: Register, node: Node) -> Register:
+    """The same with what is rare out of the way: one comparison where the index counts from the front."""
+    e = fn.e
+    odd, fine, before = e.label("odd"), e.label("fine"), e.label("before")
+    e.branch(before)
+    e.start(before)
+    e.raw(f"br i1 {e.icmp('ult', index, size)}, label %{fine}, label %{odd}, !prof !21")
+    e.start(odd)
+    wrapped = e.binary("add", index, size)
+    fn.fail_if(e.icmp("uge", e.select(e.icmp("slt", index, number(0)), wrapped, index), size), node)
+    end = e.block
+    e.branch(fine)
+    e.start(fine)
+    place = Register(e.name("at"), "i64", 1)
+    e.phi(place.text, place, [(index, before), (wrapped, end)])
+    return place
 
 
 def _index_of(fn: FunctionEmitter, affine: Affine) -> Register:

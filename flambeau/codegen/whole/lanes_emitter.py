@@ -8,7 +8,6 @@ from __future__ import annotations
 from flambeau.codegen.llvm.emitter import Emitter, Value
 from flambeau.util.record import dataclass, field
 
-
 _SHORT = {"float": "f32", "double": "f64", "half": "f16"}
 """Types as intrinsics name them."""
 
