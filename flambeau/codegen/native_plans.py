@@ -69,7 +69,7 @@ class Chain:
             "words": len(plan.words), "template": self._numbers(plan.words),
             "flags": RELEASE_GIL if plan.nanoseconds >= RELEASE_FROM else 0, "n_in": len(arrays),
             "n_out": len(plan.outputs), "inputs": self._numbers(inputs), "outputs": self._numbers(outputs),
-            "pieces": plan.pieces, "pool": threads.pool().run_address if plan.step else 0,
+            "pieces": plan.pieces, "pool": threads.pool(plan.threads).run_address if plan.step else 0,
         }  # fmt: skip
         self.cell[0] = self._numbers([words[name] for name in PLAN])
 

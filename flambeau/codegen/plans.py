@@ -103,6 +103,8 @@ class Plan:
     """Bytes of all inputs and outputs."""
     operations: int = 0
     """Scalar operations, folds included."""
+    threads: int = 1
+    """Threads that may share the pieces."""
 
 
 _variants: weakref.WeakValueDictionary[str, Variant] = weakref.WeakValueDictionary()
@@ -155,11 +157,12 @@ def empty_aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     return raw[start : start + size].view(dtype).reshape(shape)
 
 
-def make_plan(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array]) -> Plan:
-    """The plan for inputs like ``arrays``; compiles what is missing.
+def make_plan(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array], num_threads: int | None = None) -> Plan:
+    """The plan for inputs like ``arrays``, for so many threads; compiles what is missing.
 
     Raises ``KernelError`` where shapes do not fit, and for the largest of nothing.
     """
+    count = threads.threads_for(num_threads)
     shapes = [a.shape for a in arrays]
     sizes = broadcast_sizes(kernel, shapes)
     check_spans(kernel, spans, sizes, shapes)
@@ -171,7 +174,7 @@ def make_plan(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array]) -> P
         return Plan(outputs, [], 0, None)
     _refuse_empty(kernel, sizes)
     special = specialize(kernel, sizes, strides, order)
-    tiling = choose_tiling(special, engine().target, threads.get_num_threads()) if is_product(kernel) else None
+    tiling = choose_tiling(special, engine().target, count) if is_product(kernel) else None
     if tiling is None:
         special = prepare(special, lambda op: NANOSECONDS.get(op, 0.0) >= PREPARED_FROM)
     schedule = tiling or choose(special, engine().target, _rows_aligned(outputs))
@@ -185,14 +188,14 @@ def make_plan(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array]) -> P
     first = next(iter(main_loops(special.kernel)), None)
     high = special.sizes[first.axes[0]] if first is not None and first.axes else 1
     nanoseconds = estimate_nanoseconds(special)
-    if is_staged(special.kernel, schedule) and nanoseconds >= PARALLEL_FROM and threads.get_num_threads() > 1:
-        words[layout.pool] = threads.pool().run_address
+    if is_staged(special.kernel, schedule) and nanoseconds >= PARALLEL_FROM and count > 1:
+        words[layout.pool] = threads.pool(count).run_address
     if tiling is not None:
-        high, step, pieces = split_product(special, tiling, threads.get_num_threads())
+        high, step, pieces = split_product(special, tiling, count)
     else:
-        step, pieces = split(special, schedule, variant.native.splits, threads.get_num_threads())
+        step, pieces = split(special, schedule, variant.native.splits, count)
     moved, operations = bytes_moved(special), operation_count(special)
-    return Plan(outputs, words, high, variant, step, pieces, nanoseconds, moved, operations)
+    return Plan(outputs, words, high, variant, step, pieces, nanoseconds, moved, operations, count)
 
 
 def _input_strides(kernel: Kernel, arrays: list[Array]) -> Strides:

@@ -46,7 +46,7 @@ def start(plan: Plan, words: array[int]) -> None:
     block = words.buffer_info()[0]
     if plan.step:
         address = plan.variant.code.addresses[plan.variant.native.symbol]
-        threads.pool().run(address, block, plan.high, plan.step, plan.pieces)
+        threads.pool(plan.threads).run(address, block, plan.high, plan.step, plan.pieces)
     else:
         plan.variant.entry(block, 0, plan.high)
 
@@ -58,8 +58,9 @@ class CompiledKernel:
     ``IndexError`` for an index that lies outside.
     """
 
-    def __init__(self, kernel: Kernel, spans: tuple[Span, ...] = ()) -> None:
+    def __init__(self, kernel: Kernel, spans: tuple[Span, ...] = (), num_threads: int | None = None) -> None:
         self.kernel = kernel
+        self._num_threads = num_threads
         self.spans = spans
         """What the shapes of a call must fulfil beyond broadcasting."""
         self.variants: list[Variant] = []
@@ -135,7 +136,7 @@ class CompiledKernel:
         return arrays
 
     def _new_plan(self, arrays: list[Array]) -> Plan:
-        plan = make_plan(self.kernel, self.spans, arrays)
+        plan = make_plan(self.kernel, self.spans, arrays, self._num_threads)
         if plan.variant is not None and plan.variant not in self.variants:
             self.variants.append(plan.variant)
         if len(self._plans) >= MAX_PLANS:

@@ -62,9 +62,13 @@ def set_num_threads(count: int) -> None:
     _threads[:] = [count]
 
 
-def pool() -> Pool:
-    """The pool of the current size, started at first use. Pools live as long as the process."""
-    count = get_num_threads()
+def threads_for(wanted: int | None) -> int:
+    """How many threads a function may use that asks for so many, or for none in particular."""
+    return get_num_threads() if wanted is None else wanted if is_supported() else 1
+
+
+def pool(count: int) -> Pool:
+    """The pool of a size, started at first use. Pools live as long as the process."""
     with _lock:
         if count not in _pools:
             _pools[count] = Pool(count)

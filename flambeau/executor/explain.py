@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from flambeau.codegen import available
 from flambeau.codegen.plans import Plan, Variant
 from flambeau.codegen.runtime import CompiledKernel
-from flambeau.codegen.threads import get_num_threads
 from flambeau.executor import limits
 from flambeau.executor import spec as specs
 from flambeau.executor.fused import FusedKernel, kernel_of
@@ -200,7 +199,7 @@ def _work(kernel: CompiledKernel, measure: bool | None) -> Work | None:
     if not known:
         return None
     shapes, plan = known[-1]
-    threads = min(plan.pieces, get_num_threads()) if plan.step else 1
+    threads = min(plan.pieces, plan.threads) if plan.step else 1
     if measure is None:
         measure = plan.bytes_moved <= MEASURED_UP_TO
     seconds = _seconds(kernel, plan, shown_shapes(shapes)) if measure else None

@@ -38,8 +38,9 @@ class FusedKernel:
     Calls go through `entry()`, which serves repeated patterns of inputs without Python in between.
     """
 
-    def __init__(self, name: str, graph: Graph) -> None:
+    def __init__(self, name: str, graph: Graph, num_threads: int | None = None) -> None:
         self.name = name
+        self._num_threads = num_threads
         self.graph = graph
         self._several = len(graph.outputs) > 1
         self._chain = Chain()
@@ -120,7 +121,7 @@ class FusedKernel:
         except LoweringError as reason:
             self._interpreted(str(reason))
             return None
-        kernel = CompiledKernel(lowered.kernel, lowered.spans)
+        kernel = CompiledKernel(lowered.kernel, lowered.spans, self._num_threads)
         self._state = "native"
         return kernel
 

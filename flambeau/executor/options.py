@@ -20,11 +20,15 @@ class Options:
     """Passes to leave out, by name."""
     verify: bool = False
     """Check the graph after every pass."""
+    num_threads: int | None = None
+    """Threads that one kernel may use, the caller's included; None: as `set_num_threads` says."""
     max_plans: int = 16
     """Specialisations kept; the one unused for longest goes first."""
 
     def __post_init__(self) -> None:
         if self.backend not in ("native", "interpreter", "reference"):
             raise ValueError(f"backend is 'native', 'interpreter' or 'reference', not {self.backend!r}")
+        if self.num_threads is not None and self.num_threads < 1:
+            raise ValueError(f"num_threads must be at least 1, not {self.num_threads}")
         if self.max_plans < 1:
             raise ValueError(f"max_plans must be at least 1, not {self.max_plans}")

@@ -94,7 +94,7 @@ def make_plan(
         tell("passes")
         graph = _optimised(graph, options, _watching(function, record))
         clock.lap("passes")
-        kernels = attach_kernels(graph)
+        kernels = attach_kernels(graph, options.num_threads)
         tell("bytecode")
         code = compile_graph(graph, function.name)
         clock.lap("bytecode")
@@ -179,11 +179,11 @@ def specialise(graph: Graph, arguments: Sequence[Any]) -> Graph:
     return copy
 
 
-def attach_kernels(graph: Graph) -> list[FusedKernel]:
+def attach_kernels(graph: Graph, num_threads: int | None = None) -> list[FusedKernel]:
     """Give each fused group its kernel."""
     kernels = []
     for number, node in enumerate(graph.find_all(FUSION)):
-        kernel = FusedKernel(f"group_{number}", node.attribute("Subgraph"))
+        kernel = FusedKernel(f"group_{number}", node.attribute("Subgraph"), num_threads)
         node.attributes["kernel"] = kernel.entry()
         kernels.append(kernel)
     return kernels

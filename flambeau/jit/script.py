@@ -39,6 +39,7 @@ def script(
     obj: types.ModuleType,
     *,
     backend: BackendName = ...,
+    num_threads: int | None = ...,
     max_plans: int = ...,
     without: tuple[str, ...] = ...,
     verify: bool = ...,
@@ -48,6 +49,7 @@ def script(
     obj: Callable[..., Any],
     *,
     backend: BackendName = ...,
+    num_threads: int | None = ...,
     max_plans: int = ...,
     without: tuple[str, ...] = ...,
     verify: bool = ...,
@@ -57,6 +59,7 @@ def script(
     obj: None = None,
     *,
     backend: BackendName = ...,
+    num_threads: int | None = ...,
     max_plans: int = ...,
     without: tuple[str, ...] = ...,
     verify: bool = ...,
@@ -67,6 +70,7 @@ def script(
     obj: Any = None,
     *,
     backend: BackendName = "native",
+    num_threads: int | None = None,
     max_plans: int = 16,
     without: tuple[str, ...] = (),
     verify: bool = False,
@@ -80,6 +84,8 @@ def script(
         backend: what runs it. "native" makes machine code of groups of tensor operators, "interpreter" runs bytecode
             alone,
             "reference" is the slow evaluator that defines the meaning.
+        num_threads: threads that one kernel may use, the caller's included; None for what `set_num_threads` says.
+            Results do not depend on it, but for the sums inside large products that the BLAS computes.
         max_plans: specialisations (by dtype, rank, and which sizes are 1) that are kept.
         without: passes to leave out, by name.
         verify: check the graph after every pass.
@@ -100,7 +106,9 @@ def script(
     >>> halves(flambeau.ones(2), 3)
     tensor([0.1250, 0.1250])
     """
-    options = Options(backend=backend, max_plans=max_plans, without=frozenset(without), verify=verify)
+    options = Options(
+        backend=backend, num_threads=num_threads, max_plans=max_plans, without=frozenset(without), verify=verify
+    )
     if obj is None:
         return lambda decorated: script_with(decorated, options)
     return script_with(obj, options)

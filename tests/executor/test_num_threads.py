@@ -1,0 +1,38 @@
+"""`script(num_threads=...)`: how many threads a function's kernels may use, whatever others use."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau import Tensor
+from flambeau.codegen.threads import is_supported
+
+
+def _work(x: Tensor) -> Tensor:
+    return (x.exp() + 1.0).log().sin()
+
+
+def _pieces(function: flambeau.jit.ScriptFunction) -> list[int]:
+    latest = function._executor._latest
+    assert latest is not None
+    plans = [plan for kernel in latest.kernels for k in kernel.kernels for _, plan in k.plans]
+    return [plan.pieces if plan.step else 1 for plan in plans]
+
+
+@pytest.mark.skipif(not is_supported(), reason="there is no thread pool for this system")
+def test_functions_have_thread_counts_of_their_own() -> None:
+    x = flambeau.from_numpy(np.linspace(-1, 1, 1 << 20))
+    alone, shared = flambeau.script(_work, num_threads=1), flambeau.script(_work, num_threads=3)
+    want = np.sin(np.log(np.exp(x.numpy()) + 1.0))
+    results = [f(x).numpy() for f in (alone, shared)]
+    np.testing.assert_array_equal(results[0], results[1])
+    np.testing.assert_allclose(results[0], want, rtol=1e-12)
+    assert _pieces(alone) == [1]
+    assert _pieces(shared)[0] > 1
+
+
+def test_a_number_of_threads_is_positive() -> None:
+    with pytest.raises(ValueError, match="num_threads must be at least 1, not 0"):
+        flambeau.script(_work, num_threads=0)
