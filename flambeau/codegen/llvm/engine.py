@@ -181,6 +181,11 @@ def _c_address(name: str) -> int | None:
     return None
 
 
+def has_c_function(name: str) -> bool:
+    """Whether the C library has a function that not all have."""
+    return hasattr(_c_library(), name)
+
+
 def c_imports(names: tuple[str, ...]) -> dict[str, int]:
     """Addresses of C math functions under the symbols that kernels call."""
     library = _c_library()

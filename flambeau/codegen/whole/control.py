@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from flambeau.codegen.whole.function import FunctionEmitter
 
 
+HINTS = """!20 = !{!"branch_weights", i32 1, i32 1048576}
+!21 = !{!"branch_weights", i32 1048576, i32 1}
+!22 = !{!"llvm.loop.unroll.count", i32 8}"""
+"""What branches and loops say to LLVM: rarely taken, nearly always taken, several turns one after the other."""
+
+
 def each(fn: FunctionEmitter, size: Register, body: Callable[[Register], None]) -> None:
     """``body`` of 0, 1, ... up to ``size``."""
     e = fn.e

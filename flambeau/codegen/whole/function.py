@@ -14,6 +14,7 @@ from flambeau.analysis.effects import is_pure
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.whole import abi, memory, values
+from flambeau.codegen.whole.control import HINTS
 from flambeau.codegen.whole.foreign import ForeignCode
 from flambeau.codegen.whole.indexes import Turns
 from flambeau.codegen.whole.leaving import RARE, Leaving, Site
@@ -63,13 +64,16 @@ class FunctionText:
         return f"{node.kind} has no native form, and no loop makes up for calling it from native code ({node.range})"
 
 
-def compile_function(graph: Graph, parameters: Sequence[Representation], target: Target) -> FunctionText:
+def compile_function(
+    graph: Graph, parameters: Sequence[Representation], target: Target, emitter: type[FunctionEmitter] | None = None
+) -> FunctionText:
     """The text of a graph whose inputs look like this. Raises `CannotCompileError` with the reason if there is none."""
+    emitter = emitter or FunctionEmitter
     assumed: Assumed = {}
     facts = AliasAnalysis(graph)
     for _ in range(64):
         try:
-            return FunctionEmitter(graph, facts, assumed, target).run(parameters)
+            return emitter(graph, facts, assumed, target).run(parameters)
         except WidenError:
             continue
     raise CannotCompileError("the types of values that loops carry do not settle")
@@ -96,6 +100,8 @@ class FunctionEmitter(Leaving):
         self.loop_depth = 0
         self.tight_loops = 0
         self.lanes: list[Node] = []
+        self.notes: list[str] = []
+        """What loops say to LLVM of themselves."""
         self.foreign: dict[str, ForeignCode] = {}
         self.asks = False
         """Whether the code calls Python."""
@@ -157,10 +163,9 @@ class FunctionEmitter(Leaving):
         head = f"define i64 @{SYMBOL}(ptr %context, ptr noalias %arguments, ptr noalias %results) #0 {{"
         body = "\n".join([head, "entry:", *e.entry, *e.lines, "}"])
         cells = "\n".join(f"@{s.cell} = external global i8" for s in self.groups)
-        rare = '!20 = !{!"branch_weights", i32 1, i32 1048576}\n!21 = !{!"branch_weights", i32 1048576, i32 1}'
         asks = ASK if self.groups or self.asks else ""
         parts = (TEXT, asks, GROUPS if self.groups else "", cells, *e.declarations, *self.functions.values(), body)
-        return "\n".join((*parts, METADATA, rare, ""))
+        return "\n".join((*parts, METADATA, HINTS, *self.notes, ""))
 
     # -- blocks -------------------------------------------------------------------------------------------------------
 
@@ -190,7 +195,7 @@ class FunctionEmitter(Leaving):
             self._same(node)
         else:
             try:
-                lower(self, node)
+                self.lower(node)
             except CannotCompileError as reason:
                 where = f" ({node.range})" if node.range is not None else ""
                 if node.kind in str(reason):

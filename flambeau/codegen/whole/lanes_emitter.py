@@ -37,6 +37,8 @@ class LaneEmitter(Emitter):
     writes: list[Write] = field(default_factory=list)
     depth: int = 0
     """Inner loops around the place, among the lanes."""
+    angles: dict[tuple[str, str], tuple[int, str, str, str]] = field(default_factory=dict)
+    """By function and argument, calls of `sin` and `cos`: their line, its text, the result, the block."""
 
     def _matched(self, args: tuple[Value, ...]) -> tuple[Value, ...]:
         widest = max([a.lanes for a in args])

@@ -17,7 +17,7 @@ from flambeau.codegen.whole.control import rounds, tick
 from flambeau.codegen.whole.indexes import Turns, stays_within
 from flambeau.codegen.whole.lanes import is_true, plan_of
 from flambeau.codegen.whole.memory import number
-from flambeau.codegen.whole.representation import Int, Representation
+from flambeau.codegen.whole.representation import Float, Int, Representation
 from flambeau.codegen.whole.values import Affine, Scalar
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
@@ -213,5 +213,18 @@ def _turns(
     _round(fn, body, carried, index, affine)
     following = e.binary("add nuw nsw", index, number(1))
     e.raw(f"store i64 {following}, ptr {counter}")
-    e.branch_if(e.icmp("slt", following, end), head, done)
+    note = _unrolled(fn) if turns is not None and _is_chain(carried) else ""
+    e.raw(f"br i1 {e.icmp('slt', following, end)}, label %{head}, label %{done}{note}")
     e.start(done)
+
+
+def _is_chain(carried: _Carried) -> bool:
+    """Whether each turn waits for the one before it: sums of floats have an order."""
+    return any(isinstance(rep, Float) for rep in carried.reps)
+
+
+def _unrolled(fn: FunctionEmitter) -> str:
+    """What to say at the end of a loop several of whose turns are to be written one after the other."""
+    number_ = 30 + len(fn.notes)
+    fn.notes.append(f'!{number_} = distinct !{{!{number_}, !22}}')
+    return f", !llvm.loop !{number_}"

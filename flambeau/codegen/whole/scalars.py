@@ -13,6 +13,7 @@ from flambeau.codegen.llvm.lanes import call_lanes
 from flambeau.codegen.llvm.ops import lower, supports
 from flambeau.codegen.whole import indexes, memory
 from flambeau.codegen.whole.representation import Bool, Element, Float, Int
+from flambeau.codegen.whole.sincos import sine_or_cosine
 from flambeau.codegen.whole.values import Affine, CannotCompileError, Scalar
 from flambeau.ir.node import Node
 from flambeau.schema import dtype as dtypes
@@ -113,6 +114,8 @@ class Registers:
         if result is None and e.lanes > 1:
             registers = self._spread(op, registers)
         if self._is_exact and op in C_FUNCTIONS and dtype.name == "float64":
+            if op in ("sin", "cos"):
+                return Operand(sine_or_cosine(e, op, registers[0]), dtype)
             return Operand(call_lanes(e, op, tuple(registers)), dtype)
         if result is None:
             result = lower(e, op, registers, operand, self._trap)
