@@ -191,9 +191,15 @@ def _float_leaf(scope: Scope) -> str:
 def _float_at_edges(scope: Scope, part: Callable[[], str], whole: Callable[[], str]) -> str:
     a, b = part(), scope.draw.choice([part, whole])()
     return scope.draw.choice([
-        f"({a} // {b})", f"({a} % {b})", f"min({a}, {b})", f"max({a}, {b})", f"math.copysign({a}, {part()})", f"({whole()} / {whole()})",
+        f"({a} // {b})", f"({a} % {b})", f"min({a}, {b})", f"max({a}, {b})", _with_sign_of(scope, a), f"({whole()} / {whole()})",
         f"float(round({a}))", f"math.fabs({a})", f"math.fmod({a}, {part()})", f"(({a}) ** 2)",
     ])  # fmt: skip
+
+
+def _with_sign_of(scope: Scope, a: str) -> str:
+    """A float with another's sign; the sign of a nan is nobody's promise."""
+    b = _float_leaf(scope)
+    return f"(math.copysign({a}, {b}) if {b} == {b} else 0.25)"
 
 
 def _float_element(scope: Scope, risky: bool) -> str | None:
