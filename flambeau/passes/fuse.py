@@ -15,10 +15,11 @@ need gradients stay outside.
 from __future__ import annotations
 
 from flambeau.analysis.alias import AliasAnalysis
+from flambeau.ir.clone import Copies, clone_node
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.walk import blocks
-from flambeau.passes.fusible import Fusible
+from flambeau.passes.fusible import Fusible, sizes_of
 from flambeau.passes.outline import outline
 
 GROUP = "prim::FusionGroup"
@@ -33,7 +34,8 @@ LARGEST = 128
 def do(graph: Graph) -> bool:
     """Make groups in every block."""
     fusible = Fusible(graph)
-    candidates = {n for n in graph.all_nodes() if fusible.is_fusible(n)}
+    found = [n for n in graph.all_nodes() if fusible.is_fusible(n)]
+    candidates = {n for n in found if _takes_sizes_along(graph, n)}
     if len(candidates) < SMALLEST:
         return False
     facts = AliasAnalysis(graph)
@@ -41,6 +43,33 @@ def do(graph: Graph) -> bool:
     for group in groups:
         outline(group, GROUP)
     return bool(groups)
+
+
+def _takes_sizes_along(graph: Graph, node: Node) -> bool:
+    """Give a normalisation a list of sizes of its own, right before it, so that both can be in one group; false where
+    a size might have changed on the way.
+    """
+    made = sizes_of(node)
+    if not made:
+        return True
+    current: Node | None = made[0]
+    if any(n.owner_block is not node.owner_block for n in made):
+        return False
+    while current is not None and current is not node:
+        if current.blocks or (current.definition is not None and current.definition.schema.is_mutable):
+            return False
+        if current.definition is None and not current.kind.startswith("prim::"):
+            return False
+        current = current.next
+    copies: Copies = {}
+    for each in made:
+        clone_node(each, graph, copies).insert_before(node)
+    old = made[-1].output()
+    node.replace_uses_of(old, copies[old])
+    for each in reversed(made):
+        if not any(v.uses for v in each.outputs):
+            each.destroy()
+    return True
 
 
 class _Grouping:
@@ -51,7 +80,7 @@ class _Grouping:
         self._group_of: dict[Node, list[Node]] = {}
         for node in list(block):
             if node in candidates:
-                self._group_of[node] = [node]
+                self._group_of[node] = [*sizes_of(node), node]
                 self._join(node)
 
     def groups(self) -> list[list[Node]]:
@@ -61,9 +90,8 @@ class _Grouping:
 
     def _join(self, node: Node) -> None:
         """Merge a node with the groups of its operands, the nearest first."""
-        sources = {
-            id(g): g for v in node.inputs if v.node is not None and (g := self._group_of.get(v.node)) is not None
-        }
+        given = [v.node for member in self._group_of[node] for v in member.inputs if v.node is not None]
+        sources = {id(g): g for n in given if (g := self._group_of.get(n)) is not None and n is not node}
         for earlier in sorted(sources.values(), key=lambda g: -g[-1]._order):
             mine = self._group_of[node]
             may_grow = earlier is not mine and len(earlier) + len(mine) <= LARGEST

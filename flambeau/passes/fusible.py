@@ -22,6 +22,8 @@ EXTREMES_AT = frozenset({"max_at", "min_at"})
 """Those that give values and places."""
 PRODUCTS = frozenset({"matmul", "mm", "bmm", "mv", "dot", "linear", "addmm", "addmv", "baddbmm"})
 """Matrix products that kernels know, by what operators declare."""
+NORMALISATIONS = {"layer_norm": 1, "rms_norm": 1}
+"""Operators that name the sizes they work over: which input is the list of them."""
 LOOKUPS = {"embedding": 0, "index_select": 0, "gather": 0}
 """Operators that load where integers say: which input is the table."""
 DTYPES = frozenset(
@@ -78,7 +80,11 @@ class Fusible:
             return False
         if definition.accumulator == "batch_norm" and not _leaves_statistics(node, definition):
             return False
-        return all(self._takes(v, a.type) for v, a in zip(node.inputs, arguments, strict=True))
+        named = NORMALISATIONS.get(definition.accumulator)
+        return all(
+            self._takes(v, a.type) or (k == named and _lists_sizes(v))
+            for k, (v, a) in enumerate(zip(node.inputs, arguments, strict=True))
+        )
 
     def _is_table(self, value: Value, lookup: Node) -> bool:
         """Whether a value lies in memory as it is, and no kernel but this one would read it."""
@@ -106,6 +112,33 @@ class Fusible:
         inner = formal.element if isinstance(formal, OptionalType) else formal
         is_number = isinstance(value.type, IntType | FloatType | BoolType)
         return is_number and isinstance(inner, TensorType | NumberType | FloatType)
+
+
+def sizes_of(node: Node) -> list[Node]:
+    """What makes the list of sizes that a normalisation names, where it is not constant: sizes of tensors, the list."""
+    named = NORMALISATIONS.get(node.definition.accumulator) if node.definition is not None else None
+    if named is None or constants.is_constant(node.inputs[named]):
+        return []
+    made = node.inputs[named].node
+    assert made is not None
+    sizes = dict.fromkeys(v.node for v in made.inputs if v.node is not None and is_size(v.node))
+    return [*sorted(sizes, key=lambda n: n._order), made]
+
+
+def is_size(node: Node) -> bool:
+    """Whether the node gives one size of a tensor."""
+    return node.kind == "aten::size" and len(node.inputs) == 2 and constants.is_constant(node.inputs[1])
+
+
+def _lists_sizes(value: Value) -> bool:
+    """Whether a value is a list made of integers, which nothing changes."""
+    made = value.node
+    if made is None or made.kind != "prim::ListConstruct":
+        return False
+    users = [use.user.definition for use in value.uses]
+    return all(isinstance(v.type, IntType) for v in made.inputs) and all(
+        d is not None and not d.schema.is_mutable for d in users
+    )
 
 
 def _leaves_statistics(node: Node, definition: OpDef) -> bool:

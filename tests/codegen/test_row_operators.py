@@ -125,3 +125,33 @@ def test_scan_of_special_values() -> None:
     x = np.ones(40, np.float32)
     x[[7, 9, 20]] = np.inf, -np.inf, np.nan
     np.testing.assert_array_equal(backend.compile_graph(g)(x), interpret(g, x)[0])
+
+
+NAMED = """%o : int = prim::Constant[value=-1]()
+    %k : int = aten::size(%x, %o)
+    %l : int[] = prim::ListConstruct({sizes})
+    %b : Tensor = aten::layer_norm(%x, %l, %w, %none, %e, %false)"""
+
+
+def test_sizes_that_a_call_names() -> None:
+    x, w = numbers(5, 7, 6), numbers(6)
+    own = graph(ALONE + ", %w : Float(*)", EPS + NAMED.format(sizes="%k"), "%b")
+    compiled = backend.compile_lowered(lower_graph(own))
+    off = x - x.mean(-1, keepdims=True)
+    np.testing.assert_allclose(
+        compiled(x, w), off / np.sqrt((off**2).mean(-1, keepdims=True) + 1e-5) * w, rtol=1e-4, atol=1e-6
+    )
+    with pytest.raises(KernelError):
+        compiled(x, numbers(1))
+    given = graph(ALONE + ", %n : int, %w : Float(*)", EPS + NAMED.format(sizes="%n"), "%b")
+    lowered = lower_graph(given)
+    compiled = backend.compile_lowered(lowered)
+    assert np.array_equal(compiled(x, 6, w), backend.compile_lowered(lower_graph(own))(x, w))
+    np.testing.assert_allclose(
+        reference.run(lowered.kernel, x, np.int64(6), w), compiled(x, 6, w), rtol=1e-4, atol=1e-6
+    )
+    with pytest.raises(ZeroDivisionError):
+        compiled(x, 5, w)
+    other = graph(ALONE + ", %w : Float(*)", EPS + NAMED.format(sizes="%k").replace("%o)", "%zero)"), "%b")
+    with pytest.raises(LoweringError, match="another dimension"):
+        lower_graph(other)

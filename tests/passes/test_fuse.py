@@ -154,3 +154,23 @@ def test_writes_before_and_after_a_group_stay_outside() -> None:
         "prim::FusionGroup",
         "aten::neg_",
     ]
+
+
+SIZES = """%e : float = prim::Constant[value=1e-05]()
+      %a : Float(*, *) = aten::relu(%x)
+      %k : int = aten::size(%a, %1)
+      {between}
+      %l : int[] = prim::ListConstruct(%k)
+      %d : Float(*, *) = aten::layer_norm(%a, %l, %none, %none, %e, %c)
+      return ({results})"""
+
+
+def test_a_normalisation_takes_its_sizes_along() -> None:
+    head = HEAD.replace(", %c : bool)", ")") + "%c : bool = prim::Constant[value=1]()\n"
+    one = fused(SIZES.format(between="", results="%d"), head)
+    assert groups(one) == [["relu", "size", "prim::ListConstruct", "layer_norm"]]
+    assert [n.kind for n in one.nodes() if n.kind != "prim::Constant"] == ["prim::FusionGroup"]
+    read = fused(SIZES.format(between="", results="%d, %k"), head)
+    assert groups(read) == [["relu", "size", "prim::ListConstruct", "layer_norm"]]
+    changed = fused(SIZES.format(between="%r : Tensor = aten::squeeze_(%u)", results="%d"), head)
+    assert groups(changed) == [["relu"]]

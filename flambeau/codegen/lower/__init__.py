@@ -13,7 +13,7 @@ from typing import Any
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.lower.passes import Lowered, build
 from flambeau.codegen.lower.rules import lower_node
-from flambeau.codegen.lower.values import Dim, Expr, LoweringError
+from flambeau.codegen.lower.values import Dim, Expr, LoweringError, size_of
 from flambeau.codegen.shapes import Span
 from flambeau.ir.constants import is_constant
 from flambeau.ir.graph import Graph
@@ -103,6 +103,9 @@ class _Region:
 
     def add_node(self, node: Node) -> None:
         if node.kind in ("prim::Constant", "prim::ListConstruct"):
+            return
+        if node.kind == "aten::size" and len(node.inputs) == 2:
+            self.known[node.output()] = size_of(*map(self.argument, node.inputs))
             return
         definition = node.definition
         if definition is None or not node.outputs:

@@ -11,7 +11,7 @@ import numpy as np
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.lower.folds import count, dims_over, reduce
 from flambeau.codegen.lower.recorder import apply, cast, constant
-from flambeau.codegen.lower.values import Dims, Expr, LoweringError, view
+from flambeau.codegen.lower.values import Dim, Dims, Expr, LoweringError, view
 from flambeau.schema.dtype import DType
 
 Arguments = Mapping[str, Any]
@@ -56,7 +56,8 @@ def softmax(accumulator: str, arguments: Arguments, result: DType) -> Expr:
 def layer_norm(arguments: Arguments, result: DType) -> Expr:
     """Mean and variance over the last dimensions, then scale and shift."""
     x, places, sizes = _normalised(arguments, result)
-    value = _standardised(x, places, number(arguments.get("eps", 1e-5), x.dtype))
+    eps = number(arguments.get("eps", 1e-5), x.dtype)
+    value = _standardised(x, places, _checked(eps, x, arguments["normalized_shape"]))
     return _affine(value, *(_parameter(arguments.get(name), sizes, x) for name in ("weight", "bias")))
 
 
@@ -66,6 +67,7 @@ def rms_norm(arguments: Arguments, result: DType) -> Expr:
     eps = arguments.get("eps")
     mean = apply("div", reduce(apply("mul", x, x), "sum", places, True), count(x, places, x.dtype))
     spacing = constant(float(np.finfo(x.dtype).eps), x.dtype) if eps is None else number(eps, x.dtype)
+    spacing = _checked(spacing, x, arguments["normalized_shape"])
     value = apply("div", x, apply("sqrt", apply("add", mean, spacing)))
     return _affine(value, _parameter(arguments.get("weight"), sizes, x), None)
 
@@ -96,21 +98,43 @@ def number(given: Any, dtype: str) -> Expr:
     return cast(given, dtype) if isinstance(given, Expr) else constant(given, dtype)
 
 
-def _normalised(arguments: Arguments, result: DType) -> tuple[Expr, tuple[int, ...], list[int]]:
-    """The input, which must have the sizes that `normalized_shape` says, those dimensions, and the sizes."""
+def _normalised(arguments: Arguments, result: DType) -> tuple[Expr, tuple[int, ...], list[int | None]]:
+    """The input, which must have the sizes that `normalized_shape` says, those dimensions, and the sizes, None for one
+    that is not constant.
+    """
     x, sizes = cast(arguments["input"], result.name), list(arguments["normalized_shape"])
     start = len(x.dims) - len(sizes)
-    if not element_type(x.dtype).is_float or start < 0 or not sizes or not all(isinstance(s, int) for s in sizes):
+    if not element_type(x.dtype).is_float or start < 0 or not sizes:
         raise LoweringError(f"normalisation of {len(x.dims)} dimensions of {x.dtype} over {len(sizes)}")
-    return view(x, x.dims, (None,) * start + tuple(sizes)), tuple(range(start, len(x.dims))), sizes
+    for size, dim in zip(sizes, x.dims[start:], strict=True):
+        if isinstance(size, Dim) and (dim is None or dim.root is not size.root):
+            raise LoweringError("normalisation over a size of another dimension")
+    known = [size if isinstance(size, int) else None for size in sizes]
+    return view(x, x.dims, (*[None] * start, *known)), tuple(range(start, len(x.dims))), known
 
 
-def _parameter(given: Expr | None, sizes: list[int], like: Expr) -> Expr | None:
+def _checked(eps: Expr, x: Expr, sizes: list[Any]) -> Expr:
+    """`eps`, made of the sizes too that are numbers of a call: one that is not the input's is a division by zero, which
+    leaves the call to the interpreter. Equal ones add zero.
+    """
+    for size, dim in zip(sizes, x.dims[len(x.dims) - len(sizes) :], strict=True):
+        if isinstance(size, Expr):
+            real = constant(1, "int64") if dim is None else Expr("extent", "int64", (), (), (dim.root,))
+            is_it = cast(apply("eq", cast(size, "int64"), real), "int64")
+            none = apply("remainder", constant(1, "int64"), is_it)
+            eps = apply("add", eps, cast(none, eps.dtype))
+    return eps
+
+
+def _parameter(given: Expr | None, sizes: list[int | None], like: Expr) -> Expr | None:
     """A weight or bias of exactly these sizes; of another dtype it is the operator's to refuse."""
     if given is None:
         return None
     if len(given.dims) != len(sizes) or given.dtype != like.dtype:
         raise LoweringError(f"a parameter of {len(given.dims)} dimensions of {given.dtype}")
+    for mine, theirs in zip(given.dims, like.dims[len(like.dims) - len(sizes) :], strict=True):
+        if (mine is None) != (theirs is None):
+            raise LoweringError("a parameter of other sizes than what it is for")
     return view(given, given.dims, tuple(sizes))
 
 

@@ -87,6 +87,13 @@ def indexed(table: Expr, places: dict[int, Expr], dims: Dims) -> Expr:
     return Expr("indexed", table.dtype, tuple(places.values()), dims, (table, tuple(places)))
 
 
+def size_of(x: object, dim: object) -> Dim | int:
+    """A tensor's size along a dimension: the dimension itself, which stands for its size, or 1."""
+    if not isinstance(x, Expr) or not isinstance(dim, int) or not -len(x.dims) <= dim < len(x.dims):
+        raise LoweringError(f"a size along {dim}")
+    return x.dims[dim] or 1
+
+
 def broadcast(shapes: list[Dims]) -> Dims:
     """The dimensions of an elementwise result; unifies those that meet."""
     result: list[Dim | None] = []

@@ -58,6 +58,8 @@ def _group_results(fn: FunctionEmitter, node: Node) -> tuple[Representation, ...
             types[inner.output()] = inner.attributes.get("value")
         elif inner.kind == "prim::ListConstruct":
             types[inner.output()] = [types[v] for v in inner.inputs]
+        elif inner.kind == "aten::size":
+            types[inner.output()] = inner.output().type
         elif definition is None:
             raise CannotCompileError(f"{inner.kind} in a group")
         else:
