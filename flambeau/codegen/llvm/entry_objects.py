@@ -149,15 +149,13 @@ one:
   %is_dense = icmp eq i64 %stride, %step
   %fits1 = or i1 %may_gap, %is_short
   %fits2 = or i1 %fits1, %is_dense
-  %is_empty = icmp eq i64 %step, 0
   %shifted = lshr i64 %ones, %at
   %wanted = and i64 %shifted, 1
   %is_one = icmp eq i64 %dim, 1
   %one64 = zext i1 %is_one to i64
   %as_wanted = icmp eq i64 %one64, %wanted
   %fits3 = or i1 %any_ones, %as_wanted
-  %fits5 = or i1 %fits2, %is_empty
-  %fits4 = and i1 %fits5, %fits3
+  %fits4 = and i1 %fits2, %fits3
   %fits = and i1 %fits4, %is_plain
   br i1 %fits, label %next, label %no
 next:

@@ -124,7 +124,7 @@ def _array_at(rep: Array, words: Sequence[int]) -> npt.NDArray[Any]:
     low = sum(min(0, (n - 1) * s) for n, s in zip(sizes, strides, strict=True))
     high = sum(max(0, (n - 1) * s) for n, s in zip(sizes, strides, strict=True)) + itemsize
     if 0 in sizes:
-        return np.empty(sizes, rep.dtype.numpy)
+        low = high = 0
     memory: Any = (ctypes.c_char * (high - low)).from_address(data + low)
     return np.ndarray(sizes, rep.dtype.numpy, memory, -low, strides)
 

@@ -285,7 +285,7 @@ def _dense_axes(array: np.ndarray[Any, Any]) -> int:
     """How many of the last axes lie one in the other without gaps."""
     step, count = array.itemsize, 0
     for size, stride in zip(reversed(array.shape), reversed(array.strides), strict=True):
-        if size > 1 and stride != step and step:
+        if size > 1 and stride != step:
             break
         step *= size
         count += 1

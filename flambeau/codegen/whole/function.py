@@ -142,8 +142,10 @@ class FunctionEmitter(Leaving):
             words = []
             for kind in llvm_words(rep):
                 words.append(memory.load_word(self.e, given, place, kind))
+                if kind == "ptr":
+                    self.e.origins[words[-1].text] = 0
                 place += 1
-            self.native[value] = self.densified(values.from_words(rep, words))
+            self.native[value] = self.densified(values.from_words(rep, words), value.type)
 
     def _leave(self) -> None:
         e = self.e
@@ -165,7 +167,7 @@ class FunctionEmitter(Leaving):
         cells = "\n".join(f"@{s.cell} = external global i8" for s in self.groups)
         asks = ASK if self.groups or self.asks else ""
         parts = (TEXT, asks, GROUPS if self.groups else "", cells, *e.declarations, *self.functions.values(), body)
-        return "\n".join((*parts, METADATA, HINTS, *self.notes, ""))
+        return "\n".join((*parts, METADATA, HINTS, *self.notes, *e.scopes(), ""))
 
     # -- blocks -------------------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from flambeau.codegen.whole.values import UNINITIALIZED, CannotCompileError, Nat
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
+from flambeau.schema.types import TensorType, TupleType, Type
 
 
 class Holding:
@@ -137,13 +138,21 @@ class Holding:
             raise CannotCompileError(f"{value} is no int")
         return native.register
 
-    def densified(self, value: Native) -> Native:
-        """The value with strides that follow from sizes computed instead of remembered."""
+    def densified(self, value: Native, type_: Type | None = None) -> Native:
+        """The value with strides that follow from sizes computed instead of remembered.
+
+        Those of axes whose size is 1, as its type may say, do not follow: there they are anything.
+        """
         if isinstance(value, values.TupleValue):
-            return values.TupleValue(tuple(map(self.densified, value.items)))
+            types = type_.elements if isinstance(type_, TupleType) else (None,) * len(value.items)
+            return values.TupleValue(tuple([self.densified(i, t) for i, t in zip(value.items, types, strict=True)]))
         if not isinstance(value, values.ArrayValue) or value.rep.dense == 0:
             return value
         first = value.rep.rank - value.rep.dense
         itemsize = memory.element(value.rep.dtype).itemsize
         dense = memory.dense_strides(self.e, value.sizes[first:], itemsize)
-        return values.ArrayValue(value.rep, value.owner, value.data, value.sizes, (*value.strides[:first], *dense))
+        known = type_.sizes if isinstance(type_, TensorType) and type_.sizes is not None else (None,) * value.rep.rank
+        strides = [
+            own if k < first or known[k] == 1 else dense[k - first] for k, own in enumerate(value.strides)
+        ]
+        return values.ArrayValue(value.rep, value.owner, value.data, value.sizes, tuple(strides))
