@@ -77,6 +77,7 @@ from flambeau import ir, jit, nn  # noqa: E402  (methods of tensors come first)
 from flambeau.jit.script import script  # noqa: E402
 from flambeau.jit.trace import trace  # noqa: E402
 from flambeau.jit.unit import CompilationUnit  # noqa: E402
+from flambeau.jit.vectorize import vectorize  # noqa: E402
 
 
 def __getattr__(name: str) -> _Any:
