@@ -41,18 +41,18 @@ class Example:
 
 EXAMPLES = (
     Example(fannkuch.fannkuch, lambda: (6,)),
-    Example(image.otsu, lambda: (image.load(),), "aten::bincount aten::flatten"),
+    Example(image.otsu, lambda: (image.load(),)),
     Example(image.sobel, lambda: (image.load(),)),
-    Example(kmeans.kmeans, _points, "aten::index"),
-    Example(life.run, lambda: (life.place(12, 12, life.GLIDER, 1, 1), 4), "aten::roll"),
-    Example(lstm.lstm, lambda: lstm.arguments(7, 3, 5, 6), "aten::stack"),
-    Example(mandelbrot.area, lambda: (20, 20, 20), "aten::linspace"),
+    Example(kmeans.kmeans, _points),
+    Example(life.run, lambda: (life.place(12, 12, life.GLIDER, 1, 1), 4)),
+    Example(lstm.lstm, lambda: lstm.arguments(7, 3, 5, 6)),
+    Example(mandelbrot.area, lambda: (20, 20, 20)),
     Example(mandelbrot.escape_time, lambda: (0.1, 0.2, 20)),
-    Example(mandelbrot.image, lambda: (9, 7, 20), "aten::linspace"),
+    Example(mandelbrot.image, lambda: (9, 7, 20)),
     Example(nbody.simulate, lambda: (*nbody.bodies(), 20)),
     Example(newton.root, lambda: ([1.0, 0.0, -2.0, -5.0], 2.0)),
     Example(newton.square_root, lambda: (flambeau.tensor([2.0, 1e-3, 1e6], dtype=flambeau.float64),)),
-    Example(spectral_norm.spectral_norm, lambda: (20,), "aten::arange"),
+    Example(spectral_norm.spectral_norm, lambda: (20,)),
 )
 
 

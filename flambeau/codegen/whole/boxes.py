@@ -387,6 +387,8 @@ def _take(rep: Representation, words: Iterator[int], holder: Arguments) -> Any:
 def _owned(rep: Array, words: Sequence[int]) -> npt.NDArray[Any]:
     """The elements of a block as an array that frees it in the end."""
     view = _array_at(rep, words)
+    if not view.size:
+        return view
     copied: npt.NDArray[Any] = view.copy(order="K")
     return copied
 

@@ -10,10 +10,11 @@ from flambeau.codegen.whole import arrays, facts, memory
 from flambeau.codegen.whole.arrays import array, axis_of, each_element, new, product
 from flambeau.codegen.whole.memory import number
 from flambeau.codegen.whole.pointwise import literal_of, set_element, told
+from flambeau.codegen.whole.rearranged import stack_list
 from flambeau.codegen.whole.representation import Array, Bool, Element, Fixed
 from flambeau.codegen.whole.scalars import Operand, Registers
 from flambeau.codegen.whole.sites import either, is_dense_now
-from flambeau.codegen.whole.values import ArrayValue, CannotCompileError, FixedValue, Scalar, TupleValue
+from flambeau.codegen.whole.values import ArrayValue, CannotCompileError, FixedValue, ListValue, Scalar, TupleValue
 from flambeau.ir.node import Node
 from flambeau.schema.dtype import DType
 
@@ -179,6 +180,10 @@ def _place(
 
 def stack(fn: FunctionEmitter, node: Node) -> None:
     """`stack`: tensors side by side along a new axis."""
+    given = fn.get(node.input(0))
+    if isinstance(given, ListValue):
+        stack_list(fn, node, given)
+        return
     e, parts = fn.e, _parts(fn, node)
     rank = parts[0].rep.rank
     dim = axis_of(fn, node.input(1), rank + 1)

@@ -10,7 +10,18 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from flambeau.codegen.kernel.dtypes import KernelError
-from flambeau.codegen.whole import arrays, copies, groups, indexed, indexes, list_changes, lists, memory, pointwise
+from flambeau.codegen.whole import (
+    arrays,
+    copies,
+    groups,
+    indexed,
+    indexes,
+    list_changes,
+    lists,
+    memory,
+    pointwise,
+    rearranged,
+)
 from flambeau.codegen.whole.foreign import call
 from flambeau.codegen.whole.memory import number
 from flambeau.codegen.whole.representation import Array, Bool, Element, Int, Listed, Tupled
@@ -76,6 +87,8 @@ def _by_declaration(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
         pointwise.filled(fn, node, definition)
     elif definition.name == "aten::arange":
         pointwise.arange(fn, node, definition)
+    elif definition.name == "aten::linspace":
+        pointwise.linspace(fn, node, definition)
     elif definition.name in ("aten::tensor", "aten::scalar_tensor"):
         pointwise.from_number(fn, node, definition)
     elif not pointwise.in_place(fn, node, definition):
@@ -253,6 +266,10 @@ ON_TENSORS: Mapping[str, Lowering] = {
     "aten::contiguous": copies.contiguous,
     "aten::to": copies.convert,
     "aten::index_add": indexed.index_add,
+    "aten::index": rearranged.index,
+    "aten::roll": rearranged.roll,
+    "aten::flatten": rearranged.flatten,
+    "aten::bincount": rearranged.bincount,
     "aten::chunk": copies.chunk,
     "prim::ConstantChunk": copies.chunk,
     "aten::detach": arrays.same,

@@ -388,29 +388,72 @@ def _fill_value(native: Native) -> Operand:
 
 
 def arange(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
-    """`arange` of ints."""
+    """`arange` of ints, in any dtype."""
     natives = dict(zip((a.name for a in definition.schema.arguments), (fn.get(v) for v in node.inputs), strict=True))
     found = facts.result_types(definition, [told(n) for n in natives.values()], 1)[0]
     bounds = [natives.get("start", values.integer(0)), natives["end"], natives.get("step", values.integer(1))]
-    if found is None or found[0].name not in ("int64", "int32") or literal_of(bounds[2]) != 1:
-        raise CannotCompileError("arange of other numbers than ints, one by one")
+    step = literal_of(bounds[2])
+    if found is None or not isinstance(step, int) or step == 0:
+        raise CannotCompileError("the dtype or the step of arange is not known")
     if not all(isinstance(b, Scalar) and b.register.type == "i64" for b in bounds):
         raise CannotCompileError("arange of other numbers than ints")
     if any(literal_of(natives[k]) not in (None, False) for k in ("layout", "pin_memory") if k in natives):
         raise CannotCompileError("a layout is given")
     e = fn.e
     start, end = (b.register for b in bounds[:2] if isinstance(b, Scalar))
-    fn.fail_if(e.icmp("slt", end, start), node)
-    made = arrays.new(fn, found[0], (memory.subtract(e, end, start),), node)
+    low, high = (start, end) if step > 0 else (end, start)
+    fn.fail_if(e.icmp("slt", high, low), node)
+    distance = memory.subtract(e, high, low)
+    if abs(step) != 1:
+        distance = e.binary("udiv", e.binary("add", distance, number(abs(step) - 1)), number(abs(step)))
+    made = arrays.new(fn, found[0], (distance,), node)
     s = Registers(fn, node, is_exact=False)
-    itemsize = number(found[0].itemsize)
+    size = memory.element(found[0]).itemsize
 
     def one(k: Register) -> None:
-        value = s.cast(Operand(memory.add(e, start, k), dtypes.int64), found[0])
-        place = memory.offset_address(e, made.data, k, itemsize, found[0].itemsize)
-        memory.store_element(e, place, value.register, found[0])
+        value = memory.add(e, start, memory.multiply(e, k, number(step)))
+        element = s.cast(Operand(value, dtypes.int64), found[0])
+        place = memory.offset_address(e, made.data, k, number(size), size)
+        memory.store_element(e, place, element.register, found[0])
 
     each(fn, made.sizes[0], one)
+    fn.set_new(node.output(), made)
+
+
+def linspace(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
+    """`linspace` of numbers: each from the end that is nearer, as the operator computes it."""
+    natives = dict(zip((a.name for a in definition.schema.arguments), (fn.get(v) for v in node.inputs), strict=True))
+    found = facts.result_types(definition, [told(n) for n in natives.values()], 1)[0]
+    ends, steps = [natives["start"], natives["end"]], natives["steps"]
+    if found is None or found[0].name not in ("float32", "float64") or not isinstance(steps, Scalar):
+        raise CannotCompileError("linspace of other numbers than float32 and float64")
+    if not all(isinstance(n, Scalar) and not isinstance(n.rep, Element) for n in ends):
+        raise CannotCompileError("linspace between tensors")
+    if any(literal_of(natives[k]) not in (None, False) for k in ("layout", "pin_memory") if k in natives):
+        raise CannotCompileError("a layout is given")
+    e, dtype, count = fn.e, found[0], steps.register
+    s = Registers(fn, node, is_exact=False)
+    first, last = (s.cast(as_operand(n), dtype) for n in ends if isinstance(n, Scalar))
+    made = arrays.new(fn, dtype, (count,), node)
+
+    def counted(register: Register) -> Operand:
+        return s.cast(Operand(register, dtypes.int64), dtype)
+
+    before = e.binary("sub", count, number(1))
+    gaps = counted(e.intrinsic("smax", before, number(1)))
+    step = s.div(s.sub(last, first), gaps)
+    half = e.binary("sdiv", count, number(2))
+    alone = e.icmp("eq", count, number(1))
+    size = memory.element(dtype).itemsize
+
+    def one(k: Register) -> None:
+        low = s.add(first, s.mul(step, counted(k)))
+        high = s.sub(last, s.mul(step, counted(e.binary("sub", before, k))))
+        value = e.select(e.icmp("slt", k, half), low.register, high.register)
+        place = memory.offset_address(e, made.data, k, number(size), size)
+        memory.store_element(e, place, e.select(alone, first.register, value), dtype)
+
+    each(fn, count, one)
     fn.set_new(node.output(), made)
 
 
