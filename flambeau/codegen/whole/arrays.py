@@ -359,6 +359,7 @@ def new(fn: FunctionEmitter, dtype: DType, sizes: Sequence[Register], node: Node
         _fail_if_too_large(fn, sizes, itemsize, node)
     block = fn.new_block(total)
     data = e.define(f"getelementptr inbounds i8, ptr {block}, i64 {ARRAY_DATA}", "ptr", 1)
+    e.make_fresh(data)
     strides = memory.dense_strides(e, sizes, itemsize)
     return ArrayValue(Array(dtype, len(sizes), len(sizes)), block, data, tuple(sizes), strides)
 

@@ -8,6 +8,10 @@ from __future__ import annotations
 from flambeau.codegen.llvm.emitter import Emitter, Value
 from flambeau.util.record import dataclass, field
 
+_MOST_FRESH = 32
+"""New tensors that are told apart; of more, LLVM is not told."""
+_SCOPES, _LISTS, _OTHERS = 1000, 1100, 1200
+"""Numbers of metadata."""
 _SHORT = {"float": "f32", "double": "f64", "half": "f16"}
 """Types as intrinsics name them."""
 
@@ -39,6 +43,40 @@ class LaneEmitter(Emitter):
     """Inner loops around the place, among the lanes."""
     angles: dict[tuple[str, str], tuple[int, str, str, str]] = field(default_factory=dict)
     """By function and argument, calls of `sin` and `cos`: their line, its text, the result, the block."""
+
+    origins: dict[str, int] = field(default_factory=dict)
+    """Of addresses of elements that are known to lie in an argument, 0; in a tensor made here, its number."""
+    fresh: int = 0
+    """Tensors made here so far."""
+
+    # -- what lies apart in memory ------------------------------------------------------------------------------------
+
+    def make_fresh(self, address: Value) -> None:
+        """Note the address of a new tensor's elements: nothing else in memory is there."""
+        if self.fresh < _MOST_FRESH:
+            self.fresh += 1
+            self.origins[address.text] = self.fresh
+
+    def apart(self, address: Value) -> str:
+        """What to say of a load or store there: which others it cannot meet."""
+        origin = self.origins.get(address.text)
+        if origin is None:
+            return ""
+        own = f", !alias.scope !{_LISTS + origin}" if origin else ""
+        return f"{own}, !noalias !{_OTHERS + origin}"
+
+    def scopes(self) -> list[str]:
+        """The metadata that `apart` names."""
+        numbers = range(1, self.fresh + 1)
+        found = [f'!{_SCOPES} = distinct !{{!{_SCOPES}, !"tensors made here"}}']
+        found += [f"!{_SCOPES + k} = distinct !{{!{_SCOPES + k}, !{_SCOPES}}}" for k in numbers]
+        found += [f"!{_LISTS + k} = !{{!{_SCOPES + k}}}" for k in numbers]
+        for k in range(self.fresh + 1):
+            others = ", ".join(f"!{_SCOPES + j}" for j in numbers if j != k)
+            found.append(f"!{_OTHERS + k} = !{{{others}}}")
+        return found
+
+    # -- operands of different widths ---------------------------------------------------------------------------------
 
     def _matched(self, args: tuple[Value, ...]) -> tuple[Value, ...]:
         widest = max([a.lanes for a in args])

@@ -89,7 +89,8 @@ def load_element(e: Emitter, address: Register, dtype: DType) -> Register:
     if isinstance(e, LaneEmitter) and e.gathers(address):
         value = e.gather(address, t.memory, t.itemsize)
     else:
-        value = e.define(f"load {t.memory}, ptr {address}, align {t.itemsize}, {ELEMENTS}", t.memory, 1)
+        apart = e.apart(address) if isinstance(e, LaneEmitter) else ""
+        value = e.define(f"load {t.memory}, ptr {address}, align {t.itemsize}, {ELEMENTS}{apart}", t.memory, 1)
     return e.icmp("ne", value, int_constant(0, "i8", value.lanes)) if t.kind == "bool" else value
 
 
@@ -101,7 +102,8 @@ def store_element(e: Emitter, address: Register, value: Register, dtype: DType) 
     if isinstance(e, LaneEmitter) and e.lanes > 1:
         e.writes.append(Write(address, value, e.mask, t.itemsize))
         return
-    e.raw(f"store {t.memory} {value}, ptr {address}, align {t.itemsize}, {ELEMENTS}")
+    apart = e.apart(address) if isinstance(e, LaneEmitter) else ""
+    e.raw(f"store {t.memory} {value}, ptr {address}, align {t.itemsize}, {ELEMENTS}{apart}")
 
 
 def offset_address(e: Emitter, base: Register, index: Register, stride: Register, itemsize: int) -> Register:
@@ -114,7 +116,11 @@ def offset_address(e: Emitter, base: Register, index: Register, stride: Register
     else:
         index = multiply(e, index, stride, " nsw")
     lanes = max(base.lanes, index.lanes)
-    return e.define(f"getelementptr inbounds {step}, {base.full_type} {base}, {index.full_type} {index}", "ptr", lanes)
+    text = f"getelementptr inbounds {step}, {base.full_type} {base}, {index.full_type} {index}"
+    address = e.define(text, "ptr", lanes)
+    if isinstance(e, LaneEmitter) and base.text in e.origins:
+        e.origins[address.text] = e.origins[base.text]
+    return address
 
 
 def dense_strides(e: Emitter, sizes: Sequence[Register], itemsize: int) -> tuple[Register, ...]:
