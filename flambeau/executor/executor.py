@@ -47,9 +47,9 @@ class Executor:
     def __call__(self, *arguments: Any) -> Any:
         """Run the function on all arguments in schema order."""
         if self.options.backend == "reference":
-            return _single(reference.evaluate(self.function.graph, arguments))
+            return single(reference.evaluate(self.function.graph, arguments))
         if dispatch.is_intercepted():
-            return _single(run(self._plain_code(), arguments))
+            return single(run(self._plain_code(), arguments))
         spec = specs.spec_of(arguments)
         plan = self._latest
         if plan is None or plan.spec != spec:
@@ -57,7 +57,7 @@ class Executor:
             self._latest = plan
         plan.runs += 1
         try:
-            return _single(plan.run(arguments))
+            return single(plan.run(arguments))
         finally:
             if self._latest is plan:
                 self.switch.target = plan.short_way
@@ -153,7 +153,7 @@ def _forget_all_plans() -> None:
 defaults.when_changed(_forget_all_plans)
 
 
-def _single(results: tuple[Any, ...]) -> Any:
+def single(results: tuple[Any, ...]) -> Any:
     """The value of a call: a function without results gives None."""
     return results[0] if len(results) == 1 else results or None
 

@@ -203,7 +203,9 @@ def _work(kernel: CompiledKernel, measure: bool | None) -> Work | None:
     if measure is None:
         measure = plan.bytes_moved <= MEASURED_UP_TO
     seconds = _seconds(kernel, plan, shown_shapes(shapes)) if measure else None
-    limit, bound = _limit(plan, threads) if seconds is not None else (None, "")
+    limit, bound = None, ""
+    if seconds is not None:
+        limit, bound = limits.least_seconds(plan.bytes_moved, plan.operations, threads)
     return Work(
         shapes=shown_shapes(shapes), bytes_moved=plan.bytes_moved, operations=plan.operations,
         estimated_seconds=plan.nanoseconds * 1e-9, threads=threads, seconds=seconds, limit_seconds=limit, bound=bound,
@@ -219,10 +221,3 @@ def _seconds(kernel: CompiledKernel, plan: Plan, shapes: str) -> float | None:
             return None
         known[shapes] = found
     return known[shapes]
-
-
-def _limit(plan: Plan, threads: int) -> tuple[float, str]:
-    """Seconds that the machine needs at least, and what for."""
-    memory = plan.bytes_moved / limits.bytes_per_second(plan.bytes_moved)
-    arithmetic = plan.operations / limits.operations_per_second()
-    return max(memory, arithmetic) / threads, "memory" if memory >= arithmetic else "arithmetic"

@@ -22,6 +22,15 @@ ROUNDS = 1 << 14
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_int64)
 
 
+def least_seconds(moved: int, operations: int, threads: int) -> tuple[float, str]:
+    """What the machine needs at least to copy `moved` bytes and for so many operations, and for which of the two.
+
+    Raises RuntimeError without LLVM.
+    """
+    memory, arithmetic = moved / bytes_per_second(moved), operations / operations_per_second()
+    return max(memory, arithmetic) / threads, "memory" if memory >= arithmetic else "arithmetic"
+
+
 def bytes_per_second(touched: int) -> float:
     """How fast one thread copies memory when it touches so many bytes, which decides in what cache they lie."""
     size = min(max(touched, SMALLEST), LARGEST)

@@ -61,10 +61,14 @@ class ExecutionPlan:
             results = self.whole(arguments)
             if results is not None:
                 return results
-            if self.whole.reason and self.regions is None:
-                self.regions, code = with_regions(self.graph, self.code.name)
-                self.code = code or self.code
+            self.cut()
         return run(self.code, arguments)
+
+    def cut(self) -> None:
+        """Make regions where it has turned out that the whole graph has no native form."""
+        if self.whole is not None and self.whole.reason and self.regions is None:
+            self.regions, code = with_regions(self.graph, self.code.name)
+            self.code = code or self.code
 
     @property
     def calls(self) -> int:

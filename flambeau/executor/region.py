@@ -13,7 +13,7 @@ from typing import Any
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.executor import spec as specs
-from flambeau.executor.whole import WholeFunction
+from flambeau.executor.whole import StandIn, WholeFunction
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
@@ -67,9 +67,13 @@ class Region:
         return list(self._natives.values())
 
     def __call__(self, *inputs: Any) -> Any:
+        return self.run(inputs)
+
+    def run(self, inputs: Sequence[Any], stand_in: StandIn | None = None) -> Any:
+        """The result for inputs; `stand_in` gives what is called instead of a native function."""
         self.calls += 1
         native = self._native_for(inputs)
-        results = native(inputs, self._lists) if native is not None else None
+        results = native(inputs, self._lists, stand_in) if native is not None else None
         if results is None:
             if self._code is None:
                 self._code = compile_graph(self.graph, self.name)

@@ -34,6 +34,8 @@ from flambeau.util import log
 MAX_VARIANTS = 4
 """Ways in which a plan's tensors may lie in memory that get code of their own; others share the code for any way."""
 Density = tuple[bool, ...]
+StandIn = Callable[["WholeFunction", NativeFunction], NativeFunction]
+"""Gives what is called instead of a native function."""
 
 
 class WholeFunction:
@@ -74,10 +76,13 @@ class WholeFunction:
                         self._variants[found] = self._made(arguments, found)
         return self._variants[found]
 
-    def __call__(self, arguments: Sequence[Any], changed: Sequence[int] = ()) -> tuple[Any, ...] | None:
+    def __call__(
+        self, arguments: Sequence[Any], changed: Sequence[int] = (), stand_in: StandIn | None = None
+    ) -> tuple[Any, ...] | None:
         """The results, or None where the interpreter has to run the function.
 
         Lists are copied, but for the arguments number `changed`, to which is done what the function does to them.
+        `stand_in` gives what is called instead of the native function found.
         """
         if self.reason:
             return None
@@ -87,6 +92,8 @@ class WholeFunction:
         for number in self._written:
             if not _is_writeable(arguments[number]):
                 return None
+        if stand_in is not None:
+            native = stand_in(self, native)
         try:
             return native(arguments, changed)
         finally:
@@ -141,11 +148,15 @@ class WholeFunction:
     def _chain(self, site: Site) -> Chain:
         return kernel_of(site.nodes[0]).chain
 
-    def _run_site(self, site: Site, values: Sequence[Any]) -> Sequence[Any]:
+    def code_of(self, site: Site) -> Code:
+        """The nodes of a site as bytecode."""
         known = self._pieces.get(id(site))
         if known is None:
             known = self._pieces[id(site)] = (site, compile_graph(_piece(site), self.name))
-        results: Sequence[Any] = run(known[1], tuple(values))
+        return known[1]
+
+    def _run_site(self, site: Site, values: Sequence[Any]) -> Sequence[Any]:
+        results: Sequence[Any] = run(self.code_of(site), tuple(values))
         return results
 
 

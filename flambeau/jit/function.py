@@ -11,6 +11,7 @@ from typing import Any
 from flambeau.codegen import available, native_call
 from flambeau.codegen.callable_type import MISSED, NativeBase, let_instances_be_native, prepare
 from flambeau.executor.executor import Executor, executor_of
+from flambeau.executor.ledger import Profile
 from flambeau.executor.options import Options
 from flambeau.executor.report import Explanation, PassReport
 from flambeau.frontend.tree_views import Def
@@ -29,7 +30,7 @@ class ScriptFunction(NativeBase):  # type: ignore[misc]  # made at run time
     """A function compiled from source, from a trace, or from a graph.
 
     Call it like the Python function. Look at it with `tree`, `graph`, `inlined_graph`, `code`, `schema`, `bytecode`,
-    `graph_for(*args)`, `passes(*args)`, `llvm_ir`, `ptx(*args)`, `explain()`.
+    `graph_for(*args)`, `passes(*args)`, `loops`, `llvm_ir`, `asm`, `ptx(*args)`, `explain()`, `profile(*args)`.
 
     >>> import flambeau
     >>> from flambeau import Tensor
@@ -162,7 +163,7 @@ class ScriptFunction(NativeBase):  # type: ignore[misc]  # made at run time
 
     @property
     def loops(self) -> str:
-        """The loop nests of fused groups with their schedules, and the loops of native functions; after a first call."""
+        """The loop nests of fused groups with their schedules, and native functions' loops; call the function first."""
         return self._executor.loops()
 
     @property
@@ -203,6 +204,25 @@ class ScriptFunction(NativeBase):  # type: ignore[misc]  # made at run time
         64 MB, with False none, with True all.
         """
         return self._executor.explain(measure)
+
+    def profile(self, *args: Any, **kwargs: Any) -> Profile:
+        """Run it once, as a call does (it writes to what the program writes to), and tell what each line took.
+
+        Prints as a table beside the source; `save("page.html")` draws it, `lines` and `regions` hold the numbers.
+        Counts are exact. Measured are the two outer levels of loops, fused groups, allocations and what Python runs;
+        the rest of a loop's time is shared out among its lines by counts and instructions. Code that counts is made for
+        the purpose: other calls are as fast as ever, this one may be slower. Time spent on compiling is left out.
+        Raises RuntimeError for the reference backend, otherwise what a call raises.
+
+        >>> import flambeau
+        >>> text = "def f(n: int):\\n  s = 0\\n  for i in range(n):\\n    s += i * s\\n  return s"
+        >>> found = flambeau.CompilationUnit(text).f.profile(10)
+        >>> found.result, found[4].hits
+        (0, 10)
+        """
+        from flambeau.executor.profile import profile  # few programs ask for it, and its modules take time to load
+
+        return profile(self._executor, self._signature.bind(args, kwargs))
 
     def __repr__(self) -> str:
         return f"<flambeau.ScriptFunction {self.script_function.schema}>"

@@ -40,16 +40,19 @@ class NativeFunction:
         self.is_optimised = optimise
         start = time.perf_counter()
         self.parameters = tuple(parameters)
-        self.made: FunctionText = compile_function(graph, parameters, engine().target)
+        self.made: FunctionText = self._compiled()
         if self.made.cost:
             raise CannotCompileError(self.made.cost)
-        self._run_site = run_site
-        self._chains = [chain_of(site) for site in self.made.groups]
+        self.run_site = run_site
+        self.chains = [chain_of(site) for site in self.made.groups]
         self._serve = _server(weakref.ref(self))
         self.code: NativeCode = self._link()
         self._function = _FUNCTION(self.code.addresses[SYMBOL])
         self.milliseconds = (time.perf_counter() - start) * 1e3
         self.calls = 0
+
+    def _compiled(self) -> FunctionText:
+        return compile_function(self.graph, self.parameters, engine().target)
 
     def _link(self) -> NativeCode:
         imports = {
@@ -59,7 +62,7 @@ class NativeFunction:
         imports[SERVE] = id(self._serve)
         imports.update(c_imports(self.made.libm))
         imports.update({code.symbol: code.address for code in self.made.foreign})
-        for site, chain in zip(self.made.groups, self._chains, strict=True):
+        for site, chain in zip(self.made.groups, self.chains, strict=True):
             imports[site.cell] = ctypes.addressof(chain.cell)
         return engine().link(self.made.text, (SYMBOL,), imports, optimise=self.is_optimised)
 
@@ -100,7 +103,7 @@ class NativeFunction:
         site = self.made.sites[code - 1]
         words = boxes.word(context, CONTEXT_WORDS["record"])
         values = boxes.read(site.input_reps, words, holder)
-        self._run_site(site, values)
+        self.run_site(site, values)
         raise InternalError("native code", f"it failed at {site.nodes[-1].kind}, which Python runs without an error")
 
     def serve(self, context: int, number: int, inputs: int, outputs: int) -> int:
@@ -109,14 +112,14 @@ class NativeFunction:
         if site.cell:
             values = boxes.read_group(site.input_reps, inputs)
             try:
-                results = self._run_site(site, values)
+                results = self.run_site(site, values)
             except (ZeroDivisionError, IndexError):
                 return 1
             boxes.write_group(site.output_reps, results, outputs, context)
             return 0
         values = boxes.read(site.input_reps, inputs, None)
         try:
-            results = self._run_site(site, values)
+            results = self.run_site(site, values)
         finally:
             boxes.write_lists(site.input_reps, values, inputs, site.changed, context)
         boxes.write(site.output_reps, results, outputs, context, boxes.shown(site.input_reps, inputs, values))
