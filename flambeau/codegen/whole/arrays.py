@@ -417,7 +417,8 @@ def flattened(fn: FunctionEmitter, arrays: Sequence[ArrayValue]) -> list[ArrayVa
         return list(arrays)
     total = product(fn, arrays[0].sizes)
     return [
-        ArrayValue(Array(a.rep.dtype, 1, 1), a.owner, a.data, (total,), (a.strides[-1],)) for a in arrays
+        ArrayValue(Array(a.rep.dtype, 1, 1), a.owner, a.data, (total,), (number(memory.element(a.rep.dtype).itemsize),))
+        for a in arrays
     ]
 
 

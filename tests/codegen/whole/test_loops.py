@@ -119,3 +119,19 @@ def test_tensors_that_overlap() -> None:
 def test_conditional_writes(dtype: str) -> None:
     agree(conditional, *((np.resize(np.arange(50, dtype=dtype), n), 13) for n in (*COUNTS, 65)))
     agree(conditional, (np.arange(40, dtype=dtype), 300), python=False)
+
+
+def filled(x: Tensor, n: int) -> Tensor:
+    for i in range(n):
+        x.fill_(i)
+    return x
+
+
+def test_tensors_whose_last_axis_has_one_element() -> None:
+    native, plain = flambeau.script(filled), flambeau.script(filled, backend="interpreter")
+
+    def arguments() -> list[Any]:
+        odd = np.lib.stride_tricks.as_strided(np.zeros(64), (3, 1), (8, 160))
+        return [flambeau.from_numpy(odd), 3]
+
+    assert outcome_on(native, arguments()) == outcome_on(plain, arguments())
