@@ -103,6 +103,13 @@ class ScriptFunction(NativeBase):  # type: ignore[misc]  # made at run time
         python = getattr(self, "__wrapped__", None)
         return ScriptFunction(self.script_function, python, self._tree, Executor(self.script_function, options))
 
+    @functools.cached_property
+    def _numba_type_(self) -> Any:
+        """What Numba, which asks for this, knows it as: functions that it compiles call the script's native code."""
+        from flambeau.jit.numba_bridge import numba_type  # needs Numba, which is loaded if it asks
+
+        return numba_type(self)
+
     # -- what it is ---------------------------------------------------------------------------------------------------
 
     @property

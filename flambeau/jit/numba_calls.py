@@ -239,4 +239,4 @@ def raise_described(address: int) -> None:
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(core.runtime._nrt_python.c_helpers["Free"])(address)
     else:
         kind, arguments, _ = core.serialize.loads(pickled)
-    raise kind(*(arguments or ()))
+    raise kind if isinstance(kind, BaseException) else kind(*(arguments or ()))

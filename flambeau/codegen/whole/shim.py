@@ -1,0 +1,234 @@
+"""A graph of numbers as a plain C function, for code of other compilers.
+
+``i32 shim(ptr results, ptr error, numbers...)``: results are words. The status is 0, or 1 where the function failed:
+the word at ``error`` then is what `describe` gave for the Python exception. The shim may be called by any thread, with
+or without the GIL; it takes the GIL only where Python has a part in the function, to look for signals, and to fail.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+
+from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine
+from flambeau.codegen.native_plans import Chain
+from flambeau.codegen.whole import boxes
+from flambeau.codegen.whole.abi import CONTEXT_SIZE, CONTEXT_WORDS, INTERRUPTED
+from flambeau.codegen.whole.function import SYMBOL, FunctionText
+from flambeau.codegen.whole.leaving import Site
+from flambeau.codegen.whole.native import NativeFunction, RunSite
+from flambeau.codegen.whole.representation import Representation, llvm_words
+from flambeau.codegen.whole.runtime import CYCLES, FUNCTIONS, PREFIX, SERVE
+from flambeau.codegen.whole.values import CannotCompileError
+from flambeau.ir.graph import Graph
+
+SHIM = "flambeau_shim"
+Describe = Callable[[BaseException], int]
+"""Gives the word that tells a caller of an exception."""
+_API = {
+    **FUNCTIONS, "take_gil": "PyGILState_Ensure", "give_gil": "PyGILState_Release", "has_gil": "PyGILState_Check",
+    "fetch": "PyErr_Fetch", "normalize": "PyErr_NormalizeException", "set_traceback": "PyException_SetTraceback",
+}  # fmt: skip
+_FAIL = PREFIX + "fail"
+_CLOCK = "define internal i64 @look_at_clock(ptr %context) "
+_CLOCK_TEXT = f"""{_CLOCK}noinline cold {{
+entry:
+  %now = call i64 @llvm.readcyclecounter()
+  %polled.p = getelementptr i64, ptr %context, i64 {CONTEXT_WORDS["polled"]}
+  %polled = load i64, ptr %polled.p
+  %thread.p = getelementptr i64, ptr %context, i64 {CONTEXT_WORDS["thread"]}
+  %is_first = icmp eq i64 %polled, 0
+  br i1 %is_first, label %begin, label %look
+begin:
+  store i64 %now, ptr %polled.p
+  %has = call i32 @{PREFIX}has_gil()
+  %is_mine = icmp ne i32 %has, 0
+  br i1 %is_mine, label %let_others, label %fine
+let_others:
+  %given = call ptr @{PREFIX}save_thread()
+  store ptr %given, ptr %thread.p
+  ret i64 0
+look:
+  %spent = sub i64 %now, %polled
+  %due = icmp ugt i64 %spent, {CYCLES}
+  br i1 %due, label %poll, label %fine
+poll:
+  store i64 %now, ptr %polled.p
+  %state = call i32 @{PREFIX}take_gil()
+  %signal = call i32 @{PREFIX}check_signals()
+  call void @{PREFIX}give_gil(i32 %state)
+  %quiet = icmp eq i32 %signal, 0
+  %code = select i1 %quiet, i64 0, i64 {INTERRUPTED}
+  ret i64 %code
+fine:
+  ret i64 0
+}}
+"""
+"""What a function does now and then whose caller may have the GIL or not: it gives up one that it was called with."""
+_TEXT = """
+declare i32 @{p}take_gil()
+declare void @{p}give_gil(i32)
+declare i32 @{p}has_gil()
+declare void @{p}fetch(ptr, ptr, ptr)
+declare void @{p}normalize(ptr, ptr, ptr)
+declare i32 @{p}set_traceback(ptr, ptr)
+@{fail} = external global i8
+
+define internal ptr @fetched() {{
+entry:
+  %kind = alloca ptr, align 8
+  %value = alloca ptr, align 8
+  %traceback = alloca ptr, align 8
+  call void @{p}fetch(ptr %kind, ptr %value, ptr %traceback)
+  call void @{p}normalize(ptr %kind, ptr %value, ptr %traceback)
+  %error = load ptr, ptr %value
+  %trace = load ptr, ptr %traceback
+  %none = icmp eq ptr %trace, null
+  br i1 %none, label %done, label %join
+join:
+  %code = call i32 @{p}set_traceback(ptr %error, ptr %trace)
+  call void @{p}let_go(ptr %trace)
+  br label %done
+done:
+  %class = load ptr, ptr %kind
+  call void @{p}let_go(ptr %class)
+  ret ptr %error
+}}
+
+define internal void @tell(i64 %code, ptr %context, ptr %error) noinline cold {{
+entry:
+  %given = alloca [3 x ptr], align 16
+  %state = call i32 @{p}take_gil()
+  %context.i = ptrtoint ptr %context to i64
+  %a0 = call ptr @{p}number(i64 %code)
+  %a1 = call ptr @{p}number(i64 %context.i)
+  %is_set = icmp eq i64 %code, {interrupted}
+  br i1 %is_set, label %fetch, label %number
+fetch:
+  %raised = call ptr @fetched()
+  br label %ask
+number:
+  %zero = call ptr @{p}number(i64 0)
+  br label %ask
+ask:
+  %a2 = phi ptr [%raised, %fetch], [%zero, %number]
+  %p1 = getelementptr ptr, ptr %given, i64 1
+  %p2 = getelementptr ptr, ptr %given, i64 2
+  store ptr %a0, ptr %given
+  store ptr %a1, ptr %p1
+  store ptr %a2, ptr %p2
+  %answer = call ptr @{p}call(ptr @{fail}, ptr %given, i64 3, ptr null)
+  %word = call i64 @{p}value_of(ptr %answer)
+  store i64 %word, ptr %error
+  call void @{p}let_go(ptr %answer)
+  call void @{p}let_go(ptr %a0)
+  call void @{p}let_go(ptr %a1)
+  call void @{p}let_go(ptr %a2)
+  call void @{p}give_gil(i32 %state)
+  ret void
+}}
+
+define i32 @{shim}(ptr %results, ptr %error{parameters}) {{
+entry:
+  %context = alloca [{size} x i64], align 16
+  %record = alloca [{record} x i64], align 16
+  %given = alloca [{count} x i64], align 16
+  store [{size} x i64] zeroinitializer, ptr %context
+  %previous = getelementptr i64, ptr %context, i64 {previous}
+  %next = getelementptr i64, ptr %context, i64 {next}
+  %record.p = getelementptr i64, ptr %context, i64 {record_at}
+  store ptr %context, ptr %previous
+  store ptr %context, ptr %next
+  store ptr %record, ptr %record.p
+{stores}
+{take}
+  %code = call i64 @{symbol}(ptr %context, ptr %given, ptr %results)
+  %fine = icmp eq i64 %code, 0
+  br i1 %fine, label %done, label %failed
+failed:
+  call void @tell(i64 %code, ptr %context, ptr %error)
+  br label %done
+done:
+{give}
+  %status = select i1 %fine, i32 0, i32 1
+  ret i32 %status
+}}
+"""
+_WIDENED = {"i1": "zext i1 %x{k} to i64", "double": "bitcast double %x{k} to i64"}
+
+
+class Shim(NativeFunction):
+    """The native code of a graph of numbers behind C arguments. Raises `CannotCompileError` where there is none."""
+
+    def __init__(
+        self, graph: Graph, parameters: Sequence[Representation], run_site: RunSite, chain_of: Callable[[Site], Chain],
+        describe: Describe,
+    ) -> None:  # fmt: skip
+        """`describe` is called with the GIL, once for each failure."""
+        self._describe = describe
+        self._failed = self._told  # native code has its address, so it must be one object
+        super().__init__(graph, parameters, run_site, chain_of)
+
+    @property
+    def entry(self) -> int:
+        """Where the shim is."""
+        return self.code.addresses[SHIM]
+
+    @property
+    def results(self) -> tuple[Representation, ...]:
+        """What it gives, as words."""
+        return self.made.results
+
+    def _compiled(self) -> FunctionText:
+        made = super()._compiled()
+        made.operators = ()  # Python runs them whatever that costs: the caller has no other way
+        return made
+
+    def _told(self, code: int, context: int, raised: BaseException | int) -> int:
+        try:
+            if isinstance(raised, BaseException):
+                return self._describe(raised)
+            self.fail(code, context)
+        except BaseException as error:  # whatever it is, the caller gets it
+            return self._describe(error)
+        finally:
+            boxes.free_ring(context)
+        return 0
+
+    def _link(self) -> NativeCode:
+        imports = {
+            PREFIX + name: ctypes.cast(getattr(ctypes.pythonapi, c_name), ctypes.c_void_p).value or 0
+            for name, c_name in _API.items()
+        }
+        imports.update({SERVE: id(self._serve), _FAIL: id(self._failed)})
+        imports.update(c_imports(self.made.libm))
+        imports.update({code.symbol: code.address for code in self.made.foreign})
+        for site, chain in zip(self.made.groups, self.chains, strict=True):
+            imports[site.cell] = ctypes.addressof(chain.cell)
+        return engine().link(self._text(), (SYMBOL, SHIM), imports, optimise=True)
+
+    def _text(self) -> str:
+        """The function's module with the shim in it."""
+        text = self.made.text
+        asks = bool(self.made.groups) or " @ask(" in text
+        if not asks:
+            head, _, rest = text.partition(_CLOCK)
+            if not rest:
+                raise CannotCompileError("the function does not say when it looks at the clock")
+            text = head + _CLOCK_TEXT + rest.partition("\n}\n")[2]
+        kinds = [kind for rep in self.parameters for kind in llvm_words(rep)]
+        stores = []
+        for k, kind in enumerate(kinds):
+            change = _WIDENED.get(kind, "add i64 %x{k}, 0").format(k=k)
+            stores += [
+                f"  %w{k} = {change}", f"  %g{k} = getelementptr i64, ptr %given, i64 {k}",
+                f"  store i64 %w{k}, ptr %g{k}",
+            ]  # fmt: skip
+        return text + _TEXT.format(
+            p=PREFIX, fail=_FAIL, shim=SHIM, symbol=SYMBOL, interrupted=INTERRUPTED, size=CONTEXT_SIZE,
+            record=self.made.record_words, count=max(1, len(kinds)), previous=CONTEXT_WORDS["previous"],
+            next=CONTEXT_WORDS["next"], record_at=CONTEXT_WORDS["record"], stores="\n".join(stores),
+            parameters="".join(f", {kind} %x{k}" for k, kind in enumerate(kinds)),
+            take=f"  %gil = call i32 @{PREFIX}take_gil()" if asks else "",
+            give=f"  call void @{PREFIX}give_gil(i32 %gil)" if asks else "",
+        )  # fmt: skip
