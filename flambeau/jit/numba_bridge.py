@@ -133,7 +133,7 @@ def described(error: BaseException) -> int:
     key = next(_numbers)
     with _lock:
         _errors[key] = error
-        if len(_errors) > MAX_ERRORS:
+        while len(_errors) > MAX_ERRORS:
             del _errors[next(iter(_errors))]
     unwrap = ctypes.cast(_unwrap_c, ctypes.c_void_p).value or 0
     words: list[ctypes.c_int64 | int] = [ctypes.addressof(_pickled_c), len(_PICKLED), key, unwrap, 1]
