@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from flambeau.analysis import effects
-from flambeau.analysis.memory import Memory, Place, any_overlap
+from flambeau.analysis.memory import TENSOR, Memory, Place, any_overlap, compatible
 from flambeau.analysis.points_to import PointsTo
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
@@ -36,8 +36,9 @@ from flambeau.ir.walk import nodes_within, operands_within
 class AliasAnalysis:
     """The answers for one graph as it is now."""
 
-    def __init__(self, graph: Graph) -> None:
-        self._points_to = PointsTo(graph)
+    def __init__(self, graph: Graph, *, apart: bool = False) -> None:
+        """`apart`: take it that no parameter of the graph shares memory with another, or with anything outside."""
+        self._points_to = PointsTo(graph, apart=apart)
         self._memory: Memory = self._points_to.memory
         self._written: dict[Place, list[Node]] = {}
         for node, places in self._points_to.writes.items():
@@ -80,6 +81,11 @@ class AliasAnalysis:
     def has_writers(self, value: Value) -> bool:
         """Whether any node may write to the value or to something in it."""
         return any(written.overlaps(place) for place in self._reach(value) for written, _ in self._candidates(place))
+
+    def has_tensor_writers(self, value: Value) -> bool:
+        """Whether any node may write to the value or to something in it, a container that changes left aside."""
+        tensors = [p for p in self._reach(value) if compatible(p.keys, TENSOR)]
+        return any(written.overlaps(place) for place in tensors for written, _ in self._candidates(place))
 
     def is_written(self, value: Value) -> bool:
         """Whether any node may write to the value itself, whatever may be in it."""

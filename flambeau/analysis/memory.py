@@ -30,13 +30,14 @@ from flambeau.schema.types import (
 Keys = frozenset[str]
 ANYTHING = "*"
 NO_KEYS: Keys = frozenset()
+TENSOR: Keys = frozenset({"Tensor"})
 
 
 def keys_of(type_: Type) -> Keys:
     """The kinds of memory a value of this type may be; empty for numbers, strings and the like."""
     match type_:
         case TensorType():
-            return frozenset({"Tensor"})
+            return TENSOR
         case OptionalType() | UnionType():
             return frozenset().union(*map(keys_of, type_.contained))
         case ListType() | DictType():
@@ -90,6 +91,19 @@ class Place:
         if not (self.escaped and other.escaped and (self.is_wild or other.is_wild)):
             return False
         return compatible(self.keys, other.keys)
+
+
+def own_places(type_: Type) -> set[Place]:
+    """The place of a value of this type, and those in it, which nothing else points to."""
+    if isinstance(type_, OptionalType | UnionType):
+        return set().union(*map(own_places, type_.contained))
+    keys = keys_of(type_)
+    if not keys:
+        return set()
+    place = Place(keys, element_keys(type_))
+    if place.element_keys:
+        place.contents = set().union(*map(own_places, type_.contained))
+    return {place}
 
 
 class Memory:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from flambeau.analysis.memory import Memory, Place, compatible, element_keys, keys_of, of_kind
+from flambeau.analysis.memory import Memory, Place, compatible, element_keys, keys_of, of_kind, own_places
 from flambeau.ir import kinds
 from flambeau.ir.constants import is_mutable
 from flambeau.ir.graph import Graph
@@ -22,7 +22,8 @@ _NOTHING: frozenset[Place] = frozenset()
 class PointsTo:
     """What each value may point to, and what each node writes."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, *, apart: bool = False) -> None:
+        """`apart`: whether each parameter of the graph is memory of its own."""
         self.memory = Memory()
         self.writes: dict[Node, set[Place]] = {}
         """The places that each node itself may write to; nodes that write nothing are missing."""
@@ -33,7 +34,7 @@ class PointsTo:
         self._attributes: dict[str, set[Place]] = {}
         """What was stored in attributes, by name."""
         for value in graph.inputs:
-            self._add(value, self.memory.wildcards(value.type))
+            self._add(value, own_places(value.type) if apart else self.memory.wildcards(value.type))
         self.memory.changed = True
         while self.memory.changed:
             self.memory.changed = False

@@ -27,9 +27,10 @@ from flambeau.codegen.callable_type import (
 )
 from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.codegen.llvm.engine import NativeCode, engine
-from flambeau.codegen.llvm.entry import IMPORTS, Offsets, entry_text
+from flambeau.codegen.llvm.entry import IMPORTS, entry_text
 from flambeau.codegen.llvm.entry_forward import FORWARD_IMPORTS, forward_text
 from flambeau.codegen.llvm.entry_life import LIFE_EXPORTS, LIFE_IMPORTS, life_text
+from flambeau.codegen.llvm.entry_plan import Offsets
 from flambeau.codegen.llvm.entry_ready import Weak
 from flambeau.codegen.llvm.entry_tensors import (
     NEW_STORAGE,

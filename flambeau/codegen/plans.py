@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flambeau.codegen import threads
+from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.hoist import hoist
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel, Loop, index_axes, main_loops, walk
@@ -21,6 +22,7 @@ from flambeau.codegen.kernel.printer import print_kernel
 from flambeau.codegen.llvm.abi import block_layout
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine, memory_imports
+from flambeau.codegen.llvm.entry_sizes import ALIGNED_FROM
 from flambeau.codegen.llvm.nest import NativeText, emit_kernel
 from flambeau.codegen.llvm.stages import emit_staged, is_staged
 from flambeau.codegen.planning import (
@@ -40,11 +42,9 @@ from flambeau.codegen.shapes import Span, broadcast_sizes, check_spans
 from flambeau.codegen.specialize import Strides, parallel_group, specialize, stride_order
 from flambeau.util import log
 from flambeau.util.progress import progress
-from flambeau.util.record import dataclass
+from flambeau.util.record import dataclass, replace
 
 Array = npt.NDArray[Any]
-ALIGNED_FROM = 1 << 18
-"""Outputs of at least this many bytes start on a 64-byte boundary."""
 RELEASE_FROM = 5000.0
 """Nanoseconds of estimated work from which giving up the GIL pays."""
 
@@ -157,12 +157,12 @@ def empty_aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     return raw[start : start + size].view(dtype).reshape(shape)
 
 
-def make_plan(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array], num_threads: int | None = None) -> Plan:
-    """The plan for inputs like ``arrays``, for so many threads; compiles what is missing.
+def make_plan(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array], choices: Choices = USUAL) -> Plan:
+    """The plan for inputs like ``arrays``; compiles what is missing.
 
     Raises ``KernelError`` where shapes do not fit, and for the largest of nothing.
     """
-    count = threads.threads_for(num_threads)
+    count = threads.threads_for(choices.num_threads)
     shapes = [a.shape for a in arrays]
     sizes = broadcast_sizes(kernel, shapes)
     check_spans(kernel, spans, sizes, shapes)
@@ -178,6 +178,8 @@ def make_plan(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array], num_
     if tiling is None:
         special = prepare(special, lambda op: NANOSECONDS.get(op, 0.0) >= PREPARED_FROM)
     schedule = tiling or choose(special, engine().target, _rows_aligned(outputs))
+    if choices.fastmath and tiling is None:
+        schedule = replace(schedule, fastmath=True)
     variant = compile_variant(special.kernel, schedule)
     layout = block_layout(special.kernel)
     words = [0] * layout.words

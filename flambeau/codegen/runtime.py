@@ -17,12 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from flambeau.codegen import native_call, threads
+from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.kernel.nest import Kernel
 from flambeau.codegen.llvm.abi import OUTSIDE
 from flambeau.codegen.native_plans import Chain
 from flambeau.codegen.plans import Plan, Variant, make_plan
 from flambeau.codegen.shapes import Span
+from flambeau.codegen.sized_plans import sized_plans
 
 Array = npt.NDArray[Any]
 Layout = tuple[np.dtype[Any], tuple[int, ...], tuple[int, ...]]
@@ -58,9 +60,9 @@ class CompiledKernel:
     ``IndexError`` for an index that lies outside.
     """
 
-    def __init__(self, kernel: Kernel, spans: tuple[Span, ...] = (), num_threads: int | None = None) -> None:
+    def __init__(self, kernel: Kernel, spans: tuple[Span, ...] = (), choices: Choices = USUAL) -> None:
         self.kernel = kernel
-        self._num_threads = num_threads
+        self._choices = choices
         self.spans = spans
         """What the shapes of a call must fulfil beyond broadcasting."""
         self.variants: list[Variant] = []
@@ -108,7 +110,8 @@ class CompiledKernel:
         """A call whose plan is put on a chain, so that an entry of that chain serves the next one like it."""
         arrays = self._arrays(inputs)
         plan = self._find_plan(arrays)
-        chain.add(plan, inputs, arrays)
+        if chain.add(plan, inputs, arrays):
+            chain.add_sized(sized_plans(self.kernel, self.spans, arrays, self._choices), inputs, arrays)
         return self._call(plan, arrays)
 
     def _run(self, plan: Plan, arrays: list[Array], outputs: list[Array]) -> None:
@@ -136,7 +139,7 @@ class CompiledKernel:
         return arrays
 
     def _new_plan(self, arrays: list[Array]) -> Plan:
-        plan = make_plan(self.kernel, self.spans, arrays, self._num_threads)
+        plan = make_plan(self.kernel, self.spans, arrays, self._choices)
         if plan.variant is not None and plan.variant not in self.variants:
             self.variants.append(plan.variant)
         if len(self._plans) >= MAX_PLANS:

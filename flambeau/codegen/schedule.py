@@ -40,12 +40,12 @@ class Schedule:
     """Rows computed side by side, statement by statement, so that one waits while others go on."""
     next_row: bool = False
     """The last pass over a row asks for the next row, which the processor does not do past the end of a page."""
-    contract: bool = False
-    """Allow a product and a sum of the user's to fuse into one rounding."""
+    fastmath: bool = False
+    """Allow the user's own arithmetic to be regrouped."""
 
     def key(self) -> str:
         """A line of text that tells schedules apart."""
-        flags = ("n" if self.nontemporal else "") + ("s" if self.narrow else "") + ("c" if self.contract else "")
+        flags = ("n" if self.nontemporal else "") + ("s" if self.narrow else "") + ("f" if self.fastmath else "")
         ahead = f" ahead={self.prefetch}" if self.prefetch else ""
         packs = "".join(f" pack={p.buffer}:{p.along}{'!' if p.whole else ''}" for p in self.packs)
         ahead += " next" if self.next_row else ""

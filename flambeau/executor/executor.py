@@ -34,6 +34,8 @@ class Executor:
         self._plans: OrderedDict[specs.Spec, ExecutionPlan] = OrderedDict()
         self._lock = threading.Lock()
         self._dropped = 0
+        self._noted: dict[specs.Spec, int] = {}
+        """How often plans had been called when that was last looked at: native code calls them without telling."""
         self._latest: ExecutionPlan | None = None
         self.switch = Switch()
         """Where native code finds `quick`."""
@@ -74,11 +76,13 @@ class Executor:
         """Make all plans anew when they are needed."""
         with self._lock:
             self._plans.clear()
+            self._noted.clear()
             self._latest = self.switch.target = None
 
     def _plan(self, spec: specs.Spec, arguments: Sequence[Any]) -> ExecutionPlan:
         """The plan for a spec, which is now the one used last."""
         with self._lock:
+            self._note_calls()
             found = self._plans.get(spec)
             if found is None:
                 found = make_plan(self.function, arguments, self.options, self._cause(spec))
@@ -91,7 +95,16 @@ class Executor:
                         log.write("executor", f"{text}: only {self.options.max_plans} are kept")
             else:
                 self._plans.move_to_end(spec)
+            self._noted[spec] = found.calls + 1  # with the call that is being made
         return found
+
+    def _note_calls(self) -> None:
+        """Put the plans that were called since the last look behind the others."""
+        calls = {spec: plan.calls for spec, plan in self._plans.items()}
+        for spec, count in calls.items():
+            if count != self._noted.get(spec):
+                self._plans.move_to_end(spec)
+        self._noted = calls
 
     def _cause(self, spec: specs.Spec) -> str:
         """What is new about a spec, compared with the latest plan's."""

@@ -23,6 +23,7 @@ from flambeau.ir.node import Block, Node
 MEASURED_UP_TO = 1 << 26
 """Bytes that a kernel may move to be measured without being asked for."""
 WHOLE = "whole graph"
+NO_FORM, RUN = "it has no native form", "native code has Python run it"
 _CONSTANTS = ("prim::Constant", "prim::Uninitialized")
 
 
@@ -127,8 +128,11 @@ def _without_kernel(plan: ExecutionPlan) -> Iterator[Interpreted]:
 
 def _python_of(whole: WholeFunction) -> list[Interpreted]:
     """Nodes that native code has Python run."""
-    called = {n: None for native in whole.variants for site in native.made.sites if site.is_called for n in site.nodes}
-    return [Interpreted(n.kind, "it has no native form: native code has Python run it", n.range) for n in called]
+    called = {n: s.reason for native in whole.variants for s in native.made.sites if s.is_called for n in s.nodes}
+    return [
+        Interpreted(n.kind, f"{NO_FORM} here ({why}): {RUN}" if why else f"{NO_FORM}: {RUN}", n.range)
+        for n, why in called.items()
+    ]
 
 
 def _between(plan: ExecutionPlan) -> list[Interpreted]:
@@ -136,10 +140,8 @@ def _between(plan: ExecutionPlan) -> list[Interpreted]:
     found: list[Interpreted] = []
     reason = plan.whole.reason if plan.whole is not None else ""
     regions = iter(plan.regions or ())
-    blocks: list[Block] = []
 
     def visit(block: Block) -> None:
-        blocks.append(block)
         for node in block:
             if plan.regions is not None and is_region(node):
                 region = next(regions)
@@ -148,7 +150,7 @@ def _between(plan: ExecutionPlan) -> list[Interpreted]:
                 for whole in region.natives:
                     found.extend(_python_of(whole))
             elif node.kind not in _CONSTANTS:
-                if node.kind != FUSION or not kernel_of(node).kernels:
+                if node.kind != FUSION:
                     found.append(_named(node, reason))
                 for inner in node.blocks:
                     visit(inner)

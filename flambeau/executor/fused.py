@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau.codegen import available, native_call
+from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.kernel import KernelError
 from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.codegen.lower import LoweringError, lower_graph
@@ -38,9 +39,9 @@ class FusedKernel:
     Calls go through `entry()`, which serves repeated patterns of inputs without Python in between.
     """
 
-    def __init__(self, name: str, graph: Graph, num_threads: int | None = None) -> None:
+    def __init__(self, name: str, graph: Graph, choices: Choices = USUAL) -> None:
         self.name = name
-        self._num_threads = num_threads
+        self._choices = choices
         self.graph = graph
         self._several = len(graph.outputs) > 1
         self._chain = Chain()
@@ -121,7 +122,7 @@ class FusedKernel:
         except LoweringError as reason:
             self._interpreted(str(reason))
             return None
-        kernel = CompiledKernel(lowered.kernel, lowered.spans, self._num_threads)
+        kernel = CompiledKernel(lowered.kernel, lowered.spans, self._choices)
         self._state = "native"
         return kernel
 

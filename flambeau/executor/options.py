@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
+from flambeau.codegen.choices import Choices
 from flambeau.util.record import dataclass
 
 BackendName = Literal["native", "interpreter", "reference"]
+LLVM = "llvm"
+_FUSING = frozenset({"fuse", "fuse_products"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -14,14 +17,16 @@ class Options:
     """Choices of `flambeau.script`."""
 
     backend: BackendName = "native"
-    """native: fused groups as machine code, the rest interpreted. interpreter: bytecode alone. reference: the slow,
-    obvious evaluator that defines the meaning."""
+    """native: fused groups and whole graphs as machine code. interpreter: bytecode alone. reference: the slow, obvious
+    evaluator that defines the meaning."""
     without: frozenset[str] = frozenset()
-    """Passes to leave out, by name."""
+    """Passes to leave out, by name; `llvm` stands for those that LLVM runs over whole graphs."""
     verify: bool = False
     """Check the graph after every pass."""
     num_threads: int | None = None
     """Threads that one kernel may use, the caller's included; None: as `set_num_threads` says."""
+    fastmath: bool = False
+    """Let native code regroup the arithmetic of floats: sums in any order, reciprocals, fused multiply-adds."""
     max_plans: int = 16
     """Specialisations kept; the one unused for longest goes first."""
 
@@ -32,3 +37,13 @@ class Options:
             raise ValueError(f"num_threads must be at least 1, not {self.num_threads}")
         if self.max_plans < 1:
             raise ValueError(f"max_plans must be at least 1, not {self.max_plans}")
+
+    @property
+    def choices(self) -> Choices:
+        """What native code is made by."""
+        return Choices(self.num_threads, self.fastmath, LLVM not in self.without)
+
+    @property
+    def passes_left_out(self) -> frozenset[str]:
+        """Passes over graphs that are not run."""
+        return (self.without - {LLVM}) | (frozenset() if self.backend == "native" else _FUSING)

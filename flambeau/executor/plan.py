@@ -9,6 +9,7 @@ from typing import Any
 
 from flambeau.codegen import available
 from flambeau.codegen.callable_type import missed
+from flambeau.codegen.choices import USUAL, Choices
 from flambeau.executor import spec as specs
 from flambeau.executor.fused import FusedKernel
 from flambeau.executor.options import Options
@@ -52,6 +53,8 @@ class ExecutionPlan:
     """The graph as one native function; None where that is not wanted."""
     regions: list[Region] | None = None
     """The parts of the graph that are native functions, where the whole cannot be one; None before that is known."""
+    choices: Choices = USUAL
+    """What the function asks of native code."""
     runs: int = 0
     """Calls that did not take the short way."""
 
@@ -66,8 +69,8 @@ class ExecutionPlan:
 
     def cut(self) -> None:
         """Make regions where it has turned out that the whole graph has no native form."""
-        if self.whole is not None and self.whole.reason and self.regions is None:
-            self.regions, code = with_regions(self.graph, self.code.name)
+        if self.whole is not None and self.whole.reason and not self.whole.is_refused and self.regions is None:
+            self.regions, code = with_regions(self.graph, self.code.name, self.choices)
             self.code = code or self.code
 
     @property
@@ -98,14 +101,17 @@ def make_plan(
         tell("passes")
         graph = _optimised(graph, options, _watching(function, record))
         clock.lap("passes")
-        kernels = attach_kernels(graph, options.num_threads)
+        kernels = attach_kernels(graph, options.choices)
         tell("bytecode")
         code = compile_graph(graph, function.name)
         clock.lap("bytecode")
     quick = kernels[0].entry(missed) if _is_one_group(graph) else None
-    plan = ExecutionPlan(specs.spec_of(arguments), graph, code, cause, clock.total(), clock.laps(), kernels, quick)
+    plan = ExecutionPlan(
+        specs.spec_of(arguments), graph, code, cause, clock.total(), clock.laps(), kernels, quick,
+        choices=options.choices,
+    )  # fmt: skip
     if options.backend == "native" and available() and quick is None and is_worthwhile(graph):
-        plan.whole = WholeFunction(function.name, graph)
+        plan.whole = WholeFunction(function.name, graph, options.choices)
     if log.level("executor"):
         log.write("executor", _told(function, plan))
     return plan
@@ -163,7 +169,7 @@ def _optimised(graph: Graph, options: Options, record: Callable[[PassRecord], No
     try:
         pipeline.optimise(
             graph,
-            without=options.without if options.backend == "native" else options.without | {"fuse", "fuse_products"},
+            without=options.passes_left_out,
             check=options.verify,
             record=record,
         )
@@ -183,11 +189,11 @@ def specialise(graph: Graph, arguments: Sequence[Any]) -> Graph:
     return copy
 
 
-def attach_kernels(graph: Graph, num_threads: int | None = None) -> list[FusedKernel]:
+def attach_kernels(graph: Graph, choices: Choices = USUAL) -> list[FusedKernel]:
     """Give each fused group its kernel."""
     kernels = []
     for number, node in enumerate(graph.find_all(FUSION)):
-        kernel = FusedKernel(f"group_{number}", node.attribute("Subgraph"), num_threads)
+        kernel = FusedKernel(f"group_{number}", node.attribute("Subgraph"), choices)
         node.attributes["kernel"] = kernel.entry()
         kernels.append(kernel)
     return kernels

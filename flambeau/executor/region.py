@@ -8,10 +8,11 @@ gets. A region that turns out to have no native form is interpreted like the res
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from flambeau.analysis.alias import AliasAnalysis
+from flambeau.codegen.choices import USUAL, Choices
 from flambeau.executor import spec as specs
 from flambeau.executor.whole import StandIn, WholeFunction
 from flambeau.interpreter.code import Code
@@ -44,17 +45,18 @@ _PLAIN = (BoolType, FloatType, IntType, NoneType, TensorType)
 class Region:
     """What a `prim::NativeRegion` node calls with its inputs; gives one result, or a tuple of several."""
 
-    def __init__(self, name: str, graph: Graph) -> None:
+    def __init__(self, name: str, graph: Graph, choices: Choices = USUAL) -> None:
         self.name = name
         self.graph = graph
         self.calls = 0
+        self._choices = choices
         self._several = len(graph.outputs) != 1
         self._natives: dict[specs.Spec, WholeFunction] = {}
         self._lock = threading.Lock()
         self._code: Code | None = None
         facts = AliasAnalysis(graph)
-        self._lists = [k for k, v in enumerate(graph.inputs) if isinstance(v.type, ListType) and facts.is_written(v)]
-        """Inputs that are lists and may be changed: what native code did to its copy is done to the list."""
+        self._lists = [k for k, v in enumerate(graph.inputs) if _has_lists(v.type) and facts.has_writers(v)]
+        """Inputs with lists that may be changed: what native code did to its copy is done to the list."""
 
     @property
     def reason(self) -> str:
@@ -81,7 +83,7 @@ class Region:
         return tuple(results) if self._several else results[0]
 
     def _native_for(self, inputs: Sequence[Any]) -> WholeFunction | None:
-        given = [id(inputs[k]) for k in self._lists]
+        given = [id(found) for k in self._lists for found in _lists_in(inputs[k])]
         if len(set(given)) < len(given) or any(isinstance(x, Tensor) and x.is_wrapped_number for x in inputs):
             return None
         spec = specs.spec_of(inputs)
@@ -95,28 +97,28 @@ class Region:
                     graph = clone_graph(self.graph)
                     for value, given_value in zip(graph.inputs, inputs, strict=True):
                         value.set_type(specs.refine(value.type, given_value))
-                    found = self._natives[spec] = WholeFunction(self.name, graph, enters=False)
+                    found = self._natives[spec] = WholeFunction(self.name, graph, self._choices, enters=False)
         return found
 
 
-def with_regions(graph: Graph, name: str) -> tuple[list[Region], Code | None]:
+def with_regions(graph: Graph, name: str, choices: Choices = USUAL) -> tuple[list[Region], Code | None]:
     """The native regions of a graph, and code that calls them; no code where there are none."""
     copy = clone_graph(graph)
     regions: list[Region] = []
-    _cut(copy.block, name, regions)
+    _cut(copy.block, name, choices, regions)
     return regions, compile_graph(copy, name) if regions else None
 
 
-def _cut(block: Block, name: str, regions: list[Region]) -> None:
+def _cut(block: Block, name: str, choices: Choices, regions: list[Region]) -> None:
     for node in list(block):
         if is_region(node):
             group = outline([node], REGION)
-            region = Region(name, group.attribute("Subgraph"))
+            region = Region(name, group.attribute("Subgraph"), choices)
             group.attributes["kernel"] = region
             regions.append(region)
         else:
             for inner in node.blocks:
-                _cut(inner, name, regions)
+                _cut(inner, name, choices, regions)
 
 
 def is_region(node: Node) -> bool:
@@ -145,6 +147,18 @@ def _only_words(node: Node) -> bool:
 
 def _is_literal(value: Any) -> bool:
     return value.node is not None and (value.node.kind == "prim::Constant" or _only_words(value.node))
+
+
+def _has_lists(type_: Type) -> bool:
+    return isinstance(type_, ListType) or any(map(_has_lists, type_.contained))
+
+
+def _lists_in(value: Any) -> Iterator[list[Any]]:
+    if isinstance(value, list):
+        yield value
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from _lists_in(item)
 
 
 def _is_plain(type_: Type) -> bool:

@@ -7,11 +7,15 @@ computes their results, or raises the error that the program's failing place des
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.callable_type import missed
+from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.kernel import KernelError
+from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.codegen.native_plans import Chain
 from flambeau.codegen.whole import facts
 from flambeau.codegen.whole.boxing import Entry, Parameter, Signature, make_entry, ones_of
@@ -41,9 +45,10 @@ StandIn = Callable[["WholeFunction", NativeFunction], NativeFunction]
 class WholeFunction:
     """The native code of one plan; `None` from a call means that the interpreter has to serve it."""
 
-    def __init__(self, name: str, graph: Graph, *, enters: bool = True) -> None:
+    def __init__(self, name: str, graph: Graph, choices: Choices = USUAL, *, enters: bool = True) -> None:
         """`enters`: whether users' calls may go to native code directly."""
         self._enters = enters
+        self._choices = choices
         self.has_loop = graph.find("prim::Loop") is not None
         self.name = name
         self.graph = graph
@@ -53,9 +58,10 @@ class WholeFunction:
         self._lock = threading.Lock()
         self.reason = ""
         """Why there is no native code."""
+        self.is_refused = False
+        """Whether that is because LLVM refused it."""
         self._written = tuple(_written_inputs(graph))
         self._entries: list[Entry] = []
-        self._has_tensors = [_tensor_count(v) for v in graph.inputs]
 
     @property
     def variants(self) -> list[NativeFunction]:
@@ -89,22 +95,25 @@ class WholeFunction:
         native = self.variant_for(arguments)
         if native is None:
             return None
-        for number in self._written:
-            if not _is_writeable(arguments[number]):
-                return None
+        written = [t for number in self._written for t in _tensors_in(arguments[number])]
+        if not all(t._array.flags.writeable for t in written):
+            return None
         if stand_in is not None:
             native = stand_in(self, native)
         try:
             return native(arguments, changed)
         finally:
-            for number in self._written:
-                arguments[number].bump_version()
+            for tensor in written:
+                tensor.bump_version()
 
     def _made(self, arguments: Sequence[Any], density: Density) -> NativeFunction | None:
         try:
             _refuse_named_tuples(self.graph)
             parameters = self._parameters(density)
-            made = NativeFunction(self.graph, parameters, self._run_site, self._chain, optimise=self.has_loop)
+            made = NativeFunction(self.graph, parameters, self._run_site, self._chain, choices=self._choices)
+        except NativeError as error:
+            self._give_up(error)
+            return None
         except (CannotCompileError, KernelError) as reason:
             self.reason = str(reason)
             if log.level("codegen"):
@@ -113,6 +122,13 @@ class WholeFunction:
         if self._enters:
             self._enter(made, arguments)
         return made
+
+    def _give_up(self, error: NativeError) -> None:
+        """Interpret from now on, and say so: that LLVM refuses our code is a mistake of ours."""
+        self.is_refused = True
+        self.reason = str(error).partition("\n")[0]
+        text = f"native code for {self.name} could not be made: {error}. It is interpreted; please report this"
+        warnings.warn(text, RuntimeWarning, stacklevel=6)
 
     def _enter(self, made: NativeFunction, arguments: Sequence[Any]) -> None:
         """A native entry for a new variant, which asks the entry before it for what does not fit."""
@@ -196,18 +212,17 @@ def _used(node: Node) -> list[Value]:
 
 
 def _written_inputs(graph: Graph) -> list[int]:
-    from flambeau.analysis.alias import AliasAnalysis
-
-    facts_ = AliasAnalysis(graph)
-    return [k for k, v in enumerate(graph.inputs) if _tensor_count(v) == 1 and facts_.has_writers(v)]
-
-
-def _tensor_count(value: Value) -> int:
-    return int(isinstance(facts.of_type(value.type), Array))
+    """The parameters through which tensors are written; others may change because they share memory with them."""
+    apart = AliasAnalysis(graph, apart=True)
+    return [k for k, v in enumerate(graph.inputs) if apart.has_tensor_writers(v)]
 
 
-def _is_writeable(value: Tensor) -> bool:
-    return bool(value._array.flags.writeable)
+def _tensors_in(value: Any) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _tensors_in(item)
 
 
 def _density(arguments: Sequence[Any]) -> Density | None:

@@ -40,6 +40,7 @@ def script(
     *,
     backend: BackendName = ...,
     num_threads: int | None = ...,
+    fastmath: bool = ...,
     max_plans: int = ...,
     without: tuple[str, ...] = ...,
     verify: bool = ...,
@@ -50,6 +51,7 @@ def script(
     *,
     backend: BackendName = ...,
     num_threads: int | None = ...,
+    fastmath: bool = ...,
     max_plans: int = ...,
     without: tuple[str, ...] = ...,
     verify: bool = ...,
@@ -60,6 +62,7 @@ def script(
     *,
     backend: BackendName = ...,
     num_threads: int | None = ...,
+    fastmath: bool = ...,
     max_plans: int = ...,
     without: tuple[str, ...] = ...,
     verify: bool = ...,
@@ -71,6 +74,7 @@ def script(
     *,
     backend: BackendName = "native",
     num_threads: int | None = None,
+    fastmath: bool = False,
     max_plans: int = 16,
     without: tuple[str, ...] = (),
     verify: bool = False,
@@ -86,8 +90,10 @@ def script(
             "reference" is the slow evaluator that defines the meaning.
         num_threads: threads that one kernel may use, the caller's included; None for what `set_num_threads` says.
             Results do not depend on it, but for the sums inside large products that the BLAS computes.
+        fastmath: let native code regroup arithmetic of floats: sums in any order, reciprocals, fused multiply-adds,
+            zeros of either sign. Results differ in their last digits; nan and infinities keep their meaning.
         max_plans: specialisations (by dtype, rank, and which sizes are 1) that are kept.
-        without: passes to leave out, by name.
+        without: passes to leave out, by name; "llvm" for those that LLVM runs over whole graphs.
         verify: check the graph after every pass.
 
     Scripting the same function again gives the same graph. Types come from annotations; a parameter without one is a
@@ -107,8 +113,9 @@ def script(
     tensor([0.1250, 0.1250])
     """
     options = Options(
-        backend=backend, num_threads=num_threads, max_plans=max_plans, without=frozenset(without), verify=verify
-    )
+        backend=backend, num_threads=num_threads, fastmath=fastmath, max_plans=max_plans, without=frozenset(without),
+        verify=verify,
+    )  # fmt: skip
     if obj is None:
         return lambda decorated: script_with(decorated, options)
     return script_with(obj, options)

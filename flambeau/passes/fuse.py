@@ -19,6 +19,7 @@ from flambeau.ir.clone import Copies, clone_node
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.walk import blocks
+from flambeau.passes.folded import folded
 from flambeau.passes.fusible import Fusible, sizes_of
 from flambeau.passes.outline import outline
 
@@ -94,11 +95,16 @@ class _Grouping:
         sources = {id(g): g for n in given if (g := self._group_of.get(n)) is not None and n is not node}
         for earlier in sorted(sources.values(), key=lambda g: -g[-1]._order):
             mine = self._group_of[node]
-            may_grow = earlier is not mine and len(earlier) + len(mine) <= LARGEST
+            may_grow = earlier is not mine and len(earlier) + len(mine) <= LARGEST and _fold_alike(earlier + mine)
             if may_grow and bring_together(self._facts, earlier, mine):
                 merged = earlier + mine
                 for member in merged:
                     self._group_of[member] = merged
+
+
+def _fold_alike(nodes: list[Node]) -> bool:
+    """Whether all folds that are known run over the same dimensions: a kernel folds over one choice of them."""
+    return len({found for n in nodes if (found := folded(n)) is not None}) <= 1
 
 
 def bring_together(facts: AliasAnalysis, earlier: list[Node], later: list[Node]) -> bool:

@@ -48,6 +48,14 @@ def _seen(kind: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return decorate
 
 
+def _row_major(array: Array) -> Array:
+    """An array without elements as others are: NumPy makes all strides of such an array 0."""
+    if any(array.strides):
+        return array
+    strides = [array.itemsize * s for s in layout.contiguous_strides(array.shape)]
+    return np.ndarray(array.shape, array.dtype, bytearray(), 0, strides)
+
+
 class Tensor(TensorMethods):
     """A window on a storage: element type, sizes, strides and where it begins, all held by one NumPy array.
 
@@ -74,6 +82,8 @@ class Tensor(TensorMethods):
     """Whether it stands for a Python number: such a tensor gives way to others in type promotion."""
 
     def __init__(self, array: Array, storage: Storage | None = None) -> None:
+        if storage is None and not array.size:
+            array = _row_major(array)
         self._array = array
         self._storage = Storage(array) if storage is None else storage
         self._requires_grad = False

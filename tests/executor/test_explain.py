@@ -83,7 +83,7 @@ def test_nodes_that_native_code_has_python_run() -> None:
     found = function.explain()
     if not found.is_native:  # until `bincount` has a native form
         assert [n.kind for n in found.interpreted] == ["aten::bincount"]
-        assert found.interpreted[0].reason == "it has no native form: native code has Python run it"
+        assert found.interpreted[0].reason.startswith("it has no native form")
         assert found.interpreted[0].range.file_line_col()[1] == 5
 
 

@@ -174,3 +174,49 @@ def test_a_normalisation_takes_its_sizes_along() -> None:
     assert groups(read) == [["relu", "size", "prim::ListConstruct", "layer_norm"]]
     changed = fused(SIZES.format(between="%r : Tensor = aten::squeeze_(%u)", results="%d"), head)
     assert groups(changed) == [["relu"]]
+
+
+TWO_FOLDS = HEAD.replace(
+    '%s : str = prim::Constant[value="a"]()',
+    "%no : bool = prim::Constant[value=0]()\n  %0 : int = prim::Constant[value=0]()\n  "
+    "%first : int[] = prim::Constant[value=[0]]()\n  %last : int[] = prim::Constant[value=[-1]]()",
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        pytest.param(
+            """%a : Float(*) = aten::sum(%x, %first, %no, %none)
+               %b : Float(*) = aten::sum(%x, %last, %no, %none)
+               %d : Float(*) = aten::add(%a, %b, %1)
+               return (%d)""",
+            [["sum"], ["sum", "add"]],
+            id="columns and rows",
+        ),
+        pytest.param(
+            """%a : Float(*) = aten::sum(%x, %last, %no, %none)
+               %b : Long() = aten::argmin(%a, %0, %no)
+               return (%b)""",
+            [["sum"], ["argmin"]],
+            id="a fold of folds",
+        ),
+        pytest.param(
+            """%a : Float(*, *) = aten::softmax(%x, %1, %none)
+               %b : Float(*) = aten::sum(%a, %last, %no, %none)
+               return (%b)""",
+            [["softmax", "sum"]],
+            id="the same dimension, counted from either end",
+        ),
+        pytest.param(
+            """%a : Float(*) = aten::sum(%x, %last, %no, %none)
+               %b : Float(*) = aten::mean(%x, %last, %no, %none)
+               %d : Float(*) = aten::add(%a, %b, %1)
+               return (%d)""",
+            [["sum", "mean", "add"]],
+            id="alike",
+        ),
+    ],
+)
+def test_a_group_folds_over_one_choice_of_dimensions(body: str, expected: list[list[str]]) -> None:
+    assert groups(fused(body, TWO_FOLDS)) == expected

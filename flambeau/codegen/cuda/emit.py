@@ -97,7 +97,7 @@ class _Emission:
         """The function's text, with the attributes of that number."""
         kernel = self.kernel
         # A target without vectors: whatever has two forms takes the portable one.
-        self.e = e = Emitter(Target(vector_bits=32), user_flags="contract" if kernel.contract else "")
+        self.e = e = Emitter(Target(vector_bits=32, user_flags="contract" if kernel.contract else ""))
         self.shared()
         given = [self.parameter(p) for p in parameters(kernel)]
         self.arena()

@@ -17,7 +17,7 @@ from flambeau.codegen.llvm.host import Host
 Result = TypeVar("Result")
 
 ALL_PASSES_UP_TO = 200_000
-"""Characters of text up to which LLVM does all it can. Its passes and register allocation take more than linear time."""
+"""Characters of text up to which LLVM does all it can. Its passes and register allocation are not linear."""
 SOME_PASSES_UP_TO = 800_000
 """Characters of text up to which registers are still allocated well; beyond, instructions are chosen one by one."""
 

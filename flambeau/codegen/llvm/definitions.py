@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flambeau.codegen.choices import FASTMATH
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import (
     Accumulate,
@@ -62,7 +63,7 @@ class ValueEmitter:
     def __init__(self, kernel: Kernel, schedule: Schedule, target: Target) -> None:
         self.kernel = kernel
         self.schedule = schedule
-        self.e = Emitter(target, user_flags="contract" if schedule.contract else "")
+        self.e = Emitter(replace(target, user_flags=FASTMATH if schedule.fastmath else ""))
         self.buffers = {b.name: b for b in kernel.buffers}
         self.dtypes: dict[str, str] = {}
         self.sizes: dict[str, Value] = {}

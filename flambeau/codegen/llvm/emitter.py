@@ -70,6 +70,8 @@ class Target:
     has_scalef: bool = False
     """AVX-512: one instruction multiplies by a power of two with every overflow and subnormal case right."""
     vector_registers: int = 16
+    user_flags: str = ""
+    """Fast-math flags of the user's own arithmetic; the math polynomials use none."""
 
 
 @dataclass(slots=True)
@@ -82,8 +84,6 @@ class Emitter:
     entry: list[str] = field(default_factory=list)
     """Stack slots, placed at the top of the function."""
     block: str = "entry"
-    user_flags: str = ""
-    """Fast-math flags of the user's own arithmetic; the math polynomials use none."""
     libm: dict[str, None] = field(default_factory=dict)
     """C library functions called, by their C names."""
     counter: int = 0
@@ -151,7 +151,7 @@ class Emitter:
         return self.define(f"{op} {a.full_type} {a}, {b}", a.type, a.lanes)
 
     def user(self, op: str, a: Value, b: Value) -> Value:
-        return self.define(f"{op} {self.user_flags} {a.full_type} {a}, {b}", a.type, a.lanes)
+        return self.define(f"{op} {self.target.user_flags} {a.full_type} {a}, {b}", a.type, a.lanes)
 
     def fadd(self, a: Value, b: Value) -> Value:
         return self.binary("fadd", a, b)

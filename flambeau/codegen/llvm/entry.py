@@ -11,52 +11,17 @@ Offsets of object fields are arguments: they are probed when the process starts,
 
 from __future__ import annotations
 
+from flambeau.codegen.llvm.entry_checks import checks_text
 from flambeau.codegen.llvm.entry_memory import memory_text
-from flambeau.util.record import dataclass
-
-PLAN = (
-    "next", "kernel", "high", "step", "words", "template", "flags", "n_in", "n_out", "inputs", "outputs", "pieces",
-    "pool",
-)  # fmt: skip
-"""Words of a plan."""
-INPUT_WORDS = 4
-"""descriptor, rank, dimensions, strides; for a Python number 0, 0 for a float and 1 for an int, its type, 0"""
-OUTPUT_WORDS = 7
-"""descriptor, rank, dimensions, strides (0: row-major), bytes, whether it starts on a 64-byte boundary, ready storages
-(see ``entry_ready``; 0 for none)"""
-READY_PLACE = 6
-"""The place of the last of them."""
-RELEASE_GIL = 1
+from flambeau.codegen.llvm.entry_plan import INPUT_WORDS, OUTPUT_WORDS, PLAN, RELEASE_GIL, Offsets
+from flambeau.codegen.llvm.entry_plan import plan_word as _word
+from flambeau.codegen.llvm.entry_sizes import sizes_text
 
 IMPORTS = (
     "PyFloat_AsDouble", "PyLong_AsLongLongAndOverflow", "PyObject_Vectorcall", "PyEval_SaveThread",
     "PyEval_RestoreThread", "PyErr_Clear", "Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem",
 )  # fmt: skip
 """Functions of Python's C interface that the entry calls, under the prefix ``flambeau_``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Offsets:
-    """Where fields stand, in bytes from the start of an object."""
-
-    type: int
-    data: int
-    rank: int
-    dims: int
-    strides: int
-    descr: int
-    flags: int
-    cell: int
-    """In a native callable: the address of two words, the newest plan's address and how many calls were served."""
-    slow: int
-    """In a native callable: the callable for everything else."""
-
-
-def _word(name: str, plan: str, register: str, kind: str = "i64") -> str:
-    place = PLAN.index(name)
-    return (
-        f"  %{register}.p = getelementptr i64, ptr {plan}, i64 {place}\n  %{register} = load {kind}, ptr %{register}.p"
-    )
 
 
 def entry_text(o: Offsets) -> str:
@@ -70,7 +35,8 @@ def attempt_text(o: Offsets, deliver: str) -> str:
     It holds no arguments except while other threads run. ``deliver`` is the end of it, which makes one object of the
     results and goes to ``lost`` where it cannot; ``ready(record)`` gives a storage whose array can be a result.
     """
-    start = _HEAD + _guards(o) + _same_numbers() + _allocate(o) + _launch()
+    start = _HEAD + checks_text(o) + sizes_text(PLAN, INPUT_WORDS, OUTPUT_WORDS)
+    start += _allocate(o) + _launch()
     return start + _find(o) + _fill(o) + _make(o) + _run() + deliver + _FINISH
 
 
@@ -121,84 +87,6 @@ one:
   br label %head
 done:
   ret void
-}
-"""
-
-
-def _guards(o: Offsets) -> str:
-    return f"""
-define internal i1 @matches(ptr %array, ptr %record) alwaysinline {{
-entry:
-  %type.p = getelementptr i8, ptr %array, i64 {o.type}
-  %type = load ptr, ptr %type.p
-  %want_descr = load ptr, ptr %record
-  %is_number = icmp eq ptr %want_descr, null
-  br i1 %is_number, label %number, label %object
-number:
-  %want_type.p = getelementptr i64, ptr %record, i64 2
-  %want_type = load ptr, ptr %want_type.p
-  %same_type = icmp eq ptr %type, %want_type
-  ret i1 %same_type
-object:
-  %is_array = icmp eq ptr %type, @flambeau_ndarray
-  br i1 %is_array, label %fields, label %no
-fields:
-  %descr.p = getelementptr i8, ptr %array, i64 {o.descr}
-  %descr = load ptr, ptr %descr.p
-  %same_descr = icmp eq ptr %descr, %want_descr
-  %rank.p = getelementptr i8, ptr %array, i64 {o.rank}
-  %rank32 = load i32, ptr %rank.p
-  %rank = sext i32 %rank32 to i64
-  %want_rank.p = getelementptr i64, ptr %record, i64 1
-  %want_rank = load i64, ptr %want_rank.p
-  %same_rank = icmp eq i64 %rank, %want_rank
-  %flags.p = getelementptr i8, ptr %array, i64 {o.flags}
-  %flags = load i32, ptr %flags.p
-  %aligned_bit = and i32 %flags, 256
-  %is_aligned = icmp ne i32 %aligned_bit, 0
-  %ok1 = and i1 %same_descr, %same_rank
-  %ok2 = and i1 %ok1, %is_aligned
-  br i1 %ok2, label %numbers, label %no
-numbers:
-  %dims.p = getelementptr i8, ptr %array, i64 {o.dims}
-  %dims = load ptr, ptr %dims.p
-  %want_dims.p = getelementptr i64, ptr %record, i64 2
-  %want_dims = load ptr, ptr %want_dims.p
-  %same_dims = call i1 @same_numbers(ptr %dims, ptr %want_dims, i64 %rank)
-  %strides.p = getelementptr i8, ptr %array, i64 {o.strides}
-  %strides = load ptr, ptr %strides.p
-  %want_strides.p = getelementptr i64, ptr %record, i64 3
-  %want_strides = load ptr, ptr %want_strides.p
-  %same_strides = call i1 @same_numbers(ptr %strides, ptr %want_strides, i64 %rank)
-  %ok3 = and i1 %same_dims, %same_strides
-  ret i1 %ok3
-no:
-  ret i1 false
-}}
-"""
-
-
-def _same_numbers() -> str:
-    return """
-define internal i1 @same_numbers(ptr %a, ptr %b, i64 %n) alwaysinline {
-entry:
-  br label %head
-head:
-  %i = phi i64 [0, %entry], [%i1, %body]
-  %more = icmp slt i64 %i, %n
-  br i1 %more, label %body, label %yes
-body:
-  %pa = getelementptr i64, ptr %a, i64 %i
-  %pb = getelementptr i64, ptr %b, i64 %i
-  %x = load i64, ptr %pa
-  %y = load i64, ptr %pb
-  %i1 = add i64 %i, 1
-  %same = icmp eq i64 %x, %y
-  br i1 %same, label %head, label %no
-yes:
-  ret i1 true
-no:
-  ret i1 false
 }
 """
 
@@ -261,19 +149,25 @@ none:
 def _launch() -> str:
     """`launch`: the kernel on this thread, or in pieces on the pool's."""
     return f"""
-define internal void @launch(ptr %plan, ptr %block) {{
+define internal void @launch(ptr %plan, ptr %block, i64 %count) {{
 entry:
 {_word("kernel", "%plan", "kernel", "ptr")}
-{_word("high", "%plan", "high")}
+{_word("high", "%plan", "high0")}
 {_word("step", "%plan", "step")}
+  %is_exact = icmp slt i64 %count, 0
+  %high = select i1 %is_exact, i64 %high0, i64 %count
   %whole = icmp eq i64 %step, 0
   br i1 %whole, label %direct, label %split
 direct:
   call void %kernel(ptr %block, i64 0, i64 %high)
   ret void
 split:
-{_word("pieces", "%plan", "pieces")}
+{_word("pieces", "%plan", "pieces0")}
 {_word("pool", "%plan", "pool", "ptr")}
+  %up = add i64 %high, %step
+  %up1 = sub i64 %up, 1
+  %cut = udiv i64 %up1, %step
+  %pieces = select i1 %is_exact, i64 %pieces0, i64 %cut
   %n = trunc i64 %pieces to i32
   call void %pool(ptr %kernel, ptr %block, i64 %high, i64 %step, i32 %n)
   ret void
@@ -287,6 +181,7 @@ def _find(o: Offsets) -> str:
 define internal ptr @attempt(ptr %cell, ptr %args, i64 %n) {{
 entry:
   %error = alloca i32, align 4
+  %shape.p = alloca ptr, align 8
   %first = load atomic ptr, ptr %cell acquire, align 8
   br label %plans
 plans:
@@ -301,7 +196,7 @@ arity:
 each:
   %i = phi i64 [0, %arity], [%i1, %good]
   %more = icmp slt i64 %i, %n_in
-  br i1 %more, label %one, label %found
+  br i1 %more, label %one, label %matched
 one:
   %arg.p = getelementptr ptr, ptr %args, i64 %i
   %arg = load ptr, ptr %arg.p
@@ -315,12 +210,23 @@ good:
 other:
 {_word("next", "%plan", "next", "ptr")}
   br label %plans
+matched:
+{_word("size_at", "%plan", "size_at")}
+  store ptr null, ptr %shape.p
+  %is_exact = icmp eq i64 %size_at, 0
+  br i1 %is_exact, label %found, label %any_size
+any_size:
+  %common = call i64 @common_size(ptr %plan, ptr %args, i64 %n_in, ptr %shape.p)
+  %unlike = icmp slt i64 %common, 0
+  br i1 %unlike, label %other, label %found
 """
 
 
 def _fill(o: Offsets) -> str:
     """The middle of `attempt`: the block copied, addresses of inputs and numbers into it."""
     return f"""found:
+  %count = phi i64 [-1, %matched], [%common, %any_size]
+  %shape = load ptr, ptr %shape.p
 {_word("words", "%plan", "words")}
 {_word("template", "%plan", "template", "ptr")}
 {_word("n_out", "%plan", "n_out")}
@@ -333,6 +239,9 @@ def _fill(o: Offsets) -> str:
   %size = mul i64 %words, 8
   call void @llvm.memcpy.p0.p0.i64(ptr align 16 %block, ptr align 8 %template, i64 %size, i1 false)
   store i32 0, ptr %error
+  %room = alloca i64, i64 {OUTPUT_WORDS}, align 8
+  %size.p = getelementptr i64, ptr %block, i64 %size_at
+  store i64 %count, ptr %size.p
   store ptr %error, ptr %block
   br label %fill
 fill:
@@ -385,7 +294,8 @@ def _make(o: Offsets) -> str:
   br i1 %more_m, label %make_one, label %go
 make_one:
   %out_record.o = mul i64 %m, {OUTPUT_WORDS}
-  %out_record = getelementptr i64, ptr %outputs, i64 %out_record.o
+  %plain_record = getelementptr i64, ptr %outputs, i64 %out_record.o
+  %out_record = call ptr @sized(ptr %plain_record, ptr %room, ptr %shape, i64 %count)
   %kept = call ptr @ready(ptr %out_record)
   %kept_slot = getelementptr ptr, ptr %storages, i64 %m
   store ptr %kept, ptr %kept_slot
@@ -422,18 +332,18 @@ def _run() -> str:
 outside:
   call void @hold(ptr %args, i64 %n)
   %state = call ptr @flambeau_PyEval_SaveThread()
-  call void @launch(ptr %plan, ptr %block)
+  call void @launch(ptr %plan, ptr %block, i64 %count)
   call void @flambeau_PyEval_RestoreThread(ptr %state)
   call void @let_go(ptr %args, i64 %n)
   br label %ended
 inside:
-  call void @launch(ptr %plan, ptr %block)
+  call void @launch(ptr %plan, ptr %block, i64 %count)
   br label %ended
 ended:
   %code = load i32, ptr %error
   %failed = icmp ne i32 %code, 0
-  br i1 %failed, label %drop, label %count
-count:
+  br i1 %failed, label %drop, label %note
+note:
   %served.p = getelementptr i64, ptr %cell, i64 1
   %served = atomicrmw add ptr %served.p, i64 1 monotonic
   br label %deliver

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flambeau.codegen.llvm.entry import Offsets
+from flambeau.codegen.llvm.entry_plan import Offsets
 from flambeau.codegen.llvm.entry_tensors import Slots
 from flambeau.codegen.whole.abi import CONTEXT_SIZE
 from flambeau.codegen.whole.representation import ARRAY_DATA, BLOCK_WORDS
@@ -25,8 +25,8 @@ make than so few bytes to copy."""
 
 def blocks_text(o: Offsets, slots: Slots) -> str:
     """LLVM text of ``new_block``, ``new_list``, ``finish``, ``box_element`` and ``box_array``."""
-    boxing = _box_element(o) + _box_array(o) + _of_argument(o, slots) + _taken(slots)
-    return _blocks() + _same_look(o) + boxing
+    boxing = _box_element(o) + _box_array(o) + _of_argument(o, slots) + _around_taken(slots) + _taken(slots)
+    return _blocks() + _same_look(o) + _dense_bytes() + boxing
 
 
 def _word(base: str, place: int, name: str, kind: str = "ptr") -> str:
@@ -113,10 +113,7 @@ define internal ptr @make_array(ptr %descr, i64 %rank, ptr %dims, ptr %strides, 
 
 
 def _same_look(o: Offsets) -> str:
-    """`same_look(array, words, rank, descr)`: whether the words of a value say what the array says.
-
-    `dense_bytes(words, rank, itemsize)`: the bytes of a value in row-major order without gaps; -1 for another.
-    """
+    """`same_look(array, words, rank, descr)`: whether the words of a value say what the array says."""
     fields = (("data", "ptr"), ("dims", "ptr"), ("strides", "ptr"), ("descr", "ptr"), ("rank", "i32"))
     loads = "".join(
         f"  %my_{name}.p = getelementptr i8, ptr %array, i64 {getattr(o, name)}\n"
@@ -160,7 +157,13 @@ done:
 no:
   ret i1 false
 }}
-define internal i64 @dense_bytes(ptr %words, i64 %rank, i64 %itemsize) {{
+"""
+
+
+def _dense_bytes() -> str:
+    """`dense_bytes(words, rank, itemsize)`: the bytes of a value in row-major order without gaps; -1 for another."""
+    return """
+define internal i64 @dense_bytes(ptr %words, i64 %rank, i64 %itemsize) {
 entry:
   %dims = getelementptr i64, ptr %words, i64 2
   %strides = getelementptr i64, ptr %dims, i64 %rank
@@ -185,7 +188,7 @@ done:
   ret i64 %step
 no:
   ret i64 -1
-}}
+}
 """
 
 
@@ -331,19 +334,15 @@ make:
 """
 
 
-def _taken(slots: Slots) -> str:
-    """`taken(words, rank, descr, itemsize)`: a tensor on a block, which leaves the ring and lives with its arrays.
-
-    The block then has its storage in the place of the block before it and 0 in that of the next. The storage's array
-    begins where the block's elements do, so that offsets into it are counted from there.
-    """
-    return f"""
-define void @free_block(ptr %capsule) {{
+def _around_taken(slots: Slots) -> str:
+    """`free_block(capsule)`, `extent(words, rank, itemsize)` and `storage_or_null(array)`."""
+    return """
+define void @free_block(ptr %capsule) {
   %raw = call ptr @flambeau_PyCapsule_GetPointer(ptr %capsule, ptr null)
   call void @flambeau_PyMem_RawFree(ptr %raw)
   ret void
-}}
-define internal i64 @extent(ptr %words, i64 %rank, i64 %itemsize) {{
+}
+define internal i64 @extent(ptr %words, i64 %rank, i64 %itemsize) {
 entry:
   %dims = getelementptr i64, ptr %words, i64 2
   %strides = getelementptr i64, ptr %dims, i64 %rank
@@ -370,7 +369,27 @@ done:
   ret i64 %sum
 nothing:
   ret i64 0
-}}
+}
+define internal ptr @storage_or_null(ptr %array) {
+entry:
+  %none = icmp eq ptr %array, null
+  br i1 %none, label %no, label %yes
+yes:
+  %storage = call ptr @storage_of(ptr %array)
+  ret ptr %storage
+no:
+  ret ptr null
+}
+"""
+
+
+def _taken(slots: Slots) -> str:
+    """`taken(words, rank, descr, itemsize)`: a tensor on a block, which leaves the ring and lives with its arrays.
+
+    The block then has its storage in the place of the block before it and 0 in that of the next. The storage's array
+    begins where the block's elements do, so that offsets into it are counted from there.
+    """
+    return f"""
 define internal ptr @taken(ptr %words, i64 %rank, ptr %descr, i64 %itemsize) {{
 entry:
   %room = alloca i64
@@ -436,16 +455,6 @@ drop:
   call void @flambeau_Py_DecRef(ptr %owner)
   ret ptr null
 failed:
-  ret ptr null
-}}
-define internal ptr @storage_or_null(ptr %array) {{
-entry:
-  %none = icmp eq ptr %array, null
-  br i1 %none, label %no, label %yes
-yes:
-  %storage = call ptr @storage_of(ptr %array)
-  ret ptr %storage
-no:
   ret ptr null
 }}
 """

@@ -6,8 +6,8 @@ say what it is the block of. Leaves are chained in the context, and hold their a
 
 from __future__ import annotations
 
-from flambeau.codegen.llvm.entry import Offsets
 from flambeau.codegen.llvm.entry_blocks import ARRAY, CHAIN, FOREVER, LEAVES, OBJECT, STORAGE, TENSOR, blocks_text
+from flambeau.codegen.llvm.entry_plan import Offsets
 from flambeau.codegen.llvm.entry_tensors import NEW_STORAGE, NEW_TENSOR, Slots
 
 MUST_BE_ALIGNED, MUST_BE_WRITEABLE = 0x100, 0x400

@@ -6,7 +6,8 @@ Python number. Floats and ints go in as they are; everything else is for the slo
 
 from __future__ import annotations
 
-from flambeau.codegen.llvm.entry import READY_PLACE, Offsets, attempt_text
+from flambeau.codegen.llvm.entry import attempt_text
+from flambeau.codegen.llvm.entry_plan import READY_PLACE, Offsets
 from flambeau.codegen.llvm.entry_ready import Weak, ready_text
 from flambeau.util.record import dataclass
 

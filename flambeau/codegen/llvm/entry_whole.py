@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from flambeau.codegen.llvm.entry import Offsets
 from flambeau.codegen.llvm.entry_blocks import CAPACITY, CONTEXT_WORDS, ITEMS, LEAF_WORDS, LEAVES, LENGTH
 from flambeau.codegen.llvm.entry_objects import EXPORTS, MUST_BE_ALIGNED, MUST_BE_WRITEABLE, declare
+from flambeau.codegen.llvm.entry_plan import Offsets
 from flambeau.codegen.whole import abi
 from flambeau.codegen.whole.representation import (
     ARRAY_DATA,

@@ -82,7 +82,7 @@ def choose_tiling(special: Specialized, target: Target, threads: int) -> Tiling 
         vector_axis=product.column,
         lanes=lanes,
         unit=unit_buffers(special, product.column),
-        contract=False,
+        fastmath=False,
         form=form.replace("packed", "tiles"),
         rows=rows,
         vectors=vectors,

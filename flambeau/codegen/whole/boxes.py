@@ -26,8 +26,13 @@ from flambeau.codegen.whole.representation import (
     word_count,
 )
 from flambeau.schema.dtype import DType
+from flambeau.tensor.storage import Storage
 from flambeau.tensor.tensor import Tensor, share
 
+_ORIGIN = 3
+"""The word of a block that says which argument it is the block of."""
+_OBJECT = BLOCK_WORDS
+"""The word after a block of an argument that says where the object is."""
 _BORROWED = 1 << 40
 """Holds that a caller's block starts with, more than anybody gives back."""
 _LENGTH, _CAPACITY, _ITEMS = BLOCK_WORDS, BLOCK_WORDS + 1, BLOCK_WORDS + 2
@@ -71,10 +76,8 @@ class Arguments:
     def __init__(self, arguments: Sequence[Any], parameters: Sequence[Representation], context: int) -> None:
         self._keep: list[Any] = []
         self._context = context
-        self.tensors: dict[int, Tensor] = {}
-        """By the address of their block."""
-        self.lists: dict[int, int] = {}
-        """The blocks of arguments that are lists, by their number."""
+        self.lists: list[tuple[int, Listed, int, list[Any]]] = []
+        """Of each list in the arguments: the argument's number, how it looks, its block, and the list."""
         words: list[int] = []
         for number, (value, rep) in enumerate(zip(arguments, parameters, strict=True)):
             words += self._words(value, rep, number)
@@ -93,15 +96,14 @@ class Arguments:
         match rep:
             case Array():
                 array = value._array
-                block = self._block(_BORROWED, 0, 0, 1 + number)
-                self._keep.append(array)
-                self.tensors[block] = value
+                block = self._block(_BORROWED, 0, 0, 1 + number, id(value))
+                self._keep += [array, value]
                 return [block, array.__array_interface__["data"][0], *array.shape, *array.strides]
             case Listed():
                 items = [w for item in value for w in self._words(item, rep.item, number)]
                 made = new_list(self._context, items, len(value), word_count(rep.item))
                 set_word(made, 0, _BORROWED)
-                self.lists.setdefault(number, made)
+                self.lists.append((number, rep, made, value))
                 return [made]
             case Tupled():
                 return [w for v, r in zip(value, rep.items, strict=True) for w in self._words(v, r, number)]
@@ -129,25 +131,68 @@ def _array_at(rep: Array, words: Sequence[int]) -> npt.NDArray[Any]:
     return np.ndarray(sizes, rep.dtype.numpy, memory, -low, strides)
 
 
-def read(reps: Sequence[Representation], address: int, holder: Arguments | None) -> list[Any]:
+class _Seen:
+    """How Python sees the tensors of native code: an argument as the tensor it is, others by their memory, which
+    nothing holds; tensors on one block are on one storage.
+    """
+
+    def __init__(self) -> None:
+        self._given: dict[int, Tensor] = {}
+        self._storages: dict[int, Storage] = {}
+
+    def given(self, block: int) -> Tensor | None:
+        """The argument whose block it is."""
+        if not block or not word(block, _ORIGIN):
+            return None
+        if block not in self._given:
+            found: Any = ctypes.cast(word(block, _OBJECT), ctypes.py_object).value
+            self._given[block] = found if isinstance(found, Tensor) else Tensor(found)
+        return self._given[block]
+
+    def tensor(self, rep: Array, words: Sequence[int]) -> Tensor:
+        """The tensor of an array's words."""
+        array = _array_at(rep, words)
+        given = self.given(words[0])
+        if given is None:
+            return self._on_block(words[0], array)
+        own = given._array
+        sizes, strides = tuple(words[2 : 2 + rep.rank]), tuple(words[2 + rep.rank :])
+        is_same = own.__array_interface__["data"][0] == words[1] and (own.shape, own.strides) == (sizes, strides)
+        return given if is_same else share(given, array)
+
+    def _on_block(self, block: int, array: npt.NDArray[Any]) -> Tensor:
+        storage = self._storages.get(block) if array.size else None
+        if storage is None:
+            made = Tensor(array)
+            if array.size:
+                self._storages[block] = made._storage
+            return made
+        mine = Storage(array)
+        low = min(storage.address, mine.address)
+        high = max(storage.address + storage.nbytes, mine.address + mine.nbytes)
+        memory: Any = (ctypes.c_char * (high - low)).from_address(low)
+        storage.base, storage._bytes = np.frombuffer(memory, np.uint8), None
+        return Tensor(array, storage)
+
+
+def read(reps: Sequence[Representation], address: int) -> list[Any]:
     """The values whose words are at an address; tensors show the memory of native code and hold nothing."""
     words = iter((ctypes.c_int64 * count(reps)).from_address(address)[:] if count(reps) else ())
-    return [_read(r, words, holder) for r in reps]
+    seen = _Seen()
+    return [_read(r, words, seen) for r in reps]
 
 
-def _read(rep: Representation, words: Iterator[int], holder: Arguments | None) -> Any:
+def _read(rep: Representation, words: Iterator[int], seen: _Seen) -> Any:
     match rep:
         case Array():
-            own = [next(words) for _ in range(word_count(rep))]
-            return _tensor(rep, own, holder)
+            return seen.tensor(rep, [next(words) for _ in range(word_count(rep))])
         case Listed():
-            block = next(words)
-            return _read_list(rep, block, holder)
+            return _read_list(rep, next(words), seen)
         case Tupled():
-            return tuple([_read(r, words, holder) for r in rep.items])
+            return tuple([_read(r, words, seen) for r in rep.items])
         case Optional():
             present = next(words) & 1
-            value = _read(rep.inner, words, holder) if present else [next(words) for _ in range(word_count(rep.inner))]
+            value = _read(rep.inner, words, seen) if present else [next(words) for _ in range(word_count(rep.inner))]
             return value if present else None
         case Element():
             return Tensor(_bits_element(next(words), rep.dtype))
@@ -163,28 +208,14 @@ def _read(rep: Representation, words: Iterator[int], holder: Arguments | None) -
             return None
 
 
-def _tensor(rep: Array, words: Sequence[int], holder: Arguments | None) -> Tensor:
-    array = _array_at(rep, words)
-    given = holder.tensors.get(words[0]) if holder is not None else None
-    if given is None:
-        return Tensor(array)
-    own = given._array
-    if own.__array_interface__["data"][0] == words[1] and own.shape == array.shape and own.strides == array.strides:
-        return given
-    return share(given, array)
+def _read_list(rep: Listed, block: int, seen: _Seen) -> list[Any]:
+    words = _item_words(rep, block)
+    return [_read(rep.item, words, seen) for _ in range(word(block, _LENGTH))]
 
 
-def _read_list(rep: Listed, block: int, holder: Arguments | None) -> list[Any]:
+def _item_words(rep: Listed, block: int) -> Iterator[int]:
     size, first = word(block, _LENGTH), word(block, _ITEMS) + ARRAY_DATA
-    width = word_count(rep.item)
-    words = iter((ctypes.c_int64 * (size * width)).from_address(first)[:] if size else ())
-    return [_read(rep.item, words, holder) for _ in range(size)]
-
-
-def read_list(rep: Representation, block: int, holder: Arguments) -> list[Any]:
-    """What a list of the arguments holds by now."""
-    assert isinstance(rep, Listed)
-    return _read_list(rep, block, holder)
+    return iter((ctypes.c_int64 * (size * word_count(rep.item))).from_address(first)[:] if size else ())
 
 
 def read_group(reps: Sequence[Representation], inputs: int) -> list[Any]:
@@ -200,7 +231,7 @@ def read_group(reps: Sequence[Representation], inputs: int) -> list[Any]:
                 memory: Any = (ctypes.c_char * rep.dtype.itemsize).from_address(word(address, 0))
                 values.append(Tensor(np.frombuffer(memory, rep.dtype.numpy).copy().reshape(())))
             case _:
-                values += read((rep,), word(address, 0), None)
+                values += read((rep,), word(address, 0))
     return values
 
 
@@ -317,9 +348,20 @@ def _array_words(rep: Array, value: Any, context: int, operands: Shown) -> list[
             return [owner, array.__array_interface__["data"][0], *array.shape, *array.strides]
     block = new_block(context, array.nbytes)
     memory = (ctypes.c_char * max(1, array.nbytes)).from_address(block + ARRAY_DATA)
-    copy = np.ndarray(array.shape, rep.dtype.numpy, memory)
+    strides = None if rep.dense == rep.rank or not _is_permuted(array) else array.strides
+    copy = np.ndarray(array.shape, rep.dtype.numpy, memory, 0, strides)
     copy[...] = array
     return [block, block + ARRAY_DATA, *copy.shape, *copy.strides]
+
+
+def _is_permuted(array: npt.NDArray[Any]) -> bool:
+    """Whether it lies in one piece, with its axes in any order."""
+    step = array.itemsize
+    for stride, size in sorted(zip(array.strides, array.shape, strict=True)):
+        if size != 1 and stride != step:
+            return False
+        step *= size
+    return array.size > 0
 
 
 def write_lists(
@@ -352,44 +394,99 @@ def _dtype(rep: Representation) -> DType:
 
 
 def take(
-    reps: Sequence[Representation], results: Any, context: int, holder: Arguments
+    reps: Sequence[Representation], results: Sequence[int], given: Arguments, changed: Sequence[int]
 ) -> tuple[Any, ...]:
-    """The results of a call; their blocks become theirs."""
-    words = iter(list(results))
-    return tuple([_take(r, words, holder) for r in reps])
+    """The results of a call: copies of what is in its blocks, but for arguments and parts of them.
+
+    The lists in the arguments number ``changed`` become what the call made of them.
+    """
+    lists = [(rep, block, value) for number, rep, block, value in given.lists if number in changed]
+    taking = _Taking({block: value for _, block, value in lists})
+    words = list(results)
+    for r, own in _each(reps, iter(words)):
+        taking.measure(r, own)
+    for listed, block, _ in lists:
+        taking.measure(listed, (block,))
+    for listed, block, value in lists:
+        value[:] = taking.items(listed, block)
+    rest = iter(words)
+    return tuple([taking.take(r, rest) for r in reps])
 
 
-def _take(rep: Representation, words: Iterator[int], holder: Arguments) -> Any:
-    match rep:
-        case Array():
-            own = [next(words) for _ in range(word_count(rep))]
-            if word(own[0], 3):
-                return _tensor(rep, own, holder)
-            set_word(own[0], 0, word(own[0], 0) - 1)
-            return Tensor(_owned(rep, own))
-        case Listed():
-            block = next(words)
-            size, first = word(block, _LENGTH), word(block, _ITEMS) + ARRAY_DATA
-            items = iter((ctypes.c_int64 * (size * word_count(rep.item))).from_address(first)[:] if size else ())
-            return [_take(rep.item, items, holder) for _ in range(size)]
-        case Tupled():
-            return tuple([_take(r, words, holder) for r in rep.items])
-        case Optional():
-            if next(words) & 1:
-                return _take(rep.inner, words, holder)
-            for _ in range(word_count(rep.inner)):
-                next(words)
-            return None
-        case _:
-            return _read(rep, words, holder)
+def _each(reps: Sequence[Representation], words: Iterator[int]) -> list[tuple[Representation, list[int]]]:
+    """The words of each representation."""
+    return [(r, [next(words) for _ in range(word_count(r))]) for r in reps]
 
 
-def _owned(rep: Array, words: Sequence[int]) -> npt.NDArray[Any]:
-    """The elements of a block as an array that frees it in the end."""
-    view = _array_at(rep, words)
-    if not view.size:
-        return view
-    copied: npt.NDArray[Any] = view.copy(order="K")
-    return copied
+class _Taking:
+    """Results become objects: one list per block of a list, one storage per block of tensors."""
 
+    def __init__(self, lists: dict[int, list[Any]]) -> None:
+        """`lists`: those that are there already, by their blocks."""
+        self._seen = _Seen()
+        self._reach: dict[int, int] = {}
+        self._storages: dict[int, Storage] = {}
+        self._tensors: dict[tuple[int, ...], Tensor] = {}
+        self._lists = lists
 
+    def measure(self, rep: Representation, words: Sequence[int]) -> None:
+        """Find out how far tensors reach into their blocks."""
+        match rep:
+            case Array() if not word(words[0], _ORIGIN):
+                sizes, strides = words[2 : 2 + rep.rank], words[2 + rep.rank :]
+                reach = sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) + rep.dtype.itemsize
+                end = words[1] - words[0] - ARRAY_DATA + (0 if 0 in sizes else reach)
+                self._reach[words[0]] = max(end, self._reach.get(words[0], 0))
+            case Listed():
+                items = _item_words(rep, words[0])
+                for r, own in _each((rep.item,) * word(words[0], _LENGTH), items):
+                    self.measure(r, own)
+            case Tupled():
+                for r, own in _each(rep.items, iter(words)):
+                    self.measure(r, own)
+            case Optional() if words[0] & 1:
+                self.measure(rep.inner, words[1:])
+
+    def take(self, rep: Representation, words: Iterator[int]) -> Any:
+        """The object of the next words."""
+        match rep:
+            case Array():
+                return self._tensor(rep, [next(words) for _ in range(word_count(rep))])
+            case Listed():
+                block = next(words)
+                if block not in self._lists:
+                    self._lists[block] = self.items(rep, block)
+                return self._lists[block]
+            case Tupled():
+                return tuple([self.take(r, words) for r in rep.items])
+            case Optional():
+                if next(words) & 1:
+                    return self.take(rep.inner, words)
+                for _ in range(word_count(rep.inner)):
+                    next(words)
+                return None
+            case _:
+                return _read(rep, words, self._seen)
+
+    def items(self, rep: Listed, block: int) -> list[Any]:
+        """The items of a list."""
+        words = _item_words(rep, block)
+        return [self.take(rep.item, words) for _ in range(word(block, _LENGTH))]
+
+    def _tensor(self, rep: Array, words: Sequence[int]) -> Tensor:
+        known = tuple(words)
+        if known not in self._tensors:
+            self._tensors[known] = self._new_tensor(rep, words)
+        return self._tensors[known]
+
+    def _new_tensor(self, rep: Array, words: Sequence[int]) -> Tensor:
+        block = words[0]
+        if word(block, _ORIGIN):
+            return self._seen.tensor(rep, words)
+        storage = self._storages.get(block)
+        if storage is None:
+            copied = ctypes.string_at(block + ARRAY_DATA, self._reach[block])
+            storage = self._storages[block] = Storage(np.frombuffer(bytearray(copied), np.uint8))
+        sizes, strides = tuple(words[2 : 2 + rep.rank]), tuple(words[2 + rep.rank :])
+        offset = 0 if 0 in sizes else words[1] - block - ARRAY_DATA
+        return Tensor(np.ndarray(sizes, rep.dtype.numpy, storage.base.data, offset, strides), storage)

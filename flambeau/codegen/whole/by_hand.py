@@ -136,8 +136,8 @@ class _Call:
         as_told = p.ones is None or tuple(n == 1 for n in array.shape) == p.ones
         if not (plain and fits and as_told and _dense_axes(array) >= r.dense):
             raise _UnfitError
-        block = (ctypes.c_int64 * BLOCK_WORDS)(FOREVER, 0, 0, origin)
-        self.keep += [block, array]
+        block = (ctypes.c_int64 * (BLOCK_WORDS + 1))(FOREVER, 0, 0, origin, id(value))
+        self.keep += [block, array, value]
         self.leaves[ctypes.addressof(block)] = (value, array)
         return [ctypes.addressof(block), array.ctypes.data, *array.shape, *array.strides]
 

@@ -16,7 +16,6 @@ from typing import Any
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.codegen.llvm.engine import engine
 from flambeau.codegen.whole import memory
 from flambeau.codegen.whole.foreign import ForeignCode
 from flambeau.codegen.whole.function import FunctionEmitter, FunctionText, compile_function
@@ -193,7 +192,7 @@ class CountingFunction(NativeFunction):
         self.seconds = 0.0
         """Spent in calls so far."""
         super().__init__(
-            native.graph, native.parameters, run_site, lambda _: next(chains), optimise=native.is_optimised
+            native.graph, native.parameters, run_site, lambda _: next(chains), choices=native.choices
         )
 
     def _compiled(self) -> FunctionText:
@@ -204,7 +203,7 @@ class CountingFunction(NativeFunction):
                 made.append(self)
                 return super().run(parameters)
 
-        text = compile_function(self.graph, self.parameters, engine().target, Emitter)
+        text = compile_function(self.graph, self.parameters, self._target(), Emitter)
         self.counters = made[-1].counters
         return text
 

@@ -16,13 +16,14 @@ from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.whole import abi, memory, values
 from flambeau.codegen.whole.control import HINTS
 from flambeau.codegen.whole.foreign import ForeignCode
+from flambeau.codegen.whole.group_plans import GROUPS
 from flambeau.codegen.whole.indexes import Turns
 from flambeau.codegen.whole.leaving import RARE, Leaving, Site
 from flambeau.codegen.whole.lifetimes import SAME_VALUE
 from flambeau.codegen.whole.loops import emit_loop
 from flambeau.codegen.whole.lowerings import lower
 from flambeau.codegen.whole.representation import Representation, llvm_words
-from flambeau.codegen.whole.runtime import ASK, GROUPS, METADATA, PREFIX, TEXT
+from flambeau.codegen.whole.runtime import ASK, METADATA, PREFIX, TEXT
 from flambeau.codegen.whole.slots import Assumed, WidenError
 from flambeau.codegen.whole.values import CannotCompileError, OptionalValue, words_of
 from flambeau.ir.graph import Graph

@@ -92,7 +92,7 @@ class LaneEmitter(Emitter):
         """As `Emitter.user`, of any widths."""
         if a.lanes != b.lanes:
             a, b = self._matched((a, b))
-        return self.define(f"{op} {self.user_flags} {a.full_type} {a}, {b}", a.type, a.lanes)
+        return self.define(f"{op} {self.target.user_flags} {a.full_type} {a}, {b}", a.type, a.lanes)
 
     def fcmp(self, predicate: str, a: Value, b: Value) -> Value:
         """As `Emitter.fcmp`, of any widths."""

@@ -8,9 +8,9 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.whole import abi, lanes_emit, memory
-from flambeau.codegen.whole.representation import Representation, word_count
+from flambeau.codegen.whole.representation import ARRAY_DATA, Array, Representation, word_count
 from flambeau.codegen.whole.slots import Assumed, Slots
-from flambeau.codegen.whole.values import CannotCompileError, words_of
+from flambeau.codegen.whole.values import ArrayValue, CannotCompileError, Native, Scalar, words_of
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
@@ -35,6 +35,8 @@ class Site:
     """Inputs that are lists, and that the nodes change."""
     is_called: bool = False
     """Whether Python runs the nodes whenever they are reached, not only where something is out of the ordinary."""
+    reason: str = ""
+    """Why it is Python that does, where that is about the node's operands and not about its kind."""
 
 
 class Leaving(Slots):
@@ -119,6 +121,17 @@ class Leaving(Slots):
         self.leave_with(memory.number(abi.NO_MEMORY))
         e.start(fine)
         return block
+
+    def converted(self, native: Native, rep: Representation) -> Native:
+        """A value as a wider representation; an element goes to memory of its own, which nobody holds yet."""
+        if not (isinstance(native, Scalar) and isinstance(rep, Array) and rep.rank == 0):
+            return super().converted(native, rep)
+        size = memory.element(rep.dtype).itemsize
+        block = self.new_block(memory.number(size))
+        memory.store_word(self.e, block, 0, memory.number(0))
+        data = memory.offset_address(self.e, block, memory.number(ARRAY_DATA), memory.number(1), 1)
+        memory.store_element(self.e, data, native.register, rep.dtype)
+        return ArrayValue(rep, block, data, (), ())
 
     def spilled(self, words: Sequence[Register]) -> Register:
         """Words in memory: the address of the first."""

@@ -213,7 +213,8 @@ def _turns(
     _round(fn, body, carried, index, affine)
     following = e.binary("add nuw nsw", index, number(1))
     e.raw(f"store i64 {following}, ptr {counter}")
-    note = _unrolled(fn) if turns is not None and _is_chain(carried) else ""
+    may_unroll = _is_chain(carried) or any(n.kind == "prim::If" for n in body)
+    note = _unrolled(fn) if turns is not None and may_unroll else ""
     e.raw(f"br i1 {e.icmp('slt', following, end)}, label %{head}, label %{done}{note}")
     e.start(done)
 

@@ -59,10 +59,13 @@ def _lower(fn: FunctionEmitter, node: Node) -> None:
             raise CannotCompileError("it has no native form")
         else:
             _by_declaration(fn, node, definition)
-    except CannotCompileError:
+    except CannotCompileError as reason:
         if len(fn.e.lines) != before or definition is None:
             raise
+        known = len(fn.sites)
         groups.operator(fn, node)
+        for site in fn.sites[known:]:
+            site.reason = str(reason)
 
 
 def _rule(fn: FunctionEmitter, node: Node) -> Lowering | None:
@@ -270,6 +273,7 @@ ON_TENSORS: Mapping[str, Lowering] = {
     "aten::roll": rearranged.roll,
     "aten::flatten": rearranged.flatten,
     "aten::bincount": rearranged.bincount,
+    "aten::equal": rearranged.equal,
     "aten::chunk": copies.chunk,
     "prim::ConstantChunk": copies.chunk,
     "aten::detach": arrays.same,

@@ -8,6 +8,8 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from flambeau.codegen.choices import FASTMATH, USUAL, Choices
+from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine
 from flambeau.codegen.native_plans import Chain
 from flambeau.codegen.whole import boxes
@@ -19,6 +21,7 @@ from flambeau.codegen.whole.runtime import FUNCTIONS, PREFIX, SERVE
 from flambeau.codegen.whole.values import CannotCompileError
 from flambeau.ir.graph import Graph
 from flambeau.util.errors import InternalError
+from flambeau.util.record import replace
 
 RunSite = Callable[[Site, Sequence[Any]], Sequence[Any]]
 """Runs the nodes of a site in Python on the values of its inputs; gives the values of its outputs."""
@@ -33,11 +36,10 @@ class NativeFunction:
 
     def __init__(
         self, graph: Graph, parameters: Sequence[Representation], run_site: RunSite, chain_of: Callable[[Site], Chain],
-        *, optimise: bool = True,
+        *, choices: Choices = USUAL,
     ) -> None:  # fmt: skip
-        """`optimise`: whether LLVM's passes are worth their time, as they are for loops."""
         self.graph = graph
-        self.is_optimised = optimise
+        self.choices = choices
         start = time.perf_counter()
         self.parameters = tuple(parameters)
         self.made: FunctionText = self._compiled()
@@ -52,7 +54,7 @@ class NativeFunction:
         self.calls = 0
 
     def _compiled(self) -> FunctionText:
-        return compile_function(self.graph, self.parameters, engine().target)
+        return compile_function(self.graph, self.parameters, self._target())
 
     def _link(self) -> NativeCode:
         imports = {
@@ -64,7 +66,18 @@ class NativeFunction:
         imports.update({code.symbol: code.address for code in self.made.foreign})
         for site, chain in zip(self.made.groups, self.chains, strict=True):
             imports[site.cell] = ctypes.addressof(chain.cell)
-        return engine().link(self.made.text, (SYMBOL,), imports, optimise=self.is_optimised)
+        return engine().link(
+            self.made.text, (SYMBOL,), imports, optimise=self.is_optimised, is_glue=not self.choices.optimise
+        )
+
+    @property
+    def is_optimised(self) -> bool:
+        """Whether LLVM's passes run, which is worth their time for loops."""
+        return self.choices.optimise and self.graph.find("prim::Loop") is not None
+
+    def _target(self) -> Target:
+        target = engine().target
+        return replace(target, user_flags=FASTMATH) if self.choices.fastmath else target
 
     @property
     def address(self) -> int:
@@ -74,7 +87,7 @@ class NativeFunction:
     def __call__(self, arguments: Sequence[Any], changed: Sequence[int] = ()) -> tuple[Any, ...]:
         """Call it on values that look like the parameters; the results as a tuple.
 
-        What the function does to the lists that are arguments number ``changed`` is done to them; others are copied.
+        What the function does to the lists in the arguments number ``changed`` is done to them; others are copied.
         """
         self.calls += 1
         results = (ctypes.c_int64 * max(1, boxes.count(self.made.results)))()
@@ -85,24 +98,25 @@ class NativeFunction:
         context[CONTEXT_WORDS["record"]] = ctypes.addressof(record)
         try:
             holder = boxes.Arguments(arguments, self.parameters, address)
+            reps: Sequence[Representation] = ()
             try:
                 code = self._function(address, holder.address, ctypes.addressof(results))
                 if code:
-                    self.fail(code, address, holder)
-                return boxes.take(self.made.results, results, address, holder)
+                    self.fail(code, address)
+                reps = self.made.results
             finally:
-                for number in changed:
-                    arguments[number][:] = boxes.read_list(self.parameters[number], holder.lists[number], holder)
+                taken = boxes.take(reps, results, holder, changed)
+            return taken
         finally:
             boxes.free_ring(address)
 
-    def fail(self, code: int, context: int, holder: boxes.Arguments | None = None) -> None:
+    def fail(self, code: int, context: int) -> None:
         """Raise what stopped the function."""
         if code == NO_MEMORY:
             raise MemoryError("a tensor or a list of the program did not fit into memory")
         site = self.made.sites[code - 1]
         words = boxes.word(context, CONTEXT_WORDS["record"])
-        values = boxes.read(site.input_reps, words, holder)
+        values = boxes.read(site.input_reps, words)
         self.run_site(site, values)
         raise InternalError("native code", f"it failed at {site.nodes[-1].kind}, which Python runs without an error")
 
@@ -117,7 +131,7 @@ class NativeFunction:
                 return 1
             boxes.write_group(site.output_reps, results, outputs, context)
             return 0
-        values = boxes.read(site.input_reps, inputs, None)
+        values = boxes.read(site.input_reps, inputs)
         try:
             results = self.run_site(site, values)
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from flambeau.schema.types import FloatType, NumberType, OptionalType, TensorTyp
 if TYPE_CHECKING:
     from flambeau.codegen.whole.function import FunctionEmitter
 
+FLOAT_AMONG_INTS = "a float in a tensor of integers"
 Reader = Callable[[Value], Any]
 
 
@@ -229,8 +231,10 @@ def fill_(fn: FunctionEmitter, node: Node) -> None:
     else:
         given = fn.get(node.input(1))
         operand = load(fn, given) if arrays.is_tensor(given) else as_operand(fn.scalar(node.input(1)))
+        if not arrays.is_tensor(given):
+            _refuse_what_does_not_fit(fn, node, operand, target.rep.dtype)
     if operand.dtype.is_floating_point and not target.rep.dtype.is_floating_point:
-        raise CannotCompileError("a float in a tensor of integers")
+        raise CannotCompileError(FLOAT_AMONG_INTS)
     arrays.fill(fn, target, s.cast(operand, target.rep.dtype).register)
     fn.set_view(node.output(), target)
 
@@ -367,7 +371,14 @@ def filled(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
         raise CannotCompileError("the number of sizes is not known")
     value = FILLS[name]
     s = Registers(fn, node, is_exact=False)
-    operand = s.const(value, found[0]) if value is not None else s.cast(_fill_value(natives["fill_value"]), found[0])
+    if value is not None:
+        operand = s.const(value, found[0])
+    else:
+        said = _fill_value(natives["fill_value"])
+        if said.dtype.is_floating_point and not found[0].is_floating_point:
+            raise CannotCompileError(FLOAT_AMONG_INTS)
+        _refuse_what_does_not_fit(fn, node, said, found[0])
+        operand = s.cast(said, found[0])
 
     def make() -> ArrayValue:
         made = arrays.new(fn, found[0], lengths, node)
@@ -468,13 +479,19 @@ def from_number(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
     s = Registers(fn, node, is_exact=False)
     source = as_operand(natives[0])
     if source.dtype.is_floating_point and not found[0].is_floating_point:
-        raise CannotCompileError("a float in a tensor of integers")
+        raise CannotCompileError(FLOAT_AMONG_INTS)
     _refuse_what_does_not_fit(fn, node, source, found[0])
     set_element(fn, node.output(), s.cast(source, found[0]))
 
 
 def _refuse_what_does_not_fit(fn: FunctionEmitter, node: Node, source: Operand, dtype: DType) -> None:
-    """Ints that a narrower dtype cannot hold fail; those without a sign take negative ones, counted from their end."""
+    """Ints that a narrower dtype cannot hold fail; those without a sign take negative ones, counted from their end.
+
+    So do finite floats that float32 has no room for.
+    """
+    if dtype == dtypes.float32 and source.dtype == dtypes.float64:
+        _refuse_infinity(fn, node, source)
+        return
     bits = 8 * dtype.itemsize
     if not dtype.is_integral or bits == 64 or source.dtype != dtypes.int64:
         return
@@ -485,6 +502,14 @@ def _refuse_what_does_not_fit(fn: FunctionEmitter, node: Node, source: Operand, 
         e = fn.e
         above = e.icmp("sgt", source.register, number(high))
         fn.fail_if(e.binary("or", above, e.icmp("slt", source.register, number(low))), node)
+
+
+def _refuse_infinity(fn: FunctionEmitter, node: Node, source: Operand) -> None:
+    """Finite floats that become infinite fail."""
+    e, s = fn.e, Registers(fn, node, is_exact=False)
+    rounded = s.cast(s.cast(source, dtypes.float32), dtypes.float64).register
+    was_finite = e.fcmp("one", e.fabs(source.register), e.like(source.register, math.inf))
+    fn.fail_if(e.binary("and", was_finite, e.fcmp("oeq", e.fabs(rounded), e.like(rounded, math.inf))), node)
 
 
 def _can_hold(dtype: DType, result: DType) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.whole import lists, memory
-from flambeau.codegen.whole.arrays import array, axis_of, copy_elements, fill, new, product
+from flambeau.codegen.whole.arrays import array, axis_of, copy_elements, each_element, fill, flattened, new, product
 from flambeau.codegen.whole.control import each
 from flambeau.codegen.whole.memory import number
-from flambeau.codegen.whole.representation import Array, Fixed
+from flambeau.codegen.whole.representation import Array, Bool, Fixed
 from flambeau.codegen.whole.scalars import constant
 from flambeau.codegen.whole.values import (
     ArrayValue,
@@ -232,3 +233,33 @@ def bincount(fn: FunctionEmitter, node: Node) -> None:
 
     each(fn, x.sizes[0], count)
     fn.set_new(node.output(), made)
+
+
+def equal(fn: FunctionEmitter, node: Node) -> None:
+    """`equal`: whether sizes and all elements are equal."""
+    e, x, y = fn.e, array(fn, node.input(0)), array(fn, node.input(1))
+    if x.rep.dtype is not y.rep.dtype:
+        raise CannotCompileError("tensors of different dtypes are compared")
+    if x.rep.rank != y.rep.rank:
+        fn.set(node.output(), Scalar(Bool(), Register("false", "i1", 1)))
+        return
+    result = e.slot("i1", 1)
+    same, done = e.label("same_sizes"), e.label("compared")
+    fits = Register("true", "i1", 1)
+    for a, b in zip(x.sizes, y.sizes, strict=True):
+        fits = e.binary("and", fits, e.icmp("eq", a, b))
+    e.raw(f"store i1 {fits}, ptr {result}")
+    e.branch_if(fits, same, done)
+    e.start(same)
+
+    def compare(at: Sequence[Register]) -> None:
+        a, b = (memory.load_element(e, place, x.rep.dtype) for place in at)
+        alike = e.fcmp("oeq", a, b) if x.rep.dtype.is_floating_point else e.icmp("eq", a, b)
+        so_far = e.binary("and", e.define(f"load i1, ptr {result}", "i1", 1), alike)
+        e.raw(f"store i1 {so_far}, ptr {result}")
+
+    flat = flattened(fn, [x, y])
+    each_element(fn, flat[0].sizes, flat, compare)
+    e.branch(done)
+    e.start(done)
+    fn.set(node.output(), Scalar(Bool(), e.define(f"load i1, ptr {result}", "i1", 1)))

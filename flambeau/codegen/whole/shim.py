@@ -1,8 +1,11 @@
-"""A graph of numbers as a plain C function, for code of other compilers.
+"""A graph as a plain C function, for code of other compilers.
 
-``i32 shim(ptr results, ptr error, numbers...)``: results are words. The status is 0, or 1 where the function failed:
-the word at ``error`` then is what `describe` gave for the Python exception. The shim may be called by any thread, with
-or without the GIL; it takes the GIL only where Python has a part in the function, to look for signals, and to fail.
+``i32 shim(ptr results, ptr error, arguments...)``: numbers travel in registers, an array as its data, sizes and strides
+in bytes; results are words. The status is 0, or 1 where the function failed: the word at ``error`` then is what
+`describe` gave for the Python exception. The shim may be called by any thread, with or without the GIL; it takes the
+GIL only where Python has a part in the function, to look for signals, and to fail.
+
+Arrays are memory that no Python object stands for. Where Python has to see one, it sees a tensor that holds nothing.
 """
 
 from __future__ import annotations
@@ -17,12 +20,14 @@ from flambeau.codegen.whole.abi import CONTEXT_SIZE, CONTEXT_WORDS, INTERRUPTED
 from flambeau.codegen.whole.function import SYMBOL, FunctionText
 from flambeau.codegen.whole.leaving import Site
 from flambeau.codegen.whole.native import NativeFunction, RunSite
-from flambeau.codegen.whole.representation import Representation, llvm_words
+from flambeau.codegen.whole.representation import BLOCK_WORDS, Array, Representation, llvm_words, word_count
 from flambeau.codegen.whole.runtime import CYCLES, FUNCTIONS, PREFIX, SERVE
 from flambeau.codegen.whole.values import CannotCompileError
 from flambeau.ir.graph import Graph
 
 SHIM = "flambeau_shim"
+_BORROWED = 1 << 40
+"""Holds that a caller's block starts with, more than anybody gives back."""
 Describe = Callable[[BaseException], int]
 """Gives the word that tells a caller of an exception."""
 _API = {
@@ -154,11 +159,24 @@ done:
   ret i32 %status
 }}
 """
-_WIDENED = {"i1": "zext i1 %x{k} to i64", "double": "bitcast double %x{k} to i64"}
+_WIDENED = {
+    "i1": "  %w{k} = zext i1 %x{k} to i64", "double": "  %w{k} = bitcast double %x{k} to i64",
+    "i64": "  %w{k} = add i64 %x{k}, 0", "ptr": "  %w{k} = ptrtoint ptr %x{k} to i64",
+}  # fmt: skip
+_BLOCK = f"""  %b{{k}} = alloca [{BLOCK_WORDS + 1} x i64], align 16
+  store [{BLOCK_WORDS + 1} x i64] zeroinitializer, ptr %b{{k}}
+  store i64 {_BORROWED}, ptr %b{{k}}
+  %w{{k}} = ptrtoint ptr %b{{k}} to i64"""
+"""A block that stands for memory of the caller's, and for no argument that Python knows."""
+
+
+def _blocks(parameters: Sequence[Representation]) -> list[bool]:
+    """For each word of the arguments, whether it is the block of an array."""
+    return [isinstance(rep, Array) and k == 0 for rep in parameters for k in range(word_count(rep))]
 
 
 class Shim(NativeFunction):
-    """The native code of a graph of numbers behind C arguments. Raises `CannotCompileError` where there is none."""
+    """A graph's native code behind C arguments. Raises `CannotCompileError` where there is none."""
 
     def __init__(
         self, graph: Graph, parameters: Sequence[Representation], run_site: RunSite, chain_of: Callable[[Site], Chain],
@@ -217,18 +235,17 @@ class Shim(NativeFunction):
                 raise CannotCompileError("the function does not say when it looks at the clock")
             text = head + _CLOCK_TEXT + rest.partition("\n}\n")[2]
         kinds = [kind for rep in self.parameters for kind in llvm_words(rep)]
-        stores = []
-        for k, kind in enumerate(kinds):
-            change = _WIDENED.get(kind, "add i64 %x{k}, 0").format(k=k)
-            stores += [
-                f"  %w{k} = {change}", f"  %g{k} = getelementptr i64, ptr %given, i64 {k}",
-                f"  store i64 %w{k}, ptr %g{k}",
-            ]  # fmt: skip
+        stores, taken = [], []
+        for k, (kind, is_block) in enumerate(zip(kinds, _blocks(self.parameters), strict=True)):
+            if not is_block:
+                taken.append(f", {kind} %x{k}")
+            change = (_BLOCK if is_block else _WIDENED[kind]).format(k=k)
+            stores += [change, f"  %g{k} = getelementptr i64, ptr %given, i64 {k}", f"  store i64 %w{k}, ptr %g{k}"]
         return text + _TEXT.format(
             p=PREFIX, fail=_FAIL, shim=SHIM, symbol=SYMBOL, interrupted=INTERRUPTED, size=CONTEXT_SIZE,
             record=self.made.record_words, count=max(1, len(kinds)), previous=CONTEXT_WORDS["previous"],
             next=CONTEXT_WORDS["next"], record_at=CONTEXT_WORDS["record"], stores="\n".join(stores),
-            parameters="".join(f", {kind} %x{k}" for k, kind in enumerate(kinds)),
+            parameters="".join(taken),
             take=f"  %gil = call i32 @{PREFIX}take_gil()" if asks else "",
             give=f"  call void @{PREFIX}give_gil(i32 %gil)" if asks else "",
         )  # fmt: skip

@@ -12,6 +12,7 @@ import numpy as np
 
 import flambeau
 from flambeau import Tensor
+from flambeau.executor.options import LLVM
 from flambeau.passes import pipeline
 from flambeau.testing.programs.model import Program, smaller
 
@@ -100,18 +101,20 @@ def _shown(outcome_: Any) -> str:
 
 
 def paths_for(seed: int) -> dict[str, Mapping[str, Any]]:
-    """The paths to try with this seed: always reference, interpreter and native; over the seeds, each pass left out of either,
-    and passes that verify."""
+    """The paths to try with this seed: always reference, interpreter and native; over the seeds, each pass left out of
+    either, and passes that verify. LLVM optimises whole graphs in every fourth."""
     turn, names = seed // 4, pipeline.names()
     name = names[turn % len(names)]
     more: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
     match seed % 4:
         case 0:
-            more = {}, {"without": (name,)}
+            more = {}, {"without": (name, LLVM)}
         case 1:
             more = {"without": (name,), "verify": True}, {}
         case 2:
-            more = {}, {"verify": True}
+            more = {}, {"verify": True, "without": (LLVM,)}
+        case 3:
+            more = {}, {"without": (LLVM,)}
     chosen = {**PATHS, "interpreter": PATHS["interpreter"] | more[0], "native": PATHS["native"] | more[1]}
     return {" ".join((path, *map(str, options.items()))): options for path, options in chosen.items()}
 

@@ -30,11 +30,16 @@ def scores(x: Tensor, w: Tensor, bias: float) -> tuple[Tensor, Tensor]:
 def two_groups(x: Tensor) -> Tensor:
     y = flambeau.exp(x) * 0.5
     print(y.size(0))
-    return flambeau.relu(flambeau.cumsum(y, 0) + 1.0)
+    return flambeau.relu(flambeau.flip(y, [0]) + 1.0)
 
 
 @flambeau.script
 def nothing(x: Tensor) -> Tensor:
+    return flambeau.flip(x, [0])
+
+
+@flambeau.script
+def running(x: Tensor) -> Tensor:
     return flambeau.cumsum(x, 0)
 
 
@@ -45,7 +50,7 @@ def bits(x: Tensor) -> Tensor:
 
 @flambeau.script
 def two_ways(x: Tensor) -> Tensor:
-    return x.sum(0) + x.sum(1)
+    return x + x.sum(1)
 
 
 def comments(text: str) -> list[str]:
@@ -104,6 +109,7 @@ def test_a_group_that_has_no_kernel_says_why() -> None:
     assert text.endswith("//   no CUDA kernel: its results have no elements\n")
     with_columns = two_ways.ptx(flambeau.ones(3, 3))
     assert "//   no CUDA kernel: a dimension meets itself across a broadcast" in with_columns
+    assert "//   no CUDA kernel: running states and loads" in running.ptx(flambeau.ones(3))
 
 
 def test_an_unknown_architecture_is_refused() -> None:
