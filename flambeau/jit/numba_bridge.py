@@ -7,141 +7,108 @@ already.
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import importlib
 import inspect
 import itertools
-import pickle
-import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from flambeau.codegen import available
 from flambeau.codegen.kernel import KernelError
 from flambeau.codegen.whole import facts
-from flambeau.codegen.whole.representation import Bool, Fixed, Float, Int, Representation, Tupled
+from flambeau.codegen.whole.representation import Array, Bool, Fixed, Float, Int, Representation, Tupled
 from flambeau.codegen.whole.shim import Shim
 from flambeau.codegen.whole.values import CannotCompileError
 from flambeau.executor.whole import WholeFunction
-from flambeau.schema.types import BoolType, FloatType, IntType, Type
+from flambeau.jit.numba_errors import described
+from flambeau.schema.dtype import from_numpy_dtype
+from flambeau.schema.types import BoolType, FloatType, IntType, TensorType, Type
+from flambeau.tensor.tensor import wrap
 
 if TYPE_CHECKING:
     from flambeau.jit.function import ScriptFunction
 
-TAKES_NUMBERS = (
-    "a function compiled by Numba calls scripts of int, float and bool that return such numbers or a tuple of them; "
-    "{schema} has {what}"
+TAKES = (
+    "a function compiled by Numba calls scripts of int, float, bool and Tensor that return numbers, a tuple of numbers "
+    "or None; {schema} has {what}"
 )
 DOES_NOT_FIT = "{schema} does not take ({given}) from a function compiled by Numba{reason}"
+READ_ONLY = ": it writes to '{name}', which is read-only"
+NO_DTYPE = ": '{name}' is {type}, and no tensor has such elements"
 NOT_NATIVE = "{schema} has no native code that Numba could call: {reason}"
 NOT_HERE = "{schema} is native code of the processor's, which Numba cannot call from here"
-LOST = "a scripted function failed, and too many others since for its error to be known"
-MAX_ERRORS = 4096
-"""Errors that are remembered until Numba raises them; it never asks for one that its code catches."""
-_ZEROS: dict[type[Type], Any] = {IntType: 0, FloatType: 0.0, BoolType: False}
+_NUMBERS: dict[type[Type], Representation] = {IntType: Int(), FloatType: Float(), BoolType: Bool()}
 _CALL = "a call of a scripted function"
-_numbers = itertools.count()
+_names = itertools.count()
+
+
+class Callee:
+    """A scripted function that Numba calls: a shim for each way its arrays look."""
+
+    def __init__(self, script: ScriptFunction) -> None:
+        self.script = script
+        self.schema = script.schema
+        self._shims: dict[tuple[Representation, ...], tuple[Shim, frozenset[int]]] = {}
+
+    def shim(self, looks: Sequence[Representation]) -> tuple[Shim, frozenset[int]]:
+        """The native code for such arguments, and which of them it writes to. Raises TypeError where there is none."""
+        found = self._shims.get(tuple(looks))
+        if found is None:
+            found = self._shims[tuple(looks)] = self._made(looks)
+        return found
+
+    def refuse_schema(self) -> None:
+        """Raise TypeError for parameters that Numba has no values for."""
+        for argument in self.schema.arguments:
+            if type(argument.type) not in (*_NUMBERS, TensorType):
+                what = f"parameter '{argument.name}' of type {argument.type.annotation}"
+                raise TypeError(TAKES.format(schema=self.schema, what=what))
+        reason = "llvmlite is not installed" if not available() else f"its backend is '{self.script.options.backend}'"
+        if not available() or self.script.options.backend != "native":
+            raise TypeError(NOT_NATIVE.format(schema=self.schema, reason=reason))
+
+    def _made(self, looks: Sequence[Representation]) -> tuple[Shim, frozenset[int]]:
+        graph = self.script._executor.plan_for([_example(rep) for rep in looks]).graph
+        whole = WholeFunction(self.script.name, graph, enters=False)
+        try:
+            for value, rep in zip(graph.inputs, looks, strict=True):
+                if facts.of_type(value.type) != (Array(rep.dtype, rep.rank) if isinstance(rep, Array) else rep):
+                    raise CannotCompileError(f"parameter %{value.name} is a {value.type}")
+            shim = Shim(graph, looks, whole._run_site, whole._chain, described)
+        except (CannotCompileError, KernelError) as error:
+            raise TypeError(NOT_NATIVE.format(schema=self.schema, reason=error)) from None
+        for result in flat(shim.results):
+            if not isinstance(result, Int | Float | Bool):
+                what = f"a result of type {self.schema.returns[0].type.annotation}"
+                raise TypeError(TAKES.format(schema=self.schema, what=what))
+        return shim, frozenset(whole._written)
+
+
+def _example(rep: Representation) -> Any:
+    """An argument that looks so, with no size of 1, which a plan would rely on."""
+    if isinstance(rep, Array):
+        return wrap(np.zeros((2,) * rep.rank, rep.dtype.numpy))
+    return {Int(): 0, Float(): 0.0}.get(rep, False)
+
+
+def flat(results: Sequence[Representation]) -> list[Representation]:
+    """The numbers of results, which may be tuples or None."""
+    found: list[Representation] = []
+    for rep in results:
+        if rep != Fixed(None):
+            found += flat(rep.items) if isinstance(rep, Tupled) else (rep,)
+    return found
+
+
+# -- types ------------------------------------------------------------------------------------------------------------
 
 
 def numba_type(script: ScriptFunction) -> Any:
     """What Numba knows a scripted function as: a type of its own."""
     return _script_type()(script)
-
-
-def shim_of(script: ScriptFunction) -> Shim:
-    """The native function that Numba calls. Raises TypeError naming the schema where there is none."""
-    schema = script.schema
-    for argument in schema.arguments:
-        if type(argument.type) not in _ZEROS:
-            what = f"parameter '{argument.name}' of type {argument.type.annotation}"
-            raise TypeError(TAKES_NUMBERS.format(schema=schema, what=what))
-    reason = "llvmlite is not installed" if not available() else f"its backend is '{script.options.backend}'"
-    if not available() or script.options.backend != "native":
-        raise TypeError(NOT_NATIVE.format(schema=schema, reason=reason))
-    graph = script._executor.plan_for([_ZEROS[type(a.type)] for a in schema.arguments]).graph
-    whole = WholeFunction(script.name, graph, enters=False)
-    parameters = [rep for v in graph.inputs if (rep := facts.of_type(v.type)) is not None]
-    try:
-        shim = Shim(graph, parameters, whole._run_site, whole._chain, described)
-    except (CannotCompileError, KernelError) as error:
-        raise TypeError(NOT_NATIVE.format(schema=schema, reason=error)) from None
-    for result in _flat(shim.results):
-        if not isinstance(result, Int | Float | Bool):
-            what = f"a result of type {schema.returns[0].type.annotation}"
-            raise TypeError(TAKES_NUMBERS.format(schema=schema, what=what))
-    return shim
-
-
-def _flat(results: Sequence[Representation]) -> list[Representation]:
-    """The numbers of results, which may be tuples or None."""
-    found: list[Representation] = []
-    for rep in results:
-        if rep != Fixed(None):
-            found += _flat(rep.items) if isinstance(rep, Tupled) else (rep,)
-    return found
-
-
-# -- errors -----------------------------------------------------------------------------------------------------------
-
-
-class _Errors(threading.local):
-    """The error that this thread is about to raise."""
-
-    next: BaseException | None = None
-
-
-_errors: dict[int, BaseException] = {}
-_lock = threading.Lock()
-_thread = _Errors()
-
-
-class _Next:
-    """Unpickles as the error that this thread is about to raise."""
-
-    def __reduce__(self) -> Any:
-        return _take, ()
-
-
-def _take() -> BaseException:
-    found, _thread.next = _thread.next, None
-    return found or RuntimeError(LOST)
-
-
-def _unwrap(key: int) -> tuple[Any, ...]:
-    """Called by code of Numba's that raises, before it unpickles what it raises."""
-    with _lock:
-        _thread.next = _errors.pop(key, None)
-    return ()
-
-
-_unwrap_c = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_int64)(_unwrap)
-_PICKLED = pickle.dumps((_Next(), (), None))
-_pickled_c = ctypes.create_string_buffer(_PICKLED, len(_PICKLED))
-
-
-def described(error: BaseException) -> int:
-    """An exception as Numba's functions hand it on: five words, which whoever raises it frees.
-
-    They say where a pickle is, how long it is, a word, a function of that word whose results go into the pickle's
-    arguments, and that there is one.
-    """
-    helpers = importlib.import_module("numba.core.runtime._nrt_python").c_helpers
-    address = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(helpers["Allocate"])(40)
-    if not address:
-        return 0
-    key = next(_numbers)
-    with _lock:
-        _errors[key] = error
-        while len(_errors) > MAX_ERRORS:
-            del _errors[next(iter(_errors))]
-    unwrap = ctypes.cast(_unwrap_c, ctypes.c_void_p).value or 0
-    words: list[ctypes.c_int64 | int] = [ctypes.addressof(_pickled_c), len(_PICKLED), key, unwrap, 1]
-    (ctypes.c_int64 * 5).from_address(address)[:] = words
-    return int(address)
-
-
-# -- types and calls --------------------------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -156,46 +123,20 @@ def _script_type() -> Any:
         """The type of one scripted function."""
 
         def __init__(self, script: ScriptFunction) -> None:
-            self.script = script
-            self._shim: Shim | None = None
-            super().__init__(f"script({script.schema}, number {next(_numbers)})")
-
-        @property
-        def shim(self) -> Shim:
-            """What is called."""
-            if self._shim is None:
-                self._shim = shim_of(self.script)
-            return self._shim
+            self.callee = Callee(script)
+            super().__init__(f"script({script.schema}, number {next(_names)})")
 
         def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
             """The signature of a call. Raises TypingError naming the schema."""
+            schema = self.callee.schema
             if not isinstance(context, typing.Context):
-                raise errors.TypingError(NOT_HERE.format(schema=self.script.schema))
+                raise errors.TypingError(NOT_HERE.format(schema=schema))
             try:
-                wanted, returned = self._signature(args, dict(kws))
+                wanted, returned = _signature(self.callee, args, dict(kws))
             except TypeError as error:
                 raise errors.TypingError(str(error)) from None
-            return typing.signature(returned, *wanted, recvr=self).replace(pysig=inspect.signature(self.script))
-
-        def _signature(self, args: Any, kws: dict[str, Any]) -> tuple[list[Any], Any]:
-            shim, schema = self.shim, self.script.schema
-            shown = ", ".join([*map(str, args), *(f"{name}={t}" for name, t in kws.items())])
-            try:
-                bound = inspect.signature(self.script).bind(*args, **kws)
-            except TypeError as error:
-                raise TypeError(DOES_NOT_FIT.format(schema=schema, given=shown, reason=f": {error}")) from None
-            wanted = []
-            for argument, rep in zip(schema.arguments, shim.parameters, strict=True):
-                given, target = bound.arguments.get(argument.name), _numba_type(rep)
-                if given is None:
-                    wanted.append(types.Omitted(argument.default))
-                elif isinstance(given, types.Omitted) or _fits(types.unliteral(given), target):
-                    wanted.append(target if not isinstance(given, types.Omitted) else given)
-                else:
-                    reason = f": '{argument.name}' is {types.unliteral(given)}"
-                    raise TypeError(DOES_NOT_FIT.format(schema=schema, given=shown, reason=reason))
-            found = [_numba_type(r) for r in shim.results]
-            return wanted, found[0] if len(found) == 1 else types.none
+            python = inspect.signature(self.callee.script)
+            return typing.signature(returned, *wanted, recvr=self).replace(pysig=python)
 
         def get_call_signatures(self) -> tuple[list[Any], bool]:
             """None are fixed."""
@@ -211,20 +152,73 @@ def _script_type() -> Any:
     return ScriptType
 
 
-def _fits(given: Any, wanted: Any) -> bool:
-    """Whether a script takes the number: no float for an int, no number for a bool, no bool for a number."""
-    types: Any = importlib.import_module("numba.core.types")
-    if wanted == types.boolean or isinstance(given, types.Boolean):
-        return bool(given == wanted)
-    return isinstance(given, types.Integer) or (wanted == types.float64 and isinstance(given, types.Float))
+def _types() -> Any:
+    return importlib.import_module("numba.core.types")
 
 
-def _numba_type(rep: Representation) -> Any:
-    types: Any = importlib.import_module("numba.core.types")
+def _signature(callee: Callee, args: Sequence[Any], kws: dict[str, Any]) -> tuple[list[Any], Any]:
+    """The types that a call takes and gives. Raises TypeError."""
+    types, schema = _types(), callee.schema
+    callee.refuse_schema()
+    shown = ", ".join([*map(str, args), *(f"{name}={t}" for name, t in kws.items())])
+
+    def refuse(reason: str) -> TypeError:
+        return TypeError(DOES_NOT_FIT.format(schema=schema, given=shown, reason=reason))
+
+    try:
+        bound = inspect.signature(callee.script).bind(*args, **kws).arguments
+    except TypeError as error:
+        raise refuse(f": {error}") from None
+    wanted, looks = [], []
+    for argument in schema.arguments:
+        given = types.unliteral(bound.get(argument.name, types.Omitted(argument.default)))
+        try:
+            rep = _look(argument.type, given)
+        except TypeError:
+            raise refuse(NO_DTYPE.format(name=argument.name, type=given)) from None
+        if rep is None:
+            raise refuse(f": '{argument.name}' is {given}")
+        looks.append(rep)
+        wanted.append(given if isinstance(given, types.Omitted | types.Array) else _number_type(rep))
+    shim, written = callee.shim(looks)
+    for number in written:
+        if not getattr(wanted[number], "mutable", True):
+            raise refuse(READ_ONLY.format(name=schema.arguments[number].name))
+    found = [_number_type(r) for r in shim.results]
+    return wanted, found[0] if len(found) == 1 else types.none
+
+
+def _look(declared: Type, given: Any) -> Representation | None:
+    """How a parameter looks in native code for what Numba gives; None if it does not take that.
+
+    No float goes to an int, no number to a bool, no bool to a number. Raises TypeError for elements of other types.
+    """
+    types = _types()
+    if isinstance(declared, TensorType):
+        if not isinstance(given, types.Array) or not given.aligned:
+            return None
+        dtype = from_numpy_dtype(importlib.import_module("numba.np.numpy_support").as_dtype(given.dtype))
+        if dtype.is_complex:
+            return None
+        return Array(dtype, given.ndim, given.ndim if given.layout == "C" else 0)
+    rep = _NUMBERS[type(declared)]
+    if isinstance(given, types.Omitted):
+        return rep
+    if isinstance(rep, Bool) or isinstance(given, types.Boolean):
+        return rep if isinstance(rep, Bool) and isinstance(given, types.Boolean) else None
+    fits = isinstance(given, types.Integer) or (isinstance(rep, Float) and isinstance(given, types.Float))
+    return rep if fits else None
+
+
+def _number_type(rep: Representation) -> Any:
+    types = _types()
     if isinstance(rep, Tupled):
-        return types.Tuple([_numba_type(r) for r in rep.items])
+        return types.Tuple([_number_type(r) for r in rep.items])
     numbers: dict[type[Any], Any] = {Int: types.int64, Float: types.float64, Bool: types.boolean}
     return numbers.get(type(rep), types.none)
+
+
+# -- calls ------------------------------------------------------------------------------------------------------------
 
 
 def _emit_call(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -232,26 +226,38 @@ def _emit_call(context: Any, builder: Any, signature: Any, arguments: Any) -> An
     from llvmlite import ir
 
     cgutils: Any = importlib.import_module("numba.core.cgutils")
-    types: Any = importlib.import_module("numba.core.types")
-    shim: Shim = signature.args[0].shim
+    callee: Callee = signature.args[0].callee
+    given = list(zip(callee.schema.arguments, signature.args[1:], arguments[1:], strict=True))
+    shim, _ = callee.shim([rep for a, type_, _ in given if (rep := _look(a.type, type_)) is not None])
     address = ir.IntType(8).as_pointer()
-    values = [
-        context.get_constant(_numba_type(rep), type_.value) if isinstance(type_, types.Omitted) else value
-        for type_, value, rep in zip(signature.args[1:], arguments[1:], shim.parameters, strict=True)
-    ]
-    flat = _flat(shim.results)
-    results = cgutils.alloca_once(builder, ir.ArrayType(ir.IntType(64), max(1, len(flat))))
+    values = [v for a, type_, value in given for v in _registers(context, builder, a.type, type_, value)]
+    numbers = flat(shim.results)
+    results = cgutils.alloca_once(builder, ir.ArrayType(ir.IntType(64), max(1, len(numbers))))
     error = cgutils.alloca_once(builder, address)
     function = ir.FunctionType(ir.IntType(32), [address, address.as_pointer(), *(v.type for v in values)])
-    place = context.add_dynamic_addr(builder, shim.entry, f"flambeau_{signature.args[0].script.name}")
-    pointer = builder.bitcast(place, function.as_pointer())
+    place = context.add_dynamic_addr(builder, shim.entry, f"flambeau_{callee.script.name}")
     _keep(context.active_code_library, shim)
+    pointer = builder.bitcast(place, function.as_pointer())
     status = builder.call(pointer, [builder.bitcast(results, address), error, *values])
     with cgutils.if_unlikely(builder, cgutils.is_not_null(builder, status)):
         _leave(context.call_conv, builder, builder.load(error))
-    items = [_loaded(builder, cgutils.gep_inbounds(builder, results, 0, k), rep) for k, rep in enumerate(flat)]
+    items = [_loaded(builder, cgutils.gep_inbounds(builder, results, 0, k), rep) for k, rep in enumerate(numbers)]
     made, _ = _assembled(context, builder, signature.return_type, items)
     return made
+
+
+def _registers(context: Any, builder: Any, declared: Type, kind: Any, value: Any) -> list[Any]:
+    """What the shim takes of an argument."""
+    from llvmlite import ir
+
+    types = _types()
+    if isinstance(kind, types.Omitted):
+        return [context.get_constant(_number_type(_NUMBERS[type(declared)]), kind.value)]
+    if not isinstance(kind, types.Array):
+        return [value]
+    array = context.make_array(kind)(context, builder, value)
+    axes = [builder.extract_value(numbers, k) for numbers in (array.shape, array.strides) for k in range(kind.ndim)]
+    return [builder.bitcast(array.data, ir.IntType(8).as_pointer()), *axes]
 
 
 def _loaded(builder: Any, place: Any, rep: Representation) -> Any:
@@ -265,8 +271,7 @@ def _loaded(builder: Any, place: Any, rep: Representation) -> Any:
 
 def _assembled(context: Any, builder: Any, kind: Any, items: list[Any]) -> tuple[Any, list[Any]]:
     """A value of a type from the first of some numbers, and the other numbers."""
-    types: Any = importlib.import_module("numba.core.types")
-    if not isinstance(kind, types.BaseTuple):
+    if not isinstance(kind, _types().BaseTuple):
         return (items[0], items[1:]) if items else (context.get_dummy_value(), items)
     parts = []
     for part in kind.types:

@@ -197,9 +197,9 @@ def test_errors_can_be_caught() -> None:
 
 
 def test_errors_that_nobody_asks_for_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    from flambeau.jit import numba_bridge
+    from flambeau.jit import numba_errors
 
-    monkeypatch.setattr(numba_bridge, "MAX_ERRORS", 2)
+    monkeypatch.setattr(numba_errors, "MAX_ERRORS", 2)
 
     @numba.njit
     def f(n):
@@ -211,9 +211,9 @@ def test_errors_that_nobody_asks_for_are_forgotten(monkeypatch: pytest.MonkeyPat
         return n
 
     assert f(10) == 10
-    assert len(numba_bridge._errors) <= 2
-    numba_bridge._unwrap(-1)
-    assert "too many others since" in str(numba_bridge._take())
+    assert len(numba_errors._errors) <= 2
+    numba_errors._unwrap(-1)
+    assert "too many others since" in str(numba_errors._take())
 
 
 def test_what_python_has_a_part_in() -> None:
@@ -371,7 +371,7 @@ def test_refusals_of_scripts() -> None:
         "def name(n: int) -> str:\n  return 'n'\n"
     )
     text, words, name = unit.text, unit.words, unit.name
-    takes = "a function compiled by Numba calls scripts of int, float and bool that return such numbers"
+    takes = "calls scripts of int, float, bool and Tensor that return numbers, a tuple of numbers or None; "
     assert takes in (found := refused(lambda n: text(n), 1))
     assert "text(str s) -> int has parameter 's' of type str" in found
     assert "words(int n) -> int[] has a result of type List[int]" in refused(lambda n: words(n), 1)
