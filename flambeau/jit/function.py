@@ -103,12 +103,17 @@ class ScriptFunction(NativeBase):  # type: ignore[misc]  # made at run time
         python = getattr(self, "__wrapped__", None)
         return ScriptFunction(self.script_function, python, self._tree, Executor(self.script_function, options))
 
-    @functools.cached_property
+    _known_to_numba: Any = None
+
+    @property
     def _numba_type_(self) -> Any:
         """What Numba, which asks for this, knows it as: functions that it compiles call the script's native code."""
-        from flambeau.jit.numba_bridge import numba_type  # needs Numba, which is loaded if it asks
+        known = self._known_to_numba
+        if known is None or known.callee.script is not self:  # whoever wraps a function may have copied its attributes
+            from flambeau.jit.numba_bridge import numba_type  # needs Numba, which is loaded if it asks
 
-        return numba_type(self)
+            known = self._known_to_numba = numba_type(self)
+        return known
 
     # -- what it is ---------------------------------------------------------------------------------------------------
 

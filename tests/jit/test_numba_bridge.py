@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import functools
 import gc
 import math
 import threading
@@ -16,10 +17,6 @@ import flambeau
 from flambeau.util.errors import ExecutionError, ScriptError
 
 numba = pytest.importorskip("numba", reason="numba is an extra: pip install flambeau[numba]")
-
-pytestmark = pytest.mark.skipif(
-    not flambeau.codegen.available(), reason="native code needs llvmlite, and so does Numba"
-)
 
 
 @flambeau.script
@@ -342,6 +339,18 @@ def test_ufuncs_and_callbacks() -> None:
     assert length(np.array([3.0, 5.0]), np.array([4.0, 12.0])).tolist() == [5, 13]
     back = numba.cfunc("int64(int64)")(lambda n: collatz(n))
     assert back.ctypes(27) == 111
+
+
+def test_wrappers_are_not_the_script() -> None:
+    assert numba.typeof(collatz) == numba.typeof(collatz)
+
+    @functools.wraps(collatz)
+    def wrapper(n: int) -> int:
+        return collatz(n) + 1
+
+    again = flambeau.script(wrapper)
+    assert again._numba_type_ != collatz._numba_type_
+    assert not hasattr(wrapper, "_numba_type_")
 
 
 def test_code_is_not_cached_on_disk(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:

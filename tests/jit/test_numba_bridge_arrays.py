@@ -14,10 +14,6 @@ from flambeau.util.errors import ExecutionError
 
 numba = pytest.importorskip("numba", reason="numba is an extra: pip install flambeau[numba]")
 
-pytestmark = pytest.mark.skipif(
-    not flambeau.codegen.available(), reason="native code needs llvmlite, and so does Numba"
-)
-
 
 @flambeau.script
 def total(x: Tensor) -> float:
