@@ -3,6 +3,19 @@
 Numba asks an object that it does not know for its ``_numba_type_``. A scripted function's is made here; the first one
 also tells Numba how calls are typed and lowered. Nobody else loads this module, and it is Numba that has to be loaded
 already.
+
+    @flambeau.script
+    def half_life(x: float, steps: int) -> float:
+        for _ in range(steps):
+            x *= 0.5
+        return x
+
+    @numba.njit
+    def total(n):
+        s = 0.0
+        for i in range(n):
+            s += half_life(1.0, i)  # a call of machine code, without Python in between
+        return s
 """
 
 from __future__ import annotations
@@ -72,12 +85,13 @@ class Callee:
 
     def _made(self, looks: Sequence[Representation]) -> tuple[Shim, frozenset[int]]:
         graph = self.script._executor.plan_for([_example(rep) for rep in looks]).graph
-        whole = WholeFunction(self.script.name, graph, enters=False)
+        choices = self.script.options.choices
+        whole = WholeFunction(self.script.name, graph, choices, enters=False)
         try:
             for value, rep in zip(graph.inputs, looks, strict=True):
                 if facts.of_type(value.type) != (Array(rep.dtype, rep.rank) if isinstance(rep, Array) else rep):
                     raise CannotCompileError(f"parameter %{value.name} is a {value.type}")
-            shim = Shim(graph, looks, whole._run_site, whole._chain, described)
+            shim = Shim(graph, looks, whole._run_site, whole._chain, described, choices)
         except (CannotCompileError, KernelError) as error:
             raise TypeError(NOT_NATIVE.format(schema=self.schema, reason=error)) from None
         for result in flat(shim.results):

@@ -341,6 +341,19 @@ def test_ufuncs_and_callbacks() -> None:
     assert back.ctypes(27) == 111
 
 
+def test_options_of_the_script_hold() -> None:
+    def add(n: int) -> float:
+        s = 0.0
+        for i in range(n):
+            s += 1.0 / (i + 1)
+        return s
+
+    for options in ({"fastmath": True}, {"without": ("llvm",)}):
+        script = flambeau.script(add, **options)
+        call = numba.njit(lambda n: script(n))  # noqa: B023
+        assert call(1000) == pytest.approx(add(1000))
+
+
 def test_wrappers_are_not_the_script() -> None:
     assert numba.typeof(collatz) == numba.typeof(collatz)
 

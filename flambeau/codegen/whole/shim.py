@@ -13,6 +13,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 
+from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine
 from flambeau.codegen.native_plans import Chain
 from flambeau.codegen.whole import boxes
@@ -180,12 +181,12 @@ class Shim(NativeFunction):
 
     def __init__(
         self, graph: Graph, parameters: Sequence[Representation], run_site: RunSite, chain_of: Callable[[Site], Chain],
-        describe: Describe,
+        describe: Describe, choices: Choices = USUAL,
     ) -> None:  # fmt: skip
         """`describe` is called with the GIL, once for each failure."""
         self._describe = describe
         self._failed = self._told  # native code has its address, so it must be one object
-        super().__init__(graph, parameters, run_site, chain_of)
+        super().__init__(graph, parameters, run_site, chain_of, choices=choices)
 
     @property
     def entry(self) -> int:
@@ -223,7 +224,8 @@ class Shim(NativeFunction):
         imports.update({code.symbol: code.address for code in self.made.foreign})
         for site, chain in zip(self.made.groups, self.chains, strict=True):
             imports[site.cell] = ctypes.addressof(chain.cell)
-        return engine().link(self._text(), (SYMBOL, SHIM), imports, optimise=True)
+        optimise = self.choices.optimise
+        return engine().link(self._text(), (SYMBOL, SHIM), imports, optimise=optimise, is_glue=not optimise)
 
     def _text(self) -> str:
         """The function's module with the shim in it."""
