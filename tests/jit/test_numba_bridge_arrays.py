@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import traceback
 from typing import Any
 
 import numpy as np
@@ -152,6 +153,37 @@ def test_a_place_outside_raises_and_keeps_what_was_written() -> None:
     assert str(found.value) == str(own.value)
     assert "index 3 out of range" in str(found.value)
     assert x.tolist() == [1, 1, 1]
+    held = []
+    error: BaseException | None = found.value
+    while error is not None:
+        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+        held += [v for frame in frames if frame.f_code.co_filename != __file__ for v in frame.f_locals.values()]
+        error = error.__cause__
+    assert held
+    assert not any(isinstance(i, Tensor) for v in held for i in (v if isinstance(v, list | tuple) else (v,)))
+
+
+def test_arrays_without_axes_and_what_has_no_alignment() -> None:
+    @flambeau.script
+    def more(x: Tensor) -> float:
+        x.add_(1)
+        return float(x) + 1.0
+
+    call = numba.njit(lambda x: more(x))
+    x = np.array(3.0)
+    assert call(x) == 5
+    assert x == 4
+    inside = numba.types.Array(numba.float64, 0, "C", aligned=False)
+    with pytest.raises(numba.core.errors.TypingError, match=r"'x' is unaligned array\(float64, 0d, C\)"):
+        numba.njit((inside,))(lambda x: more(x))
+
+
+def test_traces() -> None:
+    traced = flambeau.trace(lambda x, y: (x * y).sum() + 1, (flambeau.ones(3), flambeau.ones(3)))
+    given = flambeau.CompilationUnit("def f(x: Tensor, y: Tensor) -> float:\n  return float((x * y).sum() + 1)").f
+    x = np.arange(3.0)
+    assert numba.njit(lambda x: given(x, x))(x) == 6
+    assert "has a result of type Tensor" in refused(lambda x: traced(x, x), np.ones(3, np.float32))
 
 
 @pytest.mark.filterwarnings("ignore")
