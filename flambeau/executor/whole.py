@@ -128,7 +128,7 @@ class WholeFunction:
         self.is_refused = True
         self.reason = str(error).partition("\n")[0]
         text = f"native code for {self.name} could not be made: {error}. It is interpreted; please report this"
-        warnings.warn(text, RuntimeWarning, stacklevel=6)
+        warnings.warn(text, RuntimeWarning, stacklevel=9)
 
     def _enter(self, made: NativeFunction, arguments: Sequence[Any]) -> None:
         """A native entry for a new variant, which asks the entry before it for what does not fit."""

@@ -238,7 +238,9 @@ measure:
   %bytes = call i64 @dense_bytes(ptr %words, i64 %rank, i64 %itemsize)
   %is_small = icmp ule i64 %bytes, {COPIED_UP_TO}
   %is_alone = icmp eq i64 %count, 1
-  %is_copied = and i1 %is_small, %is_alone
+  %has_any = icmp ne i64 %bytes, 0
+  %is_owned = and i1 %is_alone, %has_any
+  %is_copied = and i1 %is_small, %is_owned
   br i1 %is_copied, label %copy, label %take
 copy:
   %dims = getelementptr i64, ptr %words, i64 2

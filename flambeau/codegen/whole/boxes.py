@@ -402,15 +402,14 @@ def take(
     """
     lists = [(rep, block, value) for number, rep, block, value in given.lists if number in changed]
     taking = _Taking({block: value for _, block, value in lists})
-    words = list(results)
-    for r, own in _each(reps, iter(words)):
+    for r, own in _each(reps, iter(results)):
         taking.measure(r, own)
     for listed, block, _ in lists:
         taking.measure(listed, (block,))
     for listed, block, value in lists:
         value[:] = taking.items(listed, block)
-    rest = iter(words)
-    return tuple([taking.take(r, rest) for r in reps])
+    words = iter(results)
+    return tuple([taking.take(r, words) for r in reps])
 
 
 def _each(reps: Sequence[Representation], words: Iterator[int]) -> list[tuple[Representation, list[int]]]:

@@ -8,7 +8,7 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.whole import abi, lanes_emit, memory
-from flambeau.codegen.whole.representation import ARRAY_DATA, Array, Representation, word_count
+from flambeau.codegen.whole.representation import ARRAY_DATA, Array, Element, Representation, word_count
 from flambeau.codegen.whole.slots import Assumed, Slots
 from flambeau.codegen.whole.values import ArrayValue, CannotCompileError, Native, Scalar, words_of
 from flambeau.ir.graph import Graph
@@ -124,7 +124,8 @@ class Leaving(Slots):
 
     def converted(self, native: Native, rep: Representation) -> Native:
         """A value as a wider representation; an element goes to memory of its own, which nobody holds yet."""
-        if not (isinstance(native, Scalar) and isinstance(rep, Array) and rep.rank == 0):
+        is_element = isinstance(rep, Array) and rep.rank == 0 and native.rep == Element(rep.dtype)
+        if not (is_element and isinstance(native, Scalar) and isinstance(rep, Array)):
             return super().converted(native, rep)
         size = memory.element(rep.dtype).itemsize
         block = self.new_block(memory.number(size))

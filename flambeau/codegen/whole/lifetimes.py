@@ -6,7 +6,7 @@ that is only looked at, never kept, returned or carried, holds nothing: whatever
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.ir.graph import Graph
@@ -29,6 +29,24 @@ _KEEPING = frozenset({
     "aten::_set_item", "aten::list",
 })  # fmt: skip
 """Nodes that may keep what they are given."""
+
+
+_STORING = _KEEPING - {"prim::Return", "prim::Loop"}
+
+
+def _passed_on(user: Node, offset: int) -> Sequence[Value] | None:
+    """What an operand goes on as; None where it leaves the graph."""
+    if user.kind == "prim::Loop":
+        return (user.blocks[0].inputs[offset - 1], user.outputs[offset - 2])
+    if user.kind == "prim::Return":
+        owner = user.owner_block.owner_node
+        if owner is None:
+            return None
+        if owner.kind == "prim::Loop":
+            return (user.owner_block.inputs[offset], owner.outputs[offset - 1]) if offset else ()
+        return (owner.outputs[offset],)
+    shows = user.kind in SAME_VALUE or user.kind in VIEWS
+    return user.outputs[:1] if shows or (user.definition is not None and user.definition.schema.is_mutable) else ()
 
 
 def source(value: Value) -> Value:
@@ -80,6 +98,24 @@ class Lifetimes:
             elif user.kind in _KEEPING and (user.kind != "aten::_set_item" or offset != 0):
                 return False
         return True
+
+    def may_leave(self, value: Value) -> bool:
+        """Whether the value, or a view of it, may be among the graph's results, or in something else."""
+        waiting = [value]
+        owner = value.block.owner_node if value.block is not None and value.node is None else None
+        if owner is not None and owner.kind == "prim::Loop" and value.index:
+            waiting.append(owner.outputs[value.index - 1])
+        seen = set(waiting)
+        while waiting:
+            for user, offset in waiting.pop().uses:
+                if user.kind in _STORING:
+                    return True
+                following = _passed_on(user, offset)
+                if following is None:
+                    return True
+                waiting.extend(v for v in following if v not in seen)
+                seen.update(following)
+        return False
 
     def ends(self, block: Block, own: Iterable[Value]) -> tuple[dict[Node, list[Value]], list[Value]]:
         """Of the values `own` of a block: which end after which node, and which at the block's end."""

@@ -17,6 +17,7 @@ from flambeau.codegen.whole.representation import (
     BLOCK_WORDS,
     Array,
     Bool,
+    Element,
     Fixed,
     Float,
     Listed,
@@ -122,6 +123,8 @@ def _in_memory(rep: Representation) -> Representation:
             return Tupled(tuple(map(_in_memory, rep.items)))
         case Array():
             return Array(rep.dtype, rep.rank)
+        case Element():
+            return Array(rep.dtype, 0)
         case Fixed():
             raise CannotCompileError(f"a list of {values.describe(rep)}")
         case Optional():

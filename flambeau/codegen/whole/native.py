@@ -105,7 +105,7 @@ class NativeFunction:
                     self.fail(code, address)
                 reps = self.made.results
             finally:
-                taken = boxes.take(reps, results, holder, changed)
+                taken = boxes.take(reps, list(results), holder, changed)
             return taken
         finally:
             boxes.free_ring(address)

@@ -27,7 +27,7 @@ def rep_of_result(fn: FunctionEmitter, value: Value, found: tuple[DType, int] | 
         return rep
     dtype, count = found
     memory.element(dtype)
-    if count == 0 and not fn.is_written(value):
+    if count == 0 and not fn.needs_memory(value):
         return Element(dtype)
     return Array(dtype, count, 1 if count == 1 else 0)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.llvm.emitter import Target
@@ -21,6 +21,7 @@ from flambeau.codegen.whole.representation import (
 from flambeau.codegen.whole.values import UNINITIALIZED, CannotCompileError, Native, OptionalValue, Scalar, words_of
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
+from flambeau.schema.types import TensorType
 
 Assumed = dict[Value, Representation]
 """What slots are made for, by the value that is merged."""
@@ -36,6 +37,7 @@ class Slots(Holding):
     def __init__(self, graph: Graph, facts: AliasAnalysis, assumed: Assumed, target: Target) -> None:
         super().__init__(graph, facts, target)
         self._assumed = assumed
+        self._in_memory: dict[Value, bool] = {}
 
     def slots(self, rep: Representation) -> list[Register]:
         """Stack slots for the words of a value."""
@@ -59,11 +61,27 @@ class Slots(Holding):
             return found
         if isinstance(rep, Fixed) and rep.value is UNINITIALIZED:
             return rep
-        if isinstance(rep, Array) and rep.rank == 0 and not self.is_written(value):
+        if isinstance(rep, Array) and rep.rank == 0 and not self.needs_memory(value):
             rep = Element(rep.dtype)
-        if isinstance(rep, Element) and self.is_written(value):
+        if isinstance(rep, Element) and self.needs_memory(value):
             rep = Array(rep.dtype, 0)
         return rep
+
+    def needs_memory(self, value: Value) -> bool:
+        """Whether a tensor without axes cannot be its element: it is written, or may be a view that leaves."""
+        found = self._in_memory.get(value)
+        if found is None:
+            found = self._in_memory[value] = self.is_written(value) or (
+                self.lifetimes.may_leave(value) and any(self.facts.may_alias(value, v) for v in self._with_axes())
+            )
+        return found
+
+    def _with_axes(self) -> Iterator[Value]:
+        """Every tensor of the graph that may have axes."""
+        made = (v for node in self.graph.all_nodes() for v in node.outputs)
+        for value in (*self.graph.inputs, *made):
+            if isinstance(value.type, TensorType) and value.type.sizes != ():
+                yield value
 
     def learn(self, value: Value, rep: Representation) -> None:
         """Note what is now known of a value, and start the walk again."""
@@ -90,9 +108,9 @@ class Slots(Holding):
         if native.rep == rep:
             return native
         match rep:
-            case Element() if isinstance(native, values.ArrayValue):
+            case Element() if isinstance(native, values.ArrayValue) and native.rep.dtype == rep.dtype:
                 return Scalar(rep, memory.load_element(self.e, native.data, rep.dtype))
-            case Array() if isinstance(native, values.ArrayValue):
+            case Array() if isinstance(native, values.ArrayValue) and _are_alike(native.rep, rep):
                 return values.ArrayValue(rep, native.owner, native.data, native.sizes, native.strides)
             case Optional() if isinstance(native, values.FixedValue):
                 absent = values.from_words(rep.inner, values.unused(rep.inner))
@@ -107,6 +125,10 @@ class Slots(Holding):
                     tuple(self.converted(i, r) for i, r in zip(native.items, items, strict=True))
                 )
         raise CannotCompileError(f"{values.describe(native.rep)} cannot stand for {values.describe(rep)}")
+
+
+def _are_alike(a: Array, b: Array) -> bool:
+    return (a.dtype, a.rank) == (b.dtype, b.rank)
 
 
 def _is_uninitialized(rep: Representation) -> bool:
