@@ -14,6 +14,7 @@ from flambeau.executor import spec as specs
 from flambeau.executor.fused import FusedKernel
 from flambeau.executor.options import Options
 from flambeau.executor.region import Region, with_regions
+from flambeau.executor.split_groups import split_groups
 from flambeau.executor.whole import WholeFunction
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
@@ -101,6 +102,8 @@ def make_plan(
         tell("passes")
         graph = _optimised(graph, options, _watching(function, record))
         clock.lap("passes")
+        if options.backend == "native":
+            split_groups(graph)
         kernels = attach_kernels(graph, options.choices)
         tell("bytecode")
         code = compile_graph(graph, function.name)

@@ -40,10 +40,17 @@ def do(graph: Graph) -> bool:
     if len(candidates) < SMALLEST:
         return False
     facts = AliasAnalysis(graph)
-    groups = [g for block in blocks(graph.block) for g in _Grouping(block, candidates, facts).groups()]
+    made = [g for block in blocks(graph.block) for g in _Grouping(block, candidates, facts).groups()]
+    groups = [g for g in made if _is_used(g)]
     for group in groups:
         outline(group, GROUP)
     return bool(groups)
+
+
+def _is_used(group: list[Node]) -> bool:
+    """Whether anything outside uses a result."""
+    inside = set(group)
+    return any(use.user not in inside for n in group for v in n.outputs for use in v.uses)
 
 
 def _takes_sizes_along(graph: Graph, node: Node) -> bool:

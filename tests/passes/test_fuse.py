@@ -220,3 +220,10 @@ TWO_FOLDS = HEAD.replace(
 )
 def test_a_group_folds_over_one_choice_of_dimensions(body: str, expected: list[list[str]]) -> None:
     assert groups(fused(body, TWO_FOLDS)) == expected
+
+
+def test_what_nobody_uses_is_no_group() -> None:
+    graph = fused("""%a : Float(*, *) = aten::mul(%x, %y)
+      %b : Float(*, *) = aten::exp(%a)
+      return (%x)""")
+    assert groups(graph) == []

@@ -1,0 +1,67 @@
+"""Groups that no one kernel computes are cut into such that have one; what they compute stays the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau import Tensor
+
+RNG = np.random.default_rng(5)
+
+
+def narrow_fold(x: Tensor, y: Tensor) -> Tensor:
+    return x + (flambeau.relu(x @ y) * 2).sum(-1, keepdim=True)
+
+
+def against_itself(x: Tensor) -> Tensor:
+    return flambeau.exp(x) + x.sum(1)
+
+
+def folds_of_two(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    return (x[:, None] * 2 - y[None]).exp().sum(-1), (x * x).sum(-1)
+
+
+def three(x: Tensor) -> Tensor:
+    y = flambeau.softmax(x, 1) * 2
+    z = y - y.mean(0)
+    return z / z.abs().max()
+
+
+def random(*shape: int) -> Tensor:
+    return flambeau.from_numpy(RNG.normal(size=shape))
+
+
+CASES: dict[str, tuple[Callable[..., object], tuple[Tensor, ...], list[str]]] = {
+    "a fold that is narrower than what it meets": (
+        narrow_fold, (random(5, 8), random(8, 4)), ["matmul relu", "mul sum", "add"],
+    ),
+    "a dimension that meets itself": (against_itself, (random(4, 4),), ["exp sum", "add"]),
+    "folds of different things": (folds_of_two, (random(3, 4), random(5, 4)), ["mul sub exp sum", "mul sum"]),
+    "over rows, columns and all": (three, (random(6, 7),), ["softmax mul", "mean sub abs", "max", "div"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_pieces_are_native(case: str) -> None:
+    function, arguments, _ = CASES[case]
+    script = flambeau.script(function)  # type: ignore[call-overload]
+    expected = flambeau.script(function, backend="reference")(*arguments)  # type: ignore[call-overload]
+    for _ in range(4):
+        found = script(*arguments)
+        for a, b in zip(*(x if isinstance(x, tuple) else (x,) for x in (found, expected)), strict=True):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-12, atol=1e-14)
+    explained = script.explain(measure=False)
+    assert explained.is_native, explained
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_pieces_are_as_long_as_kernels_can_be(case: str) -> None:
+    function, arguments, pieces = CASES[case]
+    script = flambeau.script(function)  # type: ignore[call-overload]
+    script(*arguments)
+    [compilation] = script.explain(measure=False).compilations
+    assert sorted(" ".join(k.operators) for k in compilation.kernels) == sorted(pieces)
