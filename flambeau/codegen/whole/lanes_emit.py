@@ -17,7 +17,7 @@ from flambeau.codegen.whole.lanes import LanePlan, ends_in_raise
 from flambeau.codegen.whole.lanes_emitter import LaneEmitter
 from flambeau.codegen.whole.lifetimes import SAME_VALUE
 from flambeau.codegen.whole.memory import number
-from flambeau.codegen.whole.pointwise import overlaps
+from flambeau.codegen.whole.overlap import overlaps
 from flambeau.codegen.whole.representation import Int, llvm_words
 from flambeau.codegen.whole.values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar
 from flambeau.ir.node import Block, Node

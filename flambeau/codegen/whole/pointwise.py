@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from flambeau.codegen.whole import arrays, facts, memory, values
 from flambeau.codegen.whole.arrays import array, load
 from flambeau.codegen.whole.control import each
 from flambeau.codegen.whole.memory import number
+from flambeau.codegen.whole.overlap import overlaps, repeats
 from flambeau.codegen.whole.representation import Array, Element
 from flambeau.codegen.whole.scalars import Operand, Registers, as_element, as_operand, constant, scalar_of
 from flambeau.codegen.whole.sites import call_python, either, is_dense_now
@@ -232,7 +234,7 @@ def fill_(fn: FunctionEmitter, node: Node) -> None:
         given = fn.get(node.input(1))
         operand = load(fn, given) if arrays.is_tensor(given) else as_operand(fn.scalar(node.input(1)))
         if not arrays.is_tensor(given):
-            _refuse_what_does_not_fit(fn, node, operand, target.rep.dtype)
+            _refuse_what_is_too_large(fn, node, operand, target.rep.dtype)
     if operand.dtype.is_floating_point and not target.rep.dtype.is_floating_point:
         raise CannotCompileError(FLOAT_AMONG_INTS)
     arrays.fill(fn, target, s.cast(operand, target.rep.dtype).register)
@@ -296,11 +298,15 @@ def _write(
         memory.store_element(e, places[0], meaning(own, *operands), dtype)
 
     flat = arrays.flattened(fn, [target, *moving])
-    if not moving:
+    in_the_way = repeats(fn, target)
+    if moving:
+        in_the_way.append(overlaps(fn, target, moving))
+    if not in_the_way:
         arrays.each_element(fn, flat[0].sizes, flat, at)
     else:
         shares, apart, after = e.label("shares"), e.label("apart"), e.label("after")
-        e.raw(f"br i1 {overlaps(fn, target, moving)}, label %{shares}, label %{apart}, !prof !20")
+        met = functools.reduce(lambda a, b: e.binary("or", a, b), in_the_way)
+        e.raw(f"br i1 {met}, label %{shares}, label %{apart}, !prof !20")
         e.start(shares)
         call_python(fn, node, (), is_rare=True)
         e.branch(after)
@@ -309,33 +315,6 @@ def _write(
         e.branch(after)
         e.start(after)
     fn.set_view(node.output(), target)
-
-
-def overlaps(fn: FunctionEmitter, target: ArrayValue, others: Sequence[ArrayValue]) -> Register:
-    """Whether the stretch of memory of one tensor meets that of another."""
-    e = fn.e
-    low, high = _stretch(fn, target)
-    answer: Register | None = None
-    for other in others:
-        start, end = _stretch(fn, other)
-        meets = e.binary("and", e.icmp("ult", low, end), e.icmp("ult", start, high))
-        answer = meets if answer is None else e.binary("or", answer, meets)
-    assert answer is not None
-    return answer
-
-
-def _stretch(fn: FunctionEmitter, x: ArrayValue) -> tuple[Register, Register]:
-    e = fn.e
-    start = e.convert("ptrtoint", x.data, "i64")
-    low, high = start, memory.add(e, start, number(memory.element(x.rep.dtype).itemsize))
-    for size, stride in zip(x.sizes, x.strides, strict=True):
-        reach = memory.multiply(e, memory.subtract(e, size, number(1)), stride)
-        known = memory.literal(stride)
-        if known is None or known < 0:
-            low = e.binary("add", low, e.intrinsic("smin", reach, number(0)))
-            reach = e.intrinsic("smax", reach, number(0))
-        high = memory.add(e, high, reach)
-    return low, high
 
 
 # -- new tensors ------------------------------------------------------------------------------------------------------
@@ -377,7 +356,7 @@ def filled(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
         said = _fill_value(natives["fill_value"])
         if said.dtype.is_floating_point and not found[0].is_floating_point:
             raise CannotCompileError(FLOAT_AMONG_INTS)
-        _refuse_what_does_not_fit(fn, node, said, found[0])
+        _refuse_what_is_too_large(fn, node, said, found[0])
         operand = s.cast(said, found[0])
 
     def make() -> ArrayValue:
@@ -485,13 +464,7 @@ def from_number(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
 
 
 def _refuse_what_does_not_fit(fn: FunctionEmitter, node: Node, source: Operand, dtype: DType) -> None:
-    """Ints that a narrower dtype cannot hold fail; those without a sign take negative ones, counted from their end.
-
-    So do finite floats that float32 has no room for.
-    """
-    if dtype == dtypes.float32 and source.dtype == dtypes.float64:
-        _refuse_infinity(fn, node, source)
-        return
+    """Ints that a narrower dtype cannot hold fail; those without a sign take negative ones, counted from their end."""
     bits = 8 * dtype.itemsize
     if not dtype.is_integral or bits == 64 or source.dtype != dtypes.int64:
         return
@@ -504,8 +477,11 @@ def _refuse_what_does_not_fit(fn: FunctionEmitter, node: Node, source: Operand, 
         fn.fail_if(e.binary("or", above, e.icmp("slt", source.register, number(low))), node)
 
 
-def _refuse_infinity(fn: FunctionEmitter, node: Node, source: Operand) -> None:
-    """Finite floats that become infinite fail."""
+def _refuse_what_is_too_large(fn: FunctionEmitter, node: Node, source: Operand, dtype: DType) -> None:
+    """What does not fit fails, and so do finite floats that float32 has no room for."""
+    if dtype != dtypes.float32 or source.dtype != dtypes.float64:
+        _refuse_what_does_not_fit(fn, node, source, dtype)
+        return
     e, s = fn.e, Registers(fn, node, is_exact=False)
     rounded = s.cast(s.cast(source, dtypes.float32), dtypes.float64).register
     was_finite = e.fcmp("one", e.fabs(source.register), e.like(source.register, math.inf))

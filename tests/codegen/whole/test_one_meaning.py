@@ -507,6 +507,42 @@ def f(x: Tensor, v: int) -> Tensor:
         x[i] = v + i
     return x
 """, lambda: (ints(1, 2, dtype="int8"), 127)),
+    "filled with what float32 cannot hold": ("""
+def f(x: Tensor, v: float) -> Tensor:
+    for i in range(5):
+        x[0] = v
+        x.fill_(v)
+        v *= 1e10
+    return x
+""", lambda: (floats(3, dtype="float32"), 1e10)),
+    "filled with an infinity": ("""
+def f(x: Tensor, v: float) -> Tensor:
+    for i in range(2):
+        x[0] = 1e39
+        x.fill_(v)
+    return x
+""", lambda: (floats(3, dtype="float32"), -INF)),
+    "nothing filled with what does not fit": ("""
+def f(x: Tensor, v: int) -> Tensor:
+    for i in range(2):
+        x.fill_(v)
+    return x
+""", lambda: (flambeau.zeros(0, dtype=flambeau.int8), 300)),
+    "negative numbers without a sign": ("""
+def f(v: int) -> List[Tensor]:
+    xs: List[Tensor] = []
+    for i in range(4):
+        xs.append(flambeau.full([2], v - i, dtype=flambeau.uint8))
+    return xs
+""", lambda: (-253,)),
+    "copies onto parts of itself": ("""
+def f(x: Tensor) -> Tensor:
+    for i in range(2):
+        x[:, 1:] = x[:, :-1]
+        x[1:] = x[:-1]
+        x.t()[1:] += x[1:]
+    return x
+""", lambda: (floats(4, 4),)),
     "full of what does not fit": ("""
 def f(v: int) -> Tensor:
     x = flambeau.zeros(2)
@@ -599,6 +635,49 @@ def f(x: Tensor, n: int) -> List[Tensor]:
         ys[i] += 10
     return ys
 """, lambda: (floats(3), 3)),
+    "written where elements repeat": ("""
+def f(x: Tensor) -> Tensor:
+    y = x.expand(3, 4)
+    for i in range(3):
+        y[i] += 1
+    y += 1
+    return x
+""", lambda: (floats(4),)),
+    "copied to where elements repeat": ("""
+def f(x: Tensor, y: Tensor) -> Tensor:
+    for i in range(3):
+        y[i] = i
+        x[:] = y
+    return x
+""", lambda: (floats(4).expand(3, 4), floats(4))),
+    "filled where elements repeat": ("""
+def f(x: Tensor) -> Tensor:
+    for i in range(3):
+        x.fill_(i)
+        x[0] = 5
+    return x
+""", lambda: (floats(4).expand(3, 4),)),
+    "one list under two names": ("""
+def f(x: Tensor, n: int) -> Tuple[List[int], List[int], List[Tensor], Tensor]:
+    d = {"a": n}
+    ys, ts = [1], [x * 1]
+    zs, first = ys, ts[0]
+    for i in range(d["a"]):
+        zs = zs + [i] if i == 1 else zs
+        ys.append(i)
+        ts.append(ts[0] + i)
+        ts[0][0] = i
+    zs.append(100)
+    first += 1
+    return ys, zs, ts, first
+""", lambda: (floats(3), 3)),
+    "an error after a list of an argument grew": ("""
+def f(x: Tensor, n: int, ys: List[Tensor]) -> List[Tensor]:
+    d = {"a": n}
+    for i in range(d["a"]):
+        ys.append(x[i] * 2)
+    return ys
+""", lambda: (floats(3, 2), 5, [floats(2)])),
     "a list that a dict has made": ("""
 def f(x: Tensor, n: int) -> Tuple[List[Tensor], List[int], Dict[str, int]]:
     table = {"n": n}
