@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.emitter import int_constant
@@ -178,23 +178,33 @@ def unused(rep: Representation) -> list[Register]:
 
 
 def join(a: Representation, b: Representation) -> Representation:
-    """What can hold either. Raises `CannotCompileError` where nothing can."""
-    if a == b:
+    """What can hold either. Raises `CannotCompileError` where nothing can.
+
+    A tensor without axes is what ``a`` takes it for, its element or memory; in a tuple or an optional value it is
+    memory, which it may share with others.
+    """
+    if a == b or (_is_single(a) and _is_single(b) and a.dtype == b.dtype):
         return a
     if isinstance(a, Array) and isinstance(b, Array) and (a.dtype, a.rank) == (b.dtype, b.rank):
         return Array(a.dtype, a.rank, min(a.dense, b.dense))
     if isinstance(a, Tupled) and isinstance(b, Tupled) and len(a.items) == len(b.items):
-        return Tupled(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)))
+        return Tupled(tuple(_join_inside(x, y) for x, y in zip(a.items, b.items, strict=True)))
     for x, y in ((a, b), (b, a)):
-        if isinstance(x, Element) and isinstance(y, Array) and y.rank == 0 and x.dtype == y.dtype:
-            return x
         if isinstance(x, Fixed) and x.value is None and not isinstance(y, Fixed):
             return y if isinstance(y, Optional) else Optional(y)
         if isinstance(x, Optional) and not isinstance(y, Optional | Fixed):
-            return Optional(join(x.inner, y))
+            return Optional(_join_inside(x.inner, y))
     if isinstance(a, Optional) and isinstance(b, Optional):
-        return Optional(join(a.inner, b.inner))
+        return Optional(_join_inside(a.inner, b.inner))
     raise CannotCompileError(f"a value is {describe(a)} on one way and {describe(b)} on another")
+
+
+def _is_single(rep: Representation) -> TypeGuard[Element | Array]:
+    return isinstance(rep, Element) or (isinstance(rep, Array) and rep.rank == 0)
+
+
+def _join_inside(a: Representation, b: Representation) -> Representation:
+    return join(b, a) if isinstance(a, Element) else join(a, b)
 
 
 def describe(rep: Representation) -> str:

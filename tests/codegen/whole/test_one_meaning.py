@@ -253,6 +253,43 @@ def f(x: Tensor) -> Tuple[Tensor, Tensor]:
         x[i] = 5 + i
     return a, b
 """, lambda: (floats(3),)),
+    "the largest element": ("""
+def f(x: Tensor, n: int) -> Tuple[Tensor, Optional[Tensor]]:
+    t = x[0]
+    b: Optional[Tensor] = None
+    for i in range(n):
+        if bool(x[i] > t):
+            t = x[i]
+        if b is None or bool(x[i] > b):
+            b = x[i]
+    return t, b
+""", lambda: (floats(5), 4)),
+    "elements that are views, or new": ("""
+def f(x: Tensor, n: int) -> Tuple[Tensor, Tensor, Tensor]:
+    y = x * 2
+    t = y[0] if n > 1 else x[0] + 1
+    u = x[0] * 3
+    for i in range(n):
+        t = y[i] if i % 2 == 0 else t + 1
+        u = u + x[i]
+    return t, y, u
+""", lambda: (floats(5), 3)),
+    "a tuple of elements": ("""
+def f(x: Tensor, n: int) -> Tuple[Tensor, Tensor]:
+    p = (x[0], x[1] * 2)
+    for i in range(n):
+        p = (p[1], x[i])
+    return p
+""", lambda: (floats(5), 3)),
+    "elements put into a list": ("""
+def f(x: Tensor, n: int) -> List[Tensor]:
+    r = [x[0], x[1] + 1]
+    for i in range(n):
+        r[i % 2] = r[0] + r[1]
+        r.append(x[i])
+    r[0] += 1
+    return r
+""", lambda: (floats(5), 3)),
     "a 0-d tensor that is written": ("""
 def f(x: Tensor, n: int) -> Tensor:
     t = x
