@@ -224,6 +224,13 @@ def test_tensors_without_elements_or_axes() -> None:
     in_turn(ADDS, calls, 3)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("sizes", [(0,), (0, 2), (2, 0), (3, 0, 2)])
+def test_results_without_elements_have_the_strides_of_others(sizes: tuple[int, ...]) -> None:
+    fused = "def f(x: Tensor, y: Tensor) -> Tensor:\n    return flambeau.tanh(x * 2 + y)\n"
+    in_turn(fused, [lambda: (flambeau.zeros(*sizes), flambeau.ones(*sizes))], 4)
+    assert (flambeau.zeros(*sizes) + 1).stride() == flambeau.zeros(*sizes).stride()
+
+
 def test_objects_of_other_types_on_the_way() -> None:
     f = flambeau.CompilationUnit(SUMS).f
     x, y = numbers(5), np.zeros(4)
