@@ -77,8 +77,9 @@ def _is_plain(kernel: Kernel, rank: int) -> bool:
 
 
 def _ranges(plan: Plan, place: int, count: int, num_threads: int | None) -> list[SizedPlan]:
-    """The plan for few elements, for those without the GIL, and for those worth several threads; NumPy gives what is empty
-    other strides than ours.
+    """The plan for few elements, for those without the GIL, and for those worth several threads.
+
+    What is empty has none: NumPy gives it other strides than we do.
     """
     assert plan.variant is not None
     each = plan.nanoseconds / count

@@ -7,8 +7,9 @@ import importlib
 import itertools
 import pickle
 import threading
-import traceback
 from typing import Any
+
+from flambeau.codegen.whole.native import forget_values
 
 LOST = "a scripted function failed, and too many others since for its error to be known"
 MAX_ERRORS = 4096
@@ -57,7 +58,7 @@ def described(error: BaseException) -> int:
     They say where a pickle is, how long it is, a word, a function of that word whose results go into the pickle's
     arguments, and that there is one.
     """
-    _forget_values(error)
+    forget_values(error)
     helpers = importlib.import_module("numba.core.runtime._nrt_python").c_helpers
     address = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(helpers["Allocate"])(40)
     if not address:
@@ -71,11 +72,3 @@ def described(error: BaseException) -> int:
     words: list[ctypes.c_int64 | int] = [ctypes.addressof(_pickled_c), len(_PICKLED), key, unwrap, 1]
     (ctypes.c_int64 * 5).from_address(address)[:] = words
     return int(address)
-
-
-def _forget_values(error: BaseException) -> None:
-    """Let the frames that an error came through let go of tensors: the memory that those show may be freed any time."""
-    known: BaseException | None = error
-    while known is not None:
-        traceback.clear_frames(known.__traceback__)
-        known = known.__cause__ or known.__context__

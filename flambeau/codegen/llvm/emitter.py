@@ -6,6 +6,7 @@ parser checks it.
 
 from __future__ import annotations
 
+import ctypes
 import struct
 
 from flambeau.util.record import dataclass, field
@@ -43,7 +44,7 @@ def float_literal(value: float, element: str) -> str:
     """An exact LLVM literal of the number, rounded to ``element``."""
     number = float(value)
     if element == "float":
-        number = struct.unpack("<f", struct.pack("<f", number))[0] if abs(number) < 3.4028236e38 else number
+        number = ctypes.c_float(number).value
     return f"0x{struct.unpack('<Q', struct.pack('<d', number))[0]:016X}"
 
 

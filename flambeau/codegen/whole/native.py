@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import time
+import traceback
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -116,8 +117,11 @@ class NativeFunction:
             raise MemoryError("a tensor or a list of the program did not fit into memory")
         site = self.made.sites[code - 1]
         words = boxes.word(context, CONTEXT_WORDS["record"])
-        values = boxes.read(site.input_reps, words)
-        self.run_site(site, values)
+        try:
+            self.run_site(site, boxes.read(site.input_reps, words))
+        except BaseException as error:
+            forget_values(error)
+            raise
         raise InternalError("native code", f"it failed at {site.nodes[-1].kind}, which Python runs without an error")
 
     def serve(self, context: int, number: int, inputs: int, outputs: int) -> int:
@@ -146,6 +150,18 @@ def _server(reference: weakref.ref[NativeFunction]) -> Callable[[int, int, int, 
     def serve(context: int, number: int, inputs: int, outputs: int) -> int:
         function = reference()
         assert function is not None
-        return function.serve(context, number, inputs, outputs)
+        try:
+            return function.serve(context, number, inputs, outputs)
+        except BaseException as error:
+            forget_values(error)
+            raise
 
     return serve
+
+
+def forget_values(error: BaseException) -> None:
+    """Let the frames that an error came through let go of tensors: the memory that those show may be freed any time."""
+    known: BaseException | None = error
+    while known is not None:
+        traceback.clear_frames(known.__traceback__)
+        known = known.__cause__ or known.__context__

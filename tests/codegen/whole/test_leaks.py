@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import ctypes
 import gc
 import os
 import subprocess
@@ -298,3 +299,34 @@ def test_a_tensor_of_the_results_may_be_the_last_to_hold_its_memory() -> None:
     assert [t.shape for t in held] == [(300 - (n - 1 if n % 3 else 0),) for n in range(1, 40)]
     assert held[0].tolist() == (X * 3).tolist()
     assert held[38].tolist() == (X * 41).tolist()
+
+
+def test_errors_hold_no_memory_that_is_freed() -> None:
+    """Whoever looks at the frames of an error later, as a debugger does, finds no tensors on a call's blocks."""
+    source = """def f(x: Tensor, n: int, k: int) -> Tensor:
+    y = x * 2.0
+    for i in range(n):
+        y[i] = float(y[i]) + 1.0
+    return flambeau.topk(y, k)[0]
+"""
+    function = flambeau.CompilationUnit(source).f
+    for n, k in ((9, 1), (3, 9)):  # native code finds the first error, an operator that Python runs the second
+        try:
+            function(flambeau.zeros(3), n, k)
+        except Exception as error:
+            known: BaseException | None = error
+        else:
+            raise AssertionError("it must fail")
+        while known is not None:
+            at = known.__traceback__
+            while at is not None:
+                if "flambeau" in at.tb_frame.f_globals.get("__name__", ""):
+                    found = [v for v in at.tb_frame.f_locals.values() if isinstance(v, list | tuple | Tensor)]
+                    assert not [t for v in found for t in (v if isinstance(v, list | tuple) else [v]) if _is_foreign(t)]
+                at = at.tb_next
+            known = known.__cause__ or known.__context__
+
+
+def _is_foreign(value: object) -> bool:
+    """Whether it is a tensor on memory that nothing holds."""
+    return isinstance(value, Tensor) and isinstance(value._array.base, ctypes.Array)
