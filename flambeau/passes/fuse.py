@@ -15,12 +15,13 @@ need gradients stay outside.
 from __future__ import annotations
 
 from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.effects import may_raise
 from flambeau.ir.clone import Copies, clone_node
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.walk import blocks
 from flambeau.passes.folded import folded
-from flambeau.passes.fusible import Fusible, sizes_of
+from flambeau.passes.fusible import Fusible, changes_last, sizes_of
 from flambeau.passes.outline import outline
 
 GROUP = "prim::FusionGroup"
@@ -30,6 +31,7 @@ FARTHEST = 64
 """Nodes that may lie between two nodes of one group."""
 LARGEST = 128
 """Nodes in one group."""
+_NEEDS_ELEMENTS = frozenset({"max", "min", "max_at", "min_at", "argmax", "argmin"})
 
 
 def do(graph: Graph) -> bool:
@@ -110,8 +112,22 @@ class _Grouping:
 
 
 def _fold_alike(nodes: list[Node]) -> bool:
-    """Whether all folds that are known run over the same dimensions: a kernel folds over one choice of them."""
-    return len({found for n in nodes if (found := folded(n)) is not None}) <= 1
+    """Whether all folds that are known run over the same dimensions: a kernel folds over one choice of them; and whether
+    nothing follows what changes places.
+    """
+    return changes_last(nodes) and len({found for n in nodes if (found := folded(n)) is not None}) <= 1
+
+
+def _may_exchange(facts: AliasAnalysis, first: Node, second: Node) -> bool:
+    """Whether the order of two nodes may change: those that fail on values stay in order with all that may fail."""
+    if any(map(_fails_when_empty, (first, second))) and may_raise(first) and may_raise(second):
+        return False
+    return facts.may_exchange(first, second)
+
+
+def _fails_when_empty(node: Node) -> bool:
+    """Whether it fails on tensors without elements, which no types tell."""
+    return node.definition is not None and node.definition.accumulator in _NEEDS_ELEMENTS
 
 
 def bring_together(facts: AliasAnalysis, earlier: list[Node], later: list[Node]) -> bool:
@@ -125,13 +141,13 @@ def bring_together(facts: AliasAnalysis, earlier: list[Node], later: list[Node])
         current = current.next
     if current is None:
         return False
-    if all(facts.may_exchange(b, n) for b in between for n in later):
+    if all(_may_exchange(facts, b, n) for b in between for n in later):
         place = earlier[-1]
         for node in later:
             node.move_after(place)
             place = node
         return True
-    if all(facts.may_exchange(n, b) for b in between for n in earlier):
+    if all(_may_exchange(facts, n, b) for b in between for n in earlier):
         for node in earlier:
             node.move_before(later[0])
         return True

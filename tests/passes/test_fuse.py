@@ -227,3 +227,13 @@ def test_what_nobody_uses_is_no_group() -> None:
       %b : Float(*, *) = aten::exp(%a)
       return (%x)""")
     assert groups(graph) == []
+
+
+def test_the_first_of_two_errors_stays_the_first() -> None:
+    """`argmax` of nothing fails, and so may a `select`: a group does not take one past the other."""
+    graph = fused("""%a : Float(*, *) = aten::mul(%x, %y)
+      %b : Tensor = aten::select(%a, %n, %n)
+      %no : bool = prim::Constant[value=0]()
+      %d : Long() = aten::argmax(%a, %none, %no)
+      return (%b, %d)""")
+    assert groups(graph) == [["mul"], ["argmax"]]
