@@ -7,7 +7,20 @@ import math
 from collections.abc import Iterator
 
 from flambeau.codegen.kernel.dtypes import element_type
-from flambeau.codegen.kernel.nest import Accumulate, Kernel, Let, Loop, Running, Statement, index_axes, main_loops, walk
+from flambeau.codegen.kernel.nest import (
+    Accumulate,
+    Kernel,
+    Let,
+    Loop,
+    Running,
+    Statement,
+    Store,
+    index_axes,
+    main_loops,
+    placed_axes,
+    scatters,
+    walk,
+)
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.packing import packs_for
 from flambeau.codegen.schedule import Schedule
@@ -49,7 +62,7 @@ def choose(special: Specialized, target: Target, aligned_outputs: bool) -> Sched
         vector_axis=axis,
         lanes=lanes,
         unit=unit,
-        nontemporal=aligned_outputs and _is_large(special),
+        nontemporal=aligned_outputs and _is_large(special) and not scatters(kernel),
         packs=packs,
         narrow=math.prod(special.sizes.values()) < 2**31 and _remembers_places(kernel),
         fixed=fixed,
@@ -158,7 +171,7 @@ def _wanted_lanes(kernel: Kernel, axis: str, unit: frozenset[str], target: Targe
     per_vector = target.vector_bits // widest_bits(kernel)
     runs_along = axis not in parallel_group(kernel) and any(isinstance(s, Running) for s in walk(kernel.body))
     reads_all_unit = not runs_along and all(b.name in unit for b in kernel.inputs if axis in b.axes)
-    if not reads_all_unit:
+    if not reads_all_unit or _meets_itself(kernel, axis):
         return per_vector
     lets = [s for s in walk(kernel.body) if isinstance(s, Let)]
     folds = any(isinstance(s, Accumulate) for s in walk(kernel.body))
@@ -167,6 +180,11 @@ def _wanted_lanes(kernel: Kernel, axis: str, unit: frozenset[str], target: Targe
     if folds and len(lets) <= 2:
         return per_vector * 8
     return per_vector * (4 if target.vector_registers >= 32 else 2)
+
+
+def _meets_itself(kernel: Kernel, axis: str) -> bool:
+    """Whether turns of the axis may change one place, so that its lanes go there one after another."""
+    return any(isinstance(s, Store) and s.at and axis not in kernel.buffer(s.buffer).axes for s in walk(kernel.body))
 
 
 def _is_light(kernel: Kernel, target: Target) -> bool:
@@ -180,7 +198,7 @@ def _is_light(kernel: Kernel, target: Target) -> bool:
 def bytes_moved(special: Specialized) -> int:
     """Bytes of all inputs and outputs of a call."""
     indexed = index_axes(special.kernel)
-    turns = math.prod(n for a, n in special.sizes.items() if a not in indexed)
+    turns = math.prod(n for a, n in special.sizes.items() if a not in placed_axes(special.kernel))
     total = 0
     for b in special.kernel.inputs + special.kernel.outputs:
         # Of a table, as much as is looked up.
@@ -221,6 +239,8 @@ NANOSECONDS = {
 """Cost of an operation on one float32 of a wide vector; 0.012 for the others."""
 PREPARED_FROM = 0.15
 """Cost from which a value that repeats in every row is kept: reading back roots and quotients was slower."""
+CHANGE = 0.7
+"""Cost of changing an element where a value says."""
 PARALLEL_FROM = 8000.0
 """Nanoseconds of estimated work from which several threads pay."""
 PIECES_PER_THREAD = 4
@@ -234,6 +254,8 @@ def estimate_nanoseconds(special: Specialized) -> float:
     for s, turns in _turns(special):
         if isinstance(s, Let):
             total += turns * NANOSECONDS.get(s.op, 0.012) * element_type(s.dtype).bits / 32
+        elif isinstance(s, Store) and s.at:
+            total += turns * CHANGE
     return total
 
 

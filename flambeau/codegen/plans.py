@@ -16,7 +16,7 @@ from flambeau.codegen import threads
 from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.hoist import hoist
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
-from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel, Loop, index_axes, main_loops, walk
+from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel, Loop, index_axes, main_loops, scatters, walk
 from flambeau.codegen.kernel.opset import NO_IDENTITY
 from flambeau.codegen.kernel.printer import print_kernel
 from flambeau.codegen.llvm.abi import block_layout
@@ -39,7 +39,7 @@ from flambeau.codegen.prepare import prepare
 from flambeau.codegen.products import Tiling, choose_tiling, emit_product, is_product, split_product
 from flambeau.codegen.schedule import Schedule
 from flambeau.codegen.shapes import Span, broadcast_sizes, check_spans
-from flambeau.codegen.specialize import Strides, parallel_group, specialize, stride_order
+from flambeau.codegen.specialize import Strides, filled_order, parallel_group, specialize, stride_order
 from flambeau.util import log
 from flambeau.util.progress import progress
 from flambeau.util.record import dataclass, replace
@@ -169,7 +169,12 @@ def make_plan(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array], choi
     strides = _input_strides(kernel, arrays)
     order = parallel_group(kernel) if is_product(kernel) else stride_order(kernel, sizes, strides)
     folds = any(isinstance(s, Loop) and s.carries for s in walk(kernel.body))
-    outputs = tuple(_output(b, sizes, strides, () if folds else order) for b in kernel.outputs)
+    if scatters(kernel):
+        _refuse_nothing(kernel, sizes)
+        orders = [filled_order(kernel, b, sizes, strides) for b in kernel.outputs]
+    else:
+        orders = [() if folds else order for _ in kernel.outputs]
+    outputs = tuple(_output(b, sizes, strides, o) for b, o in zip(kernel.outputs, orders, strict=True))
     if all(0 in o.shape for o in outputs):
         return Plan(outputs, [], 0, None)
     _refuse_empty(kernel, sizes)
@@ -207,6 +212,12 @@ def _input_strides(kernel: Kernel, arrays: list[Array]) -> Strides:
             if axis != ONE:
                 strides[buffer.name, axis] = a.strides[place] if a.shape[place] != 1 else 0
     return strides
+
+
+def _refuse_nothing(kernel: Kernel, sizes: dict[str, int]) -> None:
+    """What has no elements to change may still be told places, which operators look at."""
+    if any(sizes[a] == 0 for b in kernel.outputs for a in b.moving_axes):
+        raise KernelError(f"{kernel.name}: places of what has no elements")
 
 
 def _refuse_empty(kernel: Kernel, sizes: dict[str, int]) -> None:

@@ -77,8 +77,13 @@ class _Machine:
         for carry in loop.carries:
             self.values[carry.name] = reduce_values(carry, self.carried[carry.name])
 
-    def index(self, buffer: str) -> tuple[int, ...]:
-        return tuple(self.at[a] for a in self.axes[buffer])
+    def index(self, buffer: str, at: tuple[tuple[str, str], ...]) -> tuple[int, ...]:
+        here = self.at | {axis: int(self.values[value]) for axis, value in at}
+        return tuple(here[a] for a in self.axes[buffer])
+
+    def store(self, s: Store) -> None:
+        memory, place, value = self.memory[s.buffer], self.index(s.buffer, s.at), self.values[s.value]
+        memory[place] = scalar.evaluate(s.op, (memory[place], value), memory.dtype.name) if s.op else value
 
     def simple(self, s: Statement) -> None:
         if isinstance(s, Const):
@@ -91,10 +96,7 @@ class _Machine:
         elif isinstance(s, Extent):
             self.values[s.name] = np.int64(math.prod(self.sizes[a] for a in s.axes))
         elif isinstance(s, Load):
-            places = {axis: int(self.values[value]) for axis, value in s.at}
-            self.values[s.name] = self.memory[s.buffer][
-                tuple(places.get(a, self.at.get(a, 0)) for a in self.axes[s.buffer])
-            ]
+            self.values[s.name] = self.memory[s.buffer][self.index(s.buffer, s.at)]
         elif isinstance(s, Running):
             self.values[s.name] = reduce_values(self.open[s.carry], self.carried[s.carry])
         elif isinstance(s, Within):
@@ -108,7 +110,7 @@ class _Machine:
             else:
                 self.values[s.name] = scalar.evaluate(s.op, args, args[-1].dtype.name)
         elif isinstance(s, Store):
-            self.memory[s.buffer][self.index(s.buffer)] = self.values[s.value]
+            self.store(s)
         elif isinstance(s, Accumulate):
             position = self.values[s.position] if s.position is not None else None
             self.carried[s.carry].append((self.values[s.value], position))

@@ -25,6 +25,7 @@ from flambeau.codegen.kernel.nest import (
     axis_groups,
     index_axes,
     main_loops,
+    placed_axes,
     walk,
 )
 from flambeau.tensor.layout import elementwise_strides
@@ -54,11 +55,25 @@ def stride_order(kernel: Kernel, sizes: dict[str, int], strides: Strides) -> tup
 
     It is the order that an elementwise operator's result has, so that results look the same however they were computed.
     """
-    axes = parallel_group(kernel)
-    counts = tuple(sizes[a] for a in axes)
     indexed = index_axes(kernel)
     plain = [b for b in kernel.inputs if b.moving_axes and not indexed & set(b.axes)]
-    operands = [tuple(abs(strides.get((b.name, a), 0)) for a in axes) for b in plain]
+    return _as_in_memory(parallel_group(kernel), plain, sizes, strides)
+
+
+def filled_order(kernel: Kernel, output: Buffer, sizes: dict[str, int], strides: Strides) -> tuple[str, ...]:
+    """The axes of an output whose places values change, in the order in which what it starts from lies in memory."""
+    changed = placed_axes(kernel) & set(output.axes)
+    fills = [s for s in walk(kernel.body) if isinstance(s, Loop) and changed & set(s.axes)]
+    names = {s.buffer for loop in fills for s in walk(loop.body) if isinstance(s, Load)}
+    return _as_in_memory(output.moving_axes, [b for b in kernel.inputs if b.name in names], sizes, strides)
+
+
+def _as_in_memory(
+    axes: tuple[str, ...], buffers: list[Buffer], sizes: dict[str, int], strides: Strides
+) -> tuple[str, ...]:
+    """Axes in the order in which an elementwise result of these buffers would have them, outermost first."""
+    counts = tuple(sizes[a] for a in axes)
+    operands = [tuple(abs(strides.get((b.name, a), 0)) for a in axes) for b in buffers if b.moving_axes]
     result = elementwise_strides(counts, operands)
     order = sorted(range(len(axes)), key=lambda k: (-result[k], counts[k] == 1, k))
     return tuple(axes[k] for k in order)
@@ -67,7 +82,8 @@ def stride_order(kernel: Kernel, sizes: dict[str, int], strides: Strides) -> tup
 def specialize(kernel: Kernel, sizes: dict[str, int], strides: Strides, order: tuple[str, ...]) -> Specialized:
     """The smaller kernel; ``order`` is the order in which the parallel axes run."""
     indexed = index_axes(kernel)
-    gone = {a for a in kernel.axes if sizes[a] == 1 and a not in indexed}
+    placed = placed_axes(kernel)
+    gone = {a for a in kernel.axes if sizes[a] == 1 and a not in placed}
     still = {(name, a) for (name, a), step in strides.items() if step == 0 and a not in indexed}
     buffers = []
     for b in kernel.buffers:
@@ -77,7 +93,7 @@ def specialize(kernel: Kernel, sizes: dict[str, int], strides: Strides, order: t
         buffers.append(Buffer(b.name, b.dtype, b.role, axes))
     parallel = parallel_group(kernel)
     groups = {g: tuple(a for a in (order if g == parallel else g) if a not in gone) for g in axis_groups(kernel)}
-    merged = _merge(tuple(buffers), groups, sizes, strides, _needs_order(kernel, gone))
+    merged = _merge(tuple(buffers), groups, sizes, strides, _needs_order(kernel, gone), placed)
     names: dict[str, str] = {}
     for group in groups.values():
         for axis in group:
@@ -95,13 +111,14 @@ def _needs_order(kernel: Kernel, gone: set[str]) -> set[tuple[str, ...]]:
 
 def _merge(
     buffers: tuple[Buffer, ...], groups: dict[tuple[str, ...], tuple[str, ...]], sizes: dict[str, int],
-    strides: Strides, positions: set[tuple[str, ...]],
+    strides: Strides, positions: set[tuple[str, ...]], placed: frozenset[str],
 ) -> dict[str, str]:  # fmt: skip
     """Outer axis -> the inner axis it is folded into, for neighbours that every buffer walks as one."""
     into: dict[str, str] = {}
     for group in groups.values():
         for outer, inner in zip(reversed(group[:-1]), reversed(group[1:]), strict=True):
             walk_as_one = all(_walks_as_one(b, outer, inner, sizes[inner], strides) for b in buffers)
+            walk_as_one = walk_as_one and not {outer, inner} & placed
             if walk_as_one and all(_positions_allow(p, outer, inner) for p in positions):
                 into[outer] = into.get(inner, inner)
     return into
@@ -138,6 +155,8 @@ def _rename(
             return Within(s.name, s.value, names[s.axis])
         if isinstance(s, Load) and s.at:
             return Load(s.name, s.dtype, s.buffer, tuple((names[a], v) for a, v in s.at))
+        if isinstance(s, Store) and s.at:
+            return Store(s.buffer, s.value, tuple((names[a], v) for a, v in s.at), s.op)
         return s
 
     new_sizes = dict.fromkeys(names.values(), 1)

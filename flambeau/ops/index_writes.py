@@ -138,6 +138,7 @@ overwrite(
     "aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
     kernel=index_add,
     outs=("out",),
+    accumulator="index_add",
     doc="Slices of `source` added at the places that a vector names, counting repeated places.",
     samples=lambda: (Sample(args=(sample(3, 2), 0, longs(2, 2), sample(2, 2)), kwargs={"alpha": 2}),),
     errors=lambda: (
@@ -150,6 +151,7 @@ overwrite(
     "aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
     kernel=index_copy,
     outs=("out",),
+    accumulator="index_copy",
     doc="Slices of `source` written at the places that a vector names.",
     samples=lambda: (Sample(args=(sample(3, 2), 0, longs(2, 0), sample(2, 2))),),
 )

@@ -172,6 +172,7 @@ overwrite(
 overwrite(
     "aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     kernel=scatter_src,
+    accumulator="scatter",
     outs=("src_out",),
     doc="Along one dimension, values at the places that `index` names: self[index[i][j]][j] = src[i][j] for dim 0.",
     samples=_scatter_samples(sample(2, 3)),
@@ -188,6 +189,7 @@ overwrite(
 overwrite(
     "aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
     kernel=scatter_value,
+    accumulator="scatter",
     outs=("value_out",),
     samples=_scatter_samples(2.5),
 )
@@ -196,6 +198,7 @@ overwrite(
 overwrite(
     "aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
     kernel=scatter_reduce_old,
+    accumulator="scatter",
     outs=("reduce_out",),
     samples=_scatter_samples(sample(2, 3), reduce="add"),
 )
@@ -204,6 +207,7 @@ overwrite(
 overwrite(
     "aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
     kernel=scatter_value_reduce,
+    accumulator="scatter",
     outs=("value_reduce_out",),
     samples=_scatter_samples(2.0, reduce="multiply"),
 )
@@ -212,6 +216,7 @@ overwrite(
 overwrite(
     "aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     kernel=scatter_add,
+    accumulator="scatter_add",
     outs=("out",),
     doc="`scatter` that adds, counting repeated places.",
     samples=_scatter_samples(sample(2, 3)),
@@ -222,6 +227,7 @@ overwrite(
     "aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool "
     "include_self=True) -> Tensor",
     kernel=scatter_reduce,
+    accumulator="scatter",
     outs=("two_out",),
     doc="`scatter` that folds with sum, prod, mean, amax or amin.",
     samples=lambda: tuple(

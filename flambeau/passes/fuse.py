@@ -21,7 +21,7 @@ from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.walk import blocks
 from flambeau.passes.folded import folded
-from flambeau.passes.fusible import Fusible, sizes_of
+from flambeau.passes.fusible import Fusible, changes_last, sizes_of
 from flambeau.passes.outline import outline
 
 GROUP = "prim::FusionGroup"
@@ -112,10 +112,10 @@ class _Grouping:
 
 
 def _fold_alike(nodes: list[Node]) -> bool:
-    """Whether all folds that are known run over the same dimensions: a kernel folds over one choice of them; and whether
-    nothing follows what changes places.
+    """Whether all folds that are known run over the same dimensions: a kernel folds over one choice of them. Whether
+    nothing follows what changes places, too.
     """
-    return len({found for n in nodes if (found := folded(n)) is not None}) <= 1
+    return changes_last(nodes) and len({found for n in nodes if (found := folded(n)) is not None}) <= 1
 
 
 def _may_exchange(facts: AliasAnalysis, first: Node, second: Node) -> bool:

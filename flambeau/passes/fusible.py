@@ -26,6 +26,8 @@ NORMALISATIONS = {"layer_norm": 1, "rms_norm": 1}
 """Operators that name the sizes they work over: which input is the list of them."""
 LOOKUPS = {"embedding": 0, "index_select": 0, "gather": 0}
 """Operators that load where integers say: which input is the table."""
+CHANGES = frozenset({"scatter", "scatter_add", "index_add", "index_copy"})
+"""Operators that change a copy of a tensor where integers say."""
 DTYPES = frozenset(
     {
         dtypes.float32, dtypes.float64, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64, dtypes.uint8,
@@ -158,5 +160,13 @@ def has_kernel_form(definition: OpDef) -> bool:
         return definition.compute is not None
     results = 2 if definition.accumulator in EXTREMES_AT else 1
     return (
-        definition.accumulator in ACCUMULATORS | PRODUCTS | LOOKUPS.keys() and len(definition.schema.returns) == results
+        definition.accumulator in ACCUMULATORS | PRODUCTS | LOOKUPS.keys() | CHANGES
+        and len(definition.schema.returns) == results
     )
+
+
+def changes_last(nodes: list[Node]) -> bool:
+    """Whether at most one of the nodes changes places, which a kernel does last: no other reads the result."""
+    found = [n for n in nodes if n.definition is not None and n.definition.accumulator in CHANGES]
+    users = {use.user for n in found for v in n.outputs for use in v.uses}
+    return len(found) <= 1 and users.isdisjoint(nodes)

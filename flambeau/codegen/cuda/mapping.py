@@ -23,7 +23,7 @@ from flambeau.codegen.kernel.nest import (
     Running,
     Statement,
     Store,
-    index_axes,
+    placed_axes,
     walk,
 )
 from flambeau.util.record import dataclass, field, replace
@@ -34,7 +34,9 @@ TEAMS = "teams"
 
 def map_kernel(kernel: Kernel, schedule: CudaSchedule, name: str = "kernel") -> Program:
     """The kernels for a loop nest under a schedule. Raises ``KernelError`` for a nest that no schedule can spread."""
-    if index_axes(kernel) or any(isinstance(s, Running) for s in walk(kernel.body)):
+    if any(isinstance(s, Store) and s.at for s in walk(kernel.body)):
+        raise KernelError("stores at places that values say have no CUDA kernel yet: threads would meet there")
+    if placed_axes(kernel) or any(isinstance(s, Running) for s in walk(kernel.body)):
         raise KernelError("running states and loads at places that values say have no CUDA kernel yet")
     for s in kernel.body:
         if isinstance(s, Store) and kernel.buffer(s.buffer).role == "scratch":

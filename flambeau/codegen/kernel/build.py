@@ -103,9 +103,11 @@ class KernelBuilder:
             return value
         return self._define(Let(self._name(), dtype, "cast", (value,)), ("cast", value, dtype), dtype)
 
-    def store(self, buffer: str, value: str) -> None:
-        """Write ``value`` at the current turn."""
-        self._bodies[-1].append(Store(buffer, value))
+    def store(self, buffer: str, value: str, at: tuple[tuple[str, str], ...] = (), op: str = "") -> None:
+        """Write ``value`` at the current turn, for the axes in ``at`` where these values say; with ``op``, put it
+        together with what is there.
+        """
+        self._bodies[-1].append(Store(buffer, value, at, op))
 
     def accumulate(self, carry: str, value: str, position: str | None = None) -> None:
         """Fold ``value`` into ``carry``."""

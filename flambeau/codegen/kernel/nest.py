@@ -31,7 +31,9 @@ The address of ``x[r, c]`` is ``base + r * stride(x, r) + c * stride(x, c)`` wit
 that lacks an axis does not move along it. A carried state is updated by ``<-`` and may be read after its loop only. The
 order in which it meets its values is not part of the meaning, unless a ``running`` state is read. A scratch buffer
 lives for one turn of the loops outside its own axes. An axis that stands in buffers only is one that values go along:
-``load w[%2, d1]`` with ``w: float32[g0, d1]`` and ``%2: int64 = within %1, g0``.
+``load w[%2, d1]`` with ``w: float32[g0, d1]`` and ``%2: int64 = within %1, g0``. An output that loops have filled may
+be changed at places that values say, turn by turn in order: ``store y[%2, d1], %3`` writes there, and
+``store y[%2, d1], add %3`` puts what is there and ``%3`` together.
 """
 
 from __future__ import annotations
@@ -129,10 +131,14 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """``store buffer[axes], value``."""
+    """``store buffer[axes], value``, or with a value (of a ``within``) where an axis stands, and ``op value``."""
 
     buffer: str
     value: str
+    at: tuple[tuple[str, str], ...] = ()
+    """Axes of an output that no loop runs over here, each with the value that says where."""
+    op: str = ""
+    """The operation that puts what is there and the value together; empty where the value takes its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +206,19 @@ def walk(body: tuple[Statement, ...]) -> Iterator[Statement]:
             yield from walk(statement.body)
 
 
+def placed_axes(kernel: Kernel) -> frozenset[str]:
+    """The axes that values go along."""
+    return frozenset(s.axis for s in walk(kernel.body) if isinstance(s, Within))
+
+
 def index_axes(kernel: Kernel) -> frozenset[str]:
     """The axes that no loop runs over, where values say the place."""
-    return frozenset(s.axis for s in walk(kernel.body) if isinstance(s, Within))
+    return placed_axes(kernel) - {a for s in walk(kernel.body) if isinstance(s, Loop) for a in s.axes}
+
+
+def scatters(kernel: Kernel) -> bool:
+    """Whether it stores at places that values say."""
+    return any(isinstance(s, Store) and s.at for s in walk(kernel.body))
 
 
 def main_loops(kernel: Kernel) -> list[Loop]:

@@ -29,7 +29,7 @@ _LOOP = re.compile(r"for(?: (.*?))?(?: reduce (.*))? \{$")
 _CARRY = re.compile(r"([%\w]+): (\w+) = (\w+)$")
 _DEFINE = re.compile(r"([%\w]+): (\w+) = (\w+)(?: (.*))?$")
 _ACCESS = re.compile(r"(\w+)\[(.*?)\]$")
-_STORE = re.compile(r"store (\w+)\[(.*?)\], ([%\w]+)$")
+_STORE = re.compile(r"store (\w+)\[(.*?)\], (?:(\w+) )?([%\w]+)$")
 _ACCUMULATE = re.compile(r"([%\w]+) <- ([%\w]+)(?: at ([%\w]+))?$")
 
 
@@ -100,8 +100,7 @@ class _Parser:
 
     def simple(self, line: str) -> Statement:
         if (found := _STORE.match(line)) is not None:
-            self.check_access(found[1], found[2])
-            return Store(found[1], found[3])
+            return Store(found[1], found[4], self.places(found[1], found[2]), found[3] or "")
         if (found := _ACCUMULATE.match(line)) is not None:
             return Accumulate(found[1], found[2], found[3])
         found = _DEFINE.match(line)
@@ -129,7 +128,7 @@ class _Parser:
         return Let(name, dtype, op, _split(rest))
 
     def places(self, name: str, axes: str) -> tuple[tuple[str, str], ...]:
-        """The axes of a load that values stand for."""
+        """The axes of an access that values stand for."""
         declared = self.buffers[name].axes if name in self.buffers else ()
         given = _split(axes)
         at = tuple((a, v) for a, v in zip(declared, given, strict=False) if v.startswith("%"))

@@ -75,7 +75,8 @@ def _print_simple(statement: Statement, buffers: dict[str, Buffer]) -> str:
     if isinstance(statement, Let):
         return f"{statement.name}: {statement.dtype} = {statement.op} {', '.join(statement.args)}"
     if isinstance(statement, Store):
-        return f"store {_access(buffers[statement.buffer])}, {statement.value}"
+        op = f"{statement.op} " if statement.op else ""
+        return f"store {_access(buffers[statement.buffer], statement.at)}, {op}{statement.value}"
     assert isinstance(statement, Accumulate)
     at = f" at {statement.position}" if statement.position is not None else ""
     return f"{statement.carry} <- {statement.value}{at}"

@@ -17,9 +17,9 @@ from flambeau.codegen.kernel.nest import (
     Statement,
     Store,
     Within,
-    index_axes,
+    walk,
 )
-from flambeau.codegen.kernel.opset import REDUCERS, reduced_dtype, result_dtype
+from flambeau.codegen.kernel.opset import REDUCERS, TRAPPING, reduced_dtype, result_dtype
 from flambeau.codegen.kernel.printer import print_kernel
 
 
@@ -37,7 +37,9 @@ class _Verifier:
         self.buffers = {b.name: b for b in kernel.buffers}
         self.defined: set[str] = set()
         self.group_of: dict[str, tuple[str, ...]] = {}
-        self.indexed = index_axes(kernel)
+        self.indexed = {a for s in walk(kernel.body) if isinstance(s, Load) for a, _ in s.at}
+        self.filled: set[str] = set()
+        """Buffers that something before has stored to, at every place."""
         self.within: dict[str, str] = {}
         self.met: set[str] = set()
         self.running: set[str] = set()
@@ -134,9 +136,15 @@ class _Verifier:
             if got != s.dtype:
                 raise KernelError(f"{s.name}: {s.op} gives {got}, not {s.dtype}")
         elif isinstance(s, Store):
-            self.access(s.buffer, axes, "in", "store")
+            self.access(s.buffer, axes + tuple(a for a, _ in s.at), "in", "store")
             if self.dtype(s.value, scope) != self.buffers[s.buffer].dtype:
                 raise KernelError(f"store of {self.dtype(s.value, scope)} {s.value} to {s.buffer}")
+            if s.at:
+                self.changes(s, axes, scope)
+            elif s.op:
+                raise KernelError(f"store {s.buffer}: {s.op} belongs to places that values say")
+            else:
+                self.filled.add(s.buffer)
         elif isinstance(s, Accumulate):
             if s.carry not in open_:
                 raise KernelError(f"{s.carry} <- {s.value} stands outside the loop that carries {s.carry}")
@@ -150,12 +158,27 @@ class _Verifier:
                 raise KernelError(f"{s.carry}: 'at' belongs to argmax and argmin, and only there")
 
     def places(self, s: Load, scope: dict[str, str]) -> None:
-        for axis, value in s.at:
+        self.lie_within(s.name, s.at, scope)
+        if s.at and s.buffer in self.buffers and self.buffers[s.buffer].role != "in":
+            raise KernelError(f"{s.name}: only inputs are loaded at places that values say")
+
+    def lie_within(self, what: str, at: tuple[tuple[str, str], ...], scope: dict[str, str]) -> None:
+        for axis, value in at:
             self.dtype(value, scope)
             if self.within.get(value) != axis:
-                raise KernelError(f"{s.name}: {value} is not known to lie within {axis}")
-            if s.buffer in self.buffers and self.buffers[s.buffer].role != "in":
-                raise KernelError(f"{s.name}: only inputs are loaded at places that values say")
+                raise KernelError(f"{what}: {value} is not known to lie within {axis}")
+
+    def changes(self, s: Store, axes: tuple[str, ...], scope: dict[str, str]) -> None:
+        """A store at places that values say."""
+        what, dtype = f"store {s.buffer}", self.buffers[s.buffer].dtype
+        self.lie_within(what, s.at, scope)
+        if self.buffers[s.buffer].role != "out":
+            raise KernelError(f"{what}: only outputs are changed at places that values say")
+        if s.buffer not in self.filled:
+            raise KernelError(f"{what}: places are changed before a loop has filled it")
+        self.faults += [f"{what}: a loop runs over axis {a} here" for a, _ in s.at if a in axes]
+        if s.op and (s.op in TRAPPING or result_dtype(s.op, (dtype, dtype)) != dtype):
+            raise KernelError(f"{what}: {s.op} does not put two {dtype} together")
 
     def access(self, name: str, axes: tuple[str, ...], refused: str, verb: str) -> None:
         if name not in self.buffers:

@@ -123,7 +123,7 @@ class ValueEmitter:
         self.trap(is_outside, scope, OUTSIDE)
         return e.select(is_outside, e.like(value, 0), value)
 
-    def moved(self, s: Load, scope: Scope) -> Scope:
+    def moved(self, s: Load | Store, scope: Scope) -> Scope:
         """The scope with the buffer's pointer moved to the places that values say."""
         e, vector, name = self.e, self.schedule.vector_axis, s.buffer
         if not s.at:

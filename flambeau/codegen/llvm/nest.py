@@ -27,7 +27,7 @@ from flambeau.codegen.kernel.nest import (
     walk,
 )
 from flambeau.codegen.kernel.opset import reduced_dtype
-from flambeau.codegen.llvm import memory, pack, reduce
+from flambeau.codegen.llvm import change, memory, pack, reduce
 from flambeau.codegen.llvm.definitions import Scope, ValueEmitter
 from flambeau.codegen.llvm.emitter import Target, Value, int_constant
 from flambeau.codegen.schedule import Schedule
@@ -130,6 +130,8 @@ class NestEmitter(ValueEmitter):
     def statement(self, s: Statement, scope: Scope) -> None:
         if isinstance(s, Loop):
             self.loop(s, scope)
+        elif isinstance(s, Store) and s.at:
+            change.change(self, s, scope)
         elif isinstance(s, Store):
             memory.store(self.e, self.schedule, scope, self.buffers[s.buffer], scope.values[s.value])
         elif isinstance(s, Accumulate):

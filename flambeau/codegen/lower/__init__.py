@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
+from flambeau.codegen.lower.copy_and_change import build_changed, is_changed
 from flambeau.codegen.lower.passes import Lowered, build
 from flambeau.codegen.lower.rules import lower_node
 from flambeau.codegen.lower.values import Dim, Expr, LoweringError, size_of
@@ -50,7 +51,8 @@ def lower_region(
     for node in nodes:
         region.add_node(node)
     try:
-        return build(name, region.inputs, [region.tensor(v) for v in outputs])
+        results = [region.tensor(v) for v in outputs]
+        return (build_changed if is_changed(results) else build)(name, region.inputs, results)
     except LoweringError:
         raise
     except KernelError as error:

@@ -60,10 +60,12 @@ class Lowered:
 
 def build(name: str, inputs: list[Expr], outputs: list[Expr]) -> Lowered:
     """The kernel that computes `outputs`. Raises `LoweringError` where their shapes do not fit one nest."""
-    return _Nest(name, inputs, outputs).build()
+    return Nest(name, inputs, outputs).build()
 
 
-class _Nest:
+class Nest:
+    """One kernel while it is put together."""
+
     def __init__(self, name: str, inputs: list[Expr], outputs: list[Expr]) -> None:
         self.inputs, self.outputs = inputs, outputs
         self.order = topological(outputs)
@@ -80,6 +82,8 @@ class _Nest:
         self.kept = tuple(d for d in self.axes if d not in self.folded)
         self.b = KernelBuilder(name, (*self.axes.values(), *self.index_axes.values()))
         self.level = self.levels()
+        self.alone: list[Expr] = []
+        """Further values that must reach all sizes by their own inputs."""
         self.names: list[dict[Expr, str]] = [{}]
         self.rows: dict[Expr, str] = {}
         """Scratch buffers of expressions that later passes read."""
@@ -107,8 +111,7 @@ class _Nest:
             tuple(d.root for d in x.dims if d is not None and d.root not in self.index_axes)
             for x in self.order + self.inputs
         ]
-        shapes.sort(key=len, reverse=True)
-        longest = shapes[0] if shapes else ()
+        longest = self.longest(shapes)
         for dims in shapes:
             if len(set(dims)) != len(dims):
                 raise LoweringError("a dimension meets itself across a broadcast")
@@ -116,6 +119,10 @@ class _Nest:
             if -1 in places or places != sorted(places):
                 raise LoweringError("values whose dimensions have no common order")
         return {d: f"d{k}" for k, d in enumerate(longest)}
+
+    def longest(self, shapes: list[tuple[Dim, ...]]) -> tuple[Dim, ...]:
+        """All dimensions in order, as one of the values should have them."""
+        return max(shapes, key=len, default=())
 
     def in_order(self, dims: frozenset[Dim]) -> list[Dim]:
         return [d for d in self.axes if d in dims]
@@ -257,7 +264,7 @@ class _Nest:
         """What each output and each fold's argument must reach by its own inputs."""
         everyone = {d: frozenset(str(i.data) for i in self.inputs if d in i.space) for d in self.axes}
         found: dict[Span, None] = {}
-        for x in self.outputs + [f.args[0] for f in self.folds + self.scans]:
+        for x in self.outputs + [f.args[0] for f in self.folds + self.scans] + self.alone:
             for d in x.space:
                 own = frozenset(str(i.data) for i in _reaching(x, d))
                 if own != everyone[d]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from flambeau.codegen.lower.changes import CHANGES
 from flambeau.codegen.lower.folds import count, dims_over, reduce
 from flambeau.codegen.lower.lookups import LOOKUPS
 from flambeau.codegen.lower.products import PRODUCTS
@@ -100,6 +101,8 @@ def _single(definition: OpDef, arguments: Arguments, compute: DType | None, resu
         return scan(definition.accumulator, arguments, result)
     if definition.accumulator in LOOKUPS:
         return LOOKUPS[definition.accumulator](arguments)
+    if definition.accumulator in CHANGES:
+        return CHANGES[definition.accumulator](arguments)
     if definition.accumulator in PRODUCTS:
         return PRODUCTS[definition.accumulator](arguments)
     if definition.accumulator in ROWS:

@@ -47,14 +47,16 @@ class Expr:
     """A value: `op` on `args`; compared by identity."""
 
     op: str
-    """A scalar operation, or `input`, `const`, `cast`, `view`, `indexed`, `reduce`, `scan`, `extent`, `position`."""
+    """A scalar operation, or `input`, `const`, `cast`, `view`, `indexed`, `changed`, `reduce`, `scan`, `extent`,
+    `position`.
+    """
     dtype: str
     args: tuple[Expr, ...]
     dims: Dims
     data: object = None
     """The buffer of an input, the number of a constant, the `Reduction` of a reduce or scan, the dimensions of an
-    extent, the table and places of an `indexed`, the sizes that the dimensions of a `view` must have by themselves
-    (None: those of whatever they meet).
+    extent, the table and places of an `indexed`, the place of the dimension and the operation of a `changed`, the sizes
+    that the dimensions of a `view` must have by themselves (None: those of whatever they meet).
     """
 
     @property

@@ -34,11 +34,12 @@ def overwrite(
     broadcasts: bool = False,
     is_function: bool = True,
     is_in_place_function: bool = False,
+    accumulator: str = "",
 ) -> None:
     """Register the functional overloads in `schemas` with their in-place forms. `kernel` writes into its first array.
 
-    With `broadcasts`, the functional form first expands its first argument to the size it has in common with the
-    second.
+    `accumulator` is what generated loops know the functional form by. With `broadcasts`, that form first expands its
+    first argument to the size it has in common with the second.
     """
     for i, text in enumerate(schemas):
         schema = parse_schema(text)
@@ -48,6 +49,7 @@ def overwrite(
         if has_functional:
             functional = _functional(run, broadcasts)
             facts = {**common, "shape": shape_of_first_two} if broadcasts else common
+            facts = {**facts, "accumulator": accumulator}
             register(
                 OpDef(schema=schema, family="overwrite", kernel=functional, is_function=is_function, **facts, **first)
             )
