@@ -86,7 +86,9 @@ class OpDef:
     """
     accumulator: str = ""
     """What a reduction folds with: sum, prod, max, min, mean, var, any, all, argmax, argmin, ...; of a product,
-    which one it is: matmul, linear, addmm, ...; empty for others."""
+    which one it is: matmul, linear, addmm, ...; of what loads or stores where integers say, which one: gather,
+    scatter_add, ...; empty for others.
+    """
     gradient: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     """One formula per argument that a gradient flows to."""
     samples: Callable[[], Iterable[Sample]] | None = None
