@@ -62,7 +62,7 @@ def make(text):
     scope = {'numpy': numpy}
     exec(text.replace('{m}', 'numpy').replace(': int', ''), scope)
     return numba.njit(scope['f'])
-def values(n): return numpy.ones(n, numpy.float32)
+def values(n): return numpy.ones(n)  # of the numbers' own type, as Numba wants it where branches meet
 """,
     "torch.jit": """
 import torch
