@@ -141,3 +141,15 @@ def argmax_0(x: Array) -> Array:
 
 def argmax_1(x: Array) -> Array:
     return x.argmax(1)
+
+
+def rows_at(table: Array, index: Array) -> Array:
+    return table[index]
+
+
+def added_at(x: Array, index: Array, source: Array) -> Array:
+    return x.at[index].add(source)
+
+
+def weighted_at(x: Array, index: Array, source: Array) -> Array:
+    return x.at[index].add(jnp.exp(source) * 0.5)

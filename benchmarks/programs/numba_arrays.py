@@ -216,3 +216,24 @@ def three_dimensions(x: Array, y: Array, z: Array) -> Array:
             for k in range(x.shape[1]):
                 out[i, j, k] = math.tanh(x[i, k] * y[j, k] + z[i, j])
     return out
+
+
+def rows_at(table: Array, index: Array) -> Array:
+    out = np.empty((index.size, table.shape[1]), table.dtype)
+    for i in prange(index.size):
+        out[i] = table[index[i]]
+    return out
+
+
+def added_at(x: Array, index: Array, source: Array) -> Array:
+    out = x.copy()
+    for i in range(index.size):
+        out[index[i]] += source[i]
+    return out
+
+
+def weighted_at(x: Array, index: Array, source: Array) -> Array:
+    out = x.copy()
+    for i in range(index.size):
+        out[index[i]] += math.exp(source[i]) * np.float32(0.5)
+    return out

@@ -126,3 +126,17 @@ def lstm(xs: Array, h: Array, c: Array, w: Array, u: Array, b: Array) -> Array:
         c = f * c + i * g
         h = o * np.tanh(c)
     return h
+
+
+def rows_at(table: Array, index: Array) -> Array:
+    return table[index]
+
+
+def added_at(x: Array, index: Array, source: Array) -> Array:
+    out = x.copy()
+    np.add.at(out, index, source)
+    return out
+
+
+def weighted_at(x: Array, index: Array, source: Array) -> Array:
+    return added_at(x, index, np.exp(source) * source.dtype.type(0.5))

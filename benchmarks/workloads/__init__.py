@@ -10,6 +10,7 @@ from benchmarks.workloads import (
     calls,
     loops,
     loops_with_tensors,
+    places,
     pointwise,
     products,
     rows,
@@ -17,8 +18,8 @@ from benchmarks.workloads import (
 )  # fmt: skip
 
 KINDS = {
-    "calls": calls, "pointwise": pointwise, "rows": rows, "broadcasting": broadcasting, "products": products,
-    "loops": loops, "loops with tensors": loops_with_tensors, "threads": threads,
+    "calls": calls, "pointwise": pointwise, "rows": rows, "places": places, "broadcasting": broadcasting,
+    "products": products, "loops": loops, "loops with tensors": loops_with_tensors, "threads": threads,
 }  # fmt: skip
 
 
