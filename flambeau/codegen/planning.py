@@ -143,6 +143,7 @@ def _vector_axis(special: Specialized) -> str | None:
         return None
     inner = [s.axes[-1] for s in walk(kernel.body) if isinstance(s, Loop) and s.axes]
     candidates = list(dict.fromkeys(reversed(inner)))
+    candidates = [a for a in candidates if not _is_best_in_order(kernel, a)] or candidates
     parallel = parallel_group(kernel)
 
     def weight(axis: str) -> tuple[int, int]:
@@ -184,7 +185,20 @@ def _wanted_lanes(kernel: Kernel, axis: str, unit: frozenset[str], target: Targe
 
 def _meets_itself(kernel: Kernel, axis: str) -> bool:
     """Whether turns of the axis may change one place, so that its lanes go there one after another."""
-    return any(isinstance(s, Store) and s.at and axis not in kernel.buffer(s.buffer).axes for s in walk(kernel.body))
+    loops = [s for s in walk(kernel.body) if isinstance(s, Loop) and axis in s.axes]
+    changes = [s for loop in loops for s in walk(loop.body) if isinstance(s, Store) and s.at]
+    return any(axis not in kernel.buffer(s.buffer).axes for s in changes)
+
+
+COMPUTED = 0.1
+"""Nanoseconds of work on a value from which lanes pay that then change places one after another."""
+
+
+def _is_best_in_order(kernel: Kernel, axis: str) -> bool:
+    """Whether turns of the axis may change one place, and do little else."""
+    lets = [s for loop in walk(kernel.body) if isinstance(loop, Loop) and axis in loop.axes for s in walk(loop.body)]
+    work = sum(NANOSECONDS.get(s.op, 0.012) for s in lets if isinstance(s, Let))
+    return work < COMPUTED and _meets_itself(kernel, axis)
 
 
 def _is_light(kernel: Kernel, target: Target) -> bool:

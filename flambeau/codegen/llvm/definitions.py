@@ -120,8 +120,23 @@ class ValueEmitter:
         """A value that is a place along an axis; where it is not, zero, and the error flag is set."""
         e = self.e
         is_outside = e.icmp("uge", value, e.splat(size, value.lanes))
+        if value.lanes == 1 and scope.mask is None:
+            return self.looked_at(value, is_outside)
         self.trap(is_outside, scope, OUTSIDE)
         return e.select(is_outside, e.like(value, 0), value)
+
+    def looked_at(self, value: Value, is_outside: Value) -> Value:
+        """The same for one value: a branch that is never taken costs less than a store."""
+        e, before = self.e, self.e.block
+        outside, inside = e.label("outside"), e.label("inside")
+        e.branch_if(is_outside, outside, inside)
+        e.start(outside)
+        e.raw(f"store i32 {OUTSIDE}, ptr {self.error}, align 4")
+        e.branch(inside)
+        e.start(inside)
+        place = e.name("at")
+        e.phi(place, value, [(value, before), (e.like(value, 0), outside)])
+        return Value(place, value.type, 1)
 
     def moved(self, s: Load | Store, scope: Scope) -> Scope:
         """The scope with the buffer's pointer moved to the places that values say."""
