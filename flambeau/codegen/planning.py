@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
 
+from flambeau.codegen.changing import is_better_alone, is_little_work, meets_itself
+from flambeau.codegen.costs import NANOSECONDS, bytes_moved, estimate_nanoseconds
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import (
     Accumulate,
@@ -13,11 +14,7 @@ from flambeau.codegen.kernel.nest import (
     Let,
     Loop,
     Running,
-    Statement,
-    Store,
-    index_axes,
     main_loops,
-    placed_axes,
     scatters,
     walk,
 )
@@ -43,7 +40,7 @@ def choose(special: Specialized, target: Target, aligned_outputs: bool) -> Sched
     """A schedule for ``special``; ``aligned_outputs``: every output row starts on a 64-byte boundary."""
     kernel = special.kernel
     axis = _vector_axis(special)
-    if axis is None:
+    if axis is None or is_better_alone(special, axis):
         return Schedule()
     packs = packs_for(special, axis)
     unit = frozenset(p.buffer for p in packs) | frozenset(
@@ -143,7 +140,7 @@ def _vector_axis(special: Specialized) -> str | None:
         return None
     inner = [s.axes[-1] for s in walk(kernel.body) if isinstance(s, Loop) and s.axes]
     candidates = list(dict.fromkeys(reversed(inner)))
-    candidates = [a for a in candidates if not _is_best_in_order(kernel, a)] or candidates
+    candidates = [a for a in candidates if not (meets_itself(kernel, a) and is_little_work(kernel, a))] or candidates
     parallel = parallel_group(kernel)
 
     def weight(axis: str) -> tuple[int, int]:
@@ -172,7 +169,7 @@ def _wanted_lanes(kernel: Kernel, axis: str, unit: frozenset[str], target: Targe
     per_vector = target.vector_bits // widest_bits(kernel)
     runs_along = axis not in parallel_group(kernel) and any(isinstance(s, Running) for s in walk(kernel.body))
     reads_all_unit = not runs_along and all(b.name in unit for b in kernel.inputs if axis in b.axes)
-    if not reads_all_unit or _meets_itself(kernel, axis):
+    if not reads_all_unit or meets_itself(kernel, axis):
         return per_vector
     lets = [s for s in walk(kernel.body) if isinstance(s, Let)]
     folds = any(isinstance(s, Accumulate) for s in walk(kernel.body))
@@ -183,24 +180,6 @@ def _wanted_lanes(kernel: Kernel, axis: str, unit: frozenset[str], target: Targe
     return per_vector * (4 if target.vector_registers >= 32 else 2)
 
 
-def _meets_itself(kernel: Kernel, axis: str) -> bool:
-    """Whether turns of the axis may change one place, so that its lanes go there one after another."""
-    loops = [s for s in walk(kernel.body) if isinstance(s, Loop) and axis in s.axes]
-    changes = [s for loop in loops for s in walk(loop.body) if isinstance(s, Store) and s.at]
-    return any(axis not in kernel.buffer(s.buffer).axes for s in changes)
-
-
-COMPUTED = 0.1
-"""Nanoseconds of work on a value from which lanes pay that then change places one after another."""
-
-
-def _is_best_in_order(kernel: Kernel, axis: str) -> bool:
-    """Whether turns of the axis may change one place, and do little else."""
-    lets = [s for loop in walk(kernel.body) if isinstance(loop, Loop) and axis in loop.axes for s in walk(loop.body)]
-    work = sum(NANOSECONDS.get(s.op, 0.012) for s in lets if isinstance(s, Let))
-    return work < COMPUTED and _meets_itself(kernel, axis)
-
-
 def _is_light(kernel: Kernel, target: Target) -> bool:
     """Whether what is folded is so little work that wide rows, for the sake of memory, pay."""
     folded = [s for s in walk(kernel.body) if isinstance(s, Loop) and s.carries]
@@ -209,68 +188,18 @@ def _is_light(kernel: Kernel, target: Target) -> bool:
     return len(lets) <= most and not any(s.op in NANOSECONDS for s in lets)
 
 
-def bytes_moved(special: Specialized) -> int:
-    """Bytes of all inputs and outputs of a call."""
-    indexed = index_axes(special.kernel)
-    turns = math.prod(n for a, n in special.sizes.items() if a not in placed_axes(special.kernel))
-    total = 0
-    for b in special.kernel.inputs + special.kernel.outputs:
-        # Of a table, as much as is looked up.
-        count = turns if indexed & set(b.axes) else math.prod(special.sizes[a] for a in b.axes)
-        total += count * element_type(b.dtype).itemsize
-    return total
-
-
-def _turns(special: Specialized) -> Iterator[tuple[Statement, int]]:
-    """Every simple statement with how often it runs."""
-    stack = [(s, 1) for s in special.kernel.body]
-    while stack:
-        s, turns = stack.pop()
-        if isinstance(s, Loop):
-            for a in s.axes:
-                turns *= special.sizes[a]
-            stack.extend((inner, turns) for inner in s.body)
-        else:
-            yield s, turns
-
-
-def operation_count(special: Specialized) -> int:
-    """Scalar operations of a call, folds included."""
-    return sum(turns for s, turns in _turns(special) if isinstance(s, Let | Accumulate))
-
-
 def _is_large(special: Specialized) -> bool:
     """Whether a call moves more than most of the last-level cache."""
     return bytes_moved(special) >= last_level_cache() * 3 // 4
 
 
-NANOSECONDS = {
-    "exp": 0.16, "exp2": 0.16, "expm1": 0.2, "log": 0.27, "log2": 0.3, "log10": 0.3, "log1p": 0.35, "sigmoid": 0.22,
-    "tanh": 0.22, "sin": 0.3, "cos": 0.3, "tan": 0.4, "asin": 0.3, "acos": 0.3, "atan": 0.3, "sinh": 0.5, "cosh": 0.4,
-    "asinh": 0.6, "acosh": 0.6, "atanh": 0.6, "erf": 0.5, "erfc": 0.5, "pow": 1.0, "atan2": 15.0, "hypot": 8.0,
-    "div": 0.06, "sqrt": 0.06, "rsqrt": 0.1, "floordiv": 1.0, "remainder": 1.0, "fmod": 1.0, "truncdiv": 1.0,
-}  # fmt: skip
-"""Cost of an operation on one float32 of a wide vector; 0.012 for the others."""
 PREPARED_FROM = 0.15
 """Cost from which a value that repeats in every row is kept: reading back roots and quotients was slower."""
-CHANGE = 0.7
-"""Cost of changing an element where a value says."""
 PARALLEL_FROM = 8000.0
 """Nanoseconds of estimated work from which several threads pay."""
 PIECES_PER_THREAD = 4
 PACKED_ROWS = 16
 """Rows that are copied together."""
-
-
-def estimate_nanoseconds(special: Specialized) -> float:
-    """A rough duration on one thread: bytes moved, and operations by their cost."""
-    total = bytes_moved(special) / 60.0
-    for s, turns in _turns(special):
-        if isinstance(s, Let):
-            total += turns * NANOSECONDS.get(s.op, 0.012) * element_type(s.dtype).bits / 32
-        elif isinstance(s, Store) and s.at:
-            total += turns * CHANGE
-    return total
 
 
 def split(special: Specialized, schedule: Schedule, is_divisible: bool, threads: int) -> tuple[int, int]:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from flambeau.codegen import threads
 from flambeau.codegen.choices import USUAL, Choices
+from flambeau.codegen.costs import NANOSECONDS, bytes_moved, estimate_nanoseconds, operation_count
 from flambeau.codegen.hoist import hoist
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel, Loop, index_axes, main_loops, scatters, walk
@@ -25,16 +26,7 @@ from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine, memory_i
 from flambeau.codegen.llvm.entry_sizes import ALIGNED_FROM
 from flambeau.codegen.llvm.nest import NativeText, emit_kernel
 from flambeau.codegen.llvm.stages import emit_staged, is_staged
-from flambeau.codegen.planning import (
-    NANOSECONDS,
-    PARALLEL_FROM,
-    PREPARED_FROM,
-    bytes_moved,
-    choose,
-    estimate_nanoseconds,
-    operation_count,
-    split,
-)
+from flambeau.codegen.planning import PARALLEL_FROM, PREPARED_FROM, choose, split
 from flambeau.codegen.prepare import prepare
 from flambeau.codegen.products import Tiling, choose_tiling, emit_product, is_product, split_product
 from flambeau.codegen.schedule import Schedule

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from flambeau.codegen.planning import NANOSECONDS
+from flambeau.codegen.costs import NANOSECONDS
 from flambeau.codegen.whole.counters import Counters, CountingFunction
 from flambeau.codegen.whole.leaving import Site
 from flambeau.codegen.whole.native import NativeFunction

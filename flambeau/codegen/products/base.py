@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from flambeau.codegen.costs import NANOSECONDS
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import Kernel, Let, Load, Loop, Statement, Store
 from flambeau.codegen.kernel.opset import TRAPPING
 from flambeau.codegen.llvm.emitter import Target, Value, int_constant
 from flambeau.codegen.llvm.nest import NestEmitter, Scope
-from flambeau.codegen.planning import NANOSECONDS
 from flambeau.codegen.products.tiling import Tiling
 
 MOST_UNROLLED = 4

@@ -6,9 +6,10 @@ tile and what is left over count. Every element is added up in one order, whatev
 
 from __future__ import annotations
 
+from flambeau.codegen.costs import estimate_nanoseconds
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.llvm.emitter import Target
-from flambeau.codegen.planning import PARALLEL_FROM, estimate_nanoseconds
+from flambeau.codegen.planning import PARALLEL_FROM
 from flambeau.codegen.products.blas import blas, imports
 from flambeau.codegen.products.match import Product, match
 from flambeau.codegen.schedule import Schedule
