@@ -30,19 +30,19 @@ from flambeau.codegen.whole.representation import (
 from flambeau.codegen.whole.signature import Parameter, Signature
 from flambeau.schema.dtype import DType
 
-CELL_WORDS = ("function", "error", "user", "served")
-"""What a callable's cell holds: the function's address, the error callable, the context's word of that name, and how
-often the function was called."""
+CELL_WORDS = ("function", "error", "user", "served", "long")
+"""What a callable's cell holds: the function's address, the error callable, the context's word of that name, how often
+the function was called, and whether the last call was so long that the next gives up the GIL at once."""
 WHOLE_IMPORTS = (
     "Py_IncRef", "Py_DecRef", "PyObject_Vectorcall", "PyLong_FromLongLong", "PyFloat_FromDouble", "PyTuple_New",
-    "PyTuple_SetItem", "PyTuple_GetItem", "PyTuple_Size", "PyList_New", "PyList_SetItem",
+    "PyTuple_SetItem", "PyTuple_GetItem", "PyTuple_Size", "PyList_New", "PyList_SetItem", "PyEval_SaveThread",
 )  # fmt: skip
 WHOLE_OBJECTS = ("float_type", "tuple_type", "true", "false", "none")
 _DECLARED = {
     "Py_IncRef": "void (ptr)", "Py_DecRef": "void (ptr)", "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
     "PyLong_FromLongLong": "ptr (i64)", "PyFloat_FromDouble": "ptr (double)", "PyTuple_New": "ptr (i64)",
     "PyTuple_SetItem": "i32 (ptr, i64, ptr)", "PyTuple_GetItem": "ptr (ptr, i64)", "PyTuple_Size": "i64 (ptr)",
-    "PyList_New": "ptr (i64)", "PyList_SetItem": "i32 (ptr, i64, ptr)",
+    "PyList_New": "ptr (i64)", "PyList_SetItem": "i32 (ptr, i64, ptr)", "PyEval_SaveThread": "ptr ()",
 }  # fmt: skip
 
 
@@ -405,7 +405,10 @@ class _Writer:
         served = CELL_WORDS.index("served")
         count = self.load(cell, served, "i64")
         self.store(f"i64 {self.let(f'add i64 {count}, 1')}", cell, served)
+        self._let_others(cell)
         code = self.let(f"call i64 {self.load(cell, 0)}(ptr %context, ptr %words, ptr %results)")
+        was_long = self.load("%context", abi.CONTEXT_WORDS["long"], "i64")
+        self.store(f"i64 {was_long}", cell, CELL_WORDS.index("long"))
         for k, p in enumerate(s.parameters):
             if p.is_written:
                 self.put(f"call void @flambeau_bump(ptr %context, i64 {k + 1})")
@@ -437,8 +440,20 @@ class _Writer:
         self.store("ptr %record", "%context", places["record"])
         self.store("i64 0", "%context", places["thread"])
         self.store("i64 0", "%context", places["polled"])
+        self.store("i64 0", "%context", places["long"])
         self.store(f"i64 {self.load(cell, CELL_WORDS.index('user'), 'i64')}", "%context", places["user"])
         self.store("i64 0", "%context", LEAVES)
+
+    def _let_others(self, cell: str) -> None:
+        """Give up the GIL where the last call was a long one; the function takes it back."""
+        others, on = self.name("others"), self.name("on")
+        was_long = self.load(cell, CELL_WORDS.index("long"), "i64")
+        self.go_if(self.let(f"icmp eq i64 {was_long}, 0"), on, others)
+        self.label(others)
+        state = self.let("call ptr @flambeau_PyEval_SaveThread()")
+        self.store(f"ptr {state}", "%context", abi.CONTEXT_WORDS["thread"])
+        self.put(f"br label %{on}")
+        self.label(on)
 
     def _arguments(self, parameters: Sequence[Parameter]) -> None:
         """All arguments taken apart."""

@@ -19,8 +19,11 @@ from __future__ import annotations
 INTERRUPTED = -1
 NO_MEMORY = -2
 
-CONTEXT_WORDS = {"previous": 1, "next": 2, "thread": 4, "polled": 5, "record": 6, "user": 7}
+CONTEXT_WORDS = {"previous": 1, "next": 2, "thread": 4, "polled": 5, "record": 6, "user": 7, "long": 8}
 """Places of words in a context. The ring's head looks like a block: words 0 to 3. ``polled``: cycle counter at the last
-poll; ``record``: address of the words of a failed site's operands; ``user``: a number the caller may look itself up by.
+poll; ``record``: address of the words of a failed site's operands; ``user``: a number the caller may look itself up by;
+``long``: 1 after a call that took so many turns of loops that the next had better give up the GIL at once.
 """
-CONTEXT_SIZE = 8
+CONTEXT_SIZE = 9
+LONG_FROM = 1 << 14
+"""Turns of loops that make a call a long one: ten microseconds or more."""

@@ -58,7 +58,7 @@ def make_entry(
     code = _entry_code(signature)
     if code is None:
         return None
-    cell = (ctypes.c_int64 * len(CELL_WORDS))(function_address, id(error), user, 0)
+    cell = (ctypes.c_int64 * len(CELL_WORDS))(function_address, id(error), user, 0, 0)
     kept = (error, cell, code, signature)
     made = native_call.new_callable(code.addresses["entry"], ctypes.addressof(cell), slow, kept)
     return None if made is None else Entry(made, cell)

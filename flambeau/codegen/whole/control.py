@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.whole.memory import number
+from flambeau.codegen.whole.runtime import TICKS
 
 if TYPE_CHECKING:
     from flambeau.codegen.whole.function import FunctionEmitter
@@ -59,7 +60,7 @@ def tick(fn: FunctionEmitter, turns: Register, again: str = "") -> None:
     look, on = e.label("look"), e.label("on")
     e.raw(f"br i1 {e.icmp('slt', less, number(0))}, label %{look}, label %{on}, !prof !20")
     e.start(look)
-    e.raw(f"store i64 65536, ptr {fn.ticks}")
+    e.raw(f"store i64 {TICKS}, ptr {fn.ticks}")
     code = e.define(f"call i64 @look_at_clock(ptr {fn.context})", "i64", 1)
     stop = e.label("stop")
     e.raw(f"br i1 {e.icmp('ne', code, number(0))}, label %{stop}, label %{again or on}, !prof !20")

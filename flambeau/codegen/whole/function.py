@@ -23,7 +23,7 @@ from flambeau.codegen.whole.lifetimes import SAME_VALUE
 from flambeau.codegen.whole.loops import emit_loop
 from flambeau.codegen.whole.lowerings import lower
 from flambeau.codegen.whole.representation import Representation, llvm_words
-from flambeau.codegen.whole.runtime import ASK, METADATA, PREFIX, TEXT
+from flambeau.codegen.whole.runtime import ASK, METADATA, PREFIX, TEXT, TICKS
 from flambeau.codegen.whole.slots import Assumed, WidenError
 from flambeau.codegen.whole.values import CannotCompileError, OptionalValue, words_of
 from flambeau.ir.graph import Graph
@@ -109,7 +109,7 @@ class FunctionEmitter(Leaving):
 
     def run(self, parameters: Sequence[Representation]) -> FunctionText:
         e = self.e
-        e.entry.append(f"  store i64 65536, ptr {self.ticks}")
+        e.entry.append(f"  store i64 {TICKS}, ptr {self.ticks}")
         self._parameters(parameters)
         results = self._body()
         e.raw(f"store i64 0, ptr {self.code_slot}")
@@ -158,6 +158,12 @@ class FunctionEmitter(Leaving):
         memory.store_word(e, self.context, abi.CONTEXT_WORDS["thread"], Register("null", "ptr", 1))
         e.branch(out)
         e.start(out)
+        if self.has_loops:
+            polled = memory.load_word(e, self.context, abi.CONTEXT_WORDS["polled"], "i64")
+            left = e.define(f"load i64, ptr {self.ticks}", "i64", 1)
+            many = e.icmp("slt", left, memory.number(TICKS - abi.LONG_FROM))
+            is_long = e.binary("or", many, e.icmp("ne", polled, memory.number(0)))
+            memory.store_word(e, self.context, abi.CONTEXT_WORDS["long"], e.convert("zext", is_long, "i64"))
         code = e.define(f"load i64, ptr {self.code_slot}", "i64", 1)
         e.raw(f"ret i64 {code}")
 
