@@ -62,5 +62,5 @@ def f(n: int, at: int) -> int:
     function = flambeau.CompilationUnit(source).f
     for _ in range(3):
         assert isinstance(function(50_000, -1), int)
-        with pytest.raises(Exception, match="[Dd]ivision"):
+        with pytest.raises(Exception, match=r"[Dd]ivision"):
             function(50_000, 40_000)
