@@ -312,6 +312,32 @@ def test_cuda_says_why_not() -> None:
         map_kernel(parse_kernel(TEXT), CudaSchedule("thread", 64))
 
 
+@pytest.mark.parametrize(
+    ("value", "shape", "count", "axis"),
+    [
+        ("%s", (50,), 4000, "x"),
+        ("%e", (50,), 4000, "s"),
+        ("%s", (4000, 100), 50, "row"),
+        ("%s", (50, 16), 4000, None),
+    ],
+)
+def test_what_is_a_vector(value: str, shape: tuple[int, ...], count: int, axis: str | None) -> None:
+    stars = ", ".join("*" * len(shape))
+    g = graph(f"%x : Float({stars}), %i : Long({stars}), %s : Float({stars})", f"""
+        %e : Tensor = aten::exp(%s)
+        %b : Tensor = aten::scatter_add(%x, %zero, %i, {value})""", "%b")  # fmt: skip
+    rng = np.random.default_rng(0)
+    turned = (count, *shape[1:])
+    arrays = [numbers(rng, shape, "float32"), rng.integers(0, shape[0], turned), numbers(rng, turned, "float32")]
+    compiled = backend.compile_lowered(lower_graph(g))
+    compiled(*arrays)
+    [variant] = compiled.variants
+    chosen = variant.schedule.vector_axis
+    axes = {b.name: b.axes for b in variant.kernel.buffers}
+    by = {"x": axes["x0"][0], "s": axes["x2"][0], "row": axes["x0"][-1], None: None}
+    assert chosen == by[axis]
+
+
 # -- scripted functions -----------------------------------------------------------------------------------------------
 
 
@@ -332,6 +358,39 @@ def test_threads_share_what_lies_before_the_dimension() -> None:
         latest = fn._executor._latest
         plans = [plan for fused in latest.kernels for k in fused.kernels for _, plan in k.plans]
         assert (plans[0].step > 0) == (threads > 1 and is_supported())
+
+
+def also_the_values(x: Tensor, index: Tensor, source: Tensor) -> tuple[Tensor, Tensor]:
+    values = source * 2.0
+    return x.scatter_add(0, index, values), values
+
+
+def one_after_another(x: Tensor, index: Tensor, source: Tensor) -> Tensor:
+    y = x.neg().scatter_add(0, index, source * 2.0).relu()
+    return y.index_add(0, index, source.abs()) * 2.0 + y
+
+
+def of_itself(x: Tensor, index: Tensor, source: Tensor) -> Tensor:
+    return x.scatter_add(0, index, x[: source.size(0)] * 2.0)
+
+
+@pytest.mark.parametrize(
+    ("function", "groups"),
+    [
+        (also_the_values, [["mul"], ["scatter_add"]]),
+        (one_after_another, [["neg", "mul", "scatter_add"], ["relu"], ["abs", "index_add"], ["mul", "add"]]),
+        (of_itself, [["mul", "scatter_add"]]),
+    ],
+)
+def test_groups(function: Any, groups: list[list[str]]) -> None:
+    arrays = [wrap(np.array(a)) for a in (np.arange(5, dtype=np.float32), [0, 2, 2], np.ones(3, np.float32))]
+    fn = flambeau.script(function)
+    want = function(*arrays)
+    for _ in range(4):
+        for a, b in zip(fn(*arrays), want, strict=True):
+            same(a._array, b._array)
+    found = [n.attribute("Subgraph").nodes() for n in fn.graph_for(*arrays).find_all("prim::FusionGroup")]
+    assert [[n.kind[6:] for n in nodes if n.kind.startswith("aten::")] for nodes in found] == groups
 
 
 def added(x: Tensor, index: Tensor, source: Tensor) -> Tensor:
