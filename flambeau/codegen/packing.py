@@ -13,6 +13,10 @@ WHOLE = 1 << 18
 """Bytes up to which an input is copied at once."""
 BLOCK = 1 << 19
 """Bytes up to which a block of rows is: it should stay in the second cache."""
+TILES = 4
+"""Tiles side by side in a block of rows, where the lines of a column meet in the same places of a cache."""
+MEETING = 1024
+"""Steps of so many bytes, or multiples, meet in the first cache after few turns."""
 FEWEST = 4
 """Turns that make copying worth it: of both axes of a tile, and times that a copy is read."""
 
@@ -40,4 +44,8 @@ def _pack_for(special: Specialized, b: Buffer, axis: str) -> Pack | None:
         return None
     around = outer[: outer.index(along) + 1]
     inside = [a for a in b.axes if a not in around]
-    return Pack(b.name, along, False) if inside == [axis] else None
+    if inside != [axis]:
+        return None
+    meets = special.strides[b.name, axis] % MEETING == 0
+    fits = TILES * 64 * special.sizes[axis] <= BLOCK and special.sizes[along] >= TILES * 64 // size
+    return Pack(b.name, along, False, TILES if meets and fits else 1)

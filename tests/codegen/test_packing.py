@@ -32,6 +32,19 @@ def test_sum_with_transpose(kind: str, shape: tuple[int, int]) -> None:
     assert packs(compiled) == ([] if kind == "Char" else [False])
 
 
+@pytest.mark.parametrize("kind", ["Float", "Double", "Int", "Long"])
+@pytest.mark.parametrize(("wide", "high"), [(512, 37), (256, 70), (1024, 131), (300, 40)])
+def test_columns_that_meet_in_the_cache_are_copied_in_several_tiles(kind: str, wide: int, high: int) -> None:
+    """Rows of a transpose whose columns are a multiple of 1024 bytes apart, and others."""
+    compiled = backend.compile_graph(graph(TWO.format(kind), "%a : Tensor = aten::add(%x, %y, %one)", "%a"))
+    for width in (wide, wide - 3):
+        x, y = numbers(DTYPES[kind], width, high), numbers(DTYPES[kind], high, wide)[:, :width]
+        np.testing.assert_array_equal(compiled(x, y.T), x + y.T)
+    item = np.dtype(DTYPES[kind]).itemsize
+    tiles = {p.tiles for v in compiled.variants for p in v.schedule.packs}
+    assert tiles == ({4} if wide * item % 1024 == 0 else {1})
+
+
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize("shape", [(33, 70), (5, 9), (300, 400)])
 def test_rows_of_a_transpose(shape: tuple[int, int], count: int) -> None:

@@ -304,7 +304,7 @@ class NestEmitter(ValueEmitter):
         """The turns in blocks, for each of which inputs are copied first."""
         e, axis, vector = self.e, loop.axes[0], self.schedule.vector_axis
         assert vector is not None
-        block = min(pack.block_size(p.element) for p in packs)
+        block = min(pack.block_size(p.element) * p.pack.tiles for p in packs)
 
         def body(child: Scope) -> None:
             start = child.index[axis]

@@ -7,6 +7,8 @@ is copied just before these rows are computed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from flambeau.codegen.kernel.dtypes import ElementType, element_type
 from flambeau.codegen.kernel.nest import Kernel
 from flambeau.codegen.llvm import memory
@@ -51,7 +53,7 @@ def allocate(
         row = e.binary("mul", filled, int_constant(t.itemsize, "i64", 1))
         # Rows that are a power of two apart would meet in the same places of the first cache.
         row = e.binary("add", row, int_constant(memory.CACHE_LINE, "i64", 1))
-        rows = int_constant(block, "i64", 1)
+        rows = int_constant(block * pack.tiles, "i64", 1)
         if pack.whole:
             rows = e.binary("add", sizes[pack.along], int_constant(block - 1, "i64", 1))
             rows = e.binary("and", rows, int_constant(-block, "i64", 1))
@@ -63,20 +65,32 @@ def allocate(
 
 
 def copy_rows(e: Emitter, p: Packed, source: Value, count: Value, target: Value, size: Value) -> None:
-    """Copy `count` rows, at most a block, of `size` turns of the vector axis each."""
+    """Copy `count` rows, at most those of the tiles of a block, of `size` turns of the vector axis each."""
+    block = block_size(p.element)
+
+    def column(at: Value) -> None:
+        if p.pack.tiles == 1:
+            _tile(e, p, source, count, target, at, size)
+            return
+
+        def tile(row: Value) -> None:
+            from_ = e.define(f"getelementptr {p.element.memory}, ptr {source}, i64 {row}", "ptr", 1)
+            to = e.define(f"getelementptr i8, ptr {target}, i64 {e.binary('mul', row, p.row)}", "ptr", 1)
+            _tile(e, p, from_, e.binary("sub", count, row), to, at, size)
+
+        _steps(e, count, block, tile)
+
+    _steps(e, size, block, column)
+
+
+def _tile(e: Emitter, p: Packed, source: Value, count: Value, target: Value, at: Value, size: Value) -> None:
+    """Turn one tile: at most `count` rows, from a turn of the vector axis on."""
     block = block_size(p.element)
     full = vector_type(p.element.memory, block)
     mask = e.icmp("slt", memory.iota(block), e.splat(count, block))
     last = e.binary("sub", size, int_constant(1, "i64", 1))
     e.declare(f"declare {full} @llvm.masked.load.{memory.suffix(p.element.memory, block)}.p0"
               f"(ptr, i32, <{block} x i1>, {full})")  # fmt: skip
-    head, turn, after, before = e.label("tile"), e.label("turned"), e.label("packed"), e.block
-    at = Value(e.name("t"), "i64", 1)
-    e.branch(head)
-    e.start(head)
-    mark = len(e.lines)
-    e.branch_if(e.icmp("slt", at, size), turn, after)
-    e.start(turn)
     columns = []
     for k in range(block):
         place = e.binary("add", at, int_constant(k, "i64", 1))
@@ -87,13 +101,24 @@ def copy_rows(e: Emitter, p: Packed, source: Value, count: Value, target: Value,
         how = f"i32 {p.element.itemsize}, <{block} x i1> {mask}, {full} zeroinitializer"
         text = f"call {full} {name}(ptr {pointer}, {how})"
         columns.append(e.define(text, p.element.memory, block))
-    rows = _turned(e, columns)
     start = e.binary("mul", at, int_constant(p.element.itemsize, "i64", 1))
-    for k, row in enumerate(rows):
+    for k, row in enumerate(_turned(e, columns)):
         offset = e.binary("add", e.binary("mul", p.row, int_constant(k, "i64", 1)), start)
         pointer = e.define(f"getelementptr i8, ptr {target}, i64 {offset}", "ptr", 1)
         e.raw(f"store {full} {row}, ptr {pointer}, align {memory.CACHE_LINE}")
-    following = e.binary("add", at, int_constant(block, "i64", 1))
+
+
+def _steps(e: Emitter, end: Value, step: int, body: Callable[[Value], None]) -> None:
+    """``body`` of 0, ``step``, ... below ``end``."""
+    head, turn, after, before = e.label("tile"), e.label("turned"), e.label("packed"), e.block
+    at = Value(e.name("t"), "i64", 1)
+    e.branch(head)
+    e.start(head)
+    mark = len(e.lines)
+    e.branch_if(e.icmp("slt", at, end), turn, after)
+    e.start(turn)
+    body(at)
+    following = e.binary("add", at, int_constant(step, "i64", 1))
     latch = e.block
     e.branch(head)
     e.lines[mark:mark] = [f"  {at} = phi i64 [0, %{before}], [{following}, %{latch}]"]
@@ -102,22 +127,13 @@ def copy_rows(e: Emitter, p: Packed, source: Value, count: Value, target: Value,
 
 def copy_whole(e: Emitter, p: Packed, source: Value, rows: Value, size: Value) -> None:
     """Copy all rows of an input."""
-    block = block_size(p.element)
-    head, turn, after, before = e.label("rows"), e.label("block"), e.label("copied"), e.block
-    at = Value(e.name("r"), "i64", 1)
-    e.branch(head)
-    e.start(head)
-    mark = len(e.lines)
-    e.branch_if(e.icmp("slt", at, rows), turn, after)
-    e.start(turn)
-    from_ = e.define(f"getelementptr {p.element.memory}, ptr {source}, i64 {at}", "ptr", 1)
-    to = e.define(f"getelementptr i8, ptr {p.base}, i64 {e.binary('mul', at, p.row)}", "ptr", 1)
-    copy_rows(e, p, from_, e.binary("sub", rows, at), to, size)
-    following = e.binary("add", at, int_constant(block, "i64", 1))
-    latch = e.block
-    e.branch(head)
-    e.lines[mark:mark] = [f"  {at} = phi i64 [0, %{before}], [{following}, %{latch}]"]
-    e.start(after)
+
+    def some(at: Value) -> None:
+        from_ = e.define(f"getelementptr {p.element.memory}, ptr {source}, i64 {at}", "ptr", 1)
+        to = e.define(f"getelementptr i8, ptr {p.base}, i64 {e.binary('mul', at, p.row)}", "ptr", 1)
+        copy_rows(e, p, from_, e.binary("sub", rows, at), to, size)
+
+    _steps(e, rows, block_size(p.element), some)
 
 
 def _turned(e: Emitter, columns: list[Value]) -> list[Value]:
