@@ -199,7 +199,7 @@ PARALLEL_FROM = 8000.0
 """Nanoseconds of estimated work from which several threads pay."""
 PIECES_PER_THREAD = 4
 PACKED_ROWS = 16
-"""Rows that are copied together."""
+"""Rows of a tile that are copied together."""
 
 
 def split(special: Specialized, schedule: Schedule, is_divisible: bool, threads: int) -> tuple[int, int]:
@@ -211,7 +211,7 @@ def split(special: Specialized, schedule: Schedule, is_divisible: bool, threads:
     grain = schedule.lanes if first.axes[0] == schedule.vector_axis else 1
     grain = max(grain, schedule.jam)
     if any(p.along == first.axes[0] for p in schedule.packs):
-        grain = PACKED_ROWS
+        grain = PACKED_ROWS * max(p.tiles for p in schedule.packs)
     pieces = min(threads * PIECES_PER_THREAD, max(1, int(estimate_nanoseconds(special) / 3000)))
     step = -(-size // pieces)
     step = -(-step // grain) * grain

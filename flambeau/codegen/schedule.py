@@ -18,6 +18,11 @@ class Pack:
     """Tiles side by side that a block has: where steps between turns of the vector axis are large, the cache keeps
     nothing of a line that a tile leaves over."""
 
+    def key(self) -> str:
+        """It as part of a schedule's line."""
+        tiles = f"*{self.tiles}" if self.tiles > 1 else ""
+        return f"{self.buffer}:{self.along}{'!' if self.whole else ''}{tiles}"
+
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
@@ -50,7 +55,7 @@ class Schedule:
         """A line of text that tells schedules apart."""
         flags = ("n" if self.nontemporal else "") + ("s" if self.narrow else "") + ("f" if self.fastmath else "")
         ahead = f" ahead={self.prefetch}" if self.prefetch else ""
-        packs = "".join(f" pack={p.buffer}:{p.along}{'!' if p.whole else ''}{f'*{p.tiles}' if p.tiles > 1 else ''}" for p in self.packs)
+        packs = "".join(f" pack={p.key()}" for p in self.packs)
         ahead += " next" if self.next_row else ""
         ahead += f" jam={self.jam}" if self.jam > 1 else ""
         fixed = "".join(f" {axis}={size}" for axis, size in self.fixed)
