@@ -7,7 +7,7 @@ from flambeau.codegen.llvm.entry_plan import Offsets
 
 def checks_text(o: Offsets) -> str:
     """LLVM text of ``matches``, ``same_numbers``, ``dims_of`` and ``strides_of``."""
-    return _guards(o) + _same_numbers() + _places(o)
+    return _guards(o) + same_numbers_text() + _places(o)
 
 
 def _guards(o: Offsets) -> str:
@@ -68,7 +68,8 @@ no:
 """
 
 
-def _same_numbers() -> str:
+def same_numbers_text() -> str:
+    """LLVM text of ``same_numbers(a, b, n)``."""
     return """
 define internal i1 @same_numbers(ptr %a, ptr %b, i64 %n) alwaysinline {
 entry:

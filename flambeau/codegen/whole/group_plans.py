@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flambeau.codegen.llvm.entry_checks import same_numbers_text
 from flambeau.codegen.llvm.entry_plan import INPUT_WORDS, OUTPUT_WORDS, PLAN, RELEASE_GIL
 from flambeau.codegen.llvm.entry_sizes import sizes_text
 from flambeau.codegen.whole.abi import CONTEXT_WORDS
@@ -15,28 +16,7 @@ def _word(name: str, register: str, kind: str = "i64") -> str:
     )
 
 
-GROUPS = f"""
-define internal i1 @same_numbers(ptr %a, ptr %b, i64 %n) alwaysinline {{
-entry:
-  br label %head
-head:
-  %i = phi i64 [0, %entry], [%i1, %body]
-  %more = icmp slt i64 %i, %n
-  br i1 %more, label %body, label %yes
-body:
-  %pa = getelementptr i64, ptr %a, i64 %i
-  %pb = getelementptr i64, ptr %b, i64 %i
-  %x = load i64, ptr %pa
-  %y = load i64, ptr %pb
-  %i1 = add i64 %i, 1
-  %same = icmp eq i64 %x, %y
-  br i1 %same, label %head, label %no
-yes:
-  ret i1 true
-no:
-  ret i1 false
-}}
-
+GROUPS = f"""{same_numbers_text()}
 define internal ptr @dims_of(ptr %words) alwaysinline {{
   %dims = getelementptr i64, ptr %words, i64 1
   ret ptr %dims
