@@ -19,7 +19,7 @@ demo: $(READY) ## script the examples, show every stage, write build/demo.html
 	$(PY) -m examples.demo
 
 test: $(READY) ## run all tests
-	$(PY) -m pytest -n 2 -q --durations=10 $(PYTEST)
+	$(PY) -m pytest -n 2 --dist worksteal -q --durations=10 $(PYTEST)
 
 lint: $(READY) ## ruff: style and formatting
 	$(PY) -m ruff check .
