@@ -25,12 +25,12 @@ def rebound(program: Program, **names: Any) -> Program:
     return again
 
 
-def flambeau(program: Program, *arguments: Any) -> Call:
-    """Ours: scripted, run natively."""
+def flambeau(program: Program, *arguments: Any, **options: Any) -> Call:
+    """Ours: scripted, run natively, with `fastmath=True` where asked for."""
     import flambeau as fb
 
     inputs = tuple(fb.from_numpy(a) if isinstance(a, np.ndarray) else a for a in arguments)
-    return Call(fb.script(program), inputs)
+    return Call(fb.script(program, **options), inputs)
 
 
 def numpy(program: Program, *arguments: Any) -> Call:

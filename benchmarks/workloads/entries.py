@@ -42,9 +42,15 @@ def entries(
     jax: str | None = None,
     jax_fixed: tuple[int, ...] = (),
     jax_wide: bool = False,
+    fastmath: bool = False,
 ) -> Peers:
-    """An entry per peer. `torch` is what PyTorch runs, ours where None; `jax` names a function of its programs."""
+    """An entry per peer. `torch` is what PyTorch runs, ours where None; `jax` names a function of its programs.
+
+    With `fastmath` there are both of ours, as there are of Numba's.
+    """
     found: Peers = {"flambeau": partial(peers.flambeau, program, *arguments)}
+    if fastmath:
+        found["flambeau/fastmath"] = partial(peers.flambeau, program, *arguments, fastmath=True)
     if numpy is not None:
         found["numpy"] = partial(peers.numpy, numpy, *arguments)
     if numba is not None:

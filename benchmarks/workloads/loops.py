@@ -48,7 +48,7 @@ def _row(
             getattr(ours, name), *arguments, numpy=numpy, numba=getattr(numba_loops, name),
             parallel=name in numba_loops.PARALLEL, torch=torch, torch_eager=torch is not None,
             torch_jit="torch.jit" not in left_out, torch_compile=False, jax=name,
-            jax_wide=True, jax_fixed=jax_fixed,
+            jax_wide=True, jax_fixed=jax_fixed, fastmath=True,
         ),
         expected=expected,
         tolerance=1e-8,
