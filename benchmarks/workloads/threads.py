@@ -17,7 +17,7 @@ def workloads(small: bool) -> Iterator[Workload]:
     """Something pointwise, something by rows, and a loop."""
     x = normal(1_000 if small else 100_000)
     yield _row(
-        f"GELU (tanh) of {x.size}, at once", 2 if small else 100, expected=partial(numpy_arrays.gelu, *doubled(x)),
+        f"GELU (tanh) of {x.size}, at once", 2 if small else 200, expected=partial(numpy_arrays.gelu, *doubled(x)),
         flambeau=partial(peers.flambeau, pointwise.gelu, x),
         numpy=partial(peers.numpy, numpy_arrays.gelu, x),
         numba=partial(peers.numba, numpy_arrays.gelu, x, nogil=True),
@@ -35,7 +35,7 @@ def workloads(small: bool) -> Iterator[Workload]:
     )  # fmt: skip
     top = 50 if small else 3_000
     yield _row(
-        f"Collatz {top}, at once", 2 if small else 5, expected=partial(numba_loops.collatz, top),
+        f"Collatz {top}, at once", 2 if small else 100, expected=partial(numba_loops.collatz, top),
         flambeau=partial(peers.flambeau, loops.collatz, top),
         numba=partial(peers.numba, numba_loops.collatz, top, nogil=True),
         torch_jit=partial(peers.torch_jit, loops.collatz, top),

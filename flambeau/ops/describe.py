@@ -9,6 +9,7 @@ from flambeau.schema.dtype import ALL, DType, complex32
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.opdef import UNKNOWN, OpDef
 from flambeau.schema.types import ListType, OptionalType, TensorType, Type
+from flambeau.tensor.defaults import float_dtype
 from flambeau.tensor.tensor import Tensor
 
 
@@ -67,7 +68,9 @@ def _dtypes(definitions: list[OpDef]) -> str:
         return ""
     groups: dict[str, list[str]] = {}
     for given, result in _results(first):
-        groups.setdefault("the same" if result is given else result.name, []).append(given.name)
+        is_default = result is float_dtype() and not (given.is_floating_point or given.is_complex)
+        name = "the default dtype" if is_default else result.name
+        groups.setdefault("the same" if result is given else name, []).append(given.name)
     lines = [f"    {', '.join(given)} -> {result}" for result, given in groups.items()]
     return "Dtypes:\n" + "\n".join(lines) if lines else ""
 

@@ -200,7 +200,7 @@ for _name, _kernel, _numpy, _text in (
         " -> (Tensor, Tensor)",
         outs=("", "", "correction_out"),
         kernel=_both,
-        accumulator="",
+        accumulator=f"{_name}_mean",
         doc=f"The {_text} and the mean.",
         dtype=pair_dtype,
         shape=reduced_pair,

@@ -13,13 +13,13 @@ from flambeau.schema.types import BoolType, FloatType, IntType, NoneType, Number
 ACCUMULATORS = frozenset(
     {
         "sum", "prod", "max", "min", "max_at", "min_at", "mean", "any", "all", "argmax", "argmin",
-        "var", "std", "softmax", "log_softmax", "logsumexp", "norm", "layer_norm", "rms_norm", "batch_norm",
-        "cumsum", "cumprod",
+        "var", "std", "var_mean", "std_mean", "cumsum", "cumprod",
+        "softmax", "log_softmax", "logsumexp", "norm", "layer_norm", "rms_norm", "batch_norm",
     }
 )  # fmt: skip
 """Folds that kernels know, by what operators declare."""
-EXTREMES_AT = frozenset({"max_at", "min_at"})
-"""Those that give values and places."""
+PAIRS = frozenset({"max_at", "min_at", "var_mean", "std_mean"})
+"""Those that give two results."""
 PRODUCTS = frozenset({"matmul", "mm", "bmm", "mv", "dot", "linear", "addmm", "addmv", "baddbmm"})
 """Matrix products that kernels know, by what operators declare."""
 NORMALISATIONS = {"layer_norm": 1, "rms_norm": 1}
@@ -158,7 +158,7 @@ def has_kernel_form(definition: OpDef) -> bool:
         return False
     if definition.scalar is not None:
         return definition.compute is not None
-    results = 2 if definition.accumulator in EXTREMES_AT else 1
+    results = 2 if definition.accumulator in PAIRS else 1
     return (
         definition.accumulator in ACCUMULATORS | PRODUCTS | LOOKUPS.keys() | CHANGES
         and len(definition.schema.returns) == results

@@ -35,6 +35,9 @@ FORMS = {
         %b : Tensor = aten::linalg_vector_norm(%x, %i, %dims, %true, %none)"""),
     "max": (ALONE, "%b : Tensor, %i : Tensor = aten::max(%x, %one, %false)"),
     "min, kept": (ALONE, "%b : Tensor, %i : Tensor = aten::min(%x, %zero, %true)"),
+    "var_mean": (ALONE, "%b : Tensor, %i : Tensor = aten::var_mean(%x, %dims, %false, %true)"),
+    "var_mean of all": (ALONE, "%b : Tensor, %i : Tensor = aten::var_mean(%x, %false)"),
+    "std_mean": (ALONE, "%b : Tensor, %i : Tensor = aten::std_mean(%x, %both, %false, %false)"),
     "norm, count": (ALONE, "%b : Tensor = aten::linalg_vector_norm(%x, %zero, %dims, %false, %none)"),
 }  # fmt: skip
 

@@ -91,6 +91,9 @@ def lower_node(definition: OpDef, arguments: Arguments, compute: DType | None, r
     """The expressions of the results of one call. Raises `LoweringError` when there are none."""
     if definition.accumulator in EXTREMES_AT:
         return extreme_at(definition.accumulator, arguments)
+    if definition.accumulator in ("var_mean", "std_mean"):
+        spread = definition.accumulator.removesuffix("_mean")
+        return ROWS[spread](arguments, result), fold("mean", arguments, result)
     return (_single(definition, arguments, compute, result),)
 
 
