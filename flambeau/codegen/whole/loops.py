@@ -19,6 +19,7 @@ from flambeau.codegen.whole.lanes import is_true, plan_of
 from flambeau.codegen.whole.memory import number
 from flambeau.codegen.whole.representation import Float, Int, Representation
 from flambeau.codegen.whole.values import Affine, Scalar
+from flambeau.ir.graph import walk
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
 from flambeau.schema.types import TensorType
@@ -205,6 +206,7 @@ def _turns(
     e.raw(f"store i64 {start}, ptr {counter}")
     e.branch(head)
     e.start(head)
+    first_line = len(e.lines)
     index = e.define(f"load i64, ptr {counter}", "i64", 1)
     affine = None
     if turns is not None:
@@ -213,8 +215,8 @@ def _turns(
     _round(fn, body, carried, index, affine)
     following = e.binary("add nuw nsw", index, number(1))
     e.raw(f"store i64 {following}, ptr {counter}")
-    may_unroll = _is_chain(carried) or any(n.kind == "prim::If" for n in body)
-    note = _unrolled(fn) if turns is not None and may_unroll else ""
+    may_unroll = turns is not None and (_is_chain(carried) or any(n.kind == "prim::If" for n in body))
+    note = _unrolled(fn) if may_unroll and _is_plain(body, e.lines[first_line:]) else ""
     e.raw(f"br i1 {e.icmp('slt', following, end)}, label %{head}, label %{done}{note}")
     e.start(done)
 
@@ -222,6 +224,17 @@ def _turns(
 def _is_chain(carried: _Carried) -> bool:
     """Whether each turn waits for the one before it: sums of floats have an order."""
     return any(isinstance(rep, Float) for rep in carried.reps)
+
+
+LARGEST_UNROLLED = 256
+"""Lines of a loop's body, at most: LLVM warns of a loop that it cannot unroll, and of a large one nothing is gained."""
+
+
+def _is_plain(body: Block, lines: list[str]) -> bool:
+    """Whether LLVM will be able to write out several turns: nothing that loops or may yet be inlined, and little."""
+    has_loops = any(n.kind == "prim::Loop" for n in walk(body))
+    calls = any(" call " in line and "@llvm." not in line for line in lines)
+    return not has_loops and not calls and len(lines) <= LARGEST_UNROLLED
 
 
 def _unrolled(fn: FunctionEmitter) -> str:
