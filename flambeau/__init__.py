@@ -63,6 +63,18 @@ from flambeau.tensor.python_forms import can_cast, is_tensor, nonzero, promote_t
 from flambeau.tensor.random import Generator, get_rng_state, initial_seed, manual_seed, set_rng_state
 from flambeau.tensor.size import Size
 from flambeau.tensor.tensor import Tensor
+from flambeau.tensor.typed import (
+    BFloat16Tensor,
+    BoolTensor,
+    ByteTensor,
+    CharTensor,
+    DoubleTensor,
+    FloatTensor,
+    HalfTensor,
+    IntTensor,
+    LongTensor,
+    ShortTensor,
+)
 from flambeau.util.version import __version__
 
 dtype, device, layout, memory_format = DType, Device, Layout, MemoryFormat

@@ -80,6 +80,16 @@ from flambeau.tensor.random import manual_seed as manual_seed
 from flambeau.tensor.random import set_rng_state as set_rng_state
 from flambeau.tensor.size import Size as Size
 from flambeau.tensor.tensor import Tensor as Tensor
+from flambeau.tensor.typed import BFloat16Tensor as BFloat16Tensor
+from flambeau.tensor.typed import BoolTensor as BoolTensor
+from flambeau.tensor.typed import ByteTensor as ByteTensor
+from flambeau.tensor.typed import CharTensor as CharTensor
+from flambeau.tensor.typed import DoubleTensor as DoubleTensor
+from flambeau.tensor.typed import FloatTensor as FloatTensor
+from flambeau.tensor.typed import HalfTensor as HalfTensor
+from flambeau.tensor.typed import IntTensor as IntTensor
+from flambeau.tensor.typed import LongTensor as LongTensor
+from flambeau.tensor.typed import ShortTensor as ShortTensor
 from flambeau.util.version import __version__ as __version__
 dtype, device, layout, memory_format = (DType, Device, Layout, MemoryFormat)
 strided = layout.strided
@@ -93,6 +103,7 @@ from flambeau import nn as nn
 from flambeau.jit.script import script as script
 from flambeau.jit.trace import trace as trace
 from flambeau.jit.unit import CompilationUnit as CompilationUnit
+from flambeau.jit.vectorize import vectorize as vectorize
 
 def _conj(input: _Tensor) -> _Tensor: ...
 @_overload

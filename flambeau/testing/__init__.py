@@ -1,1 +1,5 @@
 """Tools for testing compilers and programs, ours and users'."""
+
+from flambeau.testing.file_check import Check, CheckError, FileCheck
+
+__all__ = ["Check", "CheckError", "FileCheck"]
