@@ -34,7 +34,7 @@ from flambeau.schema.types import (
 from flambeau.tensor.tensor import Tensor
 
 CONTAINERS = (ModuleList, Sequential)
-_OWN = frozenset(("_parameters", "_buffers", "_modules", "_transient", "training"))
+_OWN = frozenset(("_parameters", "_buffers", "_modules", "_transient", "training", *Module.HOOKS))
 EMPTY = (
     "an empty {kind} tells nothing of its elements' type; annotate the attribute in the class body, for example "
     "`{name}: {example}`"

@@ -20,10 +20,11 @@ from flambeau.nn.activation import (
     Softplus,
     Tanh,
 )
-from flambeau.nn.container import ModuleList, Sequential
+from flambeau.nn.container import ModuleDict, ModuleList, Sequential
 from flambeau.nn.linear import Bilinear, Linear
 from flambeau.nn.module import Module
 from flambeau.nn.parameter import Parameter
+from flambeau.nn.parameter_containers import ParameterDict, ParameterList
 
 __all__ = [
     "ELU",
@@ -39,8 +40,11 @@ __all__ = [
     "LogSoftmax",
     "Mish",
     "Module",
+    "ModuleDict",
     "ModuleList",
     "Parameter",
+    "ParameterDict",
+    "ParameterList",
     "ReLU",
     "ReLU6",
     "Sequential",

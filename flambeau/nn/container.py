@@ -1,11 +1,20 @@
-"""Modules that hold modules in order."""
+"""Modules that hold modules: in order (`Sequential`, `ModuleList`) or by name (`ModuleDict`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import overload
+import operator
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from typing import Any, Self, overload
 
 from flambeau.nn.module import Module
+
+NO_MODULE = "{owner}: {what} is not a Module subclass"
+
+
+def _checked(module: Any, owner: Module) -> Module:
+    if not isinstance(module, Module):
+        raise TypeError(NO_MODULE.format(owner=type(owner).__name__, what=type(module).__name__))
+    return module
 
 
 class _Indexed(Module):
@@ -24,43 +33,87 @@ class _Indexed(Module):
     def __getitem__(self, index: int | slice) -> Module:
         held = self._held()
         if isinstance(index, slice):
-            part = type(self)()
+            part = self._like_this()
             for i, module in enumerate(held[index]):
                 part.add_module(str(i), module)
             return part
-        if not -len(held) <= index < len(held):
-            raise IndexError(f"index {index} is out of range")
-        return held[index]
+        return held[self._place(index)]
 
     def __setitem__(self, index: int, module: Module) -> None:
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"index {index} is out of range")
-        self._modules[str(index % len(self))] = module
+        self._modules[list(self._modules)[self._place(index)]] = _checked(module, self)
 
-    def append(self, module: Module) -> None:
+    def __delitem__(self, index: int | slice) -> None:
+        held = self._held()
+        if isinstance(index, slice):
+            del held[index]
+        else:
+            del held[self._place(index)]
+        self._hold(held)
+
+    def append(self, module: Module) -> Self:
         """Add a module at the end."""
-        self.add_module(str(len(self)), module)
+        self.add_module(str(len(self)), _checked(module, self))
+        return self
 
-    def extend(self, modules: Iterable[Module]) -> None:
+    def extend(self, modules: Iterable[Module]) -> Self:
         """Add modules at the end."""
         for module in list(modules):
             self.append(module)
+        return self
+
+    def insert(self, index: int, module: Module) -> Self:
+        """Put a module before the one at `index`."""
+        held = self._held()
+        held.insert(index, _checked(module, self))
+        self._hold(held)
+        return self
+
+    def pop(self, index: int = -1) -> Module:
+        """Take a module out."""
+        found = self[index]
+        del self[index]
+        return found
+
+    def __iadd__(self, modules: Iterable[Module]) -> Self:
+        return self.extend(modules)
+
+    def __add__(self, other: Iterable[Module]) -> _Indexed:
+        return self._like_this().extend([*self, *other])
+
+    def _like_this(self) -> _Indexed:
+        """An empty container of the kind, for a part of this one; a subclass's own __init__ need not know of it."""
+        kind = Sequential if isinstance(self, Sequential) else ModuleList
+        return type(self)() if type(self) in (Sequential, ModuleList) else kind()
+
+    def _place(self, index: int) -> int:
+        place, length = operator.index(index), len(self)
+        if not -length <= place < length:
+            raise IndexError(f"index {place} is out of range")
+        return place % length
+
+    def _hold(self, modules: Iterable[Module]) -> None:
+        self._modules = {str(i): module for i, module in enumerate(modules)}
 
     def _held(self) -> list[Module]:
         return [m for m in self._modules.values() if m is not None]
 
 
 class Sequential(_Indexed):
-    """Modules called one after the other.
+    """Modules called one after the other: given one by one, or named in a dict.
 
     >>> from flambeau import nn
     >>> len(nn.Sequential(nn.Linear(2, 3), nn.ReLU()))
     2
     """
 
-    def __init__(self, *modules: Module) -> None:
+    def __init__(self, *modules: Module | Mapping[str, Module]) -> None:
         super().__init__()
-        self.extend(modules)
+        if len(modules) == 1 and isinstance(modules[0], Mapping):
+            for name, module in modules[0].items():
+                self.add_module(name, module)
+        else:
+            for i, given in enumerate(modules):
+                self.add_module(str(i), _checked(given, self))
 
     def forward(self, input):  # type: ignore[no-untyped-def]  # scripted, its types are the modules'
         """The last module's answer to the one before's."""
@@ -72,6 +125,69 @@ class Sequential(_Indexed):
 class ModuleList(_Indexed):
     """A list of modules; what is done with them is up to the owner's `forward`."""
 
-    def __init__(self, modules: Iterable[Module] = ()) -> None:
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
-        self.extend(modules)
+        if modules is not None:
+            self.extend(modules)
+
+
+class ModuleDict(Module):
+    """Modules by name, in the order in which they were put in.
+
+    >>> from flambeau import nn
+    >>> list(nn.ModuleDict({"up": nn.Linear(1, 2), "act": nn.ReLU()}))
+    ['up', 'act']
+    """
+
+    def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __getitem__(self, key: str) -> Module:
+        found = self._modules[key]
+        assert found is not None
+        return found
+
+    def __setitem__(self, key: str, module: Module) -> None:
+        self.add_module(key, _checked(module, self))
+
+    def __delitem__(self, key: str) -> None:
+        del self._modules[key]
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._modules
+
+    def clear(self) -> None:
+        """Take all modules out."""
+        self._modules.clear()
+
+    def pop(self, key: str) -> Module:
+        """Take a module out."""
+        found = self[key]
+        del self[key]
+        return found
+
+    def keys(self) -> KeysView[str]:
+        """The names."""
+        return self._modules.keys()
+
+    def items(self) -> ItemsView[str, Any]:
+        """Names and modules."""
+        return self._modules.items()
+
+    def values(self) -> ValuesView[Any]:
+        """The modules."""
+        return self._modules.values()
+
+    def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
+        """Put modules in, in the place of those of the same name."""
+        given = modules.items() if isinstance(modules, Mapping | ModuleDict) else modules
+        for key, module in given:
+            self[key] = module

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
+from flambeau.nn import conversion, hooks, state, walking
+from flambeau.nn.hooks import Hook, Hooks, Registered, RemovableHandle
 from flambeau.nn.parameter import Parameter
+from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 from flambeau.tensor import dispatch, observer
 from flambeau.tensor.tensor import Tensor
@@ -14,6 +17,11 @@ NOT_INITIALISED = (
     "{name} has not been initialized: call super().__init__() before assigning parameters, buffers or submodules."
 )
 _SLOTS = ("_parameters", "_buffers", "_modules")
+_EXPECTED = {
+    "_parameters": "as parameter '{name}' (flambeau.nn.Parameter or None expected)",
+    "_modules": "as child module '{name}' (flambeau.nn.Module or None expected)",
+    "_buffers": "as buffer '{name}' (flambeau.Tensor or None expected)",
+}
 
 
 class Module:
@@ -35,6 +43,16 @@ class Module:
     _modules: dict[str, Module | None]
     _transient: set[str]
     forward: Callable[..., Any]
+    # Tables of hooks are made for an instance when it gets its first one.
+    _forward_pre_hooks: Hooks = {}  # noqa: RUF012
+    _forward_hooks: Hooks = {}  # noqa: RUF012
+    _state_dict_hooks: Hooks = {}  # noqa: RUF012
+    _load_state_dict_pre_hooks: Hooks = {}  # noqa: RUF012
+    _load_state_dict_post_hooks: Hooks = {}  # noqa: RUF012
+    HOOKS: ClassVar = (
+        "_forward_pre_hooks", "_forward_hooks", "_state_dict_hooks", "_load_state_dict_pre_hooks",
+        "_load_state_dict_post_hooks",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         for slot in _SLOTS:
@@ -56,15 +74,12 @@ class Module:
         elif isinstance(value, Module):
             self._forget(name)
             self._modules[name] = value
-        elif name in self._parameters and value is not None:
-            raise TypeError(
-                f"cannot assign '{type(value).__name__}' as parameter '{name}' (flambeau.nn.Parameter or None expected)"
-            )
-        elif (holder := self._holder(name)) is not None and (value is None or isinstance(value, Tensor)):
-            holder[name] = value
-        else:
-            self._forget(name)
+        elif (slot := self._slot(name)) is None:
             object.__setattr__(self, name, value)
+        elif value is None or (slot == "_buffers" and isinstance(value, Tensor)):
+            self.__dict__[slot][name] = value
+        else:
+            raise TypeError(f"cannot assign '{type(value).__name__}' {_EXPECTED[slot].format(name=name)}")
 
     def __getattr__(self, name: str) -> Any:
         for slot in _SLOTS:
@@ -74,16 +89,18 @@ class Module:
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __delattr__(self, name: str) -> None:
-        if (holder := self._holder(name)) is not None:
-            del holder[name]
+        slot = self._slot(name)
+        if slot is not None:
+            del self.__dict__[slot][name]
+            self._transient.discard(name)
         else:
             object.__delattr__(self, name)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self._parameters, *self._buffers, *self._modules})
 
-    def _holder(self, name: str) -> dict[str, Any] | None:
-        return next((self.__dict__[slot] for slot in _SLOTS if name in self.__dict__[slot]), None)
+    def _slot(self, name: str) -> str | None:
+        return next((slot for slot in _SLOTS if name in self.__dict__[slot]), None)
 
     def _forget(self, name: str) -> None:
         self.__dict__.pop(name, None)
@@ -110,29 +127,73 @@ class Module:
         self._check_name(name)
         self._modules[name] = module
 
+    def register_module(self, name: str, module: Module | None) -> None:
+        """`add_module`."""
+        self.add_module(name, module)
+
     def _check_name(self, name: str) -> None:
         if "_modules" not in self.__dict__:
             raise AttributeError(NOT_INITIALISED.format(name=type(self).__name__))
+        if not isinstance(name, str):
+            raise TypeError(f"a name should be a string, got {type(name).__name__}")
         if "." in name or not name:
             raise KeyError(f"a name can't be empty or contain '.', got {name!r}")
-        if hasattr(self, name) and self._holder(name) is None:
+        if hasattr(self, name) and self._slot(name) is None:
             raise KeyError(f"attribute '{name}' already exists")
+
+    def get_submodule(self, target: str) -> Module:
+        """The module of a dotted name; this one for "". Raises AttributeError."""
+        return walking.submodule(self, target)
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter of a dotted name. Raises AttributeError."""
+        return walking.tensor(self, target, "_parameters", "an nn.Parameter")
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer of a dotted name. Raises AttributeError."""
+        return walking.tensor(self, target, "_buffers", "a buffer")
 
     # -- running ------------------------------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        watching = observer.current()
+        if watching is not None:
+            with watching.module(self):
+                return self._run(args, kwargs)
+        return self._run(args, kwargs)
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self._forward_hooks or self._forward_pre_hooks:
+            return hooks.run(self, self._forward_pre_hooks, self._forward_hooks, args, kwargs)
         if not hasattr(self, "forward"):
             raise TypeError(f"{type(self).__name__} has no method 'forward'; define it to make the module callable")
-        watching = observer.current()
-        if watching is None:
-            return self.forward(*args, **kwargs)
-        with watching.module(self):
-            return self.forward(*args, **kwargs)
+        return self.forward(*args, **kwargs)
+
+    def register_forward_pre_hook(
+        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, args)` before `forward`; what it gives are the new arguments, unless it is None."""
+        return hooks.add(self._hooks("_forward_pre_hooks"), Registered(hook, with_kwargs), prepend)
+
+    def register_forward_hook(
+        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, args, result)` after `forward`; what it gives is the new result, unless it is None."""
+        return hooks.add(self._hooks("_forward_hooks"), Registered(hook, with_kwargs, always_call), prepend)
+
+    def _hooks(self, name: str) -> Hooks:
+        if "_modules" not in self.__dict__:
+            raise AttributeError(NOT_INITIALISED.format(name=type(self).__name__))
+        found: Hooks = self.__dict__.setdefault(name, {})
+        return found
 
     def train(self, mode: bool = True) -> Self:
         """Set `training` here and in every submodule."""
-        for module in self.modules():
-            module.training = mode
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
         return self
 
     def eval(self) -> Self:
@@ -146,109 +207,157 @@ class Module:
         function(self)
         return self
 
-    def to(self, dtype: DType) -> Self:
-        """Convert floating point parameters and buffers to `dtype`, in place."""
-        for module in self.modules():
-            for holder in (module._parameters, module._buffers):
-                for name, tensor in holder.items():
-                    if tensor is not None and tensor.dtype.is_floating_point:
-                        moved = dispatch.call("aten::to", tensor.detach(), dtype)
-                        holder[name] = (
-                            Parameter(moved, tensor.requires_grad) if isinstance(tensor, Parameter) else moved
-                        )
-        return self
-
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Set `requires_grad` of every parameter."""
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget every parameter's gradient, or set it to zeros."""
+        for parameter in self.parameters():
+            if set_to_none:
+                parameter.grad = None
+            elif parameter.grad is not None:
+                dispatch.call("aten::zero_", parameter.grad)
+
+    # -- converting ---------------------------------------------------------------------------------------------------
+
+    def _apply(self, change: conversion.Change) -> Self:
+        """Replace what every parameter and buffer holds by what `change` gives for it."""
+        conversion.change_tensors(self, change)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Convert floating point parameters and buffers to a dtype, or move all to a device, in place."""
+        return self._apply(conversion.to_change(*args, **kwargs))
+
+    def type(self, dst_type: DType) -> Self:
+        """Convert every parameter and buffer to a dtype, whatever it was."""
+        return self._apply(lambda t: dispatch.call("aten::to", t, dst_type))
+
+    def float(self) -> Self:
+        """Floating point parameters and buffers as float32."""
+        return self.to(dtypes.float32)
+
+    def double(self) -> Self:
+        """Floating point parameters and buffers as float64."""
+        return self.to(dtypes.float64)
+
+    def half(self) -> Self:
+        """Floating point parameters and buffers as float16."""
+        return self.to(dtypes.float16)
+
+    def bfloat16(self) -> Self:
+        """Floating point parameters and buffers as bfloat16."""
+        return self.to(dtypes.bfloat16)
+
+    def cpu(self) -> Self:
+        """Every parameter and buffer in the host's memory."""
+        return self.to("cpu")
+
     # -- walking ------------------------------------------------------------------------------------------------------
 
-    def named_modules(self, prefix: str = "", _seen: set[int] | None = None) -> Iterator[tuple[str, Module]]:
-        """This module (named `prefix`) and all below it, each once, with dotted names."""
-        seen = set() if _seen is None else _seen
-        if id(self) in seen:
-            return
-        seen.add(id(self))
-        yield prefix, self
-        for name, child in self._modules.items():
-            if child is not None:
-                yield from child.named_modules(f"{prefix}.{name}" if prefix else name, seen)
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """This module (named `prefix`) and all below it, with dotted names; each once unless told otherwise."""
+        return walking.named_modules(self, set() if memo is None else memo, prefix, remove_duplicate)
 
     def modules(self) -> Iterator[Module]:
         """This module and all below it, each once."""
         return (module for _, module in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The direct submodules with their names."""
-        return ((name, child) for name, child in self._modules.items() if child is not None)
+        """The direct submodules with their names, each once."""
+        return walking.named_children(self)
 
     def children(self) -> Iterator[Module]:
         """The direct submodules."""
         return (child for _, child in self.named_children())
 
-    def named_parameters(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Parameter]]:
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
         """Every parameter with its dotted name; one that is shared comes once."""
-        return self._named("_parameters", prefix, recurse)
+        return walking.named_tensors(self, "_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """Every parameter."""
         return (p for _, p in self.named_parameters(recurse=recurse))
 
-    def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Tensor]]:
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
         """Every buffer with its dotted name."""
-        return self._named("_buffers", prefix, recurse)
+        return walking.named_tensors(self, "_buffers", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """Every buffer."""
         return (b for _, b in self.named_buffers(recurse=recurse))
 
-    def _named(self, slot: str, prefix: str, recurse: bool) -> Iterator[tuple[str, Any]]:
-        seen: set[int] = set()
-        for path, module in self.named_modules(prefix) if recurse else ((prefix, self),):
-            for name, tensor in module.__dict__[slot].items():
-                if tensor is not None and id(tensor) not in seen:
-                    seen.add(id(tensor))
-                    yield (f"{path}.{name}" if path else name), tensor
-
     # -- state --------------------------------------------------------------------------------------------------------
 
-    def state_dict(self) -> dict[str, Tensor]:
-        """Parameters and persistent buffers by dotted name, sharing memory with the module."""
-        found: dict[str, Tensor] = {}
-        for path, module in self.named_modules():
-            for holder in (module._parameters, module._buffers):
-                for name, tensor in holder.items():
-                    if tensor is not None and name not in module._transient:
-                        found[f"{path}.{name}" if path else name] = tensor.detach()
-        return found
+    def state_dict(
+        self, *, destination: dict[str, Any] | None = None, prefix: str = "", keep_vars: bool = False
+    ) -> dict[str, Any]:
+        """Parameters and persistent buffers by dotted name, sharing memory with the module.
 
-    def load_state_dict(self, state: Mapping[str, Tensor], strict: bool = True) -> None:
-        """Copy values in. Nothing changes unless every size fits and, with `strict`, the names are the same.
+        They go into `destination`, if given, each name behind `prefix`; with `keep_vars` as the parameters themselves.
+        """
+        return state.collect(self, {} if destination is None else destination, prefix, keep_vars)
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> state.IncompatibleKeys:
+        """Copy values in, or with `assign` take the given tensors. Nothing changes unless every size fits and, with
+        `strict`, the names are the same.
 
         Raises RuntimeError listing all that does not fit.
         """
-        own = self.state_dict()
-        problems = []
-        if strict:
-            missing, unexpected = own.keys() - state.keys(), state.keys() - own.keys()
-            problems += [f"Missing key(s) in state_dict: {', '.join(sorted(missing))}"] if missing else []
-            problems += [f"Unexpected key(s) in state_dict: {', '.join(sorted(unexpected))}"] if unexpected else []
-        problems += [
-            f"size mismatch for {name}: copying a tensor with shape {tuple(state[name].shape)}, "
-            f"the shape in the current model is {tuple(tensor.shape)}"
-            for name, tensor in own.items()
-            if name in state and tuple(state[name].shape) != tuple(tensor.shape)
-        ]
-        if problems:
-            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(problems))
-        for name, tensor in own.items():
-            if name in state:
-                dispatch.call("aten::copy_", tensor, state[name])
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict).__name__}.")
+        loading = state.Loading(strict, assign)
+        loading.visit(self, dict(state_dict), "", Module._load_from_state_dict)
+        return loading.finish(type(self).__name__)
+
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+        """Put what this module holds itself into `destination`; for modules with other ideas to override."""
+        state.save_own(self, destination, prefix, keep_vars)
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], strict: bool,
+        missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str],
+    ) -> None:  # fmt: skip
+        """Take what this module holds itself from `state_dict`; for modules with other ideas to override."""
+        state.load_own(
+            self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
+
+    def get_extra_state(self) -> Any:
+        """State that is no tensor, for `state_dict`; a module that has some overrides this and `set_extra_state`."""
+        raise RuntimeError(f"{type(self).__name__} has no extra state: override get_extra_state and set_extra_state")
+
+    def set_extra_state(self, state: Any) -> None:
+        """Take what `get_extra_state` gave."""
+        raise RuntimeError(f"{type(self).__name__} has no extra state: override get_extra_state and set_extra_state")
+
+    def _register_state_dict_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(module, state_dict, prefix, metadata)` when the state is read."""
+        return hooks.add(self._hooks("_state_dict_hooks"), Registered(hook))
+
+    def _register_load_state_dict_pre_hook(self, hook: Hook, with_module: bool = False) -> RemovableHandle:
+        """Call `hook(state_dict, prefix, metadata, strict, missing, unexpected, errors)` before state is loaded."""
+        return hooks.add(self._hooks("_load_state_dict_pre_hooks"), Registered(hook, with_module))
+
+    def register_load_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(module, incompatible_keys)` after state was loaded."""
+        return hooks.add(self._hooks("_load_state_dict_post_hooks"), Registered(hook))
 
     # -- text ---------------------------------------------------------------------------------------------------------
+
+    def _get_name(self) -> str:
+        return self.__class__.__name__
 
     def extra_repr(self) -> str:
         """What `repr` shows between the parentheses; layers override it."""
@@ -258,6 +367,6 @@ class Module:
         children = [f"({name}): {child!r}".replace("\n", "\n  ") for name, child in self._modules.items()]
         extra = self.extra_repr()
         if not children:
-            return f"{type(self).__name__}({extra})"
+            return f"{self._get_name()}({extra})"
         inner = "\n  ".join([*([extra] if extra else []), *children])
-        return f"{type(self).__name__}(\n  {inner}\n)"
+        return f"{self._get_name()}(\n  {inner}\n)"

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from flambeau.tensor.tensor import Tensor
+from typing import Any
+
+import numpy as np
+
+from flambeau.tensor.tensor import Tensor, wrap
 
 
 class Parameter(Tensor):
@@ -18,10 +22,33 @@ class Parameter(Tensor):
 
     __slots__ = ()
 
-    def __init__(self, data: Tensor, requires_grad: bool = True) -> None:
-        super().__init__(data._array, data._storage)
+    def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
+        given = wrap(np.empty(0, np.float32)) if data is None else data
+        super().__init__(given._array, given._storage)
         if requires_grad:
             self.requires_grad_(True)
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory without a record of gradients. Assigning gives the parameter other memory."""
+        return self.detach()
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        self.replace_data(value)
+
+    def replace_data(self, value: Tensor) -> None:
+        """Let the parameter be what `value` is: memory, sizes and dtype. It stays the object that it was."""
+        self._array, self._storage = value._array, value._storage
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        plain = super().__deepcopy__(memo)
+        made = memo[id(self)] = Parameter(plain, self.requires_grad)
+        made.grad = plain.grad
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Parameter, (self.detach(), self.requires_grad))
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"

@@ -1,0 +1,78 @@
+"""Giving the parameters and buffers of a tree of modules another dtype, keeping who they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping
+from typing import TYPE_CHECKING, Any
+
+from flambeau.nn.parameter import Parameter
+from flambeau.schema.device import Device
+from flambeau.schema.dtype import DType
+from flambeau.tensor import dispatch
+from flambeau.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from flambeau.nn.module import Module
+
+Change = Callable[[Tensor], Tensor]
+TO_WHAT = "to() takes a dtype, a device, both, or a tensor that has them, not {what}"
+ONLY_FLOATS = "nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+
+
+def change_tensors(module: Module, change: Change) -> None:
+    """Replace what every tensor of a module and those below it holds by `change` of it.
+
+    Parameters stay the objects that they are, so that optimisers and modules that share them see the change.
+    """
+    known: dict[int, Tensor] = {}
+    for inner in module.modules():
+        holders: tuple[MutableMapping[str, Any], ...] = (inner._parameters, inner._buffers)
+        for holder in holders:
+            for name, tensor in holder.items():
+                if tensor is None:
+                    continue
+                if id(tensor) not in known:
+                    changed = change(tensor.detach())
+                    if isinstance(tensor, Parameter):
+                        tensor.replace_data(changed)
+                        changed = tensor
+                    known[id(tensor)] = changed
+                if known[id(tensor)] is not tensor:
+                    holder[name] = known[id(tensor)]
+
+
+def to_change(*args: Any, **kwargs: Any) -> Change:
+    """What `module.to(*args, **kwargs)` does to a tensor. Raises TypeError for integer dtypes and unknown arguments."""
+    dtype, device = kwargs.pop("dtype", None), kwargs.pop("device", None)
+    kwargs.pop("non_blocking", None)
+    kwargs.pop("copy", None)
+    for given in (*args, *kwargs.values()):
+        match given:
+            case Tensor():
+                dtype, device = given.dtype, given.device
+            case DType():
+                dtype = given
+            case Device() | str():
+                device = given
+            case bool() | None:
+                pass
+            case _:
+                raise TypeError(TO_WHAT.format(what=type(given).__name__))
+    if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+        raise TypeError(ONLY_FLOATS.format(dtype=dtype))
+    target = Device(device) if isinstance(device, str) else device
+
+    def change(tensor: Tensor) -> Tensor:
+        if target is not None:
+            tensor = dispatch.call("aten::to", tensor, target)
+        return convert(tensor, dtype) if dtype is not None else tensor
+
+    return change
+
+
+def convert(tensor: Tensor, dtype: DType) -> Tensor:
+    """A floating point or complex tensor in another dtype; others as they are."""
+    if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
+        converted: Tensor = dispatch.call("aten::to", tensor, dtype)
+        return converted
+    return tensor

@@ -1,0 +1,111 @@
+"""Functions that a module runs before and after `forward`, or when its state is read or loaded."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from flambeau.util.record import dataclass
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from flambeau.nn.module import Module
+
+Hook = Callable[..., Any]
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """One hook as it was registered."""
+
+    function: Hook
+    with_kwargs: bool = False
+    """Whether it is given the call's keyword arguments, too."""
+    always: bool = False
+    """Whether it runs although `forward` failed."""
+
+
+Hooks = dict[int, Registered]
+"""Hooks in the order in which they run, by the number in their handle."""
+
+
+class RemovableHandle:
+    """What registering a hook gives: `remove()` takes the hook away; so does leaving a `with` block.
+
+    >>> hooks: Hooks = {}
+    >>> handle = add(hooks, Registered(print))
+    >>> handle.remove()
+    >>> hooks
+    {}
+    """
+
+    def __init__(self, hooks: Hooks) -> None:
+        self.id = next(_numbers)
+        self._hooks = hooks
+
+    def remove(self) -> None:
+        """Take the hook away; nothing happens if it is gone already."""
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.remove()
+
+
+def add(hooks: Hooks, hook: Registered, prepend: bool = False) -> RemovableHandle:
+    """Put a hook behind the others, or before them with `prepend`."""
+    handle = RemovableHandle(hooks)
+    others = dict(hooks) if prepend else {}
+    if prepend:
+        hooks.clear()
+    hooks[handle.id] = hook
+    hooks.update(others)
+    return handle
+
+
+def run(module: Module, pre: Hooks, post: Hooks, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`module.forward` between its hooks.
+
+    A hook before it may give other arguments: one that is no tuple is the only one. A hook behind it may give another
+    result. Raises RuntimeError for a hook with keyword arguments that gives no pair.
+    """
+    ran: set[int] = set()
+    try:
+        for hook in list(pre.values()):
+            args, kwargs = _before(module, hook, args, kwargs)
+        result = module.forward(*args, **kwargs)
+        for number, hook in list(post.items()):
+            ran.add(number)
+            result = _after(module, hook, args, kwargs, result)
+    except Exception:
+        for number, hook in post.items():
+            if hook.always and number not in ran:
+                _after(module, hook, args, kwargs, None)
+        raise
+    return result
+
+
+def _before(
+    module: Module, hook: Registered, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    given = hook.function(module, args, kwargs) if hook.with_kwargs else hook.function(module, args)
+    if given is None:
+        return args, kwargs
+    if not hook.with_kwargs:
+        return given if isinstance(given, tuple) else (given,), kwargs
+    if not (isinstance(given, tuple) and len(given) == 2):
+        raise RuntimeError(
+            f"a forward pre-hook with keyword arguments gives None or a tuple of new arguments and new keyword "
+            f"arguments, but got {given!r}"
+        )
+    return given
+
+
+def _after(module: Module, hook: Registered, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
+    given = hook.function(module, args, kwargs, result) if hook.with_kwargs else hook.function(module, args, result)
+    return result if given is None else given

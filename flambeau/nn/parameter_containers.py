@@ -1,0 +1,150 @@
+"""Modules that hold parameters: in order (`ParameterList`) or by name (`ParameterDict`)."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Self
+
+from flambeau.nn.module import Module
+from flambeau.nn.parameter import Parameter
+from flambeau.tensor.tensor import Tensor
+
+
+def _held_as(value: Any) -> Any:
+    """Plain tensors become parameters; other values stay what they are."""
+    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
+
+
+def _described(key: str, value: Any) -> str:
+    if not isinstance(value, Tensor):
+        return f"({key}): Object of type: {type(value).__name__}"
+    kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
+    return f"({key}): {kind} containing: [{value.dtype} of size {'x'.join(map(str, value.shape))}]"
+
+
+class ParameterList(Module):
+    """A list of parameters; tensors put in become parameters.
+
+    >>> import flambeau
+    >>> from flambeau import nn
+    >>> len(nn.ParameterList([flambeau.ones(2), flambeau.zeros(3)]))
+    2
+    """
+
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
+        super().__init__()
+        self._size = 0
+        if values is not None:
+            self.extend(values)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self[i] for i in range(len(self)))
+
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return ParameterList([self[i] for i in range(*index.indices(len(self)))])
+        return getattr(self, self._name(index))
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        setattr(self, self._name(index), _held_as(value))
+
+    def append(self, value: Any) -> Self:
+        """Add a value at the end."""
+        self._size += 1
+        self[self._size - 1] = value
+        return self
+
+    def extend(self, values: Iterable[Any]) -> Self:
+        """Add values at the end."""
+        if not isinstance(values, Iterable) or isinstance(values, Tensor):
+            raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
+        for value in list(values):
+            self.append(value)
+        return self
+
+    def __iadd__(self, values: Iterable[Any]) -> Self:
+        return self.extend(values)
+
+    def _name(self, index: int) -> str:
+        place = operator.index(index)
+        if not -len(self) <= place < len(self):
+            raise IndexError(f"index {place} is out of range")
+        return str(place % len(self))
+
+    def extra_repr(self) -> str:
+        """One line for each value."""
+        return "\n".join(_described(str(i), value) for i, value in enumerate(self))
+
+
+class ParameterDict(Module):
+    """Parameters by name, in the order in which they were put in; tensors put in become parameters.
+
+    >>> import flambeau
+    >>> from flambeau import nn
+    >>> nn.ParameterDict({"w": flambeau.ones(2)}).keys()
+    ['w']
+    """
+
+    def __init__(self, values: Mapping[str, Any] | None = None) -> None:
+        super().__init__()
+        self._keys: dict[str, None] = {}
+        if values is not None:
+            self.update(values)
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self._keys:
+            raise KeyError(key)
+        return getattr(self, key)
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._keys[key] = None
+        setattr(self, key, _held_as(value))
+
+    def __delitem__(self, key: str) -> None:
+        del self._keys[key]
+        delattr(self, key)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._keys
+
+    def keys(self) -> list[str]:
+        """The names."""
+        return list(self._keys)
+
+    def values(self) -> list[Any]:
+        """What they stand for."""
+        return [self[key] for key in self._keys]
+
+    def items(self) -> list[tuple[str, Any]]:
+        """Names and values."""
+        return [(key, self[key]) for key in self._keys]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of that name, or `default`."""
+        return self[key] if key in self._keys else default
+
+    def pop(self, key: str) -> Any:
+        """Take a value out."""
+        found = self[key]
+        del self[key]
+        return found
+
+    def update(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
+        """Put values in, in the place of those of the same name."""
+        given = values.items() if isinstance(values, Mapping | ParameterDict) else values
+        for key, value in given:
+            self[key] = value
+
+    def extra_repr(self) -> str:
+        """One line for each value."""
+        return "\n".join(_described(key, value) for key, value in self.items())

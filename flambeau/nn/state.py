@@ -1,0 +1,168 @@
+"""The state of a tree of modules as a dict of tensors by dotted name, taken out and loaded.
+
+Modules may do their own part another way: by `_save_to_state_dict`, `_load_from_state_dict`, extra state or hooks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from flambeau.nn.parameter import Parameter
+from flambeau.tensor import dispatch
+from flambeau.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from flambeau.nn.module import Module
+
+EXTRA_STATE = "_extra_state"
+PENDING = "pending"
+"""Where the metadata of a load has the list of what is still to be written."""
+
+
+class IncompatibleKeys(NamedTuple):
+    """The names that loading found on one side only."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return f"IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+
+
+def own_tensors(module: Module) -> Iterator[tuple[str, Tensor]]:
+    """The parameters and persistent buffers that a module holds itself."""
+    for holder in (module._parameters, module._buffers):
+        for name, tensor in holder.items():
+            if tensor is not None and name not in module._transient:
+                yield name, tensor
+
+
+def has_extra_state(module: Module) -> bool:
+    """Whether the module's class has state that is no tensor."""
+    return type(module).get_extra_state.__qualname__ != "Module.get_extra_state"
+
+
+def save_own(module: Module, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+    """What a module without ideas of its own puts into a state dict."""
+    for name, tensor in own_tensors(module):
+        destination[prefix + name] = tensor if keep_vars else tensor.detach()
+    if has_extra_state(module):
+        destination[prefix + EXTRA_STATE] = module.get_extra_state()
+
+
+def collect(module: Module, destination: dict[str, Any], prefix: str, keep_vars: bool) -> dict[str, Any]:
+    """The state of a module and all below it."""
+    module._save_to_state_dict(destination, prefix, keep_vars)
+    for name, child in module._modules.items():
+        if child is not None:
+            child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+    for hook in module._state_dict_hooks.values():
+        given = hook.function(module, destination, prefix, {})
+        destination = destination if given is None else given
+    return destination
+
+
+class Loading:
+    """One load of a state dict: what was missing, not expected, or did not fit; and what is to be written."""
+
+    def __init__(self, strict: bool, assign: bool) -> None:
+        self.strict = strict
+        self.assign = assign
+        self.missing: list[str] = []
+        self.unexpected: list[str] = []
+        self.errors: list[str] = []
+        self.pending: list[Callable[[], Any]] = []
+        """What is done once it is known that everything fits."""
+
+    def visit(self, module: Module, state: dict[str, Any], prefix: str, plain_load: Any) -> None:
+        """Look at a module and all below it; `state` has their part alone. Modules that load in a way of their own do
+        it now."""
+        metadata: dict[str, Any] = {"assign_to_params_buffers": self.assign}
+        if type(module)._load_from_state_dict is plain_load:
+            metadata[PENDING] = self.pending
+        lists = (self.missing, self.unexpected, self.errors)
+        for hook in module._load_state_dict_pre_hooks.values():
+            given = (module,) if hook.with_kwargs else ()
+            hook.function(*given, state, prefix, metadata, True, *lists)
+        module._load_from_state_dict(state, prefix, metadata, True, *lists)
+        parts: dict[str, dict[str, Any]] = {}
+        for key, value in state.items():
+            parts.setdefault(key[len(prefix) :].partition(".")[0], {})[key] = value
+        for name, child in module._modules.items():
+            if child is not None:
+                self.visit(child, parts.get(name, {}), f"{prefix}{name}.", plain_load)
+        for hook in module._load_state_dict_post_hooks.values():
+            self.pending.append(partial(hook.function, module, IncompatibleKeys(self.missing, self.unexpected)))
+
+    def finish(self, name: str) -> IncompatibleKeys:
+        """Write everything. Raises RuntimeError listing all that is wrong, with nothing written."""
+        listed = list(self.errors)
+        if self.strict and self.unexpected:
+            listed.insert(0, f"Unexpected key(s) in state_dict: {', '.join(map(_quoted, self.unexpected))}.")
+        if self.strict and self.missing:
+            listed.insert(0, f"Missing key(s) in state_dict: {', '.join(map(_quoted, self.missing))}.")
+        if listed:
+            raise RuntimeError(f"Error(s) in loading state_dict for {name}:\n\t" + "\n\t".join(listed))
+        for write in self.pending:
+            write()
+        return IncompatibleKeys(self.missing, self.unexpected)
+
+
+def load_own(
+    module: Module, state: Mapping[str, Any], prefix: str, metadata: dict[str, Any], strict: bool,
+    missing: list[str], unexpected: list[str], errors: list[str],
+) -> None:  # fmt: skip
+    """What a module without ideas of its own takes from a state dict. Values that do not fit are noted, not loaded."""
+    pending: list[Callable[[], Any]] = metadata.get(PENDING, [])
+    for name, tensor in own_tensors(module):
+        key = prefix + name
+        if key not in state:
+            missing.extend([key] if strict else [])
+        elif problem := misfit(key, state[key], tensor):
+            errors.append(problem)
+        else:
+            pending.append(partial(_write, module, name, tensor, state[key], metadata.get("assign_to_params_buffers")))
+    extra = prefix + EXTRA_STATE
+    if has_extra_state(module):
+        if extra in state:
+            pending.append(partial(module.set_extra_state, state[extra]))
+        else:
+            missing.extend([extra] if strict else [])
+    if strict:
+        known = {n for n, _ in own_tensors(module)} | {n for n, c in module._modules.items() if c is not None}
+        known |= {EXTRA_STATE} if has_extra_state(module) else set()
+        unexpected.extend(k for k in state if k.startswith(prefix) and k[len(prefix) :].partition(".")[0] not in known)
+    if PENDING not in metadata:
+        for write in pending:
+            write()
+
+
+def _write(module: Module, name: str, tensor: Tensor, value: Tensor, assign: bool | None) -> None:
+    if not assign:
+        dispatch.call("aten::copy_", tensor.detach(), value)
+        return
+    is_parameter = isinstance(tensor, Parameter) and not isinstance(value, Parameter)
+    setattr(module, name, Parameter(value, tensor.requires_grad) if is_parameter else value)
+
+
+def misfit(key: str, value: Any, tensor: Tensor) -> str:
+    """Why a value cannot be loaded into a tensor; empty if it can."""
+    if not isinstance(value, Tensor):
+        return (
+            f'While copying the parameter named "{key}", expected flambeau.Tensor or Tensor-like object from '
+            f"checkpoint but received {type(value).__name__}"
+        )
+    if tuple(value.shape) != tuple(tensor.shape):
+        return (
+            f"size mismatch for {key}: copying a tensor with shape {tuple(value.shape)}, the shape in the current "
+            f"model is {tuple(tensor.shape)}"
+        )
+    return ""
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'

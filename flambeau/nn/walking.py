@@ -1,0 +1,74 @@
+"""Over a tree of modules: which there are, what they hold, and what a dotted name leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from flambeau.nn.module import Module
+
+
+def named_modules(
+    module: Module, seen: set[Module], prefix: str, remove_duplicate: bool
+) -> Iterator[tuple[str, Module]]:
+    """A module and all below it, outer ones first. A module inside itself is not followed again."""
+    waiting: list[tuple[str, Module, tuple[int, ...]]] = [(prefix, module, ())]
+    while waiting:
+        path, found, around = waiting.pop()
+        if found in seen or id(found) in around:
+            continue
+        if remove_duplicate:
+            seen.add(found)
+        yield path, found
+        inside = () if remove_duplicate else (*around, id(found))
+        children = [(f"{path}.{n}" if path else n, c, inside) for n, c in found._modules.items() if c is not None]
+        waiting.extend(reversed(children))
+
+
+def named_children(module: Module) -> Iterator[tuple[str, Module]]:
+    """The direct submodules, each once."""
+    seen: set[int] = set()
+    for name, child in module._modules.items():
+        if child is not None and id(child) not in seen:
+            seen.add(id(child))
+            yield name, child
+
+
+def named_tensors(
+    module: Module, slot: str, prefix: str, recurse: bool, remove_duplicate: bool
+) -> Iterator[tuple[str, Any]]:
+    """The parameters or buffers of a module, and of those below it if wanted."""
+    seen: set[int] = set()
+    inside = module.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else ((prefix, module),)
+    for path, found in inside:
+        for name, tensor in getattr(found, slot).items():
+            if tensor is None or (remove_duplicate and id(tensor) in seen):
+                continue
+            seen.add(id(tensor))
+            yield (f"{path}.{name}" if path else name), tensor
+
+
+def submodule(module: Module, target: str) -> Module:
+    """What a dotted name leads to. Raises AttributeError naming the step that failed."""
+    found = module
+    for name in target.split(".") if target else ():
+        step = getattr(found, name, None) if not hasattr(found, "_modules") else found._modules.get(name)
+        if step is None:
+            is_there = hasattr(found, name)
+            reason = f"`{name}` is not an nn.Module" if is_there else f"{found._get_name()} has no attribute `{name}`"
+            raise AttributeError(reason)
+        found = step
+    return found
+
+
+def tensor(module: Module, target: str, slot: str, what: str) -> Any:
+    """The parameter or buffer of a dotted name. Raises AttributeError."""
+    path, _, name = target.rpartition(".")
+    owner = submodule(module, path)
+    if not hasattr(owner, name):
+        raise AttributeError(f"{owner._get_name()} has no attribute `{name}`")
+    found = getattr(owner, slot).get(name)
+    if found is None:
+        raise AttributeError(f"`{name}` is not {what}")
+    return found
