@@ -12,6 +12,13 @@ from flambeau.frontend.builtin_forms import emit_isinstance
 from flambeau.frontend.conversions import convert
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.emit_condition import Condition, ConditionValue, may_be_none
+from flambeau.frontend.emit_tasks import (
+    emit_awaitable,
+    emit_awaitable_nowait,
+    emit_awaitable_wait,
+    emit_fork,
+    emit_wait,
+)
 from flambeau.frontend.simple_value import SimpleValue, shown
 from flambeau.frontend.sugared import FormValue, Sugared
 from flambeau.frontend.tree_views import Apply
@@ -85,5 +92,10 @@ LANGUAGE_FORMS: Final[dict[str, Sugared]] = {
     "isinstance": FormValue("isinstance", emit_isinstance),
     "is_scripting": _known(True),
     "is_tracing": _known(False),
+    "fork": FormValue("fork", emit_fork),
+    "wait": FormValue("wait", emit_wait),
+    "awaitable": FormValue("_awaitable", emit_awaitable),
+    "awaitable_wait": FormValue("_awaitable_wait", emit_awaitable_wait),
+    "awaitable_nowait": FormValue("_awaitable_nowait", emit_awaitable_nowait),
 }
 """Each form by the name in `language_form`."""

@@ -23,9 +23,11 @@ from flambeau.schema.types import (
     INT,
     STRING,
     AnyTupleType,
+    AwaitType,
     DeviceType,
     DictType,
     EnumType,
+    FutureType,
     ListType,
     NamedType,
     OptionalType,
@@ -249,6 +251,25 @@ class ToListValue(Sugared):
 
 
 @dataclass(slots=True)
+class WaitMethod(Sugared):
+    """`future.wait`."""
+
+    future: Value
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "method wait"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """The task's result."""
+        assert isinstance(self.future.type, FutureType)
+        if args or keywords:
+            raise CompileError("wait() takes no arguments", where)
+        return SimpleValue(e.emit("aten::wait", (self.future,), self.future.type.element))
+
+
+@dataclass(slots=True)
 class ItemIteration(Iteration):
     """Over a list or tensor by index."""
 
@@ -299,6 +320,11 @@ def _attribute(e: Emission, where: SourceRange, value: Value, name: str) -> Suga
         return ConversionValue(value, CPU, DEVICE)
     if isinstance(type_, TensorType) and name == "tolist":
         return ToListValue(value)
+    if isinstance(type_, FutureType) and name in ("wait", "value"):
+        return WaitMethod(value)
+    if isinstance(type_, AwaitType):
+        waited = e.emit("prim::awaitable_wait", (value,), type_.element)
+        return SimpleValue(waited).attribute(e, where, name)
     if isinstance(type_, DeviceType) and name in ("type", "index"):
         return SimpleValue(e.emit(f"prim::{name}", (value,), STRING if name == "type" else OptionalType(INT)))
     if isinstance(type_, TupleType) and name in type_.fields:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
-from flambeau.schema.subtype import unify
+from flambeau.schema.subtype import is_subtype, unify
 from flambeau.schema.types import Type
 from flambeau.util.record import dataclass, field
 
@@ -137,6 +137,7 @@ class _Conversion:
             elif node.kind == LOAD:
                 found = scope.find(node.attribute("name"))
                 value = found[0] if found is not None else self.unset(node.output().type, node)
+                value = self.as_known(value, node)
                 node.output().replace_uses_with(value)
                 node.destroy()
             elif node.kind == "prim::If" and node in self.results:
@@ -184,6 +185,16 @@ class _Conversion:
         value = node.add_output(type_)
         _name(value, name)
         scope.held[name] = (value, type_)
+
+    def as_known(self, value: Value, load: Node) -> Value:
+        """The value as the program knows it where it reads it: a branch that has jumped away may have joined in."""
+        wanted = load.output().type
+        if is_subtype(value.type, wanted):
+            return value
+        with self.graph.inserting(load):
+            cast = self.graph.insert("prim::unchecked_cast", (value,), (wanted,))
+        cast.copy_metadata(load)
+        return cast.output()
 
     def unset(self, type_: Type, place: Node) -> Value:
         """What a variable holds on a path on which nobody reads it."""

@@ -38,6 +38,7 @@ class Op(Enum):
     GET_ATTR = "r[d] = r[a].values[b], the attribute named f"
     SET_ATTR = "r[a].values[b] = r[d], the attribute named f"
     FORK = "r[d] = a future of function f(*r[a])"
+    AWAIT = "r[d] = what function f(*r[a]) will give when asked for"
     WARN = "a warning with text r[a] and level r[b], once per call site and run"
     ENTERED = "from here on, a failure leaves the context r[a]"
     LEFT = "the context entered last is being left"
@@ -147,7 +148,7 @@ def instruction_text(code: Code, instruction: Instruction) -> str:
             return f"{op.name:<9} r{d} = {_name(f, site)}({_registers(a if operands is None else operands)})"
         case Op.DO2:
             return f"{op.name:<9} {_name(f, site)}(r{a}, r{b})"
-        case Op.DO | Op.FORK:
+        case Op.DO | Op.FORK | Op.AWAIT:
             return f"{op.name:<9} {_name(f, site)}({_registers(a)})"
         case Op.CALL_MANY:
             return f"{op.name:<9} {_registers(d)} = {_name(f, site)}({_registers(a)})"

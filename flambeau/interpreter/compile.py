@@ -152,7 +152,7 @@ class _Compiler:
         if op is not Op.CALL:
             many = op is Op.UNPACK
             first = operands[0] if operands else 0
-            if op in (Op.TUPLE, Op.LIST, Op.DICT, Op.FORK):
+            if op in (Op.TUPLE, Op.LIST, Op.DICT, Op.FORK, Op.AWAIT):
                 self.emit(op, d=results[0], f=f, a=operands)
             elif op is Op.SET_ATTR:
                 self.emit(op, d=operands[1], f=f, a=operands[0], b=selected.b)

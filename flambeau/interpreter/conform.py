@@ -12,6 +12,7 @@ from __future__ import annotations
 import enum
 from typing import Any
 
+from flambeau.interpreter.awaiting import Await
 from flambeau.interpreter.future import Future
 from flambeau.program.object import ScriptObject
 from flambeau.schema.device import Device
@@ -65,6 +66,7 @@ _CLASSES: dict[type[Type], tuple[type, ...]] = {
     AnyEnumType: (enum.Enum,),
     AnyClassType: (ScriptObject,),
     FutureType: (Future,),
+    AwaitType: (Await,),
 }
 
 
@@ -95,7 +97,7 @@ def conforms(value: Any, type_: Type) -> bool:
             return isinstance(value, enum.Enum) and (type_.python is None or isinstance(value, type_.python))
         case ClassType() | InterfaceType():
             return isinstance(value, ScriptObject) and is_subtype(value.type, type_)
-        case AnyType() | FunctionType() | AwaitType():
+        case AnyType() | FunctionType():
             return True
     return True
 

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from flambeau.interpreter import structural
+from flambeau.interpreter.awaiting import Await
 from flambeau.interpreter.code import Block, Code, Instruction, Op, Site
 from flambeau.interpreter.compile import code_of, compile_graph
 from flambeau.interpreter.future import Future
@@ -50,7 +51,11 @@ def _fork(regs: Registers, d: int, f: Any, a: tuple[int, ...], b: Any) -> None:
     regs[d] = Future.of(partial(call, f, *[regs[i] for i in a]))
 
 
-SELDOM: Final = {**REGISTER_OPERATIONS, Op.FORK: _fork}
+def _await(regs: Registers, d: int, f: Any, a: tuple[int, ...], b: Any) -> None:
+    regs[d] = Await(partial(call, f), *[regs[i] for i in a])
+
+
+SELDOM: Final = {**REGISTER_OPERATIONS, Op.FORK: _fork, Op.AWAIT: _await}
 Frame = tuple[Code, Registers, int, tuple[int, ...], int]
 """A caller: its code and registers, the block to go on with, where results go, and the site of the call."""
 

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from flambeau.interpreter import structural
 from flambeau.interpreter.conform import conforms, kind_of
+from flambeau.interpreter.awaiting import Await
 from flambeau.interpreter.future import Future
 from flambeau.interpreter.literals import literal
 from flambeau.ir.graph import Graph
@@ -152,8 +153,12 @@ class _Evaluator:
             result = maker(node)(*values)
         elif node.kind == "prim::fork":
             return (Future.of(lambda: _single(self.graph(node.attribute("Subgraph"), values))),)
-        elif node.kind == "aten::wait":
+        elif node.kind == "prim::awaitable":
+            return (Await(lambda *given: _single(self.graph(node.attribute("Subgraph"), given)), *values),)
+        elif node.kind in ("aten::wait", "prim::awaitable_wait"):
             result = values[0].wait()
+        elif node.kind == "prim::awaitable_nowait":
+            result = Await.of(values[0])
         elif "Subgraph" in node.attributes:
             return self.graph(node.attribute("Subgraph"), values)
         elif "kernel" in node.attributes:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau.interpreter import structural
+from flambeau.interpreter.awaiting import Await
 from flambeau.interpreter.code import Op
 from flambeau.ir.node import Node
 from flambeau.program.function import Function
@@ -130,6 +131,9 @@ _SPECIAL: dict[str, Callable[[Node], Selected]] = {
     "prim::Enter": _context("__enter__", structural.enter),
     "prim::Exit": _context("__exit__", structural.leave),
     "prim::fork": _fork,
+    "prim::awaitable": lambda node: Selected(Op.AWAIT, _subroutine(node)),
+    "prim::awaitable_nowait": lambda node: Selected(Op.CALL, Await.of),
+    "prim::awaitable_wait": lambda node: Selected(Op.CALL, lambda later: later.wait()),
     "aten::wait": lambda node: Selected(Op.CALL, lambda future: future.wait()),
     "aten::warn": lambda node: Selected(Op.WARN),
 }

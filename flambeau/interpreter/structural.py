@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from flambeau.interpreter.conform import conforms, kind_of
+from flambeau.interpreter.conform import conforms
 from flambeau.ir.node import Node
 from flambeau.program.named_tuples import tuple_class
 from flambeau.program.object import ScriptObject
@@ -100,7 +100,7 @@ def python_call(node: Node, fn: Function) -> Function:
         if len(types) == 1 and not conforms(result, types[0]):
             raise TypeError(
                 f"{node.kind.lstrip('^')}() was declared to return {types[0].annotation} but instead got value of type "
-                f"{kind_of(result)}"
+                f"{type(result).__name__}"
             )
         return result
 

@@ -1,7 +1,27 @@
 """What users type: `script`, `trace`, units of functions from text, and the objects and errors they give back."""
 
+from typing import Final
+
+from flambeau.interpreter.awaiting import Await as _Await
+from flambeau.interpreter.future import Future
+from flambeau.jit import annotations
 from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.function import ScriptFunction
+from flambeau.jit.helpers import (
+    _awaitable,
+    _awaitable_nowait,
+    _awaitable_wait,
+    _drop,
+    _unwrap_optional,
+    annotate,
+    fork,
+    ignore,
+    is_scripting,
+    is_tracing,
+    unused,
+    wait,
+)
+from flambeau.jit.helpers import isinstance_ as isinstance
 from flambeau.jit.modules import export
 from flambeau.jit.script import script
 from flambeau.jit.script_module import ScriptModule
@@ -18,6 +38,7 @@ from flambeau.util.errors import (
     TracingCheckError,
 )
 
+_fork, _wait = fork, wait
 Error = ScriptError
 """The name that TorchScript programs catch it by."""
 
@@ -27,7 +48,9 @@ __all__ = [
     "CompileError",
     "Error",
     "ExecutionError",
+    "Final",
     "FrontendError",
+    "Future",
     "GuardError",
     "NotSupportedError",
     "ScriptError",
@@ -35,8 +58,17 @@ __all__ = [
     "ScriptModule",
     "TracerWarning",
     "TracingCheckError",
+    "annotate",
+    "annotations",
     "create_function_from_graph",
     "export",
+    "fork",
+    "ignore",
+    "is_scripting",
+    "is_tracing",
+    "isinstance",
     "script",
     "trace",
+    "unused",
+    "wait",
 ]

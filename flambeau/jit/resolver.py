@@ -11,6 +11,7 @@ from typing import Any
 
 from flambeau.frontend.compile import compile_def
 from flambeau.frontend.convert import get_tree
+from flambeau.frontend.python_calls import wrap_python
 from flambeau.frontend.python_source import NameScope, innermost_function, parameter_defaults
 from flambeau.frontend.resolver import MISSING, recursion_error
 from flambeau.ir.value import Value
@@ -100,6 +101,9 @@ class PythonResolver:
         """Functions of Numba's; modules that are no part of the caller are refused."""
         if isinstance(value, Module):
             raise CompileError(FOREIGN_MODULE, where)
+        marked = wrap_python(value)
+        if marked is not None:
+            return marked
         function = numba_function(value)
         return None if function is None else NumbaValue(function)
 

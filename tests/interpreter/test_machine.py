@@ -227,7 +227,7 @@ def test_memory_goes_when_a_value_was_used_last() -> None:
 def test_a_python_function_has_to_keep_its_word() -> None:
     graph = Graph()
     graph.add_output(graph.insert("^pair", (), (INT,), callable=lambda: (1, 2)).output())
-    with pytest.raises(ExecutionError, match="declared to return int but instead got value of type Tuple"):
+    with pytest.raises(ExecutionError, match="declared to return int but instead got value of type tuple"):
         interpret(graph, [])
 
 

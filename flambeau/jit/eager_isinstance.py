@@ -1,0 +1,91 @@
+"""`flambeau.jit.isinstance` as Python runs it: the contents of containers count, as they do in a program.
+
+>>> from typing import Dict, List, Optional
+>>> isinstance([1, 2], List[int]), isinstance({"a": [1.5]}, Dict[str, List[int]]), isinstance(None, Optional[int])
+(True, False, True)
+"""
+
+from __future__ import annotations
+
+import builtins
+import types
+import typing
+import warnings
+from typing import Any, Union
+
+from flambeau.interpreter.awaiting import Await
+from flambeau.interpreter.future import Future
+from flambeau.tensor.tensor import Tensor
+
+BARE = "Attempted to use {name} without a contained type. Please add a contained type, e.g. {name}[int]"
+BARE_DICT = "Attempted to use Dict without contained types. Please add contained type, e.g. Dict[int, int]"
+NOT_A_TYPE = "isinstance's second argument must be a type or a tuple of types, not {given!r}"
+EMPTY = (
+    "The inner type of a container is lost when isinstance looks at it in Python: an empty container has every element "
+    "type. In a compiled program its declared type decides"
+)
+_BARE = {
+    list: "List", typing.List: "List", tuple: "Tuple", typing.Tuple: "Tuple",  # noqa: UP006
+    typing.Optional: "Optional", typing.Union: "Union",
+}  # fmt: skip
+_DICTS = (dict, typing.Dict)  # noqa: UP006
+
+
+def isinstance(obj: Any, target_type: Any) -> bool:
+    """Whether `obj` is of the type, or of one of a tuple of types, the elements of containers included.
+
+    An empty container fits any element type, and warns of that once. Raises RuntimeError for a container without a
+    contained type, and for what is no type.
+    """
+    warned: list[bool] = []
+    found = any(_is(obj, target, warned) for target in _targets(target_type))
+    if warned:
+        warnings.warn(EMPTY, UserWarning, stacklevel=2)
+    return found
+
+
+def _targets(given: Any) -> list[Any]:
+    if builtins.isinstance(given, tuple):
+        return [inner for part in given for inner in _targets(part)]
+    _check(given)
+    return [given]
+
+
+def _check(given: Any) -> None:
+    """Raise RuntimeError for what is no type."""
+    if any(given is d for d in _DICTS):
+        raise RuntimeError(BARE_DICT)
+    for bare, name in _BARE.items():
+        if given is bare:
+            raise RuntimeError(BARE.format(name=name))
+    is_type = given is None or given is Any or builtins.isinstance(given, type)
+    if not is_type and typing.get_origin(given) is None and not hasattr(given, "__origin__"):
+        raise RuntimeError(NOT_A_TYPE.format(given=given))
+
+
+def _is(obj: Any, target: Any, warned: list[bool]) -> bool:
+    _check(target)
+    if target is Any:
+        return True
+    if target is None:
+        return obj is None
+    origin = typing.get_origin(target) or getattr(target, "__origin__", None)
+    args = typing.get_args(target) or getattr(target, "__args__", ())
+    if origin is None:
+        return builtins.isinstance(obj, target)
+    if origin is Union or origin is types.UnionType:
+        return any(_is(obj, arg, warned) for arg in args)
+    if origin in (Future, Await):
+        return builtins.isinstance(obj, origin)
+    if not builtins.isinstance(obj, origin) or builtins.isinstance(obj, Tensor):
+        return False
+    if origin is tuple:
+        return len(obj) == len(args) and all(_is(o, a, warned) for o, a in zip(obj, args, strict=True))
+    if not obj and origin in (list, dict):
+        warned.append(True)
+        return True
+    if origin is list:
+        return all(_is(o, args[0], warned) for o in obj)
+    if origin is dict:
+        return all(_is(k, args[0], warned) and _is(v, args[1], warned) for k, v in obj.items())
+    return True
