@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Final, List  # noqa: UP035  (what annotations resolve to)
+from typing import Any, Final
 
 from flambeau.frontend.annotations import type_of
 from flambeau.schema.types import TENSOR, Type
@@ -20,7 +20,7 @@ class BroadcastingList:
     def __init__(self, size: int, element: Any = None) -> None:
         self.__name__ = f"BroadcastingList{size}"
         self.size = size
-        self.__origin__ = List
+        self.__origin__ = list
         self.__args__ = () if element is None else (element,)
 
     def __getitem__(self, element: Any) -> BroadcastingList:
