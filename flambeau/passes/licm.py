@@ -8,9 +8,9 @@
     -> (%true, %w)                                    -> (%true, %w)
 ```
 
-What may fail moves only out of loops that certainly run, and not past anything the world sees. What gives new memory
-moves only if nobody writes to it and it is not seen outside, where each round's result must be an object of its own.
-What asks for sizes or dtypes moves past writes to elements.
+What may fail moves only out of loops that certainly run, and not past anything the world sees or that may fail first.
+What gives new memory moves only if nobody writes to it and it is not seen outside, where each round's result must be an
+object of its own. What asks for sizes or dtypes moves past writes to elements.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _hoist(loop: Node, facts: AliasAnalysis, nothing: set[Value]) -> bool:
             node.move_before(loop)
             changed = True
         else:
-            runs = runs and not has_effect(node) and not writes_memory(node)
+            runs = runs and not (has_effect(node) or writes_memory(node) or may_raise(node))
     return changed
 
 

@@ -133,6 +133,13 @@ BODY = "prim::Loop({trips}, {start}, %x)\n block0(%i : int, %z : Tensor):\n {bod
             "%b : Tensor = aten::relu_(%x)\n %c : int = aten::floordiv(%n, %k)\n %w : Tensor = aten::exp(%z)\n",
             0,
         ),
+        (
+            "%1",
+            "%true",
+            "%v : Tensor = aten::add(%z, %x, %i)\n %c : int = aten::floordiv(%n, %k)\n"
+            " %w : Tensor = aten::add(%v, %c, %i)\n",
+            0,
+        ),
         ("%1", "%true", "%c : Tensor = aten::exp(%x)\n %w : Tensor = aten::add(%z, %c, %i)\n", 1),
         ("%1", "%true", "%c : Tensor = aten::exp(%x)\n %w : Tensor = aten::add_(%z, %c, %i)\n", 0),
         ("%1", "%true", "%c : Tensor = aten::exp(%x)\n %w : Tensor = aten::relu_(%c)\n", 0),
