@@ -19,7 +19,7 @@ from flambeau.jit.modules import CONTAINERS, ModuleClasses, child_types, method_
 from flambeau.jit.numba_calls import NumbaValue, numba_function
 from flambeau.jit.registry import qualified_name
 from flambeau.nn.module import Module
-from flambeau.passes import constant_pooling, dce
+from flambeau.passes import constant_pooling, constant_propagation, dce
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
 from flambeau.schema.types import ClassType, NamedType, Type
@@ -191,6 +191,9 @@ def compile_method(
 
 
 def tidy(function: Function) -> None:
-    """Leave out what the program does not need and name each constant once, so that its graph reads well."""
+    """Compute what is known already, leave out what the program does not need, and name each constant once, so that its
+    graph reads well.
+    """
+    constant_propagation.do(function.graph, values_only=True)
     dce.do(function.graph)
     constant_pooling.do(function.graph)

@@ -16,6 +16,7 @@ from typing import Any
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import own_effect, own_writes
+from flambeau.analysis.memory import keys_of
 from flambeau.ir import constants
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph
@@ -30,17 +31,20 @@ from flambeau.schema.types import Type
 _FAMILIES_NOT_RUN = frozenset({"random", "in_place", "out"})
 
 
-def do(graph: Graph) -> bool:
-    """Fold until nothing more folds."""
+def do(graph: Graph, *, values_only: bool = False) -> bool:
+    """Fold until nothing more folds; with `values_only` only what takes and gives numbers, strings and the like, which
+    needs no look at who shares memory.
+    """
     changed = False
-    while _Folder(graph).run() | fold_control.do(graph):
+    while _Folder(graph, values_only).run() | fold_control.do(graph):
         changed = True
     return changed
 
 
 class _Folder:
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, values_only: bool) -> None:
         self._graph = graph
+        self._values_only = values_only
         self._facts: AliasAnalysis | None = None
         self._settled: set[Value] = set()
         """Constants made in this round, of which the facts know nothing: nobody writes to them."""
@@ -64,6 +68,8 @@ class _Folder:
             return False
         definition = node.definition
         if definition is not None and definition.family in _FAMILIES_NOT_RUN:
+            return False
+        if self._values_only and any(keys_of(v.type) for v in (*node.inputs, *node.outputs)):
             return False
         return all(self._is_known(v) for v in node.inputs)
 
