@@ -32,6 +32,7 @@ from flambeau.frontend.defaults import check_defaults, written_defaults
 from flambeau.frontend.depth import deep_recursion
 from flambeau.frontend.emission import Emission, ExpressionRule, Rules, StatementRule
 from flambeau.frontend.exits import make_structured
+from flambeau.frontend.receivers import Receiver
 from flambeau.frontend.resolver import Resolver, recursion_error
 from flambeau.frontend.to_ssa import to_ssa
 from flambeau.ir.graph import Graph
@@ -97,23 +98,29 @@ def compile_def(
     name: str = "",
     defaults: Mapping[str, Any] | None = None,
     self_type: Type | None = None,
+    receiver: Receiver | None = None,
 ) -> Function:
     """The function that a tree defines.
 
     `name` is its qualified name, its own if not given. `defaults` are values of parameters by name, those of a Python
     function; what the tree itself says comes first. With `self_type` it is a method whose first parameter has that
-    type.
+    type; with `receiver` it is an `__init__`, which adds attributes to its class.
     Raises CompileError for what is not of the language or does not fit its types.
     """
     try:
         with deep_recursion():
-            return _compile(tree, resolver, name or tree.name, defaults or {}, self_type)
+            return _compile(tree, resolver, name or tree.name, defaults or {}, self_type, receiver)
     except RecursionError:
         raise CompileError(TOO_DEEP, tree.ident.range) from None
 
 
 def _compile(
-    tree: t.Def, resolver: Resolver, name: str, defaults: Mapping[str, Any], self_type: Type | None
+    tree: t.Def,
+    resolver: Resolver,
+    name: str,
+    defaults: Mapping[str, Any],
+    self_type: Type | None,
+    receiver: Receiver | None,
 ) -> Function:
     graph = Graph(tree.name)
     declared = None if tree.decl.returns is None else type_of_tree(tree.decl.returns, resolver)
@@ -124,6 +131,7 @@ def _compile(
         rules=RULES,
         declared_return=declared,
         has_self=self_type is not None,
+        receiver=receiver,
     )
     values = {**defaults, **written_defaults(tree, resolver)}
     arguments = [
@@ -142,6 +150,26 @@ def _compile(
     return Function(name, graph, schema)
 
 
+def declared_schema(
+    tree: t.Def, resolver: Resolver, *, defaults: Mapping[str, Any], self_type: Type | None = None
+) -> FunctionSchema | None:
+    """What a function takes and returns, from its declaration; None if that does not say what it returns."""
+    if tree.decl.returns is None:
+        return None
+    arguments = []
+    for index, param in enumerate(tree.decl.params):
+        type_ = _declared_type(param, resolver, self_type if index == 0 else None)
+        default = defaults.get(param.name, NO_DEFAULT)
+        arguments.append(Argument(param.name, type_, default=default, kwarg_only=param.keyword_only))
+    return FunctionSchema(tree.name, "", tuple(arguments), (Argument("", type_of_tree(tree.decl.returns, resolver)),))
+
+
+def _declared_type(param: t.Param, resolver: Resolver, self_type: Type | None) -> Type:
+    if self_type is not None:
+        return self_type
+    return TensorType(inferred=True) if param.annotation is None else type_of_tree(param.annotation, resolver)
+
+
 def _result_type(e: Emission) -> Type:
     """What the function returns: as declared, else what its return statements have in common."""
     if e.declared_return is not None:
@@ -152,12 +180,7 @@ def _result_type(e: Emission) -> Type:
 
 def _parameter(e: Emission, param: t.Param, defaults: Mapping[str, Any], self_type: Type | None) -> Argument:
     """Add a parameter to the graph; its schema."""
-    if self_type is not None:
-        type_: Type = self_type
-    elif param.annotation is None:
-        type_ = TensorType(inferred=True)
-    else:
-        type_ = type_of_tree(param.annotation, e.resolver)
+    type_ = _declared_type(param, e.resolver, self_type)
     with e.graph.at_range(param.range):
         value = e.graph.add_input(type_, param.name if param.name.isascii() else "")
         e.store(param.name, value)
@@ -240,4 +263,4 @@ class _SourceUnit:
         return self.outer.sugared(value, where)
 
 
-__all__ = ["compile_def", "compile_source"]
+__all__ = ["compile_def", "compile_source", "declared_schema"]

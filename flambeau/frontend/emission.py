@@ -12,6 +12,7 @@ from typing import Any
 
 from flambeau.frontend.constants import constant_type
 from flambeau.frontend.environment import Absent, Frame, Variable
+from flambeau.frontend.receivers import Receiver
 from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.simple_value import SimpleValue
 from flambeau.frontend.sugared import Sugared
@@ -68,6 +69,8 @@ class Emission:
     """The objects of the `with` statements around a statement, outermost first."""
     has_self: bool = False
     """Whether it is a method: its first parameter cannot be assigned."""
+    receiver: Receiver | None = None
+    """The object that the function initialises: `self` of an `__init__`."""
     slots: int = 0
     """How many names were stored under another one."""
     shared: dict[int, Value] = field(default_factory=dict)

@@ -53,7 +53,7 @@ def assign(e: Emission, target: Expr, value: Sugared, where: SourceRange, annota
         case Subscript():
             assign_item(e, target, value.as_value(e, where))
         case Select():
-            assign_attribute(e, target, value.as_value(e, where))
+            assign_attribute(e, target, value.as_value(e, where), annotation)
         case Starred():
             raise CompileError(LONE_STAR, target.range)
         case _:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from flambeau.frontend.conversions import convert, unpack_tuple
+from flambeau.frontend import receivers
+from flambeau.frontend.conversions import unpack_tuple
 from flambeau.frontend.resolver import ObjectResolver
 from flambeau.frontend.schema_matching import call_method, call_operator
 from flambeau.frontend.sugared import Given, Iteration, Sugared
 from flambeau.frontend.tensor_attributes import CONVERSIONS, ELEMENT_CODES, PROPERTIES
 from flambeau.ir.value import Value
-from flambeau.program.classes import ClassDefinition
+from flambeau.program.classes import ClassDefinition, Property
 from flambeau.program.function import Function
 from flambeau.schema import registry
 from flambeau.schema.device import CPU
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.match import fits
-from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import (
     DEVICE,
     INT,
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 NO_LIST_TYPE = "Expected type hint for result of tolist()"
 BAD_ELEMENT_TYPE = "{type} is not one of the supported element types for tolist"
 NO_ATTRIBUTE = "'{type}' object has no attribute or method '{name}'."
+NO_SETTER = "cannot assign to '{name}': it is a property without a setter"
 NOT_NAMED = "hasattr's first argument must be an object or NamedTuple, but got {found} instead"
 NO_STATIC_SIZE = "cannot statically infer the expected size of a list in this context"
 UNREFINED_TUPLE = (
@@ -88,29 +89,38 @@ class SimpleValue(Sugared):
         if isinstance(type_, TupleType) and type_.name is not None:
             return name in type_.fields
         if isinstance(type_, NamedType):
-            return name in _names(type_) or has_method(e, type_, name, where)
+            if name in _names(type_) or find_property(e, type_, name, where) is not None:
+                return True
+            return has_method(e, type_, name, where)
         if isinstance(type_, TupleType):
             raise CompileError(NOT_NAMED.format(found="a normal Tuple"), where)
         raise CompileError(NOT_NAMED.format(found=self.kind), where)
 
-    def set_attribute(self, e: Emission, where: SourceRange, name: str, value: Value) -> None:
-        """Only objects have attributes that can be set."""
+    def set_attribute(
+        self, e: Emission, where: SourceRange, name: str, value: Value, annotation: Type | None = None
+    ) -> None:
+        """Only objects have attributes that can be set; `__init__` adds them."""
         type_ = self.value.type
         if not isinstance(type_, NamedType):
             raise CompileError(f"Tried to set an attribute: {name} on a non-class: {shown(type_)}", where)
         definition = type_.definition
-        attribute = definition.attribute(name) if isinstance(definition, ClassDefinition) else None
-        if attribute is None:
+        if isinstance(definition, ClassDefinition):
+            if annotation is not None:
+                receivers.check_annotation(e, where, self.value, definition, name)
+            if definition.attribute(name) is None:
+                accessor = find_property(e, type_, name, where)
+                if accessor is not None and accessor[1] is not None:
+                    setter = MethodValue(self.value, accessor[1].short_name, accessor[1])
+                    setter.call(e, where, [Given(value, where)], ())
+                    return
+                if accessor is not None:
+                    raise CompileError(NO_SETTER.format(name=name), where)
+                if receivers.is_receiver(e, self.value, definition):
+                    receivers.add_attribute(e, where, definition, name, value, annotation)
+        if not isinstance(definition, ClassDefinition) or definition.attribute(name) is None:
             hint = "Did you forget to initialize it in __init__()?"
             raise CompileError(f"Tried to set nonexistent attribute: {name}. {hint}", where)
-        expected = attribute.type
-        converted = convert(e, value, expected, implicit=True)
-        if not is_subtype(converted.type, expected):
-            raise CompileError(
-                f"Wrong type for attribute assignment. Expected {expected.annotation} but got {shown(value.type)}",
-                where,
-            )
-        e.insert("prim::SetAttr", (self.value, converted), name=name)
+        receivers.assign(e, where, self.value, definition, name, value)
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """Only objects with `__call__` or `forward` can be called."""
@@ -366,6 +376,9 @@ def _object_attribute(e: Emission, where: SourceRange, value: Value, type_: Name
             return SimpleValue(e.emit("prim::GetAttr", (value,), stored.type, name=name))
         if name in definition.constants:
             return e.wrap(definition.constants[name], where)
+        accessor = find_property(e, type_, name, where)
+        if accessor is not None:
+            return MethodValue(value, accessor[0].short_name, accessor[0]).call(e, where, (), ())
     if isinstance(resolver, ObjectResolver):
         found = resolver.object_attribute(value, name, where)
         if found is not None:
@@ -373,9 +386,9 @@ def _object_attribute(e: Emission, where: SourceRange, value: Value, type_: Name
     method = find_method(e, type_, name, where)
     if method is None:
         return None
-    found = MethodValue(value, name, method)
-    is_property = isinstance(definition, ClassDefinition) and name in definition.properties
-    return found.call(e, where, (), ()) if is_property else found
+    if isinstance(definition, ClassDefinition) and name in definition.properties:  # compiled just now
+        return MethodValue(value, name, method).call(e, where, (), ())
+    return MethodValue(value, name, method)
 
 
 def find_method(e: Emission, type_: NamedType, name: str, where: SourceRange) -> Function | FunctionSchema | None:
@@ -384,6 +397,17 @@ def find_method(e: Emission, type_: NamedType, name: str, where: SourceRange) ->
     if found is None and isinstance(e.resolver, ObjectResolver):
         found = e.resolver.compile_method(type_, name, where)
     return found
+
+
+def find_property(e: Emission, type_: NamedType, name: str, where: SourceRange) -> Property | None:
+    """A property of objects of the type, compiled now if it was not yet; None if there is none."""
+    definition = type_.definition
+    if not isinstance(definition, ClassDefinition):
+        return None
+    try:
+        return definition.find_property(name)
+    except CompileError as error:
+        raise error.with_caller(f"{definition.name.rpartition('.')[2]}.{name}", e.name, where) from None
 
 
 def _names(type_: NamedType) -> set[str]:

@@ -61,8 +61,10 @@ class Sugared:
         text = f"hasattr's first argument must be an object or NamedTuple, but got {self.kind} instead"
         raise CompileError(text, where)
 
-    def set_attribute(self, e: Emission, where: SourceRange, name: str, value: Value) -> None:
-        """`self.name = value`."""
+    def set_attribute(
+        self, e: Emission, where: SourceRange, name: str, value: Value, annotation: Type | None = None
+    ) -> None:
+        """`self.name = value`, or `self.name: annotation = value`."""
         raise CompileError(f"attribute assignment is not defined on {self.kind}", where)
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:

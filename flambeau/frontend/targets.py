@@ -9,7 +9,7 @@ from flambeau.frontend.simple_value import SimpleValue
 from flambeau.frontend.sugared import Given
 from flambeau.frontend.tree_views import Select, SliceExpr, Subscript
 from flambeau.ir.value import Value
-from flambeau.schema.types import NamedType, TensorType, TupleType
+from flambeau.schema.types import NamedType, TensorType, TupleType, Type
 from flambeau.util.errors import CompileError
 
 NO_SLICE_TARGET = "Sliced expression not yet supported for subscripted assignment. File a bug if you want this"
@@ -35,7 +35,9 @@ def assign_item(e: Emission, target: Subscript, value: Value) -> None:
     call_operator(e, where, "aten::_set_item", [owner, index, value])
 
 
-def assign_attribute(e: Emission, target: Select, value: Value) -> None:
-    """`owner.name = value`."""
+def assign_attribute(e: Emission, target: Select, value: Value, annotation: Type | None = None) -> None:
+    """`owner.name = value`, `owner.name: annotation = value`."""
     where = e.graph.current_range or target.range
-    e.sugared(target.value).set_attribute(e, where, target.name, value)
+    if annotation is not None:
+        where = target.range
+    e.sugared(target.value).set_attribute(e, where, target.name, value, annotation)

@@ -14,7 +14,7 @@ from typing import Any
 
 from flambeau.interpreter.awaiting import Await
 from flambeau.interpreter.future import Future
-from flambeau.program.object import ScriptObject
+from flambeau.program.instances import definition_of
 from flambeau.schema.device import Device
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import (
@@ -64,7 +64,6 @@ _CLASSES: dict[type[Type], tuple[type, ...]] = {
     AnyTupleType: (tuple,),
     AnyDictType: (dict,),
     AnyEnumType: (enum.Enum,),
-    AnyClassType: (ScriptObject,),
     FutureType: (Future,),
     AwaitType: (Await,),
 }
@@ -96,7 +95,10 @@ def conforms(value: Any, type_: Type) -> bool:
         case EnumType():
             return isinstance(value, enum.Enum) and (type_.python is None or isinstance(value, type_.python))
         case ClassType() | InterfaceType():
-            return isinstance(value, ScriptObject) and is_subtype(value.type, type_)
+            definition = definition_of(value)
+            return definition is not None and is_subtype(definition.type, type_)
+        case AnyClassType():
+            return definition_of(value) is not None
         case AnyType() | FunctionType():
             return True
     return True
@@ -116,8 +118,9 @@ def _is_refined(value: Tensor, type_: TensorType) -> bool:
 
 def kind_of(value: Any) -> str:
     """A value's type for messages: `int`, `Tensor`, `List[int]`."""
-    if isinstance(value, ScriptObject):
-        return value.type.name
+    definition = definition_of(value)
+    if definition is not None:
+        return definition.name
     if isinstance(value, list):
         return f"List[{kind_of(value[0])}]" if value else "List"
     if isinstance(value, tuple):

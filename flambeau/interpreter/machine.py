@@ -21,7 +21,8 @@ from flambeau.interpreter.traceback import Active, located
 from flambeau.ir.graph import Graph
 from flambeau.ops.language.int64 import wrap
 from flambeau.program.function import Function
-from flambeau.program.object import UNSET, ScriptObject
+from flambeau.program.instances import definition_of, unset
+from flambeau.program.object import UNSET
 from flambeau.tensor import dispatch
 
 CALL1: Final = Op.CALL1
@@ -114,7 +115,7 @@ def run(code: Code, inputs: Sequence[Any]) -> tuple[Any, ...]:
                 elif op is GET_ATTR:
                     value = regs[a].values[b]
                     if value is UNSET:
-                        raise structural.unset(f, regs[a])
+                        raise unset(f, regs[a].type.name)
                     regs[d] = value
                 elif op is WARN:
                     warn(regs[a], (*[frame[4] for frame in stack], code, site), warned)
@@ -165,7 +166,7 @@ def run(code: Code, inputs: Sequence[Any]) -> tuple[Any, ...]:
 def callee(op: Op, f: Any, arguments: list[Any]) -> Function:
     """The function of a call: a method of the first argument, the one named, or the first argument itself."""
     if op is CALL_METHOD:
-        method: Function = arguments[0].type.definition.method(f)
+        method: Function = structural.method_of(arguments, f)
         return method
     found = arguments.pop(0) if f is None else f
     assert isinstance(found, Function)
@@ -205,7 +206,8 @@ def _through_dispatch(instruction: Instruction, site: Site) -> Instruction:
 def leave(contexts: list[Any], error: BaseException) -> None:
     """Leave the contexts that are still entered, the last first. The error goes on, whatever they answer."""
     for context in reversed(contexts):
-        if isinstance(context, ScriptObject):
-            call(context.type.definition.method("__exit__"), context, None, None, None)
+        definition = definition_of(context)
+        if definition is not None:
+            call(definition.method("__exit__"), context, None, None, None)
         else:
             context.__exit__(type(error), error, error.__traceback__)

@@ -26,8 +26,8 @@ from flambeau.interpreter.literals import literal
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
+from flambeau.program import instances
 from flambeau.program.function import Function
-from flambeau.program.object import ScriptObject
 from flambeau.tensor import dispatch
 from flambeau.util.errors import InternalError
 
@@ -105,9 +105,9 @@ class _Evaluator:
             case "prim::unchecked_cast" | "prim::unchecked_unwrap_optional" | "prim::profile" | "prim::Guard":
                 return tuple(values[: len(node.outputs)])
             case "prim::GetAttr":
-                return (structural.read_attribute(node.attribute("name"))(values[0]),)
+                return (instances.reader(node.attribute("name"))(values[0]),)
             case "prim::SetAttr":
-                structural.write_attribute(node.attribute("name"))(*values)
+                instances.writer(node.attribute("name"))(*values)
                 return ()
             case "prim::Enter":
                 return (self.context("__enter__", values),)
@@ -131,7 +131,7 @@ class _Evaluator:
 
     def call(self, node: Node, values: list[Any]) -> tuple[Any, ...]:
         if node.kind == "prim::CallMethod":
-            callee: Any = values[0].type.definition.method(node.attribute("name"))
+            callee: Any = structural.method_of(values, node.attribute("name"))
         else:
             callee = values.pop(0)
         if isinstance(callee, Function):
@@ -139,8 +139,9 @@ class _Evaluator:
         return (structural.python_call(node, callee)(*values),)
 
     def context(self, method: str, values: list[Any]) -> Any:
-        if isinstance(values[0], ScriptObject):
-            results = self.graph(values[0].type.definition.method(method).graph, values)
+        definition = instances.definition_of(values[0])
+        if definition is not None:
+            results = self.graph(definition.method(method).graph, values)
             return results[0] if results else None
         return getattr(values[0], method)(*values[1:])
 

@@ -9,6 +9,7 @@ from flambeau.interpreter import structural
 from flambeau.interpreter.awaiting import Await
 from flambeau.interpreter.code import Op
 from flambeau.ir.node import Node
+from flambeau.program import instances
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.types import ClassType, InterfaceType
@@ -67,9 +68,9 @@ def _subroutine(node: Node) -> Function:
 
 
 def _slot(node: Node) -> int | None:
-    """Where the attribute is, if the class is known."""
-    type_ = node.input().type
-    if isinstance(type_, ClassType) and type_.definition is not None:
+    """Where the attribute is, if the class is known and its objects have slots."""
+    type_ = node.input(0).type
+    if isinstance(type_, ClassType) and type_.definition is not None and not type_.definition.has_instances:
         slot: int = type_.definition.slot(node.attribute("name"))
         return slot
     return None
@@ -78,14 +79,14 @@ def _slot(node: Node) -> int | None:
 def _get(node: Node) -> Selected:
     name, slot = node.attribute("name"), _slot(node)
     if slot is None:
-        return Selected(Op.CALL, structural.read_attribute(name))
+        return Selected(Op.CALL, instances.reader(name))
     return Selected(Op.GET_ATTR, name, slot)
 
 
 def _set(node: Node) -> Selected:
     name, slot = node.attribute("name"), _slot(node)
     if slot is None:
-        return Selected(Op.CALL, structural.write_attribute(name))
+        return Selected(Op.CALL, instances.writer(name))
     return Selected(Op.SET_ATTR, name, slot)
 
 

@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from flambeau.interpreter.conform import conforms
 from flambeau.ir.node import Node
+from flambeau.program import instances
 from flambeau.program.named_tuples import tuple_class
-from flambeau.program.object import ScriptObject
 from flambeau.schema import registry
 from flambeau.schema.dtype import Category
 from flambeau.schema.types import (
@@ -28,47 +29,42 @@ from flambeau.tensor import dispatch
 from flambeau.tensor.tensor import Tensor
 
 Function = Callable[..., Any]
+SUBCLASS = (
+    "isinstance of {wanted} was asked of a {found}, a subclass: a program knows the methods of one class only. Test "
+    "for {found} first"
+)
 
 
-def read_attribute(name: str) -> Function:
-    """`prim::GetAttr` where the class is not known before the program runs."""
-
-    def get(value: Any) -> Any:
-        return value.get(name) if isinstance(value, ScriptObject) else getattr(value, name)
-
-    return get
-
-
-def write_attribute(name: str) -> Function:
-    """`prim::SetAttr` where the class is not known before the program runs."""
-
-    def put(value: Any, new: Any) -> None:
-        if isinstance(value, ScriptObject):
-            value.set(name, new)
-        else:
-            setattr(value, name, new)
-
-    return put
-
-
-def unset(name: str, value: ScriptObject) -> RuntimeError:
-    """The failure to read an attribute that nothing was assigned to."""
-    return RuntimeError(f"attribute '{name}' of {value.type.name} was used before it was assigned")
+def method_of(values: list[Any], name: str) -> Any:
+    """The method of an object that is called with `values`, to which defaults of further parameters are added."""
+    definition = instances.definition_of(values[0])
+    if definition is None:
+        raise RuntimeError(f"a value of type {kind_of(values[0])} has no method '{name}'")
+    method = definition.method(name)
+    values += [a.default for a in method.schema.arguments[len(values) :]]
+    return method
 
 
 def create(node: Node) -> Function:
     """`prim::CreateObject`: an instance with nothing assigned."""
     type_ = node.output().type
     assert isinstance(type_, ClassType)
-    return lambda: ScriptObject(type_)
+    return partial(instances.create, type_.definition)
 
 
 def is_instance(node: Node) -> Function:
     """`prim::isinstance`: whether the value has one of the types in the node."""
     types: tuple[Type, ...] = tuple(node.attribute("types"))
+    classes = [t.definition for t in types if isinstance(t, ClassType) and t.definition.has_instances]
 
     def test(*values: Any) -> bool:
-        return all(any(conforms(value, t) for t in types) for value in values)
+        if all(any(conforms(value, t) for t in types) for value in values):
+            return True
+        for definition in classes:
+            for value in values:
+                if isinstance(value, definition.python) and type(value) is not definition.python:
+                    raise RuntimeError(SUBCLASS.format(found=type(value).__name__, wanted=definition.python.__name__))
+        return False
 
     return test
 

@@ -22,6 +22,7 @@ from flambeau.jit.helpers import (
     wait,
 )
 from flambeau.jit.helpers import isinstance_ as isinstance
+from flambeau.jit.interfaces import interface
 from flambeau.jit.modules import export
 from flambeau.jit.script import script
 from flambeau.jit.script_module import ScriptModule
@@ -64,6 +65,7 @@ __all__ = [
     "export",
     "fork",
     "ignore",
+    "interface",
     "is_scripting",
     "is_tracing",
     "isinstance",

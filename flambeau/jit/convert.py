@@ -1,7 +1,7 @@
 """Python values into a program, by the declared type of each parameter.
 
 Lists and dicts are copied (a program's changes to them stay inside), tensors are shared, NumPy arrays become tensors
-over the same memory, NumPy numbers become Python's.
+over the same memory, NumPy numbers become Python's. Objects go in as they are (`convert_objects`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from flambeau.program.object import ScriptObject
+from flambeau.jit.convert_objects import MismatchError as MismatchError
+from flambeau.jit.convert_objects import object_converter
 from flambeau.schema import types as t
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
@@ -21,10 +22,6 @@ from flambeau.tensor.tensor import Tensor
 
 Converter = Callable[[Any], Any]
 INT_MIN, INT_MAX = -(1 << 63), (1 << 63) - 1
-
-
-class MismatchError(Exception):
-    """A value that its type does not admit; the text says which part and why."""
 
 
 def _tensor(value: Any) -> Tensor:
@@ -133,7 +130,7 @@ def converter(type_: t.Type) -> Converter:
         case t.EnumType():
             return _enum(type_)
         case t.NamedType():
-            return _object(type_)
+            return object_converter(type_, converter)
     return _as_it_is
 
 
@@ -228,16 +225,6 @@ def _enum(type_: t.EnumType) -> Converter:
         if type_.python is not None and isinstance(value, type_.python):
             return value
         raise MismatchError(f"{_shown(value)} is no member of {type_.name}")
-
-    return convert
-
-
-def _object(type_: t.NamedType) -> Converter:
-    def convert(value: Any) -> Any:
-        held = getattr(value, "script_object", value)
-        if isinstance(held, ScriptObject):
-            return held
-        raise MismatchError(f"{_shown(value)} is no instance of {type_.name}")
 
     return convert
 

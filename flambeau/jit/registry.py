@@ -8,6 +8,8 @@ from types import FunctionType
 from typing import Any
 
 from flambeau.executor.executor import attach
+from flambeau.program import instances
+from flambeau.program.classes import ClassDefinition, InterfaceDefinition
 from flambeau.program.function import Function
 from flambeau.program.unit import CompilationUnit
 
@@ -27,6 +29,10 @@ class ScriptRegistry:
     def __init__(self) -> None:
         self.unit = CompilationUnit()
         self._functions: weakref.WeakKeyDictionary[FunctionType, Function] = weakref.WeakKeyDictionary()
+        self.classes: dict[type, ClassDefinition] = {}
+        """What Python classes were compiled to."""
+        self.interfaces: dict[type, InterfaceDefinition] = {}
+        """What Python classes that are interfaces stand for."""
         self.lock = threading.RLock()
         """Held while compiling: two threads that script one function get one result."""
 
@@ -46,6 +52,21 @@ class ScriptRegistry:
     def attach(self, function: Function) -> None:
         """Give a function an executor."""
         attach(function)
+
+    def forget_class(self, cls: type) -> None:
+        """Compile a class anew next time."""
+        definition = self.classes.pop(cls, None)
+        if definition is not None:
+            self.unit.types.pop(definition.name, None)
+            instances.forget(definition)
+
+    def clear_classes(self) -> None:
+        """Forget all classes and interfaces. Functions that use them keep what they were compiled with."""
+        for cls in list(self.classes):
+            self.forget_class(cls)
+        for interface in self.interfaces.values():
+            self.unit.types.pop(interface.name, None)
+        self.interfaces.clear()
 
     def forget(self, fn: FunctionType) -> None:
         """Compile `fn` anew next time."""

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import builtins
+import enum
 import inspect
-import threading
 import types
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from flambeau.frontend.compile import compile_def
 from flambeau.frontend.convert import get_tree
 from flambeau.frontend.python_calls import wrap_python
 from flambeau.frontend.python_source import NameScope, innermost_function, parameter_defaults
-from flambeau.frontend.resolver import MISSING, recursion_error
+from flambeau.frontend.resolver import MISSING
 from flambeau.ir.value import Value
+from flambeau.jit.class_values import ClassValue, super_form
+from flambeau.jit.compiling import compiling, tidy
 from flambeau.jit.modules import CONTAINERS, ModuleClasses, child_types, method_source
 from flambeau.jit.numba_calls import NumbaValue, numba_function
 from flambeau.jit.registry import qualified_name
+from flambeau.jit.script_classes import PythonSource, find_or_define, is_user_class
 from flambeau.nn.module import Module
-from flambeau.passes import constant_pooling, constant_propagation, dce
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
 from flambeau.schema.types import ClassType, NamedType, Type
@@ -30,31 +32,11 @@ NOT_COMPILABLE = (
     "Python builtin {value!r} is currently not supported in Torchscript: it has no Python source to compile. Call it "
     "outside the scripted function and pass the result in, or use the operator or math function that does the same"
 )
+NO_INSTANCE = "'{name}' is an interface: make an object of a class that has its methods"
 FOREIGN_MODULE = (
     "Cannot call a ScriptModule that is not a submodule of the caller: make it an attribute of the module whose method "
     "this is, or pass the tensors it needs"
 )
-
-
-class _Active(threading.local):
-    """The functions being compiled on this thread, outermost first."""
-
-    stack: tuple[Any, ...] = ()
-
-
-_active = _Active()
-
-
-@contextmanager
-def compiling(key: Any, name: str, where: SourceRange | None) -> Iterator[None]:
-    """Note that something is being compiled. Raises CompileError if it is already: it calls itself."""
-    if key in _active.stack:
-        raise recursion_error(name, where or SourceRange.at("<string>", 1, 0))
-    before, _active.stack = _active.stack, (*_active.stack, key)
-    try:
-        yield
-    finally:
-        _active.stack = before
 
 
 class PythonResolver:
@@ -94,26 +76,53 @@ class PythonResolver:
         return name if isinstance(name, str) else None
 
     def class_type(self, cls: type, where: SourceRange | None) -> Type | None:
-        """Classes of users have no form in programs yet."""
-        return None
+        """Interfaces, and classes of users, which are compiled now if they are not."""
+        interface = self._classes.registry.interfaces.get(cls)
+        if interface is not None:
+            return interface.type
+        definition = self.class_definition(cls, where)
+        return None if definition is None else definition.type
+
+    def class_definition(self, cls: type, where: SourceRange | None) -> ClassDefinition | None:
+        """A class of users; None for classes that are something else to programs. Raises CompileError."""
+        if not is_class_of_objects(cls):
+            return None
+        try:
+            return find_or_define(cls, self._classes.registry, self._resolver_for)
+        except CompileError as error:
+            if error.range is None and where is not None:
+                raise type(error)(error.message, where, error.call_chain) from None
+            raise (error if where is None else error.with_caller(cls.__name__, self._caller, where)) from None
+
+    def _resolver_for(self, scope: Callable[[str], Any], caller: str) -> PythonResolver:
+        return PythonResolver(scope, self._classes, caller)
 
     def sugared(self, value: Any, where: SourceRange) -> Any:
-        """Functions of Numba's; modules that are no part of the caller are refused."""
+        """Classes and functions of Numba's; modules that are no part of the caller are refused."""
         if isinstance(value, Module):
             raise CompileError(FOREIGN_MODULE, where)
         marked = wrap_python(value)
         if marked is not None:
             return marked
+        if value is builtins.super:
+            return super_form(self.resolve)
+        if isinstance(value, type):
+            if value in self._classes.registry.interfaces:
+                raise CompileError(NO_INSTANCE.format(name=value.__name__), where)
+            definition = self.class_definition(value, where)
+            return None if definition is None else ClassValue(definition)
         function = numba_function(value)
         return None if function is None else NumbaValue(function)
 
     def compile_method(self, owner: NamedType, name: str, where: SourceRange) -> Function | None:
         """A method of a module, compiled now; None if there is none of that name."""
         definition = owner.definition
-        if not isinstance(definition, ClassDefinition) or self._classes.example(definition) is None:
+        if not isinstance(definition, ClassDefinition):
             return None
         shown = f"{definition.name.rpartition('.')[2]}.{name}"
         try:
+            if definition.source is not None:
+                return definition.source.method(name)
             return compile_method(definition, name, self._classes, where)
         except CompileError as error:
             raise error.with_caller(shown, self._caller, where) from None
@@ -123,6 +132,8 @@ class PythonResolver:
         definition = owner.type.definition if isinstance(owner.type, NamedType) else None
         if not isinstance(definition, ClassDefinition):
             return None
+        if isinstance(definition.source, PythonSource):
+            return self._class_attribute(definition.source, name, where)
         module = self._classes.example(definition)
         if module is None or method_source(module, name) is not None:
             return None
@@ -134,12 +145,25 @@ class PythonResolver:
             raise CompileError(reason, where)
         return None
 
+    def _class_attribute(self, source: PythonSource, name: str, where: SourceRange) -> Function | None:
+        """A static or class method. Raises CompileError for other attributes of the class."""
+        found = source.static(name)
+        reason = source.why_missing(name) if found is None else None
+        if reason is not None:
+            raise CompileError(reason, where)
+        return found
+
     def object_items(self, owner: Value, where: SourceRange) -> list[tuple[str, ClassType]] | None:
         """The submodules that iterating over a container of modules gives; None for what is no such container."""
         definition = owner.type.definition if isinstance(owner.type, NamedType) else None
         if isinstance(definition, ClassDefinition) and definition.python and issubclass(definition.python, CONTAINERS):
             return child_types(definition)
         return None
+
+
+def is_class_of_objects(cls: type) -> bool:
+    """Whether instances of a class are objects in programs; exceptions, enums, tuples and modules are not."""
+    return is_user_class(cls) and not issubclass(cls, BaseException | enum.Enum | tuple | Module)
 
 
 def compile_python_function(fn: Any, classes: ModuleClasses, where: SourceRange | None = None) -> Function:
@@ -188,12 +212,3 @@ def compile_method(
     if isinstance(inspect.getattr_static(module, name, None), property):
         definition.properties[name] = (function, None)
     return definition.add_method(name, function)
-
-
-def tidy(function: Function) -> None:
-    """Compute what is known already, leave out what the program does not need, and name each constant once, so that its
-    graph reads well.
-    """
-    constant_propagation.do(function.graph, values_only=True)
-    dce.do(function.graph)
-    constant_pooling.do(function.graph)

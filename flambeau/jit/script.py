@@ -6,7 +6,7 @@ import inspect
 import os
 import types
 from collections.abc import Callable
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 from flambeau.executor.executor import Executor
 from flambeau.executor.options import BackendName, Options
@@ -16,17 +16,19 @@ from flambeau.jit.function import ScriptFunction
 from flambeau.jit.modules import ModuleClasses
 from flambeau.jit.registry import REGISTRY
 from flambeau.jit.resolver import compile_python_function
+from flambeau.jit.script_class import let_instances_be_met, script_class
 from flambeau.jit.script_module import ScriptModule
 from flambeau.nn.module import Module
 
+T = TypeVar("T")
 CLASSES = ModuleClasses(REGISTRY)
 """The process's classes of modules."""
+let_instances_be_met(CLASSES)
 DISABLED = "FLAMBEAU_DISABLE"
 """Set to 1, this variable makes `script` give back what it is given: plain Python, for debugging."""
 MODULE_CLASS = (
     "class '{0.__name__}' cannot be compiled since it inherits from nn.Module; make an instance and script that"
 )
-FUNCTIONS = "script its functions"
 WHAT_TO_SCRIPT = "script takes a function, a module, or a Python module with functions, not a {kind}: {hint}"
 
 
@@ -34,6 +36,17 @@ WHAT_TO_SCRIPT = "script takes a function, a module, or a Python module with fun
 def script(  # type: ignore[overload-overlap]  # a module is callable too
     obj: Module, *, backend: BackendName = ..., max_plans: int = ..., without: tuple[str, ...] = ..., verify: bool = ...
 ) -> ScriptModule: ...
+@overload
+def script(  # type: ignore[overload-overlap]  # a class is callable too
+    obj: type[T],
+    *,
+    backend: BackendName = ...,
+    num_threads: int | None = ...,
+    fastmath: bool = ...,
+    max_plans: int = ...,
+    without: tuple[str, ...] = ...,
+    verify: bool = ...,
+) -> type[T]: ...
 @overload
 def script(
     obj: types.ModuleType,
@@ -82,9 +95,9 @@ def script(
     """Compile `obj` from its source.
 
     Args:
-        obj: a function, a `flambeau.nn.Module`, or a Python module (each function defined in it is compiled; a dict by
-            name
-            comes back). Without it, a decorator with the other options comes back.
+        obj: a function, a `flambeau.nn.Module`, a class (which comes back itself, all its methods compiled for programs
+            that use it), or a Python module (each function defined in it is compiled; a dict by name comes back).
+            Without it, a decorator with the other options comes back.
         backend: what runs it. "native" makes machine code of groups of tensor operators, "interpreter" runs bytecode
             alone,
             "reference" is the slow evaluator that defines the meaning.
@@ -135,9 +148,11 @@ def script_with(obj: Any, options: Options) -> Any:
         own = [v for v in found if inspect.isfunction(v) and v.__module__ == obj.__name__]
         return {fn.__name__: script_with(fn, options) for fn in own}
     if isinstance(obj, type):
-        is_module = issubclass(obj, Module)
-        kind = "class that inherits from nn.Module" if is_module else "class"
-        raise TypeError(WHAT_TO_SCRIPT.format(kind=kind, hint=MODULE_CLASS.format(obj) if is_module else FUNCTIONS))
+        if issubclass(obj, Module):
+            raise TypeError(
+                WHAT_TO_SCRIPT.format(kind="class that inherits from nn.Module", hint=MODULE_CLASS.format(obj))
+            )
+        return script_class(obj, CLASSES)
     if inspect.isfunction(obj) or inspect.ismethod(obj) or hasattr(obj, "__wrapped__"):
         return script_function(obj, options)
     if callable(obj) and not inspect.isbuiltin(obj):

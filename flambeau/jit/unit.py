@@ -9,9 +9,10 @@ from flambeau.frontend.compile import compile_source
 from flambeau.frontend.python_source import NameScope
 from flambeau.ir.graph import Graph
 from flambeau.ir.verify import verify
+from flambeau.jit.compiling import tidy
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.registry import REGISTRY
-from flambeau.jit.resolver import PythonResolver, tidy
+from flambeau.jit.resolver import PythonResolver
 from flambeau.jit.script import CLASSES
 from flambeau.program.function import Function
 from flambeau.program.signature import schema_of

@@ -6,9 +6,10 @@ name are two definitions.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
@@ -27,6 +28,23 @@ class Attribute:
     """A tensor that training changes."""
     is_buffer: bool = False
     """A tensor that is state but no parameter."""
+
+
+Property = tuple[Function, Function | None]
+"""Getter, and setter if there is one."""
+
+
+class ClassSource(Protocol):
+    """Where a class has its methods from: each is compiled when it is first asked for."""
+
+    def method(self, name: str) -> Function | None:
+        """A method, which takes the instance; None if the class has none of that name."""
+
+    def property(self, name: str) -> Property | None:
+        """The methods of a property; None if the class has none of that name."""
+
+    def signature(self, name: str) -> FunctionSchema | None:
+        """What a method takes and returns, without compiling it where its declaration tells."""
 
 
 class ClassDefinition:
@@ -53,15 +71,24 @@ class ClassDefinition:
         """Slot of each attribute."""
         self.methods: dict[str, Function] = {}
         self.static_methods: dict[str, Function] = {}
-        self.properties: dict[str, tuple[Function, Function | None]] = {}
+        self.properties: dict[str, Property] = {}
         """Getter and setter, if any, by name."""
         self.constants: dict[str, Any] = {}
         """Values that programs see as constants."""
+        self.is_frozen = False
+        """Whether attributes are assigned in `__init__` alone."""
+        self.source: ClassSource | None = None
+        """Where methods come from that nothing has asked for yet."""
 
     @cached_property
     def type(self) -> ClassType:
         """The type of its instances."""
         return ClassType(self.name, self)
+
+    @property
+    def has_instances(self) -> bool:
+        """Whether its objects are instances of the Python class; else they are `ScriptObject`s."""
+        return self.python is not None and not self.is_module
 
     def add_attribute(self, name: str, type_: Type, *, is_parameter: bool = False, is_buffer: bool = False) -> int:
         """A new last slot. Raises RuntimeError if the name is taken."""
@@ -109,9 +136,26 @@ class ClassDefinition:
         self.methods[name] = function
         return function
 
+    def find_method(self, name: str) -> Function | None:
+        """A method, compiled now if it was not yet; None if there is none. Raises CompileError."""
+        found = self.methods.get(name)
+        return self.source.method(name) if found is None and self.source is not None else found
+
+    def find_property(self, name: str) -> Property | None:
+        """A property, compiled now if it was not yet; None if there is none. Raises CompileError."""
+        found = self.properties.get(name)
+        return self.source.property(name) if found is None and self.source is not None else found
+
+    def signature(self, name: str) -> FunctionSchema | None:
+        """What a method takes and returns; None if there is none. Raises CompileError."""
+        found = self.methods.get(name)
+        if found is not None:
+            return found.schema
+        return None if self.source is None else self.source.signature(name)
+
     def method(self, name: str) -> Function:
         """A method. Raises AttributeError naming the class."""
-        found = self.methods.get(name) or self.static_methods.get(name)
+        found = self.find_method(name) or self.static_methods.get(name)
         if found is None:
             raise AttributeError(f"{self.name} object has no attribute or method '{name}'")
         return found
@@ -157,18 +201,42 @@ class InterfaceDefinition:
                 f"Class '{type_.name}' is not a module: only ScriptModule class can be subtype of module interface "
                 f"'{self.name}'"
             )
+        pair = (self, definition)
+        if pair in _assumed.pairs:
+            return None
+        _assumed.pairs = (*_assumed.pairs, pair)
+        try:
+            return self._why_not(type_)
+        finally:
+            _assumed.pairs = _assumed.pairs[:-1]
+
+    def _why_not(self, type_: NamedType) -> str | None:
         for name, wanted in self.methods.items():
-            found = definition.methods.get(name) if definition is not None else None
+            found = _signature(type_.definition, name)
             if found is None:
                 return f"Class '{type_.name}' does not have method '{name}' but '{self.name}' requires it"
-            schema = found.schema if isinstance(found, Function) else found
-            reason = _incompatible(schema, wanted)
+            reason = _incompatible(found, wanted)
             if reason is not None:
                 return f"Method '{name}' of '{type_.name}' is not compatible with interface '{self.name}': {reason}"
         return None
 
     def __repr__(self) -> str:
         return f"<interface {self.name}>"
+
+
+class _Assumed(threading.local):
+    """Pairs of interface and class that are being compared: a method may return its own class as the interface."""
+
+    pairs: tuple[tuple[InterfaceDefinition, Any], ...] = ()
+
+
+_assumed = _Assumed()
+
+
+def _signature(definition: Any, name: str) -> FunctionSchema | None:
+    if isinstance(definition, ClassDefinition):
+        return definition.signature(name)
+    return definition.methods.get(name) if isinstance(definition, InterfaceDefinition) else None
 
 
 def _incompatible(found: FunctionSchema, wanted: FunctionSchema) -> str | None:

@@ -1,0 +1,69 @@
+"""What is being compiled right now, and what is done to every function once it is."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from flambeau.frontend.resolver import recursion_error
+from flambeau.passes import constant_pooling, constant_propagation, dce
+from flambeau.program.function import Function
+from flambeau.util.source import SourceRange
+
+
+class _Active(threading.local):
+    """The functions being compiled on this thread, outermost first."""
+
+    stack: tuple[Any, ...] = ()
+    waiting: tuple[Callable[[], object], ...] = ()
+    """What is done when the outermost of them is compiled."""
+
+
+_active = _Active()
+
+
+@contextmanager
+def compiling(key: Any, name: str, where: SourceRange | None) -> Iterator[None]:
+    """Note that something is being compiled. Raises CompileError if it is already: it calls itself."""
+    if key in _active.stack:
+        raise recursion_error(name, where or SourceRange.at("<string>", 1, 0))
+    before, _active.stack = _active.stack, (*_active.stack, key)
+    try:
+        yield
+        if not before:
+            _do_what_waits()
+    finally:
+        _active.stack = before
+        if not before:
+            _active.waiting = ()
+
+
+def _do_what_waits() -> None:
+    while _active.waiting:
+        first, *rest = _active.waiting
+        _active.waiting = tuple(rest)
+        first()
+
+
+def afterwards(action: Callable[[], object]) -> None:
+    """Do something once what is being compiled on this thread is done, or now if nothing is."""
+    if not _active.stack:
+        action()
+    else:
+        _active.waiting = (*_active.waiting, action)
+
+
+def is_compiling(key: Any) -> bool:
+    """Whether something is being compiled on this thread."""
+    return key in _active.stack
+
+
+def tidy(function: Function) -> None:
+    """Compute what is known already, leave out what the program does not need, and name each constant once, so that its
+    graph reads well.
+    """
+    constant_propagation.do(function.graph, values_only=True)
+    dce.do(function.graph)
+    constant_pooling.do(function.graph)

@@ -1,0 +1,108 @@
+"""Objects on their way into a program: they go in as they are, once their attributes have been looked at.
+
+An attribute that is nearly of its type (an int where a float is expected, an array where a tensor is) is given the
+converted value. Lists and dicts in attributes stay the same objects, so that both sides see what is done to them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from flambeau.program import instances
+from flambeau.program.classes import ClassDefinition
+from flambeau.program.object import ScriptObject
+from flambeau.schema import types as t
+from flambeau.schema.subtype import is_subtype
+from flambeau.tensor.tensor import Tensor
+
+Converter = Callable[[Any], Any]
+NO_INSTANCE = "{value} is no instance of {name}"
+SUBCLASS = (
+    "{value} is an instance of '{found}', a subclass of '{wanted}': a program knows the methods of one class only. "
+    "Declare the parameter as '{found}', or as an interface"
+)
+MISSING = "missing attribute {name}: class {type} assigns it in __init__, this object does not have it"
+
+
+class MismatchError(Exception):
+    """A value that its type does not admit; the text says which part and why."""
+
+
+class _Admitted(threading.local):
+    """The objects looked at by the conversion that is under way on this thread."""
+
+    seen: set[int] | None = None
+
+
+_admitted = _Admitted()
+
+
+def object_converter(type_: t.NamedType, converter_of: Callable[[t.Type], Converter]) -> Converter:
+    """What takes Python values to objects of a class or interface, or raises `MismatchError`."""
+
+    def convert(value: Any) -> Any:
+        held = getattr(value, "script_object", value)
+        definition = instances.definition_or_compiled(held)
+        if definition is None or not is_subtype(definition.type, type_):
+            raise MismatchError(_why_not(value, type_, definition))
+        if not isinstance(held, ScriptObject):
+            _look_at(held, definition, converter_of)
+        return held
+
+    return convert
+
+
+def _why_not(value: Any, type_: t.NamedType, definition: ClassDefinition | None) -> str:
+    wanted = type_.definition
+    shown = object.__repr__(value) if definition is not None else repr(value)
+    shown = shown if len(shown) <= 60 else shown[:57] + "..."
+    if isinstance(type_, t.InterfaceType) and definition is not None:
+        return str(wanted.why_not(definition.type))
+    python = getattr(wanted, "python", None)
+    if isinstance(python, type) and isinstance(value, python):
+        return SUBCLASS.format(value=shown, found=type(value).__name__, wanted=python.__name__)
+    return NO_INSTANCE.format(value=f"{shown} ({type(value).__name__})", name=type_.name)
+
+
+def _look_at(value: Any, definition: ClassDefinition, converter_of: Callable[[t.Type], Converter]) -> None:
+    """Check and convert the attributes of an object, and of those in them."""
+    outermost = _admitted.seen is None
+    seen = _admitted.seen = set() if _admitted.seen is None else _admitted.seen
+    try:
+        if id(value) not in seen:
+            seen.add(id(value))
+            for attribute in definition.attributes:
+                _attribute(value, definition, attribute.name, converter_of(attribute.type))
+    finally:
+        if outermost:
+            _admitted.seen = None
+
+
+def _attribute(value: Any, definition: ClassDefinition, name: str, convert: Converter) -> None:
+    try:
+        found = getattr(value, name)
+    except AttributeError:
+        if name in getattr(definition.source, "optional", ()):
+            return
+        raise MismatchError(MISSING.format(name=name, type=definition.name)) from None
+    try:
+        converted = convert(found)
+    except MismatchError as error:
+        raise MismatchError(f"attribute {name}: {error}") from None
+    if not _is_same(found, converted):
+        object.__setattr__(value, name, converted)
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    """Whether a conversion changed nothing: it copies containers, also those whose elements it leaves alone."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(_is_same, a, b))
+    if isinstance(a, dict):
+        return len(a) == len(b) and all(map(_is_same, a, b)) and all(map(_is_same, a.values(), b.values()))
+    return not isinstance(a, Tensor) and type(a) in (int, float, bool, complex, str) and a == b

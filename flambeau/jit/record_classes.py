@@ -1,0 +1,151 @@
+"""Dataclasses: the methods that `dataclass` makes, written out as the source that they have nowhere.
+
+@dataclass(order=True)          def __init__(self, x: int, y: float):
+class P:                            self.x = x
+    x: int                   →      self.y = y
+    y: float = 0.0              def __lt__(self, other: P) -> bool:
+                                    if not self.x == other.x: ...
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from types import FunctionType
+from typing import Any, Final
+
+from flambeau.frontend.annotations import try_type_of
+from flambeau.frontend.convert import parse_source
+from flambeau.frontend.resolver import Resolver
+from flambeau.frontend.tree_views import Def
+from flambeau.schema.types import FLOAT, Type
+from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass
+
+NO_TYPE = "field '{name}' of dataclass {cls} has a type that programs do not have: {annotation}"
+ORDER: Final = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
+_INIT_VARIABLE = re.compile(r"^(?:dataclasses\.)?InitVar\[(.*)\]$", re.DOTALL)
+
+
+def record_fields(cls: type) -> Mapping[str, dataclasses.Field[Any]]:
+    """The fields of a dataclass by name, `InitVar`s included; empty for other classes."""
+    found: Mapping[str, dataclasses.Field[Any]] = getattr(cls, "__dataclass_fields__", {})
+    return {n: f for n, f in found.items() if _kind(f) != "_FIELD_CLASSVAR"}
+
+
+def is_generated(cls: type, name: str) -> bool:
+    """Whether `dataclass` made a method of a class or of a base."""
+    found = inspect.getattr_static(cls, name, None)
+    return isinstance(found, FunctionType) and found.__code__.co_filename == "<string>" and bool(record_fields(cls))
+
+
+def _kind(field: dataclasses.Field[Any]) -> str:
+    return str(getattr(field, "_field_type").name)  # noqa: B009  (private, and the only way to tell)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A method as source: its tree, what its names mean, values of defaults."""
+
+    tree: Def
+    names: Mapping[str, Any]
+    defaults: Mapping[str, Any]
+
+
+class RecordSource:
+    """The source of what `dataclass` made for one class."""
+
+    def __init__(self, cls: type) -> None:
+        self.python = cls
+        self.fields = record_fields(cls)
+        self.stored = {n for n, f in self.fields.items() if _kind(f) == "_FIELD"}
+        """Names of fields that instances have."""
+        self.generated = tuple(n for n in ("__init__", "__eq__", *ORDER) if is_generated(cls, n))
+        self.is_frozen = bool(cls.__dataclass_params__.frozen)  # type: ignore[attr-defined]
+
+    def factories(self) -> dict[str, Any]:
+        """What makes the values of fields that a call leaves out, by name; for fields that are parameters."""
+        return {n: f.default_factory for n, f in self._parameters() if f.default_factory is not dataclasses.MISSING}
+
+    def written(self, name: str, resolver: Resolver) -> Written:
+        """One of the methods in `generated`."""
+        types = {n: self.type_of(f, resolver) for n, f in self.fields.items()}
+        names: dict[str, Any] = {f"_type_{n}": t for n, t in types.items()} | {"_Self": self.python}
+        if name == "__init__":
+            names |= {f"_default_{n}": f.default for n, f in self.fields.items()}
+            names |= {f"_factory_{n}": f.default_factory for n, f in self.fields.items()}
+            text, defaults = self._init(), {n: _fitting(f.default, types[n]) for n, f in self._parameters() if _has(f)}
+        else:
+            text, defaults = (self._equal() if name == "__eq__" else self._order(name)), {}
+        [tree] = parse_source(text, f"<dataclass {self.python.__qualname__}>")
+        return Written(tree, names, defaults)
+
+    def factory(self, name: str, resolver: Resolver) -> Written:
+        """A function without parameters that makes a field's value."""
+        field = self.fields[name]
+        names = {"_type": self.type_of(field, resolver), "_factory": field.default_factory}
+        text = f"def {name}() -> _type:\n    made: _type = _factory()\n    return made\n"
+        [tree] = parse_source(text, f"<dataclass {self.python.__qualname__}>")
+        return Written(tree, names, {})
+
+    def type_of(self, field: dataclasses.Field[Any], resolver: Resolver) -> Type:
+        """The type of a field or `InitVar`. Raises CompileError if programs have none for it."""
+        annotation: Any = field.type
+        if isinstance(annotation, dataclasses.InitVar):
+            annotation = annotation.type
+        if isinstance(annotation, str) and (found := _INIT_VARIABLE.match(annotation)) is not None:
+            annotation = found[1]
+        type_ = try_type_of(annotation, resolver, None)
+        if type_ is None:
+            text = NO_TYPE.format(name=field.name, cls=self.python.__name__, annotation=annotation)
+            raise CompileError(text)
+        return type_
+
+    def _parameters(self) -> Iterator[tuple[str, dataclasses.Field[Any]]]:
+        yield from ((n, f) for n, f in self.fields.items() if f.init and not f.kw_only)
+        yield from ((n, f) for n, f in self.fields.items() if f.init and f.kw_only)
+
+    def _init(self) -> str:
+        plain = [f"{n}: _type_{n}" for n, f in self._parameters() if not f.kw_only]
+        keyword = [f"{n}: _type_{n}" for n, f in self._parameters() if f.kw_only]
+        body = []
+        for name, field in self.fields.items():
+            if name not in self.stored:
+                continue
+            if field.init:
+                body.append(f"self.{name}: _type_{name} = {name}")
+            elif field.default is not dataclasses.MISSING:
+                body.append(f"self.{name}: _type_{name} = _default_{name}")
+            elif field.default_factory is not dataclasses.MISSING:
+                body.append(f"self.{name}: _type_{name} = _factory_{name}()")
+        if hasattr(self.python, "__post_init__"):
+            given = ", ".join(n for n in self.fields if n not in self.stored)
+            body.append(f"self.__post_init__({given})")
+        parameters = ", ".join(["self", *plain, *(["*", *keyword] if keyword else [])])
+        return f"def __init__({parameters}) -> None:\n    " + "\n    ".join(body or ["pass"]) + "\n"
+
+    def _compared(self) -> list[str]:
+        return [n for n, f in self.fields.items() if n in self.stored and f.compare]
+
+    def _equal(self) -> str:
+        pairs = " and ".join(f"(self.{n} == other.{n})" for n in self._compared())
+        return f"def __eq__(self, other: _Self) -> bool:\n    return {pairs or 'True'}\n"
+
+    def _order(self, name: str) -> str:
+        sign = ORDER[name]
+        lines = [f"def {name}(self, other: _Self) -> bool:"]
+        for field in self._compared():
+            lines.append(f"    if not (self.{field} == other.{field}):")
+            lines.append(f"        return self.{field} {sign} other.{field}")
+        return "\n".join([*lines, f"    return {sign in ('<=', '>=')}", ""])
+
+
+def _has(field: dataclasses.Field[Any]) -> bool:
+    return field.default is not dataclasses.MISSING
+
+
+def _fitting(default: Any, type_: Type) -> Any:
+    """The default as the field's type has it: `x: float = 1` is a float."""
+    return float(default) if type_ == FLOAT and type(default) is int else default

@@ -1,0 +1,94 @@
+"""What programs work on as objects: instances of the user's own classes, and `ScriptObject`s where there is no class.
+
+A scripted Python class has its own instances in programs. What a program does to one is done to the object that Python
+holds, and the object that comes back is the one that went in. Modules and classes read from text have `ScriptObject`s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any
+
+from flambeau.program.classes import ClassDefinition
+from flambeau.program.object import UNSET, ScriptObject
+
+_definitions: dict[type, ClassDefinition] = {}
+_compilers: list[Callable[[type], ClassDefinition | None]] = []
+
+
+def register(definition: ClassDefinition) -> None:
+    """Let instances of the definition's Python class be objects of programs."""
+    _definitions[definition.python] = definition
+
+
+def forget(definition: ClassDefinition | None = None) -> None:
+    """Forget one class, or all."""
+    if definition is None:
+        _definitions.clear()
+    else:
+        _definitions.pop(definition.python, None)
+
+
+def compile_with(compiler: Callable[[type], ClassDefinition | None]) -> None:
+    """Let `compiler` define classes whose instances are met before any program has named the class."""
+    _compilers[:] = [compiler]
+
+
+def definition_of(value: Any) -> ClassDefinition | None:
+    """The class of an object of programs; None for values that are none."""
+    if isinstance(value, ScriptObject):
+        definition: ClassDefinition = value.type.definition
+        return definition
+    return _definitions.get(type(value))
+
+
+def definition_or_compiled(value: Any) -> ClassDefinition | None:
+    """The class of an object, defined now if no program has met it; None for what is no object of programs."""
+    found = definition_of(value)
+    if found is None and _compilers:
+        found = _compilers[0](type(value))
+    return found
+
+
+def create(definition: ClassDefinition) -> Any:
+    """A new object with nothing assigned."""
+    if definition.has_instances:
+        return object.__new__(definition.python)
+    return ScriptObject(definition.type)
+
+
+def unset(name: str, type_name: str) -> RuntimeError:
+    """The failure to read an attribute that nothing was assigned to."""
+    return RuntimeError(f"attribute '{name}' of {type_name} was used before it was assigned")
+
+
+def reader(name: str) -> Callable[[Any], Any]:
+    """What reads an attribute of objects. Raises RuntimeError where nothing was assigned."""
+    get = attrgetter(name)
+
+    def read(value: Any) -> Any:
+        if isinstance(value, ScriptObject):
+            slot = value.type.definition.slot(name)
+            found = value.values[slot]
+            if found is UNSET:
+                raise unset(name, value.type.name)
+            return found
+        try:
+            return get(value)
+        except AttributeError:
+            raise unset(name, type(value).__qualname__) from None
+
+    return read
+
+
+def writer(name: str) -> Callable[[Any, Any], None]:
+    """What gives an attribute of objects a value."""
+
+    def write(value: Any, new: Any) -> None:
+        if isinstance(value, ScriptObject):
+            value.set(name, new)
+        else:
+            object.__setattr__(value, name, new)
+
+    return write

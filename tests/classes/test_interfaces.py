@@ -1,0 +1,206 @@
+"""Interfaces: values of several classes under one type, and what is said of those that do not fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import flambeau
+from flambeau import Tensor, nn
+from flambeau.jit import CompileError
+
+BACKENDS = ("native", "interpreter", "reference")
+
+
+@flambeau.interface
+class Op:
+    """What works on two tensors."""
+
+    def one(self, x: Tensor, y: Tensor) -> Tensor:
+        """A docstring instead of a body."""
+
+    def two(self, n: int) -> Op:
+        pass
+
+
+class Add:
+    def __init__(self) -> None:
+        self.n = 0
+
+    def one(self, x: Tensor, y: Tensor) -> Tensor:
+        return x + y
+
+    def two(self, n: int) -> Op:
+        self.n += n
+        return self
+
+
+class Mul:
+    def __init__(self, k: float) -> None:
+        self.k = k
+
+    def one(self, x: Any, y: Tensor, scale: float = 2.0) -> Tensor:
+        return y * self.k * scale
+
+    def two(self, n: int) -> Mul:
+        return Mul(self.k + n)
+
+
+def use(ops: list[Op], a: Op, x: Tensor):
+    b: Op = Mul(2.0)
+    more: list[Op] = [a, b, Add()]
+    for op in ops:
+        x = op.one(x, x)
+        x = op.two(2).one(x, x)
+    for op in more:
+        x = op.one(x, x)
+    return x
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_several_classes_share_an_interface(backend: str) -> None:
+    scripted = flambeau.script(use, backend=backend)
+    expected, found = Add(), Add()
+    wanted = use([expected, Mul(3.0)], expected, flambeau.ones(2))
+    for _ in range(4):
+        found.n = 0
+        assert scripted([found, Mul(3.0)], found, flambeau.ones(2)).tolist() == wanted.tolist()
+        assert found.n == expected.n == 2
+
+
+def test_calls_name_the_method_and_the_interface() -> None:
+    graph = str(flambeau.script(use).graph)
+    assert 'prim::CallMethod[name="one"]' in graph
+    assert "InterfaceType<Op>[]" in graph
+
+
+class Without:
+    def __init__(self) -> None:
+        self.n = 1
+
+
+class Fewer:
+    def __init__(self) -> None:
+        self.n = 1
+
+    def one(self, x: Tensor) -> Tensor:
+        return x
+
+    def two(self, n: int) -> Op:
+        return Add()
+
+
+class OtherResult:
+    def __init__(self) -> None:
+        self.n = 1
+
+    def one(self, x: Tensor, y: Tensor) -> int:
+        return 1
+
+    def two(self, n: int) -> Op:
+        return Add()
+
+
+class OtherParameter:
+    def __init__(self) -> None:
+        self.n = 1
+
+    def one(self, x: int, y: Tensor) -> Tensor:
+        return y
+
+    def two(self, n: int) -> Op:
+        return Add()
+
+
+REFUSED = {
+    "method": (Without(), "does not have method 'one'"),
+    "count": (Fewer(), "is not compatible with interface '__torch__.*Op': it takes 1 arguments"),
+    "result": (OtherResult(), "is not compatible with interface .*: it returns int, which is no Tensor"),
+    "parameter": (OtherParameter(), "is not compatible with interface .*: argument 'x' has type int"),
+    "no object": (3, "is no instance of __torch__"),
+}
+
+
+@pytest.mark.parametrize(("value", "message"), REFUSED.values(), ids=REFUSED)
+def test_values_that_do_not_fit(value: Any, message: str) -> None:
+    scripted = flambeau.script(use)
+    with pytest.raises(RuntimeError, match=message):
+        scripted([], value, flambeau.ones(2))
+
+
+def assigns() -> Op:
+    made: Op = Without()
+    return made
+
+
+def calls_other(op: Op):
+    return op.three()
+
+
+def test_refusals_while_compiling() -> None:
+    with pytest.raises(CompileError, match=r"is annotated with type .*Op.* but is being assigned to a value of type"):
+        flambeau.script(assigns)
+    with pytest.raises(CompileError, match="object has no attribute or method 'three'") as caught:
+        flambeau.script(calls_other)
+    assert caught.value.range is not None
+    assert caught.value.range.text == "op.three"
+
+
+def test_interfaces_do_not_inherit() -> None:
+    with pytest.raises(CompileError, match=r"does not support inheritance yet. Please directly"):
+
+        @flambeau.interface
+        class Derived(Op):
+            def three(self) -> int:
+                pass
+
+
+def test_interfaces_say_all_their_types() -> None:
+    with pytest.raises(CompileError, match="must have a return type annotated"):
+
+        @flambeau.interface
+        class Silent:
+            def three(self):
+                pass
+
+
+def test_interfaces_have_no_bodies() -> None:
+    with pytest.raises(CompileError, match="must be `pass`"):
+
+        @flambeau.interface
+        class Full:
+            def three(self) -> int:
+                return 3
+
+
+def test_interfaces_have_no_instances() -> None:
+    def makes():
+        return Op()
+
+    with pytest.raises(CompileError, match="'Op' is an interface"):
+        flambeau.script(makes)
+
+
+def test_interface_takes_a_class() -> None:
+    with pytest.raises(TypeError, match="takes a class"):
+        flambeau.interface(test_interface_takes_a_class)
+
+
+@flambeau.interface
+class Layer(nn.Module):
+    def forward(self, input: Tensor) -> Tensor:
+        pass
+
+
+def run_layer(layer: Layer, x: Tensor):
+    return layer.forward(x)
+
+
+def test_module_interfaces_take_modules_only() -> None:
+    scripted = flambeau.script(run_layer)
+    model = flambeau.script(nn.Linear(2, 3))
+    x = flambeau.ones(4, 2)
+    assert scripted(model, x).tolist() == model(x).tolist()
+    with pytest.raises(RuntimeError, match="only ScriptModule class can be subtype of module interface"):
+        scripted(Add(), x)
