@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from flambeau.interpreter import structural
-from flambeau.interpreter.conform import conforms, kind_of
 from flambeau.interpreter.awaiting import Await
+from flambeau.interpreter.conform import conforms, kind_of
 from flambeau.interpreter.future import Future
 from flambeau.interpreter.literals import literal
 from flambeau.ir.graph import Graph

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from flambeau.interpreter.conform import conforms
+from flambeau.interpreter.conform import conforms, kind_of
 from flambeau.ir.node import Node
 from flambeau.program import instances
 from flambeau.program.named_tuples import tuple_class
