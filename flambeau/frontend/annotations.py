@@ -58,6 +58,7 @@ from flambeau.schema.types import (
     TupleType,
     Type,
 )
+from flambeau.util.broadcasting import COUNTS
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
@@ -109,9 +110,7 @@ CONSTRUCTORS: Final[dict[str, Callable[[tuple[Type, ...]], Type]]] = {
     "_Await": _sequence(AwaitType),
     "RRef": _sequence(RRefType),
     "Final": lambda inner: inner[0],
-    "BroadcastingList1": _sequence(ListType),
-    "BroadcastingList2": _sequence(ListType),
-    "BroadcastingList3": _sequence(ListType),
+    **dict.fromkeys(COUNTS, _sequence(ListType)),
 }
 """What a subscripted name makes of the types in its brackets."""
 
@@ -204,6 +203,19 @@ def _subscripted(tree: Subscript, resolver: Resolver) -> Type:
     if CONSTRUCTORS[name] is CONSTRUCTORS["List"] and isinstance(inner[0], NoneType):
         raise CompileError("Can not create ListType with None type", tree.range)
     return CONSTRUCTORS[name](inner)
+
+
+def broadcast_count(tree: Expr, resolver: Resolver) -> int | None:
+    """How many equal numbers one number stands for in a parameter so annotated; None if it stands for itself."""
+    match tree:
+        case BinOp(op="|"):
+            sides = (broadcast_count(side, resolver) for side in (tree.left, tree.right))
+            return next((count for count in sides if count is not None), None)
+        case Subscript(value=Var() | Select()):
+            assert isinstance(tree.value, Var | Select)
+            name = _constructor_name(tree.value, resolver)
+            return broadcast_count(tree.indices[0], resolver) if name == "Optional" else COUNTS.get(name)
+    return None
 
 
 def _constructor_name(head: Var | Select, resolver: Resolver) -> str:

@@ -25,10 +25,10 @@ from flambeau.frontend import (
     sugared_python,
 )
 from flambeau.frontend import tree_views as t
-from flambeau.frontend.annotations import type_of_tree
+from flambeau.frontend.annotations import broadcast_count, type_of_tree
 from flambeau.frontend.cleanup import clean
 from flambeau.frontend.convert import parse_source
-from flambeau.frontend.defaults import check_defaults, written_defaults
+from flambeau.frontend.defaults import broadcast_default, check_defaults, written_defaults
 from flambeau.frontend.depth import deep_recursion
 from flambeau.frontend.emission import Emission, ExpressionRule, Rules, StatementRule
 from flambeau.frontend.exits import make_structured
@@ -146,7 +146,8 @@ def _compile(
         make_structured(graph, result)
         to_ssa(graph)
         clean(graph)
-    schema = FunctionSchema(tree.name, "", tuple(arguments), (Argument("", result),))
+    parameters = tuple(map(broadcast_default, arguments))
+    schema = FunctionSchema(tree.name, "", parameters, (Argument("", result),))
     return Function(name, graph, schema)
 
 
@@ -184,7 +185,9 @@ def _parameter(e: Emission, param: t.Param, defaults: Mapping[str, Any], self_ty
     with e.graph.at_range(param.range):
         value = e.graph.add_input(type_, param.name if param.name.isascii() else "")
         e.store(param.name, value)
-    return Argument(param.name, type_, default=defaults.get(param.name, NO_DEFAULT), kwarg_only=param.keyword_only)
+    count = None if param.annotation is None else broadcast_count(param.annotation, e.resolver)
+    default = defaults.get(param.name, NO_DEFAULT)
+    return Argument(param.name, type_, default=default, kwarg_only=param.keyword_only, broadcast=count)
 
 
 def _fall_off(e: Emission, tree: t.Def) -> None:

@@ -54,6 +54,9 @@ def plan_conversion(value: Value, wanted: Type, *, implicit: bool) -> tuple[Type
     actual = value.type
     if isinstance(wanted, OptionalType) and not isinstance(actual, OptionalType | NoneType):
         return plan_conversion(value, wanted.element, implicit=implicit)
+    if isinstance(wanted, UnionType) and isinstance(actual, TupleType) and not is_subtype(actual, wanted):
+        lists = [m for m in wanted.members if isinstance(m, ListType)]
+        wanted = lists[0] if len(lists) == 1 else wanted
     if is_empty_literal(value) and type(actual) is type(wanted) and not has_variables(wanted):
         return wanted, lambda e: e.emit(_kind_of(value), (), wanted)
     if isinstance(actual, TupleType) and isinstance(wanted, ListType):

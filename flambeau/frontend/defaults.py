@@ -12,6 +12,7 @@ from flambeau.schema.function import Argument
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import FloatType, TensorType, Type
 from flambeau.util.errors import CompileError
+from flambeau.util.record import replace
 
 MUTABLE = (
     "Mutable default parameters are not supported because Python binds them to the function and they persist across "
@@ -55,11 +56,19 @@ def check_defaults(arguments: Sequence[Argument], tree: t.Def) -> None:
     for argument, param in zip(arguments, tree.decl.params, strict=True):
         if argument.has_default:
             _check_mutable(argument.default, argument, param)
-            if not _fits(argument.default, argument.type):
+            if not _fits(broadcast_default(argument).default, argument.type):
                 text = WRONG_DEFAULT.format(wanted=_shown(argument.type), name=argument.name)
                 if isinstance(argument.type, TensorType) and argument.type.inferred:
                     text += INFERRED.format(name=argument.name)
                 raise CompileError(text, param.range)
+
+
+def broadcast_default(argument: Argument) -> Argument:
+    """The argument with its default as a list, where a number or a tuple of numbers stands for one."""
+    value, count = argument.default, argument.broadcast
+    if count is None or isinstance(value, bool) or not isinstance(value, int | float | tuple):
+        return argument
+    return replace(argument, default=list(value) if isinstance(value, tuple) else [value] * count)
 
 
 def _shown(type_: Type) -> str:

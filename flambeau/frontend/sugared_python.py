@@ -18,6 +18,7 @@ from flambeau.frontend.resolver import MISSING
 from flambeau.frontend.schema_matching import call_function
 from flambeau.frontend.simple_value import OperatorValue, SimpleValue
 from flambeau.frontend.sugared import Given, Sugared
+from flambeau.frontend.sugared_choice import wrap_choice
 from flambeau.frontend.sugared_classes import wrap_class
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
@@ -106,6 +107,9 @@ def wrap(e: Emission, value: Any, where: SourceRange) -> Sugared:
     if isinstance(form, str) and form in LANGUAGE_FORMS:
         return LANGUAGE_FORMS[form]
     operator = e.resolver.operator_name(value)
+    choice = wrap_choice(value, operator)
+    if choice is not None:
+        return choice
     if operator is not None:
         return OperatorValue(operator)
     if isinstance(value, Function):

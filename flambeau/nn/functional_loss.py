@@ -5,14 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
-
 from flambeau.ops.families.composite import F
-from flambeau.tensor.dispatch import call
 from flambeau.tensor.tensor import Tensor
-
-_WORDS: Final = {"none": 0, "mean": 1, "elementwise_mean": 1, "sum": 2}
 
 
 def reduction_number(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> int:
@@ -25,190 +19,211 @@ def reduction_number(reduction: str, size_average: bool | None = None, reduce: b
         if reduce is False:
             return 0
         return 2 if size_average is False else 1
-    if reduction not in _WORDS:
-        raise ValueError(f"{reduction} is not a valid value for reduction; write 'none', 'mean' or 'sum'")
-    return _WORDS[reduction]
+    if reduction == "none":
+        return 0
+    if reduction == "mean" or reduction == "elementwise_mean":
+        return 1
+    if reduction == "sum":
+        return 2
+    raise ValueError(f"{reduction} is not a valid value for reduction; write 'none', 'mean' or 'sum'")
 
 
-def _plain(name: str, doc: str) -> Callable[..., Any]:
-    """A loss of an input and a target, with nothing else to say."""
-
-    def loss(
-        input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> Any:  # fmt: skip
-        return call(f"aten::{name}", input, target, reduction_number(reduction, size_average, reduce))
-
-    loss.__name__ = loss.__qualname__ = name
-    loss.__doc__ = doc
-    return loss
+def reduced(losses: Tensor, number: int) -> Tensor:
+    """The losses themselves (0), their mean (1) or their sum (2)."""
+    if number == 0:
+        return losses
+    return F.mean(losses) if number == 1 else F.sum(losses)
 
 
-soft_margin_loss = _plain("soft_margin_loss", "log(1 + exp(-target * input)).")
-
-
-def _weighted(name: str, input: Tensor, target: Tensor, weight: Tensor | None, reduction: int) -> Any:
-    """A plain loss, or its elements times weights."""
-    if weight is None:
-        return call(f"aten::{name}", input, target, reduction)
-    losses = F.mul(call(f"aten::{name}", input, target, 0), weight)
-    if reduction == 1:
-        return F.div(F.sum(losses), F.sum(F.expand_as(weight, losses)))
-    return F.sum(losses) if reduction == 2 else losses
+def _weighted(losses: Tensor, weight: Tensor, number: int) -> Tensor:
+    """Losses times weights; the mean is that of the weights."""
+    weighted = F.mul(losses, weight)
+    if number == 1:
+        return F.div(F.sum(weighted), F.sum(F.expand_as(weight, losses)))
+    return F.sum(weighted) if number == 2 else weighted
 
 
 def mse_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean", weight: Tensor | None = None,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """The squared difference."""
-    return _weighted("mse_loss", input, target, weight, reduction_number(reduction, size_average, reduce))
+    number = reduction_number(reduction, size_average, reduce)
+    if weight is None:
+        return F.mse_loss(input, target, number)
+    return _weighted(F.mse_loss(input, target, 0), weight, number)
 
 
 def l1_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean", weight: Tensor | None = None,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """The distance."""
-    return _weighted("l1_loss", input, target, weight, reduction_number(reduction, size_average, reduce))
+    number = reduction_number(reduction, size_average, reduce)
+    if weight is None:
+        return F.l1_loss(input, target, number)
+    return _weighted(F.l1_loss(input, target, 0), weight, number)
 
 
 def smooth_l1_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean", beta: float = 1.0,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """The distance, squared (and scaled) below `beta`."""
-    return call("aten::smooth_l1_loss", input, target, reduction_number(reduction, size_average, reduce), beta)
+    return F.smooth_l1_loss(input, target, reduction_number(reduction, size_average, reduce), beta)
 
 
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
-) -> Any:
+) -> Tensor:
     """Half the square of the distance, and a straight line from `delta` on."""
-    if weight is None:
-        return call("aten::huber_loss", input, target, reduction_number(reduction), delta)
-    losses = F.mul(call("aten::huber_loss", input, target, 0, delta), weight)
     number = reduction_number(reduction)
-    if number == 1:
-        return F.div(F.sum(losses), F.sum(weight))
-    return F.sum(losses) if number == 2 else losses
+    if weight is None:
+        return F.huber_loss(input, target, number, delta)
+    return _weighted(F.huber_loss(input, target, 0, delta), weight, number)
+
+
+def soft_margin_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """log(1 + exp(-target * input))."""
+    return F.soft_margin_loss(input, target, reduction_number(reduction, size_average, reduce))
 
 
 def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
     ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean",
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """Minus the entries that the targets choose; classes are dimension 1."""
-    number = reduction_number(reduction, size_average, reduce)
-    return call("aten::nll_loss_nd", input, target, weight, number, ignore_index)
+    return F.nll_loss_nd(input, target, weight, reduction_number(reduction, size_average, reduce), ignore_index)
 
 
 def cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
     ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """The negative log-likelihood of the targets (classes or probabilities) after log_softmax."""
     number = reduction_number(reduction, size_average, reduce)
-    return call("aten::cross_entropy_loss", input, target, weight, number, ignore_index, label_smoothing)
+    return F.cross_entropy_loss(input, target, weight, number, ignore_index, label_smoothing)
 
 
 def binary_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean",
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """Cross entropy of two classes; `input` is the probability of the second. Raises ValueError for other sizes."""
     number = reduction_number(reduction, size_average, reduce)
-    if target.shape != input.shape:
+    if not F.is_same_size(target, input):
         raise ValueError(
-            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
-            "Please ensure they have the same size."
+            f"Using a target size (torch.Size({list(target.size())})) that is different to the input size "
+            f"(torch.Size({list(input.size())})) is deprecated. Please ensure they have the same size."
         )
-    return call("aten::binary_cross_entropy", input, target, weight, number)
+    return F.binary_cross_entropy(input, target, weight, number)
 
 
 def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean", pos_weight: Tensor | None = None,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """Cross entropy of two classes; `input` is the logarithm of the odds. Raises ValueError for other sizes."""
     number = reduction_number(reduction, size_average, reduce)
-    if target.shape != input.shape:
-        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
-    return call("aten::binary_cross_entropy_with_logits", input, target, weight, pos_weight, number)
+    if not F.is_same_size(target, input):
+        raise ValueError(
+            f"Target size (torch.Size({list(target.size())})) must be the same as input size "
+            f"(torch.Size({list(input.size())}))"
+        )
+    return F.binary_cross_entropy_with_logits(input, target, weight, pos_weight, number)
 
 
 def kl_div(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean", log_target: bool = False,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """target * (log(target) - input); 'batchmean' divides the sum by the size of the batch."""
     if reduction == "batchmean":
-        added = call("aten::kl_div", input, target, 2, log_target=log_target)
-        return F.div(added, input.shape[0]) if input.ndim else added
+        added = F.kl_div(input, target, 2, log_target=log_target)
+        return F.div(added, input.size(0)) if input.dim() > 0 else added
     number = reduction_number(reduction, size_average, reduce)
-    return call("aten::kl_div", input, target, number, log_target=log_target)
+    return F.kl_div(input, target, number, log_target=log_target)
 
 
 def poisson_nll_loss(
     input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: bool | None = None,
     eps: float = 1e-8, reduce: bool | None = None, reduction: str = "mean",
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """Minus the logarithm of a Poisson probability."""
-    number = reduction_number(reduction, size_average, reduce)
-    return call("aten::poisson_nll_loss", input, target, log_input, full, eps, number)
+    return F.poisson_nll_loss(
+        input, target, log_input, full, eps, reduction_number(reduction, size_average, reduce)
+    )
 
 
 def gaussian_nll_loss(
-    input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
-) -> Any:
+    input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Tensor:
     """Minus the logarithm of a normal density with variance `var`, which is at least `eps`."""
-    variance = F.clamp_min(var if isinstance(var, Tensor) else F.mul(F.ones_like(input), var), eps)
+    given = F.mul(F.ones_like(input), var) if isinstance(var, float) else var
+    variance = F.clamp_min(given, eps)
     difference = F.sub(input, target)
     losses = F.mul(F.add(F.log(variance), F.div(F.mul(difference, difference), variance)), 0.5)
     if full:
-        losses = F.add(losses, 0.9189385332046727)
-    number = reduction_number(reduction)
-    return F.mean(losses) if number == 1 else F.sum(losses) if number == 2 else losses
+        losses = F.add(losses, 0.9189385332046727)  # log(2 pi) / 2
+    return reduced(losses, reduction_number(reduction))
 
 
 def hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """The input where the target is 1, what lacks to `margin` where it is -1."""
-    number = reduction_number(reduction, size_average, reduce)
-    return call("aten::hinge_embedding_loss", input, target, margin, number)
+    return F.hinge_embedding_loss(input, target, margin, reduction_number(reduction, size_average, reduce))
 
 
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean",
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """What lacks to `margin` in the wanted order of two inputs."""
     number = reduction_number(reduction, size_average, reduce)
-    if not (input1.ndim == input2.ndim == target.ndim):
+    if input1.dim() != input2.dim() or input1.dim() != target.dim():
         raise RuntimeError(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
-            f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
+            f"input1: torch.Size({list(input1.size())}), input2: torch.Size({list(input2.size())}), target: "
+            f"torch.Size({list(target.size())}) "
         )
-    return call("aten::margin_ranking_loss", input1, input2, target, margin, number)
+    return F.margin_ranking_loss(input1, input2, target, margin, number)
 
 
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean",
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """One less the cosine where the target is 1, what the cosine exceeds `margin` by where it is -1."""
     number = reduction_number(reduction, size_average, reduce)
-    return call("aten::cosine_embedding_loss", input1, input2, target, margin, number)
+    return F.cosine_embedding_loss(input1, input2, target, margin, number)
 
 
 def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
     swap: bool = False, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """What lacks for the negative to be `margin` further away than the positive. Raises ValueError for margin <= 0."""
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     number = reduction_number(reduction, size_average, reduce)
-    return call("aten::triplet_margin_loss", anchor, positive, negative, margin, p, eps, swap, number)
+    return F.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, number)
+
+
+def multilabel_soft_margin_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+    reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """Cross entropy of every class for itself, averaged over the classes (the last dimension)."""
+    likely = F.mul(target, F.log_sigmoid(input))
+    losses = F.neg(F.add(likely, F.mul(F.rsub(target, 1), F.log_sigmoid(F.neg(input)))))
+    if weight is not None:
+        losses = F.mul(losses, weight)
+    dims = input.dim() - 1
+    return reduced(
+        F.div(F.sum(losses, [dims]), input.size(dims)), reduction_number(reduction, size_average, reduce)
+    )

@@ -20,8 +20,10 @@ from flambeau.ops import creation as _creation
 from flambeau.ops import derived_math as _derived_math
 from flambeau.ops import einsum as _einsum
 from flambeau.ops import embedding as _embedding
+from flambeau.ops import embedding_bags as _embedding_bags
 from flambeau.ops import extremes as _extremes
 from flambeau.ops import gates as _gates
+from flambeau.ops import grids as _grids
 from flambeau.ops import index_writes as _index_writes
 from flambeau.ops import indexing as _indexing
 from flambeau.ops import joining as _joining
@@ -34,6 +36,7 @@ from flambeau.ops import neighbours as _neighbours
 from flambeau.ops import normalization as _normalization
 from flambeau.ops import number_views as _number_views
 from flambeau.ops import orders as _orders
+from flambeau.ops import packing as _packing
 from flambeau.ops import padding as _padding
 from flambeau.ops import pooling as _pooling
 from flambeau.ops import products as _products
@@ -42,8 +45,11 @@ from flambeau.ops import random as _random
 from flambeau.ops import random_fill as _random_fill
 from flambeau.ops import ranges as _ranges
 from flambeau.ops import rearranging as _rearranging
+from flambeau.ops import recurrent as _recurrent
+from flambeau.ops import recurrent_cells as _recurrent_cells
 from flambeau.ops import reductions as _reductions
 from flambeau.ops import resampling as _resampling
+from flambeau.ops import resampling_cubic as _resampling_cubic
 from flambeau.ops import scans as _scans
 from flambeau.ops import scattering as _scattering
 from flambeau.ops import searching as _searching

@@ -61,7 +61,7 @@ def nearest(input: Array, sizes: Ints, scales: Scales, dims: int, exact: bool = 
         places = np.arange(count, dtype=np.float32) + np.float32(0.5 if exact else 0)
         chosen = np.minimum(np.floor(places * ratio).astype(np.int64), size - 1)
         made = np.take(made, chosen, axis=axis)
-    return _same_layout(made, input)
+    return same_layout(made, input)
 
 
 def linear(input: Array, sizes: Ints, align_corners: bool, scales: Scales, dims: int) -> Array:
@@ -77,7 +77,7 @@ def linear(input: Array, sizes: Ints, align_corners: bool, scales: Scales, dims:
         shape[axis] = count
         weight = weight.reshape(shape)
         made = np.take(made, below, axis=axis) * (1 - weight) + np.take(made, above, axis=axis) * weight
-    return _same_layout(made.astype(input.dtype, copy=False), input)
+    return same_layout(made.astype(input.dtype, copy=False), input)
 
 
 def neighbours(
@@ -94,7 +94,8 @@ def neighbours(
     return below, above, np.clip(source - below, 0, 1).astype(dtype)
 
 
-def _same_layout(made: Array, input: Array) -> Array:
+def same_layout(made: Array, input: Array) -> Array:
+    """`made` with channels last in memory if `input` has them so, else row-major."""
     if input.ndim == 4 and not input.flags.c_contiguous and input.transpose(0, 2, 3, 1).flags.c_contiguous:
         return np.ascontiguousarray(made.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
     return contiguous(made)

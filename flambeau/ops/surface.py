@@ -17,6 +17,7 @@ from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import TensorType
 from flambeau.tensor import dispatch
 from flambeau.tensor.tensor import Tensor, install_method
+from flambeau.util.choice import Shortcut
 
 Function = Callable[..., Any]
 
@@ -140,11 +141,15 @@ def _method(name: str, short: str, position: int) -> Function:
     return method
 
 
-def runs(name: str) -> Callable[[Function], Function]:
-    """Says of a Python function that it runs one operator with its own arguments: programs may call that directly."""
+def runs(name: str, unless: Shortcut | None = None) -> Callable[[Function], Function]:
+    """Says of a Python function that it runs one operator with its own arguments: programs may call that directly.
+
+    With `unless`, calls that use that parameter, which the operator does not have, call the function.
+    """
 
     def mark(function: Function) -> Function:
         function.operator_name = name  # type: ignore[attr-defined]
+        function.shortcut = unless  # type: ignore[attr-defined]
         return function
 
     return mark

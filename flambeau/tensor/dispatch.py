@@ -95,6 +95,11 @@ class Operator:
         self.name = name
         self.refresh()
 
+    @property
+    def operator_name(self) -> str:
+        """How the compiler knows it: programs call the operator directly."""
+        return self.name
+
     def refresh(self) -> None:
         """Look the overloads up again."""
         self._version = registry.version()

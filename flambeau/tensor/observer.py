@@ -79,6 +79,14 @@ def current() -> Observer | None:
     return thread.observer
 
 
+def is_tracing() -> bool:
+    """Whether this thread's operators are being recorded; in a program, False."""
+    return thread.observer is not None
+
+
+is_tracing.language_form = "is_tracing"  # type: ignore[attr-defined]  # how the compiler knows it
+
+
 @contextmanager
 def observing(observer: Observer | None) -> Iterator[None]:
     """Within the block, `observer` is this thread's; None for none."""

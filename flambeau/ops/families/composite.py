@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from flambeau.ops.families.opaque import declare
+from flambeau.schema import registry
 from flambeau.schema.opdef import DtypeRule, ErrorSample, OpDef, Sample, ShapeRule
 from flambeau.tensor import dispatch
 
@@ -22,8 +23,8 @@ class Operators:
     """Every `aten` operator as a method: `F.add(x, 1)` is `aten::add`."""
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name.startswith("__"):
-            raise AttributeError(name)
+        if name.startswith("__") or not registry.overloads(f"aten::{name}"):
+            raise AttributeError(f"no operator aten::{name}")
         found = dispatch.operator(f"aten::{name}")
         setattr(self, name, found)
         return found

@@ -1,0 +1,162 @@
+"""Activations of `nn.functional` that can write into their input, and those that no operator is named for.
+
+Like all of `nn.functional` they are written in the scripted language: programs that call them compile them. A call that
+says nothing of `inplace` is the operator itself.
+"""
+
+from __future__ import annotations
+
+from flambeau.ops.families.composite import F
+from flambeau.ops.surface import runs
+from flambeau.schema.dtype import DType
+from flambeau.tensor.tensor import Tensor
+from flambeau.util.choice import Shortcut
+
+
+@runs("aten::relu", Shortcut("inplace", 1))
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """max(x, 0)."""
+    return F.relu_(input) if inplace else F.relu(input)
+
+
+@runs("aten::relu6", Shortcut("inplace", 1))
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """min(max(x, 0), 6)."""
+    return F.relu6_(input) if inplace else F.relu6(input)
+
+
+@runs("aten::selu", Shortcut("inplace", 1))
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """`elu` with the constants that keep mean 0 and variance 1 through layers: Klambauer et al. (2017)."""
+    return F.selu_(input) if inplace else F.selu(input)
+
+
+@runs("aten::silu", Shortcut("inplace", 1))
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """x sigmoid(x)."""
+    return F.silu_(input) if inplace else F.silu(input)
+
+
+@runs("aten::mish", Shortcut("inplace", 1))
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x tanh(softplus(x))."""
+    return F.mish_(input) if inplace else F.mish(input)
+
+
+@runs("aten::hardswish", Shortcut("inplace", 1))
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x relu6(x + 3) / 6."""
+    return F.hardswish_(input) if inplace else F.hardswish(input)
+
+
+@runs("aten::hardsigmoid", Shortcut("inplace", 1))
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """relu6(x + 3) / 6."""
+    return F.hardsigmoid_(input) if inplace else F.hardsigmoid(input)
+
+
+@runs("aten::elu", Shortcut("inplace", 2))
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """x above 0, alpha (exp(x) - 1) below."""
+    return F.elu_(input, alpha) if inplace else F.elu(input, alpha)
+
+
+@runs("aten::celu", Shortcut("inplace", 2))
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """max(0, x) + min(0, alpha (exp(x / alpha) - 1))."""
+    return F.celu_(input, alpha) if inplace else F.celu(input, alpha)
+
+
+@runs("aten::leaky_relu", Shortcut("inplace", 2))
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """x above 0, negative_slope x below."""
+    return F.leaky_relu_(input, negative_slope) if inplace else F.leaky_relu(input, negative_slope)
+
+
+@runs("aten::threshold", Shortcut("inplace", 3))
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """x above `threshold`, `value` elsewhere."""
+    return F.threshold_(input, threshold, value) if inplace else F.threshold(input, threshold, value)
+
+
+@runs("aten::rrelu", Shortcut("inplace", 4))
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """x above 0, x times a random slope below while training, the mean slope otherwise."""
+    return F.rrelu_(input, lower, upper, training) if inplace else F.rrelu(input, lower, upper, training)
+
+
+@runs("aten::hardtanh", Shortcut("inplace", 3))
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """x brought between `min_val` and `max_val`. Raises ValueError if these are in the wrong order."""
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    return F.hardtanh_(input, min_val, max_val) if inplace else F.hardtanh(input, min_val, max_val)
+
+
+@runs("aten::sigmoid")
+def sigmoid(input: Tensor) -> Tensor:
+    """1 / (1 + exp(-x))."""
+    return F.sigmoid(input)
+
+
+@runs("aten::tanh")
+def tanh(input: Tensor) -> Tensor:
+    """The hyperbolic tangent."""
+    return F.tanh(input)
+
+
+@runs("aten::log_sigmoid")
+def logsigmoid(input: Tensor) -> Tensor:
+    """log(sigmoid(x)), accurate far out."""
+    return F.log_sigmoid(input)
+
+
+def softsign(input: Tensor) -> Tensor:
+    """x / (1 + |x|)."""
+    return F.div(input, F.add(F.abs(input), 1))
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """x - tanh(x)."""
+    return F.sub(input, F.tanh(input))
+
+
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
+    """exp(x) divided by its sum along `dim`; computed in `dtype` if given."""
+    return F.softmax(input, _last_dim(input, dim), dtype)
+
+
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
+    """The logarithm of `softmax`, accurate far out."""
+    return F.log_softmax(input, _last_dim(input, dim), dtype)
+
+
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
+    """`softmax` of -x."""
+    return F.softmax(F.neg(input), _last_dim(input, dim), dtype)
+
+
+def _last_dim(input: Tensor, dim: int | None) -> int:
+    """The dimension that `softmax` means when none is given: that of the classes, as it was before it had to be."""
+    if dim is not None:
+        return dim
+    rank = input.dim()
+    return 0 if rank == 0 or rank == 1 or rank == 3 else 1
+
+
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
+    """A draw from the Gumbel-softmax distribution: Jang et al. (2017).
+
+    With `hard` the draw is one-hot; gradients go through the soft one.
+    """
+    gumbels = F.neg(F.log(F.exponential_(F.empty_like(logits))))
+    soft = F.softmax(F.div(F.add(logits, gumbels), tau), dim)
+    if not hard:
+        return soft
+    index = F.argmax(soft, dim, True)
+    chosen = F.scatter(F.zeros_like(logits), dim, index, 1.0)
+    return F.add(F.sub(chosen, F.detach(soft)), soft)

@@ -1,0 +1,176 @@
+"""Sums, means and maxima of rows of a table by bags of indices; rows cut to a length."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.ops.families.arrays import Array, dtype_of, is_float, not_implemented, reduce_with, widened
+from flambeau.ops.families.opaque import declare
+from flambeau.schema.dtype import float32, int64
+from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
+from flambeau.tensor.tensor import Tensor, wrap
+
+SUM, MEAN, MAX = range(3)
+INTEGERS: Final = (np.dtype(np.int64), np.dtype(np.int32))
+
+
+def embedding_renorm(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+    """Rows that are read and longer than `max_norm` are made that long. Raises for what is no table, no index."""
+    table, places = self._array, np.unique(indices._array)
+    if table.ndim != 2:
+        raise RuntimeError("'self' must be 2-D")
+    if places.size and (places[0] < 0 or places[-1] >= table.shape[0]):
+        raise IndexError("index out of range in self")
+    rows = widened(table[places])
+    if norm_type == np.inf:
+        norms = np.abs(rows).max(axis=1, initial=0)
+    else:
+        norms = (np.abs(rows) ** norm_type).sum(axis=1) ** (1 / norm_type)
+    scale = np.where(norms > max_norm, max_norm / (norms + 1e-7), 1).astype(rows.dtype)
+    table[places] = (rows * scale[:, None]).astype(table.dtype, copy=False)
+    self.bump_version()
+    return self
+
+
+def check_bags(
+    weight: Array, indices: Array, offsets: Array, mode: int, per_sample_weights: Array | None, last: bool
+) -> None:
+    """Raise for dtypes, ranks and offsets that make no bags."""
+    for name, one in (("indices", indices), ("offsets", offsets)):
+        if one.dtype not in INTEGERS:
+            raise RuntimeError(
+                f"Expected tensor for argument '{name}' to have one of the following scalar types: Long, Int; but got "
+                f"torch.{dtype_of(one).display}Tensor instead (while checking arguments for embedding_bag)"
+            )
+        if one.ndim != 1:
+            raise RuntimeError(f"{name} has to be a 1-D Tensor, but got a tensor of dimension {one.ndim}")
+    if not is_float(weight):
+        raise not_implemented("embedding_bag", dtype_of(weight))
+    if last and not offsets.size:
+        raise RuntimeError("include_last_offset: number of offsets should be at least 1")
+    if offsets.size and offsets[0] != 0:
+        raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
+                           f"position 0. However, got {offsets[0]}")  # fmt: skip
+    if offsets.size and offsets[-1] > indices.size:
+        raise RuntimeError(
+            f"offsets[-1] can not be greater than input's length. Got offsets[-1] {offsets[-1]} and input's length "
+            f"{indices.size}"
+        )
+    if indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]):
+        raise RuntimeError(
+            f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be "
+            f"{indices[(indices < 0) | (indices >= weight.shape[0])][0]}"
+        )
+    if per_sample_weights is not None:
+        if mode != SUM:
+            raise RuntimeError("embedding_bag: per_sample_weights was only supported for mode='sum'")
+        if per_sample_weights.shape != indices.shape:
+            raise RuntimeError(
+                f"expected per_sample_weights to have the same shape as indices, got {list(per_sample_weights.shape)} "
+                f"and {list(indices.shape)}"
+            )
+
+
+def embedding_bag(
+    weight: Array, indices: Array, offsets: Array, mode: int = SUM, per_sample_weights: Array | None = None,
+    include_last_offset: bool = False, padding_idx: int | None = -1,
+) -> tuple[Array, Array, Array, Array]:  # fmt: skip
+    """The bags; and what a mean or a maximum needs for its gradient: which bag each index is in, how many count in each
+    bag, which row a maximum comes from.
+    """
+    check_bags(weight, indices, offsets, mode, per_sample_weights, include_last_offset)
+    padding = -1 if padding_idx is None else padding_idx
+    bounds = offsets if include_last_offset else np.append(offsets, indices.size)
+    count, width = max(len(bounds) - 1, 0), weight.shape[1]
+    wide = widened(weight)
+    made = np.zeros((count, width), wide.dtype)
+    sizes = np.zeros(count, indices.dtype)
+    largest = np.zeros((count, width), indices.dtype)
+    for bag in range(count):
+        places = np.arange(bounds[bag], bounds[bag + 1])
+        places = places[indices[places] != padding]
+        sizes[bag] = len(places)
+        if not len(places):
+            continue
+        rows = wide[indices[places]]
+        if mode == MAX:
+            best = rows.argmax(axis=0)
+            made[bag], largest[bag] = rows[best, np.arange(width)], indices[places][best]
+            continue
+        if per_sample_weights is not None:
+            rows = rows * widened(per_sample_weights)[places][:, None]
+        added = reduce_with(np.add, rows, axis=0)
+        made[bag] = added / wide.dtype.type(len(places)) if mode == MEAN else added
+    result = made.astype(weight.dtype, copy=False)
+    owners = np.repeat(np.arange(count), np.diff(bounds)).astype(indices.dtype)
+    if mode == SUM:
+        nothing = np.zeros(offsets.size, indices.dtype)
+        return result, owners[:0] if padding == -1 else owners, nothing, nothing.copy()
+    return result, owners, sizes, largest if mode == MAX else sizes.copy()
+
+
+def bag_shapes(mode: Any) -> tuple[Sizes | None, ...]:
+    """The last result is a matrix for maxima, a vector otherwise."""
+    last = None if mode is UNKNOWN else (None, None) if mode == MAX else (None,)
+    return (None, None), (None,), (None,), last
+
+
+def _table() -> Tensor:
+    return wrap(((np.arange(12, dtype=np.float32) * 7 % 11) / 4 - 1).reshape(4, 3))
+
+
+def _longs(*values: int) -> Tensor:
+    return wrap(np.array(values, np.int64))
+
+
+declare(
+    "aten::embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)",
+    kernel=embedding_renorm,
+    doc="Rows that are named and longer than `max_norm` made that long.",
+    dtype=lambda self: self.dtype,
+    shape=lambda self: self.sizes,
+    samples=lambda: [Sample(args=(_table(), _longs(0, 2, 2), 0.5, 2.0))],
+    errors=lambda: [
+        ErrorSample(args=(_table(), _longs(4), 1.0, 2.0), error=IndexError, message="index out of range in self")
+    ],
+    is_method=False,
+    on_tensors=True,
+)
+
+_ARGUMENTS = (
+    "(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq{}, int mode{}, bool sparse{}, "
+    "Tensor? per_sample_weights{}, bool include_last_offset{}"
+)
+_RETURNS = ") -> (Tensor, Tensor, Tensor, Tensor)"
+_OPTIONAL = _ARGUMENTS.format("=False", "=0", "=False", "=None", "=False")
+for _name, _schemas in (
+    (
+        "embedding_bag",
+        (
+            f"{_OPTIONAL}{_RETURNS}",
+            f".padding_idx{_ARGUMENTS.format('', '', '', '', '')}, int? padding_idx{_RETURNS}",
+        ),
+    ),
+    ("_embedding_bag", (f"{_OPTIONAL}, int padding_idx=-1{_RETURNS}",)),
+    ("_embedding_bag_forward_only", (f"{_OPTIONAL}, int padding_idx=-1{_RETURNS}",)),
+):
+    declare(
+        *(f"aten::{_name}{_rest}" for _rest in _schemas),
+        kernel=embedding_bag,
+        doc="Rows of a table folded by bags of indices: mode 0 adds, 1 averages, 2 takes the largest.",
+        dtype=lambda weight: (weight.dtype, int64, int64, int64),
+        shape=bag_shapes,
+        samples=lambda: [
+            Sample(args=(_table(), _longs(0, 3, 3, 1), _longs(0, 3), False, mode, False)) for mode in (SUM, MEAN, MAX)
+        ],
+        errors=lambda: [
+            ErrorSample(
+                args=(_table(), _longs(0, 4), _longs(0)), error=RuntimeError, message="idx < num_embeddings but found"
+            ),
+            ErrorSample(args=(_table(), _longs(0, 1), _longs(1)), error=RuntimeError, message="offsets[0] has to be 0"),
+        ],
+        ulp={float32: 4.0},
+        is_method=False,
+    )

@@ -1,0 +1,30 @@
+"""Annotations of parameters that take one number for several equal ones: `kernel_size: BroadcastingList2[int]`.
+
+In a program the parameter is a list; who passes a number passes a list of that many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+
+T = TypeVar("T")
+
+if TYPE_CHECKING:
+    BroadcastingList1: TypeAlias = T | Sequence[T]
+    BroadcastingList2: TypeAlias = T | Sequence[T]
+    BroadcastingList3: TypeAlias = T | Sequence[T]
+else:
+
+    class BroadcastingList1(Generic[T]):
+        """A list, or one number for a list of one."""
+
+    class BroadcastingList2(Generic[T]):
+        """A list, or one number for a list of two."""
+
+    class BroadcastingList3(Generic[T]):
+        """A list, or one number for a list of three."""
+
+
+COUNTS = {"BroadcastingList1": 1, "BroadcastingList2": 2, "BroadcastingList3": 3}
+"""How many numbers one stands for, by the annotation's name."""

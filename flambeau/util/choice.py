@@ -1,0 +1,44 @@
+"""How a Python function says that calls of it in a program mean one thing or another, by what they pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from flambeau.util.record import dataclass
+
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Shortcut:
+    """A call that leaves `parameter` out is a call of the operator that the function runs.
+
+    Without a parameter, every call is that takes arguments that the operator takes.
+    """
+
+    parameter: str = ""
+    position: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The value of `parameter`, a constant, says which of two functions a call means."""
+
+    parameter: str
+    position: int
+    default: bool
+    if_true: Function
+    if_false: Function
+
+
+def chosen_by(
+    parameter: str, position: int, *, if_true: Function, if_false: Function, default: bool = False
+) -> Callable[[Function], Function]:
+    """Says of a Python function that programs call one of two others, by the constant passed for a parameter."""
+
+    def mark(function: Function) -> Function:
+        function.chosen_by = Choice(parameter, position, default, if_true, if_false)  # type: ignore[attr-defined]
+        return function
+
+    return mark
