@@ -135,6 +135,10 @@ class AliasAnalysis:
         reach = self._reach(values)
         return any(p.escaped for p in reach) or any_overlap(reach, self._returned)
 
+    def is_returned(self, value: Value) -> bool:
+        """Whether the graph may return the value itself, alone or in something."""
+        return any_overlap(self._points_to.of(value), self._returned)
+
     def can_merge(self, a: Iterable[Value], b: Iterable[Value]) -> bool:
         """Whether two results of equal content may become one: nobody writes to them, and not both are seen outside."""
         first, second = list(a), list(b)

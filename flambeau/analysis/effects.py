@@ -16,6 +16,7 @@ from flambeau.ir import constants, kinds
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.printer import SUBGRAPH
+from flambeau.ir.value import Value
 from flambeau.schema.opdef import Effect
 from flambeau.schema.types import (
     BoolType,
@@ -48,6 +49,12 @@ _TOTAL_FOR_STEPS = frozenset(
     {"aten::floordiv", "aten::remainder", "aten::div", "aten::__round_to_zero_floordiv", "aten::__range_length"}
 )
 """Operators on numbers that fail for no last operand but 0, and perhaps -1."""
+_HIDDEN_WRITES: Mapping[str, tuple[int, tuple[int, ...]]] = {
+    "aten::batch_norm": (5, (3, 4)),
+    "aten::native_batch_norm": (5, (3, 4)),
+    "aten::instance_norm": (5, (3, 4)),
+}
+"""Of operators that move running statistics: which operand says whether they do, and which ones are written."""
 _NUMBERS = (IntType, FloatType, BoolType)
 _PLAIN = (*_NUMBERS, StringType, NoneType)
 
@@ -107,7 +114,19 @@ def own_writes(node: Node) -> bool:
     if kinds.is_known(node.kind):
         return False
     definition = node.definition
-    return definition is None or definition.schema.is_mutable
+    return definition is None or definition.schema.is_mutable or bool(hidden_writes(node))
+
+
+def hidden_writes(node: Node) -> list[Value]:
+    """Operands that a node writes although its schema does not say so: running statistics, in training."""
+    found = _HIDDEN_WRITES.get(node.kind)
+    if found is None or len(node.inputs) <= found[0]:
+        return []
+    is_training = node.input(found[0])
+    if constants.is_constant(is_training) and not constants.constant_value(is_training):
+        return []
+    return [node.input(i) for i in found[1]]
+
 
 
 def _own_may_raise(node: Node) -> bool:

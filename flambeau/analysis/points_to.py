@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
+from flambeau.analysis.effects import hidden_writes
 from flambeau.analysis.memory import Memory, Place, compatible, element_keys, keys_of, of_kind, own_places
 from flambeau.ir import kinds
 from flambeau.ir.constants import is_mutable
@@ -14,7 +16,7 @@ from flambeau.ir.value import Value
 from flambeau.ir.walk import subgraphs
 from flambeau.schema.alias import AliasInfo
 from flambeau.schema.function import FunctionSchema
-from flambeau.schema.types import FUNCTION, TensorType
+from flambeau.schema.types import ANY, FUNCTION, DictType, ListType, OptionalType, TupleType, Type
 
 _NOTHING: frozenset[Place] = frozenset()
 
@@ -115,16 +117,21 @@ class PointsTo:
     def _constant(self, node: Node) -> None:
         value = node.output()
         held = node.attributes.get("value")
-        if value.type == FUNCTION or not is_mutable(held):
-            return
-        place = self._shared.setdefault(id(held), Place(keys_of(value.type), element_keys(value.type)))
-        if isinstance(value.type, TensorType) and not place.escaped:
-            self.memory.escape((place,))
-        self._add(value, (place,))
-        if place.element_keys:
-            inner = self._shared.setdefault(-id(held), Place(place.element_keys, frozenset()))
-            self.memory.escape((inner,))
-            self.memory.put(place, (inner,))
+        if value.type != FUNCTION and is_mutable(held):
+            self._add(value, (self._held(held, value.type),))
+
+    def _held(self, held: Any, type_: Type) -> Place:
+        """The place of a constant, with those of what is in it; tensors on one extent of memory share theirs."""
+        key = memory_key(held)
+        place = self._shared.get(key)
+        if place is None:
+            place = self._shared[key] = Place(keys_of(type_), element_keys(type_))
+            if not isinstance(held, list | dict | tuple):
+                self.memory.escape((place,))
+            for item, inner in _inside(held, type_):
+                if is_mutable(item):
+                    self.memory.put(place, (self._held(item, inner),))
+        return place
 
     def _if(self, node: Node) -> None:
         for block in node.blocks:
@@ -208,6 +215,8 @@ class PointsTo:
         for value, argument in zip(node.inputs, schema.arguments, strict=False):
             if argument.alias is not None:
                 self._argument(node, value, argument.alias, sets)
+        for value in hidden_writes(node):
+            self._write(node, set(self.of(value)))
         self._store(node, schema)
         given = self._all_of(node.inputs)
         for index, value in enumerate(node.outputs):
@@ -256,6 +265,28 @@ class PointsTo:
         self.memory.put(place, of_kind(inside, place.element_keys))
         if not any(named):
             self.memory.put(place, (self._shared.setdefault(-id(place), Place(place.element_keys, frozenset())),))
+
+
+def memory_key(held: Any) -> int:
+    """Equal for constants that are the same memory."""
+    storage = getattr(held, "_storage", held)
+    return id(getattr(storage, "owner", held))
+
+
+def _inside(held: Any, type_: Type) -> Iterator[tuple[Any, Type]]:
+    """What is in a constant container, with the types declared for it."""
+    own = type_.contained[0] if isinstance(type_, OptionalType) else type_
+    if isinstance(held, list):
+        inner = own.element if isinstance(own, ListType) else ANY
+        yield from ((item, inner) for item in held)
+    elif isinstance(held, dict):
+        key, value = (own.key, own.value) if isinstance(own, DictType) else (ANY, ANY)
+        for k, v in held.items():
+            yield k, key
+            yield v, value
+    elif isinstance(held, tuple):
+        types = own.elements if isinstance(own, TupleType) else (ANY,) * len(held)
+        yield from zip(held, types, strict=False)
 
 
 def _may_write(node: Node) -> bool:

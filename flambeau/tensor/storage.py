@@ -55,6 +55,14 @@ class Storage:
         return int(self.base.ctypes.data)
 
     @property
+    def owner(self) -> Any:
+        """The object that owns the memory: one for all storages made of views of one array."""
+        found: Any = self.base
+        while isinstance(found, np.ndarray) and found.base is not None:
+            found = found.base
+        return found
+
+    @property
     def nbytes(self) -> int:
         """The length of the extent in bytes: up to the last element that `base` reaches."""
         base = self.base

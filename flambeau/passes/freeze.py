@@ -1,0 +1,336 @@
+"""Make constants of what a module's attributes hold: graphs of its methods that read nothing of it that never changes.
+
+```
+%l : Linear = prim::GetAttr[name="fc"](%self)
+%w : Tensor = prim::GetAttr[name="weight"](%l)      →      %w : Float(2, 3) = prim::Constant[value=<Tensor>]()
+%y : Tensor = aten::linear(%x, %w, %none)                  %y : Tensor = aten::linear(%x, %w, %none)
+```
+
+What is assigned, written in place (under this or another name, in this or another method that stays), handed to code
+that nobody can see, or preserved on demand stays an attribute, read where it was read. Everything is assumed constant
+at first; whatever the graphs then turn out to change is kept, and all begins again, until nothing is changed that was
+taken for constant. Parameters of methods are taken to share no memory with attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.points_to import memory_key
+from flambeau.ir import constants
+from flambeau.ir.clone import clone_graph, insert_graph
+from flambeau.ir.constants import CONSTANT, insert_constant
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.passes import constant_pooling, constant_propagation, cse, dce, inline, lower_tuples, peephole
+from flambeau.program.function import Function
+from flambeau.program.object import ScriptObject
+from flambeau.schema.types import InterfaceType, TensorType
+from flambeau.util.record import dataclass, field
+
+GET, SET = "prim::GetAttr", "prim::SetAttr"
+RETURNS_ITSELF = (
+    "attempted to freeze a module that return itself: {name} returns the module, whose attributes anybody may then "
+    "change. Return tensors, or preserve the attributes and do not freeze it"
+)
+CONTAINER_INDEX = (
+    "Freezing modules containing prim::ModuleContainerIndex is not supported: which of the modules is called is not "
+    "known before it runs. Iterate over the container instead"
+)
+SET_INTERFACE = (
+    "Freezing does not support SetAttr on an interface type. SetAttr is attempted on '{name}': call one of several "
+    "submodules in an if instead"
+)
+Attributes = set[tuple[int, str]]
+"""Attributes of objects, which are known by identity."""
+
+
+@dataclass(kw_only=True)
+class Method:
+    """A method to freeze, or frozen."""
+
+    owner: ScriptObject
+    name: str
+    function: Function
+    graph: Graph = field(default_factory=Graph)
+    """What is made of it: objects are constants in it; whatever of `self` is left uses the first parameter."""
+
+
+@dataclass(kw_only=True)
+class Frozen:
+    """What freezing has found out."""
+
+    methods: list[Method]
+    kept: Attributes
+    """Attributes that stay."""
+    whole: dict[int, ScriptObject]
+    """Objects that stay as they are, with all that is in them."""
+    written: set[int]
+    """Memory that is written in place, by its key."""
+
+
+def freeze(
+    methods: Sequence[Method], *, kept: Iterable[tuple[int, str]] = (), whole: Iterable[ScriptObject] = ()
+) -> Frozen:
+    """Fill in the graphs of `methods`. `kept` and `whole` stay in any case.
+
+    Raises RuntimeError for what cannot be frozen.
+    """
+    state = Frozen(methods=list(methods), kept=set(kept), whole={}, written=set())
+    for held in whole:
+        _keep_whole(state, held)
+    while _round(state):
+        pass
+    for method in state.methods:
+        _take_snapshots(method.graph)
+        tidy(method.graph)
+    return state
+
+
+def _round(state: Frozen) -> bool:
+    """Make the graphs anew, taking all for constant that is not kept; whether more has to be kept."""
+    before = len(state.kept), len(state.whole), len(state.written)
+    for method in state.methods:
+        method.graph = clone_graph(method.function.graph)
+        _put_in_object(method.graph, method.owner)
+        while _fold_reads(method.graph, state, is_settled) | constant_propagation.do(method.graph):
+            pass
+        _note_objects(method.graph, state)
+    if (len(state.kept), len(state.whole), len(state.written)) == before:
+        for method in state.methods:
+            _fold_reads(method.graph, state, lambda value: not _has_objects(value))
+        _note_writes(state)
+    return (len(state.kept), len(state.whole), len(state.written)) != before
+
+
+def tidy(graph: Graph) -> None:
+    """Compute what depends on constants alone, and leave out what nobody needs."""
+    inline.do(graph)
+    lower_tuples.do(graph)
+    constant_propagation.do(graph)
+    peephole.do(graph)
+    constant_propagation.do(graph)
+    lower_tuples.do(graph)
+    dce.do(graph)
+    constant_pooling.do(graph)
+    cse.do(graph)
+
+
+def _put_in_object(graph: Graph, owner: ScriptObject) -> None:
+    parameter = graph.inputs[0]
+    with graph.inserting(graph.block.first or graph.block):
+        value = insert_constant(graph, owner, parameter.type)
+    parameter.replace_uses_with(value)
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+def held_object(value: Value) -> ScriptObject | None:
+    """The object that a value is known to be."""
+    if value.node is None or value.node.kind != CONSTANT:
+        return None
+    held = value.node.attributes.get("value")
+    return held if isinstance(held, ScriptObject) else None
+
+
+def is_settled(value: Any) -> bool:
+    """Whether nothing can happen to a value itself: a number, a string, an object (what it holds aside)."""
+    return isinstance(value, ScriptObject) or not constants.is_mutable(value)
+
+
+def _fold_reads(graph: Graph, state: Frozen, wanted: Any) -> bool:
+    """Read now what attributes hold, if it is `wanted` and not kept."""
+    changed = inline.do(graph)
+    for node in list(graph.all_nodes()):
+        if node.kind == "prim::ModuleContainerIndex":
+            raise RuntimeError(CONTAINER_INDEX)
+        if node.kind == "prim::CallMethod" and isinstance(node.input().type, InterfaceType):
+            held = held_object(node.input())
+            if held is not None:
+                node.input().set_type(held.type)
+                changed = True
+        if node.kind == GET:
+            changed |= _fold_read(node, state, wanted)
+    return changed
+
+
+def _fold_read(node: Node, state: Frozen, wanted: Any) -> bool:
+    owner, name = held_object(node.input()), node.attribute("name")
+    if owner is None or (id(owner), name) in state.kept or not owner.has(name):
+        return False
+    value = owner.get(name)
+    if not wanted(value):
+        return False
+    result = node.output()
+    graph = node.graph
+    type_ = result.type
+    if value is None or isinstance(value, ScriptObject) or constants.is_tensor(value):
+        type_ = constants.type_of(value)
+    with graph.inserting(node), graph.at_range(node.range):
+        result.replace_uses_with(insert_constant(graph, value, type_))
+    node.destroy()
+    return True
+
+
+def nested(value: Any) -> Iterator[Any]:
+    """A value and everything in it, objects not looked into."""
+    yield value
+    if isinstance(value, dict):
+        for item in (*value, *value.values()):
+            yield from nested(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from nested(item)
+
+
+def _has_objects(value: Any) -> bool:
+    """Whether there are objects in a value, or anything else that a graph has no constant for."""
+    for item in nested(value):
+        if isinstance(item, ScriptObject):
+            return True
+        try:
+            constants.type_of(item)
+        except TypeError:
+            return True
+    return False
+
+
+# -- changes ----------------------------------------------------------------------------------------------------------
+
+
+def _note_objects(graph: Graph, state: Frozen) -> None:
+    """Keep what is assigned, and everything about objects that go where nobody sees what is done to them."""
+    for node in graph.all_nodes():
+        if node.kind == SET:
+            _note_assignment(node, state)
+        held = held_object(node.output()) if node.kind == CONSTANT else None
+        for use in node.output().uses if held is not None else ():
+            assert held is not None
+            if use.user.kind in (GET, SET) and use.offset == 0:
+                name = use.user.attribute("name")
+                if not held.has(name) or _has_objects(held.get(name)):
+                    _keep(state, held, name)
+                continue
+            if use.user is graph.block.return_node and held is state.methods[0].owner:
+                raise RuntimeError(RETURNS_ITSELF.format(name=held.type.name))
+            _keep_whole(state, held)
+
+
+def _note_assignment(node: Node, state: Frozen) -> None:
+    owner, value = node.inputs
+    name = node.attribute("name")
+    if isinstance(owner.type, InterfaceType) or isinstance(_declared(owner, name), InterfaceType):
+        raise RuntimeError(SET_INTERFACE.format(name=name))
+    held = held_object(owner)
+    if held is not None:
+        _keep(state, held, name)
+
+
+def _declared(owner: Value, name: str) -> Any:
+    definition = getattr(owner.type, "definition", None)
+    attribute = definition.attribute(name) if definition is not None and hasattr(definition, "attribute") else None
+    return None if attribute is None else attribute.type
+
+
+def _keep(state: Frozen, owner: ScriptObject, name: str) -> None:
+    """An attribute stays; the objects in what it holds now are out of sight from then on."""
+    if (id(owner), name) in state.kept:
+        return
+    state.kept.add((id(owner), name))
+    if not owner.type.definition.is_module:
+        _keep_whole(state, owner)
+    if owner.has(name):
+        for item in nested(owner.get(name)):
+            if isinstance(item, ScriptObject):
+                _keep_whole(state, item)
+
+
+def _keep_whole(state: Frozen, held: ScriptObject) -> None:
+    if id(held) in state.whole:
+        return
+    state.whole[id(held)] = held
+    for attribute in held.type.definition.attributes:
+        _keep(state, held, attribute.name)
+
+
+def _note_writes(state: Frozen) -> None:
+    """Keep the attributes whose memory any of the methods writes, or hands out where it could be changed."""
+    together = Graph()
+    for method in state.methods:
+        given = [together.add_input(v.type) for v in method.graph.inputs]
+        for value in insert_graph(together, method.graph, given):
+            together.add_output(value)
+    facts = AliasAnalysis(together, apart=True)
+    written: set[int] = set()
+    for node in together.find_all(CONSTANT):
+        value = node.output()
+        held = node.attributes.get("value")
+        if not isinstance(held, ScriptObject) and constants.is_mutable(held):
+            if facts.has_writers(value) or (isinstance(held, list | dict) and facts.is_returned(value)):
+                written |= memory_of(held)
+    for owner in objects_below(m.owner for m in state.methods) if written else ():
+        for attribute in owner.type.definition.attributes:
+            memory = memory_of(owner.get(attribute.name)) if owner.has(attribute.name) else set()
+            if not memory.isdisjoint(written):
+                state.written |= memory
+                _keep(state, owner, attribute.name)
+
+
+def memory_of(value: Any) -> set[int]:
+    """The memory that a value is, or that is in it."""
+    return {memory_key(i) for i in nested(value) if constants.is_mutable(i)}
+
+
+def objects_below(roots: Iterable[ScriptObject]) -> list[ScriptObject]:
+    """The objects that can be reached from these, themselves included, each once."""
+    found: dict[int, ScriptObject] = {}
+    waiting = list(roots)
+    while waiting:
+        held = waiting.pop()
+        if id(held) not in found:
+            found[id(held)] = held
+            waiting += [child for _, child in children(held)]
+    return list(found.values())
+
+
+def children(held: ScriptObject) -> list[tuple[str, ScriptObject]]:
+    """The objects in an object's attributes, with the names of those attributes."""
+    return [
+        (attribute.name, item)
+        for attribute in held.type.definition.attributes
+        if held.has(attribute.name)
+        for item in nested(held.get(attribute.name))
+        if isinstance(item, ScriptObject)
+    ]
+
+
+def _take_snapshots(graph: Graph) -> None:
+    """Let constants be their graph's own: lists that nobody else changes, tensors without gradients on shared memory."""
+    taken: dict[int, Any] = {}
+    for node in graph.find_all(CONSTANT):
+        held = node.attributes.get("value")
+        if isinstance(held, ScriptObject) or not constants.is_mutable(held):
+            continue
+        node.attributes["value"] = own = _snapshot(held, taken)
+        if constants.is_tensor(own) and isinstance(node.output().type, TensorType):
+            node.output().set_type(constants.type_of(own))
+
+
+def _snapshot(held: Any, taken: dict[int, Any]) -> Any:
+    if id(held) not in taken:
+        if constants.is_tensor(held):
+            taken[id(held)] = held.detach() if getattr(held, "requires_grad", False) else held
+        elif isinstance(held, dict):
+            taken[id(held)] = {_snapshot(k, taken): _snapshot(v, taken) for k, v in held.items()}
+        elif isinstance(held, list):
+            taken[id(held)] = [_snapshot(v, taken) for v in held]
+        elif isinstance(held, tuple):
+            items = [_snapshot(v, taken) for v in held]
+            taken[id(held)] = type(held)._make(items) if hasattr(held, "_make") else tuple(items)
+        else:
+            taken[id(held)] = held
+    return taken[id(held)]

@@ -1,0 +1,168 @@
+"""The module that is left after freezing: objects of new classes with the attributes that stayed and the frozen methods.
+
+```
+%c : __torch__.Counter = prim::Constant[value=object]()          %c : Counter = prim::GetAttr[name="counter"](%self)
+%n : Tensor = prim::GetAttr[name="n"](%c)                   →    %n : Tensor = prim::GetAttr[name="n"](%c)
+```
+
+An object that stays whole keeps its class. Lists and dicts are copied, and so are tensors that the frozen module
+writes: it shares with its source only what neither of them changes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+from flambeau.analysis.points_to import memory_key
+from flambeau.ir import constants
+from flambeau.ir.constants import CONSTANT
+from flambeau.ir.graph import Graph
+from flambeau.passes.freeze import GET, SET, Attributes, Frozen, Method, children, held_object, objects_below
+from flambeau.program.classes import ClassDefinition
+from flambeau.program.function import Function
+from flambeau.program.object import ScriptObject
+from flambeau.schema.types import ClassType
+from flambeau.util.record import replace
+
+
+def rebuild(
+    root: ScriptObject, frozen: Frozen, preserved: Attributes, unique_name: Callable[[str], str]
+) -> ScriptObject:
+    """The frozen module. `preserved` stays in any case; `unique_name` gives names for its classes."""
+    return _Rebuilder(root, frozen, preserved, unique_name).run()
+
+
+class _Rebuilder:
+    def __init__(
+        self, root: ScriptObject, frozen: Frozen, preserved: Attributes, unique_name: Callable[[str], str]
+    ) -> None:
+        self.root, self.frozen, self.unique_name = root, frozen, unique_name
+        self.objects = objects_below([root])
+        self.needed: dict[int, set[str]] = {}
+        """Names of the attributes that stay, by the identity of objects that stay."""
+        self.types: dict[int, ClassType] = {}
+        self.copies: dict[int, Any] = {}
+        for owner, name in preserved:
+            self.needed.setdefault(owner, set()).add(name)
+
+    def run(self) -> ScriptObject:
+        for method in self.frozen.methods:
+            self.needed.setdefault(id(method.owner), set())
+            self._note_uses(method.graph)
+        for held in self.frozen.whole.values():
+            self.needed.setdefault(id(held), set()).update(a.name for a in held.type.definition.attributes)
+        self._note_ways()
+        result: ScriptObject = self._copy(self.root)
+        for method in self.frozen.methods:
+            if self._is_rebuilt(method.owner):
+                self._add_method(method)
+        return result
+
+    # -- what stays ---------------------------------------------------------------------------------------------------
+
+    def _note_uses(self, graph: Graph) -> None:
+        for node in graph.find_all(CONSTANT):
+            held = held_object(node.output())
+            if held is not None:
+                names = self.needed.setdefault(id(held), set())
+                names.update(u.user.attribute("name") for u in node.output().uses if u.user.kind in (GET, SET))
+
+    def _note_ways(self) -> None:
+        """What leads to an object that stays, stays."""
+        parents: dict[int, list[tuple[ScriptObject, str]]] = {}
+        for held in self.objects:
+            for name, child in children(held):
+                parents.setdefault(id(child), []).append((held, name))
+        waiting = list(self.needed)
+        while waiting:
+            for parent, name in parents.get(waiting.pop(), ()):
+                names = self.needed.get(id(parent))
+                if names is None:
+                    names = self.needed[id(parent)] = set()
+                    waiting.append(id(parent))
+                names.add(name)
+
+    # -- objects ------------------------------------------------------------------------------------------------------
+
+    def _is_rebuilt(self, held: ScriptObject) -> bool:
+        """Whether an object gets a class of its own."""
+        return held is self.root or id(held) not in self.frozen.whole
+
+    def _type(self, held: ScriptObject) -> ClassType:
+        if not self._is_rebuilt(held):
+            return held.type
+        found = self.types.get(id(held))
+        if found is None:
+            old = held.type.definition
+            new = ClassDefinition(self.unique_name(old.name), is_module=old.is_module, python=old.python, doc=old.doc)
+            found = self.types[id(held)] = new.type
+            for a in old.attributes:
+                if a.name in self.needed[id(held)]:
+                    value = held.get(a.name) if held.has(a.name) else None
+                    type_ = self._type(value) if isinstance(value, ScriptObject) else a.type
+                    new.add_attribute(a.name, type_, is_parameter=a.is_parameter, is_buffer=a.is_buffer)
+        return found
+
+    def _copy(self, value: Any) -> Any:
+        """What the frozen module has in the place of a value of its source."""
+        if constants.is_tensor(value):
+            return deepcopy(value, self.copies) if memory_key(value) in self.frozen.written else value
+        if not isinstance(value, ScriptObject | list | dict | tuple):
+            return value
+        if id(value) in self.copies:
+            return self.copies[id(value)]
+        made: Any
+        if isinstance(value, ScriptObject):
+            made = self.copies[id(value)] = ScriptObject(self._type(value))
+            for a in made.type.definition.attributes:
+                if value.has(a.name):
+                    made.set(a.name, self._copy(value.get(a.name)))
+        elif isinstance(value, list):
+            made = self.copies[id(value)] = []
+            made.extend(map(self._copy, value))
+        elif isinstance(value, dict):
+            made = self.copies[id(value)] = {}
+            made.update((self._copy(k), self._copy(v)) for k, v in value.items())
+        else:
+            items = map(self._copy, value)
+            made = self.copies[id(value)] = type(value)._make(items) if hasattr(value, "_make") else tuple(items)
+        return made
+
+    # -- methods ------------------------------------------------------------------------------------------------------
+
+    def _add_method(self, method: Method) -> None:
+        owner = self._type(method.owner)
+        graph, old = method.graph, method.function
+        graph.inputs[0].set_type(owner)
+        ways = self._ways(method.owner)
+        for node in graph.find_all(CONSTANT):
+            held = held_object(node.output())
+            if held is None:
+                continue
+            value, place = graph.inputs[0], method.owner
+            for name in ways[id(held)]:
+                place = place.get(name)
+                with graph.inserting(node), graph.at_range(node.range):
+                    value = graph.insert(GET, [value], [self._type(place)], name=name).output()
+            node.output().replace_uses_with(value)
+            node.destroy()
+        first, *others = old.schema.arguments
+        schema = replace(old.schema, arguments=(replace(first, type=owner), *others))
+        owner.definition.add_method(method.name, Function(f"{owner.name}.{method.name}", graph, schema, doc=old.doc))
+
+    def _ways(self, owner: ScriptObject) -> dict[int, tuple[str, ...]]:
+        """To each object that a method may know, the attributes to read one after another, none of which changes."""
+        found: dict[int, tuple[str, ...]] = {id(owner): ()}
+        waiting = deque([owner])
+        while waiting:
+            held = waiting.popleft()
+            for attribute in held.type.definition.attributes:
+                child = held.get(attribute.name) if held.has(attribute.name) else None
+                if isinstance(child, ScriptObject) and (id(held), attribute.name) not in self.frozen.kept:
+                    if id(child) not in found:
+                        found[id(child)] = (*found[id(held)], attribute.name)
+                        waiting.append(child)
+        return found
