@@ -6,6 +6,7 @@ from flambeau.interpreter.awaiting import Await as _Await
 from flambeau.interpreter.future import Future
 from flambeau.jit import annotations
 from flambeau.jit.arguments import ArgumentError
+from flambeau.jit.freeze import freeze, optimize_for_inference, run_frozen_optimizations
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.helpers import (
     _awaitable,
@@ -64,11 +65,14 @@ __all__ = [
     "create_function_from_graph",
     "export",
     "fork",
+    "freeze",
     "ignore",
     "interface",
     "is_scripting",
     "is_tracing",
     "isinstance",
+    "optimize_for_inference",
+    "run_frozen_optimizations",
     "script",
     "trace",
     "unused",

@@ -53,12 +53,12 @@ class ScriptMethod(ScriptFunction):
     def __init__(self, function: Function, owner: ScriptObject, executor: Executor) -> None:
         super().__init__(function, executor=executor)
         self.owner = owner
-        self._first = (owner,)
+        self._first: tuple[Any, ...] = (owner,)
         self._signature = Signature(function.schema, first=1)
         prepare(self, executor.switch, type(self)._call_slowly, owner)
 
     def _watched(self, watching: observer.Observer, arguments: tuple[Any, ...]) -> Any:
-        return watching.called_method(self, arguments, lambda plain: self._executor(self.owner, *plain))
+        return watching.called_method(self, arguments, lambda plain: self._executor(*self._first, *plain))
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
         """The optimised graph that runs for arguments like these."""
@@ -69,7 +69,7 @@ class ScriptMethod(ScriptFunction):
         return self._executor.pass_report(self._full(args, kwargs))
 
     def _full(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        return (self.owner, *self._signature.bind(tuple(args), kwargs))
+        return (*self._first, *self._signature.bind(tuple(args), kwargs))
 
 
 class ScriptModule(Module):

@@ -1,0 +1,230 @@
+"""`flambeau.jit.freeze`: a scripted or traced module with constants for whatever of its attributes never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.codegen.callable_type import prepare
+from flambeau.executor.executor import Executor, attach, executor_of
+from flambeau.executor.options import Options
+from flambeau.ir.clone import clone_graph
+from flambeau.jit.modules import ModuleClasses
+from flambeau.jit.registry import REGISTRY
+from flambeau.jit.script_module import ScriptMethod, ScriptModule, _Live
+from flambeau.nn.module import Module
+from flambeau.passes import freeze as frozen_reads
+from flambeau.passes import frozen_numerics, remove_dropout
+from flambeau.passes.freeze import Attributes, Method
+from flambeau.passes.freeze_rebuild import rebuild
+from flambeau.program.classes import ClassDefinition
+from flambeau.program.function import Function
+from flambeau.program.object import ScriptObject
+from flambeau.schema.types import ClassType
+from flambeau.util.record import replace
+
+NOT_SCRIPTED = (
+    "Freezing expects a ScriptModule as input. Please use flambeau.script or flambeau.trace to script your 'nn.Module', "
+    "not a {type}"
+)
+TRAINING = (
+    "Freezing is currently only implemented for modules in eval mode. Please call .eval() on your module before freezing"
+)
+NOT_THERE = "{type} does not have a field with name '{name}', which preserved_attrs wants kept"
+GONE = (
+    "{type} (a frozen module) does not have a field with name '{name}': freezing keeps forward, what it changes, and "
+    "what preserved_attrs names"
+)
+
+
+class FrozenMethod(ScriptMethod):
+    """A frozen method. One that reads nothing of its object runs without it."""
+
+    def __init__(self, function: Function, owner: ScriptObject, options: Options) -> None:
+        alone = _without_object(function)
+        runs = function if alone is None else alone
+        super().__init__(function, owner, executor_of(runs) if options == Options() else Executor(runs, options))
+        if alone is not None:
+            self._first = ()
+            prepare(self, self._executor.switch, type(self)._call_slowly)
+
+
+def _without_object(function: Function) -> Function | None:
+    """The function without its first parameter, unless it uses it."""
+    if function.graph.inputs[0].is_used:
+        return None
+    graph = clone_graph(function.graph)
+    graph.block.remove_input(0)
+    schema = replace(function.schema, arguments=tuple(function.schema.arguments[1:]))
+    return Function(function.name, graph, schema, doc=function.doc)
+
+
+class FrozenModule(ScriptModule):
+    """A frozen module: the methods and attributes that freezing kept."""
+
+    @classmethod
+    def around(
+        cls, held: ScriptObject, classes: ModuleClasses, options: Options, name: str, made: dict[int, ScriptModule]
+    ) -> ScriptModule:
+        """A module for an object; the same one for the same object."""
+        found = made.get(id(held))
+        if found is not None:
+            return found
+        definition = held.type.definition
+        kind = cls if classes.example(definition) is None else ScriptModule
+        found = made[id(held)] = kind(held, classes, options, name)
+        parameters = [a.name for a in definition.attributes if a.is_parameter]
+        object.__setattr__(found, "_parameters", _Live(held, parameters))
+        object.__setattr__(found, "_buffers", _Live(held, [a.name for a in definition.attributes if a.is_buffer]))
+        for attribute in definition.attributes:
+            if _is_module(attribute.type) and held.has(attribute.name):
+                child = held.get(attribute.name)
+                short = getattr(child.type.definition.python, "__name__", attribute.name)
+                found._modules[attribute.name] = cls.around(child, classes, options, short, made)
+        return found
+
+    def _method(self, name: str) -> ScriptMethod:
+        found = self._methods.get(name)
+        if found is None:
+            function = self.script_object.type.definition.methods.get(name)
+            if function is None:
+                raise AttributeError(GONE.format(type=self._original_name, name=name))
+            found = self._methods[name] = FrozenMethod(function, self.script_object, self._options)
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if name.startswith("__"):
+                raise
+            raise AttributeError(GONE.format(type=self.__dict__.get("_original_name"), name=name)) from None
+
+
+def _is_module(type_: Any) -> bool:
+    return isinstance(type_, ClassType) and isinstance(type_.definition, ClassDefinition) and type_.definition.is_module
+
+
+def freeze(mod: Any, preserved_attrs: Sequence[str] | None = None, optimize_numerics: bool = True) -> ScriptModule:
+    """A copy of a scripted or traced module in which all is constant that never changes, with everything inlined.
+
+    Args:
+        mod: in eval mode.
+        preserved_attrs: what stays besides `forward`: names of attributes, methods and submodules, dotted for those of
+            submodules. The methods are frozen as well; the attributes may be assigned later.
+        optimize_numerics: fold batch norms into convolutions and linears before them, and sums and products with
+            constants into convolutions. Results then differ in their last digits.
+
+    An attribute stays if anything that stays assigns it or writes to its memory, under whatever name. Tensors that
+    nothing changes are shared with `mod`, all else is copied. Parameters become constants without gradients, and
+    arguments of calls are taken to share no memory with them.
+
+    Raises RuntimeError for modules in training mode and for those that return themselves, AttributeError for preserved
+    names that are not there.
+
+    >>> import flambeau
+    >>> model = flambeau.script(flambeau.nn.Linear(3, 2).eval())
+    >>> frozen = flambeau.jit.freeze(model)
+    >>> hasattr(frozen, "weight"), frozen.graph.find("prim::GetAttr")
+    (False, None)
+    """
+    if not isinstance(mod, ScriptModule):
+        raise RuntimeError(NOT_SCRIPTED.format(type=type(mod).__name__))
+    if mod.script_object.has("training") and mod.script_object.get("training"):
+        raise RuntimeError(TRAINING)
+    frozen = freeze_module(mod, list(preserved_attrs or ()))
+    run_frozen_optimizations(frozen, optimize_numerics=optimize_numerics)
+    return frozen
+
+
+def freeze_module(mod: ScriptModule, preserved: Sequence[str] = ()) -> ScriptModule:
+    """`freeze` of a module in any mode, without optimising its numbers; dropouts and batch norms stay what they are.
+
+    Raises what `freeze` raises, but for the mode.
+    """
+    root = mod.script_object
+    wanted = _Wanted(mod)
+    for name in preserved:
+        wanted.add(name)
+    state = frozen_reads.freeze(wanted.methods, kept=wanted.attributes, whole=wanted.whole)
+    held = rebuild(root, state, wanted.attributes, REGISTRY.unit.unique_name)
+    for owner in frozen_reads.objects_below([held]):
+        for function in owner.type.definition.methods.values():
+            if function.runner is None:
+                attach(function)
+    return FrozenModule.around(held, mod._classes, mod._options, mod._original_name, {})
+
+
+class _Wanted:
+    """What a user wants to have left."""
+
+    def __init__(self, root: ScriptModule) -> None:
+        self.root = root
+        self.methods: list[Method] = []
+        self.attributes: Attributes = set()
+        self.whole: list[ScriptObject] = []
+        try:
+            self._add_method(root, "forward")
+        except AttributeError:
+            pass  # a module may have other methods alone
+
+    def _add_method(self, module: ScriptModule, name: str) -> None:
+        function = module._method(name).script_function
+        self.methods.append(Method(owner=module.script_object, name=name, function=function))
+
+    def add(self, path: str) -> None:
+        """Keep an attribute, a method or a submodule."""
+        module: Module = self.root
+        *owners, name = path.split(".")
+        for owner in owners:
+            child = module._modules.get(owner)
+            if not isinstance(child, ScriptModule):
+                raise AttributeError(NOT_THERE.format(type=self.root._original_name, name=path))
+            module = child
+        assert isinstance(module, ScriptModule)
+        held = module.script_object
+        if name in module._modules:
+            child = module._modules[name]
+            if isinstance(child, ScriptModule):
+                self.whole.append(child.script_object)
+        elif name in held.type.definition.slots:
+            self.attributes.add((id(held), name))
+        elif any(m.owner is held and m.name == name for m in self.methods):
+            pass
+        else:
+            try:
+                self._add_method(module, name)
+            except AttributeError:
+                raise AttributeError(NOT_THERE.format(type=self.root._original_name, name=path)) from None
+
+
+def run_frozen_optimizations(mod: ScriptModule, optimize_numerics: bool = True) -> None:
+    """Make the methods of a frozen module faster, in place: without dropouts, and with what is constant folded.
+
+    With `optimize_numerics`, batch norms go into the convolutions and linears before them, and sums and products with
+    constants into convolutions; results then differ in their last digits.
+    """
+    for owner in frozen_reads.objects_below([mod.script_object]):
+        for function in owner.type.definition.methods.values():
+            graph = clone_graph(function.graph)
+            changed = remove_dropout.do(graph)
+            if optimize_numerics:
+                changed = frozen_numerics.do(graph) or changed
+            if changed:
+                frozen_reads.tidy(graph)
+                function.graph = graph
+                attach(function)
+    for module in mod.modules():
+        if isinstance(module, ScriptModule):
+            module._methods.clear()
+
+
+def optimize_for_inference(mod: Any, other_methods: Sequence[str] | None = None) -> ScriptModule:
+    """The module frozen, unless it is, and made as fast as it gets for inference. `other_methods` stay with `forward`.
+
+    Raises what `freeze` raises.
+    """
+    if isinstance(mod, FrozenModule):
+        run_frozen_optimizations(mod)
+        return mod
+    return freeze(mod, list(other_methods or ()))

@@ -1,0 +1,255 @@
+"""Take batch norms, sums and products with constants into the constant weights of the operator before them.
+
+```
+%y = aten::conv2d(%x, %w, %b, ...)                        %w2 = prim::Constant[value=<Tensor>]()
+%z = aten::batch_norm(%y, %g, %h, %m, %v, %false, ...)    →    %b2 = prim::Constant[value=<Tensor>]()
+                                                          %z = aten::conv2d(%x, %w2, %b2, ...)
+```
+
+The new weights are computed in float64. Only the last digits of results change: where it depends on the rank of the
+input whether the weights may be folded, the graph asks for the rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.ir import constants
+from flambeau.ir.clone import clone_node
+from flambeau.ir.constants import insert_constant
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.schema.types import BOOL, TENSOR, TensorType
+from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util.record import dataclass
+
+Array = np.ndarray[Any, Any]
+CONVOLUTIONS: Mapping[str, int] = {"aten::conv1d": 1, "aten::conv2d": 2, "aten::conv3d": 3}
+"""With the number of spatial dimensions."""
+
+
+@dataclass(frozen=True)
+class Affine:
+    """`scale * y + shift` for each output channel."""
+
+    scale: Array
+    shift: Array
+    adds_rank: bool = False
+    """Whether the result has one dimension more than an operand without a batch."""
+
+
+def do(graph: Graph) -> bool:
+    """Fold until nothing more folds."""
+    changed = False
+    while _fold_one(graph):
+        changed = True
+    return changed
+
+
+def _fold_one(graph: Graph) -> bool:
+    facts: AliasAnalysis | None = None
+    for node in graph.all_nodes():
+        read = _READERS.get(node.kind)
+        if read is None:
+            continue
+        for side in (0, 1) if node.kind in _TWO_SIDED else (0,):
+            source = node.input(side)
+            before = source.node
+            if before is None or len(source.uses) != 1 or before.owner_block is not node.owner_block:
+                continue
+            weights = _weights(before)
+            affine = read(node, side, before, weights) if weights is not None else None
+            if weights is None or affine is None:
+                continue
+            facts = facts or AliasAnalysis(graph)
+            if not any(map(facts.has_tensor_writers, (*before.inputs[1:3], *node.inputs[1:5]))):
+                _apply(before, node, weights, affine)
+                return True
+    return False
+
+
+def _weights(node: Node) -> tuple[Array, Array] | None:
+    """The constant weight and bias of a convolution or linear, in float64."""
+    if node.kind not in CONVOLUTIONS and node.kind != "aten::linear":
+        return None
+    weight, bias = _tensor(node.input(1)), _tensor(node.input(2))
+    if weight is None or (bias is None and not constants.is_none(node.input(2))) or weight.ndim < 2:
+        return None
+    if node.kind in CONVOLUTIONS and weight.ndim != CONVOLUTIONS[node.kind] + 2:
+        return None
+    if not weight.dtype.is_floating_point or (bias is not None and bias.dtype is not weight.dtype):
+        return None
+    wide = weight._array.astype(np.float64)
+    return wide, np.zeros(len(wide)) if bias is None else bias._array.astype(np.float64)
+
+
+def _tensor(value: Value) -> Tensor | None:
+    held = constants.constant_value(value) if constants.is_constant(value) else None
+    return held if isinstance(held, Tensor) else None
+
+
+# -- what follows -----------------------------------------------------------------------------------------------------
+
+
+def _batch_norm(node: Node, side: int, before: Node, weights: tuple[Array, Array]) -> Affine | None:
+    given = [_tensor(v) for v in node.inputs[1:5]]
+    scale, shift, mean, variance = given
+    flags = node.input(5), node.input(7)
+    if mean is None or variance is None or not all(map(constants.is_constant, flags)):
+        return None
+    for tensor, value in zip(given, node.inputs[1:5], strict=True):
+        if tensor is None and not constants.is_none(value):
+            return None
+    if constants.constant_value(flags[0]):
+        return None
+    channels = len(weights[0])
+    if mean.numel() not in ({channels, 1} if before.kind == "aten::linear" else {channels}):
+        return None
+    dtype = constants.constant_value(before.input(1)).dtype
+    if any(t is not None and t.dtype is not dtype for t in given):
+        return None
+    wide_mean, wide_variance = (t._array.astype(np.float64) for t in (mean, variance))
+    gain = 1.0 / np.sqrt(wide_variance + constants.constant_value(flags[1]))
+    if scale is not None:
+        gain = gain * scale._array
+    offset = -wide_mean * gain + (0.0 if shift is None else shift._array)
+    return _finite(gain, offset, channels)
+
+
+def _finite(scale: Any, shift: Any, channels: int, adds_rank: bool = False) -> Affine | None:
+    wide = [np.broadcast_to(np.asarray(v, np.float64), (channels,)) for v in (scale, shift)]
+    return Affine(wide[0], wide[1], adds_rank) if all(np.isfinite(v).all() for v in wide) else None
+
+
+def _operand(value: Value, before: Node, channels: int) -> tuple[Array, bool] | None:
+    """A constant that is one number per channel, or one for all; whether its rank is that of a batch."""
+    if before.kind not in CONVOLUTIONS or not constants.is_constant(value):
+        return None
+    held = constants.constant_value(value)
+    if isinstance(held, int | float):
+        return np.asarray(float(held)), False
+    dtype = constants.constant_value(before.input(1)).dtype
+    if not isinstance(held, Tensor) or held.dtype.is_complex:
+        return None
+    if held.dtype.is_floating_point and held.dtype is not dtype and held.ndim:
+        return None
+    spatial = CONVOLUTIONS[before.kind]
+    array = held._array.astype(np.float64)
+    if array.ndim > spatial + 2 or (array.size != 1 and array.size != channels):
+        return None
+    if array.size != 1 and array.shape[-spatial - 1 :] != (channels,) + (1,) * spatial:
+        return None
+    return array.reshape(-1), array.ndim == spatial + 2
+
+
+def _arithmetic(node: Node, side: int, before: Node, weights: tuple[Array, Array]) -> Affine | None:
+    kind = node.kind.removeprefix("aten::").removesuffix("_")
+    definition = node.definition
+    channels = len(weights[0])
+    other = _operand(node.input(1 - side), before, channels)
+    if other is None or definition is None or (node.kind.endswith("_") and (side or other[1])):
+        return None
+    number, adds_rank = other
+    if kind in ("mul", "div"):
+        if len(node.inputs) > 2 or (kind == "div" and (side or not number.all())):
+            return None
+        return _finite(number if kind == "mul" else 1.0 / number, 0.0, channels, adds_rank)
+    if len(node.inputs) < 3 or not constants.is_constant(node.input(2)):
+        return None
+    alpha = constants.constant_value(node.input(2))
+    if not isinstance(alpha, int | float):
+        return None
+    sign = -alpha if kind == "sub" else alpha
+    if side == 0:
+        return _finite(1.0, sign * number, channels, adds_rank)
+    return _finite(sign, number, channels, adds_rank)
+
+
+_READERS: Mapping[str, Callable[[Node, int, Node, tuple[Array, Array]], Affine | None]] = {
+    "aten::batch_norm": _batch_norm,
+    **dict.fromkeys(("aten::add", "aten::sub", "aten::mul", "aten::div"), _arithmetic),
+    **dict.fromkeys(("aten::add_", "aten::sub_", "aten::mul_", "aten::div_"), _arithmetic),
+}
+_TWO_SIDED = frozenset({"aten::add", "aten::sub", "aten::mul"})
+
+
+# -- folding ----------------------------------------------------------------------------------------------------------
+
+
+def _apply(before: Node, after: Node, weights: tuple[Array, Array], affine: Affine) -> None:
+    graph = after.graph
+    known = constants.constant_value(before.input(1))
+    weight = weights[0] * affine.scale.reshape(-1, *(1,) * (weights[0].ndim - 1))
+    bias = weights[1] * affine.scale + affine.shift
+    with graph.inserting(after), graph.at_range(before.range):
+        new = [insert_constant(graph, wrap(a.astype(known._array.dtype))) for a in (weight, bias)]
+        folded = [before.input(0), *new, *before.inputs[3:]]
+        if before.kind == "aten::linear" and _size(after.input(3)) != 1:
+            result = _where_rank_is(before, after, 2, folded)
+        else:
+            result = _insert(before, folded)
+            if affine.adds_rank:
+                result = _with_batch(before, result, CONVOLUTIONS[before.kind] + 2)
+    after.output().replace_uses_with(result)
+    after.destroy()
+    if not before.output().is_used:
+        before.destroy()
+
+
+def _size(value: Value) -> int | None:
+    held = _tensor(value)
+    return None if held is None else held.numel()
+
+
+def _insert(like: Node, operands: list[Value]) -> Value:
+    graph = like.graph
+    return graph.insert(like.kind, operands, [TENSOR], **like.attributes).output()
+
+
+def _rank(value: Value) -> int | None:
+    return len(value.type.sizes) if isinstance(value.type, TensorType) and value.type.sizes is not None else None
+
+
+def _rank_is(value: Value, rank: int) -> Value:
+    graph = value.owner_block.graph
+    found = graph.insert("aten::dim", [value], [constants.type_of(rank)]).output()
+    return graph.insert("aten::eq", [found, insert_constant(graph, rank)], [BOOL]).output()
+
+
+def _where_rank_is(before: Node, after: Node, rank: int, folded: list[Value]) -> Value:
+    """The folded operator for inputs of this rank, both operators for others."""
+    graph = after.graph
+    if _rank(before.input(0)) == rank:
+        return _insert(before, folded)
+    branch = graph.insert("prim::If", [_rank_is(before.input(0), rank)], [TENSOR])
+    for operands in (folded, None):
+        block = branch.add_block()
+        with graph.inserting(block):
+            if operands is not None:
+                block.add_output(_insert(before, operands))
+                continue
+            copies: dict[Value, Value] = {}
+            graph.insert_node(clone_node(before, graph, copies))
+            graph.insert_node(clone_node(after, graph, copies))
+            block.add_output(copies[after.output()])
+    return branch.output()
+
+
+def _with_batch(before: Node, result: Value, rank: int) -> Value:
+    """The result, of this rank for inputs without a batch too: the constant that was folded had that rank."""
+    graph = before.graph
+    known = _rank(before.input(0))
+    if known == rank:
+        return result
+    branch = graph.insert("prim::If", [_rank_is(before.input(0), rank)], [TENSOR])
+    branch.add_block().add_output(result)
+    other = branch.add_block()
+    with graph.inserting(other):
+        zero = insert_constant(graph, 0)
+        other.add_output(graph.insert("aten::unsqueeze", [result, zero], [TENSOR]).output())
+    return branch.output()

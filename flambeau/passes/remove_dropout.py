@@ -1,0 +1,41 @@
+"""Leave out dropouts that do nothing.
+
+```
+%y : Tensor = aten::dropout(%x, %p, %false)
+%z : Tensor = aten::relu(%y)                     →      %z : Tensor = aten::relu(%x)
+```
+
+One that gives a tensor which somebody writes to stays, for outside training its result is its operand itself or a copy
+as the operator pleases.
+"""
+
+from __future__ import annotations
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.ir import constants
+from flambeau.ir.graph import Graph
+
+DROPOUTS = frozenset({
+    "aten::dropout", "aten::dropout_", "aten::feature_dropout", "aten::feature_dropout_", "aten::alpha_dropout",
+    "aten::alpha_dropout_", "aten::feature_alpha_dropout", "aten::feature_alpha_dropout_",
+})  # fmt: skip
+
+
+def do(graph: Graph) -> bool:
+    """Remove every dropout that is known not to be in training."""
+    found = [
+        n
+        for n in graph.all_nodes()
+        if n.kind in DROPOUTS and constants.is_constant(n.input(2)) and not constants.constant_value(n.input(2))
+    ]
+    if not found:
+        return False
+    facts = AliasAnalysis(graph, apart=True)
+    changed = False
+    for node in found:
+        is_in_place = node.kind.endswith("_")
+        if is_in_place or not (facts.has_writers(node.input()) or facts.has_writers(node.output())):
+            node.output().replace_uses_with(node.input())
+            node.destroy()
+            changed = True
+    return changed
