@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau.ir.clone import Copies, clone_node
-from flambeau.ir.constants import CONSTANT
+from flambeau.ir.constants import CONSTANT, is_tensor
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.printer import SUBGRAPH
@@ -23,7 +23,7 @@ from flambeau.ir.walk import operands_within
 
 
 def outline(nodes: Sequence[Node], kind: str) -> Node:
-    """Replace a run of nodes of one block by a node of this kind. Constants are copied into the subgraph."""
+    """Replace a run of nodes of one block by a node of this kind. Constants are copied into the subgraph, tensors aside."""
     graph = nodes[0].graph
     inside = set(nodes)
     inner = Graph()
@@ -32,7 +32,7 @@ def outline(nodes: Sequence[Node], kind: str) -> Node:
     for value in dict.fromkeys(v for node in nodes for v in operands_within(node)):
         if value.node in inside or _is_defined_within(value, inside):
             continue
-        if value.node is not None and value.node.kind == CONSTANT:
+        if value.node is not None and value.node.kind == CONSTANT and not is_tensor(value.node.attributes.get("value")):
             inner.insert_node(clone_node(value.node, inner, copies))
         else:
             copies[value] = inner.add_input(value.type, value.name if value.has_name else "")

@@ -25,10 +25,12 @@ from flambeau.codegen.whole.lowerings import lower
 from flambeau.codegen.whole.representation import Representation, llvm_words
 from flambeau.codegen.whole.runtime import ASK, METADATA, PREFIX, TEXT, TICKS
 from flambeau.codegen.whole.slots import Assumed, WidenError
-from flambeau.codegen.whole.values import CannotCompileError, OptionalValue, words_of
+from flambeau.codegen.whole.tensor_constants import TensorConstant, declarations, refuse_shared
+from flambeau.codegen.whole.values import CannotCompileError, Native, OptionalValue, words_of
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
+from flambeau.tensor.tensor import Tensor
 from flambeau.util.record import dataclass
 
 SYMBOL = "flambeau_function"
@@ -52,6 +54,8 @@ class FunctionText:
     """Counted loops that run several turns at a time."""
     foreign: tuple[ForeignCode, ...] = ()
     """Functions of other compilers that it calls."""
+    tensors: tuple[TensorConstant, ...] = ()
+    """Constant tensors that it refers to."""
 
     @property
     def cost(self) -> str:
@@ -106,9 +110,11 @@ class FunctionEmitter(Leaving):
         self.foreign: dict[str, ForeignCode] = {}
         self.asks = False
         """Whether the code calls Python."""
+        self.tensors: list[TensorConstant] = []
 
     def run(self, parameters: Sequence[Representation]) -> FunctionText:
         e = self.e
+        refuse_shared(self.graph, self.facts)
         e.entry.append(f"  store i64 {TICKS}, ptr {self.ticks}")
         self._parameters(parameters)
         results = self._body()
@@ -119,6 +125,7 @@ class FunctionEmitter(Leaving):
         return FunctionText(
             self._text(), tuple(self.sites), results, tuple(e.libm), self.record_words, tuple(self.operators),
             tuple(self.groups), self.tight_loops, tuple(self.lanes), tuple(self.foreign.values()),
+            tuple(self.tensors),
         )  # fmt: skip
 
     def _body(self) -> tuple[Representation, ...]:
@@ -173,8 +180,19 @@ class FunctionEmitter(Leaving):
         body = "\n".join([head, "entry:", *e.entry, *e.lines, "}"])
         cells = "\n".join(f"@{s.cell} = external global i8" for s in self.groups)
         asks = ASK if self.groups or self.asks else ""
-        parts = (TEXT, asks, GROUPS if self.groups else "", cells, *e.declarations, *self.functions.values(), body)
+        held = declarations(self.tensors)
+        parts = (TEXT, asks, GROUPS if self.groups else "", cells, held, *e.declarations, *self.functions.values(), body)
         return "\n".join((*parts, METADATA, HINTS, *self.notes, *e.scopes(), ""))
+
+    def constant(self, node: Node) -> Native:
+        """A constant: a tensor by its symbols, anything else as literals."""
+        held = node.attributes.get("value")
+        if not isinstance(held, Tensor):
+            return super().constant(node)
+        self.tensors.append(TensorConstant(len(self.tensors), held))
+        native = self.tensors[-1].native()
+        self.e.origins[native.owner.text] = self.e.origins[native.data.text] = 0
+        return native
 
     # -- blocks -------------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.whole import abi, lanes_emit, memory
 from flambeau.codegen.whole.representation import ARRAY_DATA, Array, Element, Representation, word_count
 from flambeau.codegen.whole.slots import Assumed, Slots
+from flambeau.codegen.whole.tensor_constants import is_tensor_constant
 from flambeau.codegen.whole.values import ArrayValue, CannotCompileError, Native, Scalar, words_of
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
@@ -143,7 +144,8 @@ class Leaving(Slots):
 
 
 def _is_constant(value: Value) -> bool:
-    return value.node is not None and value.node.kind == "prim::Constant"
+    """Whether a site has a constant of its own; tensors are passed."""
+    return value.node is not None and value.node.kind == "prim::Constant" and not is_tensor_constant(value)
 
 
 def _within(node: Node) -> Sequence[Node]:

@@ -19,6 +19,7 @@ from flambeau.codegen.whole.function import SYMBOL, FunctionText, compile_functi
 from flambeau.codegen.whole.leaving import Site
 from flambeau.codegen.whole.representation import Representation
 from flambeau.codegen.whole.runtime import FUNCTIONS, PREFIX, SERVE
+from flambeau.codegen.whole.tensor_constants import TensorBlocks
 from flambeau.codegen.whole.values import CannotCompileError
 from flambeau.ir.graph import Graph
 from flambeau.util.errors import InternalError
@@ -49,6 +50,7 @@ class NativeFunction:
         self.run_site = run_site
         self.chains = [chain_of(site) for site in self.made.groups]
         self._serve = _server(weakref.ref(self))
+        self.tensors = TensorBlocks(self.made.tensors)
         self.code: NativeCode = self._link()
         self._function = _FUNCTION(self.code.addresses[SYMBOL])
         self.milliseconds = (time.perf_counter() - start) * 1e3
@@ -65,6 +67,7 @@ class NativeFunction:
         imports[SERVE] = id(self._serve)
         imports.update(c_imports(self.made.libm))
         imports.update({code.symbol: code.address for code in self.made.foreign})
+        imports.update(self.tensors.addresses)
         for site, chain in zip(self.made.groups, self.chains, strict=True):
             imports[site.cell] = ctypes.addressof(chain.cell)
         return engine().link(

@@ -222,6 +222,7 @@ class Shim(NativeFunction):
         imports.update({SERVE: id(self._serve), _FAIL: id(self._failed)})
         imports.update(c_imports(self.made.libm))
         imports.update({code.symbol: code.address for code in self.made.foreign})
+        imports.update(self.tensors.addresses)
         for site, chain in zip(self.made.groups, self.chains, strict=True):
             imports[site.cell] = ctypes.addressof(chain.cell)
         optimise = self.choices.optimise
