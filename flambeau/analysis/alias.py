@@ -135,6 +135,11 @@ class AliasAnalysis:
         reach = self._reach(values)
         return any(p.escaped for p in reach) or any_overlap(reach, self._returned)
 
+    @property
+    def writes_outside(self) -> bool:
+        """Whether any node may write to memory that the graph shows no origin of."""
+        return any(place.is_wild for place in self._written)
+
     def is_returned(self, value: Value) -> bool:
         """Whether the graph may return the value itself, alone or in something."""
         return any_overlap(self._points_to.of(value), self._returned)

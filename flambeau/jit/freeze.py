@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from flambeau.codegen.callable_type import prepare
@@ -24,11 +25,12 @@ from flambeau.schema.types import ClassType
 from flambeau.util.record import replace
 
 NOT_SCRIPTED = (
-    "Freezing expects a ScriptModule as input. Please use flambeau.script or flambeau.trace to script your 'nn.Module', "
-    "not a {type}"
+    "Freezing expects a ScriptModule as input. Please use flambeau.script or flambeau.trace to script your "
+    "'nn.Module', not a {type}"
 )
 TRAINING = (
-    "Freezing is currently only implemented for modules in eval mode. Please call .eval() on your module before freezing"
+    "Freezing is currently only implemented for modules in eval mode. "
+    "Please call .eval() on your module before freezing"
 )
 NOT_THERE = "{type} does not have a field with name '{name}', which preserved_attrs wants kept"
 GONE = (
@@ -163,10 +165,8 @@ class _Wanted:
         self.methods: list[Method] = []
         self.attributes: Attributes = set()
         self.whole: list[ScriptObject] = []
-        try:
+        with suppress(AttributeError):  # a module may have other methods alone
             self._add_method(root, "forward")
-        except AttributeError:
-            pass  # a module may have other methods alone
 
     def _add_method(self, module: ScriptModule, name: str) -> None:
         function = module._method(name).script_function

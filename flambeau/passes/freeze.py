@@ -70,6 +70,8 @@ class Frozen:
     """Objects that stay as they are, with all that is in them."""
     written: set[int]
     """Memory that is written in place, by its key."""
+    writes_outside: bool = False
+    """Whether methods also write in place to what attributes held that stay."""
 
 
 def freeze(
@@ -221,7 +223,7 @@ def _note_objects(graph: Graph, state: Frozen) -> None:
 
 
 def _note_assignment(node: Node, state: Frozen) -> None:
-    owner, value = node.inputs
+    owner, _value = node.inputs
     name = node.attribute("name")
     if isinstance(owner.type, InterfaceType) or isinstance(_declared(owner, name), InterfaceType):
         raise RuntimeError(SET_INTERFACE.format(name=name))
@@ -265,13 +267,15 @@ def _note_writes(state: Frozen) -> None:
         for value in insert_graph(together, method.graph, given):
             together.add_output(value)
     facts = AliasAnalysis(together, apart=True)
+    state.writes_outside = facts.writes_outside
     written: set[int] = set()
     for node in together.find_all(CONSTANT):
         value = node.output()
         held = node.attributes.get("value")
-        if not isinstance(held, ScriptObject) and constants.is_mutable(held):
-            if facts.has_writers(value) or (isinstance(held, list | dict) and facts.is_returned(value)):
-                written |= memory_of(held)
+        if isinstance(held, ScriptObject) or not constants.is_mutable(held):
+            continue
+        if facts.has_writers(value) or (isinstance(held, list | dict) and facts.is_returned(value)):
+            written |= memory_of(held)
     for owner in objects_below(m.owner for m in state.methods) if written else ():
         for attribute in owner.type.definition.attributes:
             memory = memory_of(owner.get(attribute.name)) if owner.has(attribute.name) else set()
@@ -309,7 +313,7 @@ def children(held: ScriptObject) -> list[tuple[str, ScriptObject]]:
 
 
 def _take_snapshots(graph: Graph) -> None:
-    """Let constants be their graph's own: lists that nobody else changes, tensors without gradients on shared memory."""
+    """Let constants be the graph's own: lists that nobody else changes, tensors without gradients on shared memory."""
     taken: dict[int, Any] = {}
     for node in graph.find_all(CONSTANT):
         held = node.attributes.get("value")

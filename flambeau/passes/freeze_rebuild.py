@@ -1,4 +1,4 @@
-"""The module that is left after freezing: objects of new classes with the attributes that stayed and the frozen methods.
+"""The module that is left after freezing: objects of new classes with the attributes that stayed, frozen methods.
 
 ```
 %c : __torch__.Counter = prim::Constant[value=object]()          %c : Counter = prim::GetAttr[name="counter"](%self)
@@ -109,7 +109,8 @@ class _Rebuilder:
     def _copy(self, value: Any) -> Any:
         """What the frozen module has in the place of a value of its source."""
         if constants.is_tensor(value):
-            return deepcopy(value, self.copies) if memory_key(value) in self.frozen.written else value
+            is_written = self.frozen.writes_outside or memory_key(value) in self.frozen.written
+            return deepcopy(value, self.copies) if is_written else value
         if not isinstance(value, ScriptObject | list | dict | tuple):
             return value
         if id(value) in self.copies:
@@ -161,8 +162,9 @@ class _Rebuilder:
             held = waiting.popleft()
             for attribute in held.type.definition.attributes:
                 child = held.get(attribute.name) if held.has(attribute.name) else None
-                if isinstance(child, ScriptObject) and (id(held), attribute.name) not in self.frozen.kept:
-                    if id(child) not in found:
-                        found[id(child)] = (*found[id(held)], attribute.name)
-                        waiting.append(child)
+                if not isinstance(child, ScriptObject) or id(child) in found:
+                    continue
+                if (id(held), attribute.name) not in self.frozen.kept:
+                    found[id(child)] = (*found[id(held)], attribute.name)
+                    waiting.append(child)
         return found

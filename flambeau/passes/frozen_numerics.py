@@ -62,6 +62,8 @@ def _fold_one(graph: Graph) -> bool:
             before = source.node
             if before is None or len(source.uses) != 1 or before.owner_block is not node.owner_block:
                 continue
+            if before.kind == "aten::linear" and _is_guarded(before):
+                continue
             weights = _weights(before)
             affine = read(node, side, before, weights) if weights is not None else None
             if weights is None or affine is None:
@@ -219,6 +221,14 @@ def _rank_is(value: Value, rank: int) -> Value:
     graph = value.owner_block.graph
     found = graph.insert("aten::dim", [value], [constants.type_of(rank)]).output()
     return graph.insert("aten::eq", [found, insert_constant(graph, rank)], [BOOL]).output()
+
+
+def _is_guarded(node: Node) -> bool:
+    """Whether a node is in a branch on the rank of its input: what is there was folded as far as it can be."""
+    owner = node.owner_block.owner_node
+    condition = owner.input().node if owner is not None and owner.kind == "prim::If" else None
+    rank = condition.input().node if condition is not None and condition.kind == "aten::eq" else None
+    return rank is not None and rank.kind == "aten::dim" and rank.input() is node.input()
 
 
 def _where_rank_is(before: Node, after: Node, rank: int, folded: list[Value]) -> Value:

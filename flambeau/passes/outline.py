@@ -23,7 +23,10 @@ from flambeau.ir.walk import operands_within
 
 
 def outline(nodes: Sequence[Node], kind: str) -> Node:
-    """Replace a run of nodes of one block by a node of this kind. Constants are copied into the subgraph, tensors aside."""
+    """Replace a run of nodes of one block by a node of this kind.
+
+    Constants other than tensors are copied into the subgraph.
+    """
     graph = nodes[0].graph
     inside = set(nodes)
     inner = Graph()
@@ -32,8 +35,9 @@ def outline(nodes: Sequence[Node], kind: str) -> Node:
     for value in dict.fromkeys(v for node in nodes for v in operands_within(node)):
         if value.node in inside or _is_defined_within(value, inside):
             continue
-        if value.node is not None and value.node.kind == CONSTANT and not is_tensor(value.node.attributes.get("value")):
-            inner.insert_node(clone_node(value.node, inner, copies))
+        made_by = value.node
+        if made_by is not None and made_by.kind == CONSTANT and not is_tensor(made_by.attributes.get("value")):
+            inner.insert_node(clone_node(made_by, inner, copies))
         else:
             copies[value] = inner.add_input(value.type, value.name if value.has_name else "")
             inputs.append(value)

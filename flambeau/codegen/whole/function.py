@@ -181,7 +181,9 @@ class FunctionEmitter(Leaving):
         cells = "\n".join(f"@{s.cell} = external global i8" for s in self.groups)
         asks = ASK if self.groups or self.asks else ""
         held = declarations(self.tensors)
-        parts = (TEXT, asks, GROUPS if self.groups else "", cells, held, *e.declarations, *self.functions.values(), body)
+        parts = (
+            TEXT, asks, GROUPS if self.groups else "", cells, held, *e.declarations, *self.functions.values(), body,
+        )  # fmt: skip
         return "\n".join((*parts, METADATA, HINTS, *self.notes, *e.scopes(), ""))
 
     def constant(self, node: Node) -> Native:

@@ -77,7 +77,8 @@ class TensorBlocks:
 
 def is_tensor_constant(value: Value) -> bool:
     """Whether a value of a graph is a constant tensor."""
-    return value.node is not None and value.node.kind == CONSTANT and isinstance(value.node.attributes.get("value"), Tensor)
+    node = value.node
+    return node is not None and node.kind == CONSTANT and isinstance(node.attributes.get("value"), Tensor)
 
 
 def refuse_shared(graph: Graph, facts: AliasAnalysis) -> None:
