@@ -21,8 +21,10 @@ from flambeau.interpreter.compile import code_of
 from flambeau.interpreter.machine import run
 from flambeau.passes.pipeline import PassRecord
 from flambeau.program.function import Function
+from flambeau.program.shared import SHARED
 from flambeau.tensor import defaults, dispatch
 from flambeau.util import log
+from flambeau.util.record import replace
 
 
 class Executor:
@@ -85,7 +87,10 @@ class Executor:
             self._note_calls()
             found = self._plans.get(spec)
             if found is None:
-                found = make_plan(self.function, arguments, self.options, self._cause(spec))
+                # Native code changes copies of lists and dicts: those that the caller shares are interpreted.
+                is_shared = any(part in SHARED for part in spec)
+                options = replace(self.options, backend="interpreter") if is_shared else self.options
+                found = make_plan(self.function, arguments, options, self._cause(spec))
                 self._plans[spec] = found
                 if len(self._plans) > self.options.max_plans:
                     dropped, _ = self._plans.popitem(last=False)

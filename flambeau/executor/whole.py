@@ -137,7 +137,10 @@ class WholeFunction:
             for number, (rep, given) in enumerate(zip(made.parameters, arguments, strict=True))
         ])
         signature = Signature(parameters, made.made.results, made.made.record_words)
-        entry = make_entry(signature, made.address, self.quick or missed, made.fail)
+        try:
+            entry = make_entry(signature, made.address, self.quick or missed, made.fail)
+        except CannotCompileError:
+            return  # called from Python: a list that never held anything has no representation
         if entry is not None:
             self._entries.append(entry)
 

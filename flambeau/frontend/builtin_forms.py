@@ -15,7 +15,17 @@ from flambeau.frontend.schema_matching import call_operator
 from flambeau.frontend.simple_value import SimpleValue
 from flambeau.frontend.sugared import Given, Sugared
 from flambeau.frontend.sugared_slice import SliceValue
-from flambeau.frontend.tree_views import Apply, Expr, ListComp, NoneLit, StringLiteral, TupleLiteral, Var
+from flambeau.frontend.tree_views import (
+    Apply,
+    Comprehension,
+    Expr,
+    ListComp,
+    ListLiteral,
+    NoneLit,
+    StringLiteral,
+    TupleLiteral,
+    Var,
+)
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import is_subtype, subtract, union_of
 from flambeau.schema.types import (
@@ -144,7 +154,7 @@ def emit_list(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
         return SimpleValue(pack_list(e, (), wanted or TensorType()))
     if len(tree.args) != 1 or tree.keywords:
         raise CompileError(f"list expected at most 1 argument, got {len(tree.args)}", tree.callee.range)
-    if isinstance(tree.args[0], ListComp):
+    if isinstance(tree.args[0], ListComp | Comprehension):
         return e.sugared(tree.args[0], hint)
     source = e.sugared(tree.args[0])
     if isinstance(source, SimpleValue):
@@ -160,7 +170,10 @@ def emit_tuple(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
         return SimpleValue(pack_tuple(e, ()))
     if len(tree.args) != 1 or tree.keywords:
         raise CompileError(f"tuple expected at most 1 argument, got {len(tree.args)}", tree.callee.range)
-    items = e.sugared(tree.args[0]).as_tuple(e, tree.args[0].range)
+    literal = tree.args[0]
+    if isinstance(literal, ListLiteral):
+        return e.sugared(TupleLiteral(literal.range, literal.items))
+    items = e.sugared(literal).as_tuple(e, literal.range)
     return SimpleValue(pack_tuple(e, [item.as_value(e, tree.range) for item in items]))
 
 

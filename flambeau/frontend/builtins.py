@@ -9,6 +9,7 @@ import warnings
 from typing import Any, Final
 
 from flambeau.frontend import builtin_forms as forms
+from flambeau.frontend import builtin_ordering as ordering
 from flambeau.frontend import sugared_iterables as iterables
 from flambeau.frontend.casts import CastValue, DeviceClass
 from flambeau.frontend.simple_value import OperatorValue
@@ -18,9 +19,8 @@ from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, STRING
 
 OPERATORS: Final[dict[Any, str]] = {
     abs: "prim::abs", all: "aten::all", any: "aten::any", bin: "aten::bin", chr: "aten::chr", divmod: "aten::divmod",
-    hash: "aten::hash", hex: "aten::hex", id: "prim::id", max: "prim::max", min: "prim::min", oct: "aten::oct",
-    ord: "aten::ord", pow: "aten::pow", round: "aten::round",
-    warnings.warn: "aten::warn", sorted: "aten::sorted",
+    hash: "aten::hash", hex: "aten::hex", id: "prim::id", oct: "aten::oct",
+    ord: "aten::ord", pow: "aten::pow", repr: "python::repr", ascii: "python::ascii", warnings.warn: "aten::warn",
 }  # fmt: skip
 
 MATH: Final = [
@@ -64,6 +64,11 @@ MATH: Final = [
     "tan",
     "tanh",
 ]
+MORE_MATH: Final = [
+    "cbrt", "comb", "dist", "exp2", "fsum", "hypot", "isclose", "isqrt", "lcm", "log2", "nextafter", "perm", "prod",
+    "trunc", "ulp",
+]  # fmt: skip
+"""Functions of `math` that TorchScript does not have."""
 RENAMED: Final = {"remainder": "aten::mathremainder"}
 CMATH: Final = [
     "acos",
@@ -88,6 +93,7 @@ CMATH: Final = [
     "tan",
     "tanh",
 ]
+CMATH_NAMES: Final = {"phase": "angle", "rect": "polar"}
 
 FORMS: Final[dict[Any, Sugared]] = {
     builtins.int: CastValue(INT, "aten::Int", "__int__"),
@@ -106,6 +112,11 @@ FORMS: Final[dict[Any, Sugared]] = {
     dict: FormValue("dict", forms.emit_dict),
     slice: FormValue("slice", forms.emit_slice),
     sum: FormValue("sum", forms.emit_sum),
+    round: FormValue("round", ordering.emit_round),
+    sorted: FormValue("sorted", ordering.emit_sorted),
+    min: FormValue("min", ordering.emit_min),
+    max: FormValue("max", ordering.emit_max),
+    format: FormValue("format", ordering.emit_format),
     range: FormValue("range", iterables.emit_range),
     enumerate: FormValue("enumerate", iterables.emit_enumerate),
     zip: FormValue("zip", iterables.emit_zip),
@@ -114,9 +125,10 @@ FORMS: Final[dict[Any, Sugared]] = {
 
 BUILTINS: Final[dict[Any, Sugared]] = {
     **{function: OperatorValue(name) for function, name in OPERATORS.items()},
-    **{getattr(cmath, name): OperatorValue(f"aten::{name}") for name in CMATH},
+    **{getattr(cmath, name): OperatorValue(f"aten::{CMATH_NAMES.get(name, name)}") for name in CMATH},
     **{getattr(math, name): OperatorValue(f"aten::{name}") for name in MATH},
     **{getattr(math, name): OperatorValue(kind) for name, kind in RENAMED.items()},
+    **{getattr(math, name): OperatorValue(f"python::{name}") for name in MORE_MATH},
     **FORMS,
 }
 """What each Python builtin is in a program."""

@@ -35,6 +35,8 @@ class CastValue(Sugared):
         """The converted value; the value itself if there is nothing to convert."""
         if not args and not keywords:
             return SimpleValue(e.constant(EMPTY[self.type]))
+        if self.type == INT and len(args) + len(keywords) == 2 and args[0].value.type == STRING:
+            return SimpleValue(call_operator(e, where, "python::int_of_base", args, keywords))
         if len(args) == 1 and not keywords:
             value = args[0].value
             if value.type == self.type:

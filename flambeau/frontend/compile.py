@@ -17,6 +17,7 @@ from flambeau.frontend import (
     emit_comprehension,
     emit_condition,
     emit_control,
+    emit_extras,
     emit_literals,
     emit_operators,
     emit_statement,
@@ -65,6 +66,11 @@ EXPRESSIONS: Final[Mapping[type, ExpressionRule]] = {
     t.Or: emit_condition.emit_logical,
     t.TernaryIf: emit_control.emit_ternary,
     t.Subscript: emit_subscript.emit_subscript,
+    t.UnaryPlus: emit_extras.emit_plus,
+    t.Walrus: emit_extras.emit_walrus,
+    t.SetLiteral: emit_extras.emit_set,
+    t.Formatted: emit_extras.emit_formatted,
+    t.Comprehension: emit_extras.emit_comprehension,
 }
 
 STATEMENTS: Final[Mapping[type, StatementRule]] = {
@@ -83,6 +89,7 @@ STATEMENTS: Final[Mapping[type, StatementRule]] = {
     t.Delete: emit_statement.emit_delete,
     t.With: emit_with.emit_with,
     t.Def: emit_statement.emit_nested_def,
+    t.Import: emit_extras.emit_import,
 }
 
 RULES: Final = Rules(expressions=EXPRESSIONS, statements=STATEMENTS, wrap=sugared_python.wrap)

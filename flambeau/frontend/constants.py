@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 from flambeau.schema.device import Device
@@ -49,6 +50,8 @@ def constant_value(value: Any) -> Any:
         return value.code
     if type(value) is tuple:
         return tuple(map(constant_value, value))
+    if isinstance(value, enum.IntEnum):
+        return int(value)
     if isinstance(value, int) and not isinstance(value, bool) and not -(1 << 63) <= value < 1 << 63:
         raise OverflowError("Integral constant out of range (must fit in a signed 64 bit integer)")
     return value

@@ -6,20 +6,25 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Generator
+from typing import Any
 
-from flambeau.frontend.convert_rules import Context, Rule, Step, all_of, optional, union
+from flambeau.frontend.convert_rules import Context, Rule, Step, Wanted, all_of, optional, union
 from flambeau.frontend.tree_views import (
     And,
     Apply,
     Attribute,
     BinOp,
+    Clause,
     Compare,
+    Comprehension,
     Const,
     DictComp,
     DictLiteral,
     Dots,
     Expr,
     FalseLit,
+    Formatted,
     Ident,
     Invert,
     ListComp,
@@ -28,6 +33,7 @@ from flambeau.frontend.tree_views import (
     Not,
     Or,
     Select,
+    SetLiteral,
     SliceExpr,
     Starred,
     StringLiteral,
@@ -36,19 +42,15 @@ from flambeau.frontend.tree_views import (
     TrueLit,
     TupleLiteral,
     UnaryMinus,
+    UnaryPlus,
     Var,
+    Walrus,
 )
 from flambeau.util.errors import NotSupportedError
 
 KEYWORD_EXPANSION = "keyword-arg expansion is not supported. Write the keyword arguments out"
-DICT_EXPANSION = "Dict expansion with ** is not supported. Copy the dict and call update"
-ONE_GENERATOR = "Only a single generator is currently supported. Use nested for loops that append to a list"
-NO_COMPREHENSION_IF = "Comprehension ifs are not supported yet. Use a for loop that appends to a list"
 NO_ASYNC = "async comprehensions aren't supported. Use a plain for"
-NO_CONVERSION = "Don't support conversion in JoinedStr. Call a function on the value instead of !r, !s or !a"
-NO_FORMAT = "Don't support formatting in JoinedStr. Use '%' formatting or round the value before"
 UNKNOWN_CONSTANT = "Unknown Constant expression type {kind}. Use a str or a list of ints"
-UNARY_PLUS = "unsupported unary operator: UAdd. Leave the plus sign out"
 
 BINARY_SIGNS: dict[type[ast.operator], str] = {
     ast.Add: "+",
@@ -153,40 +155,59 @@ def _tuple(context: Context, node: ast.Tuple) -> Step:
 def _dict(context: Context, node: ast.Dict) -> Step:
     keys, values = [], []
     for key, value in zip(node.keys, node.values, strict=True):
+        entry: Expr = yield value
+        values.append(entry)
         if key is None:
-            raise NotSupportedError(DICT_EXPANSION, context.range(value))
-        keys.append((yield key))
-        values.append((yield value))
+            start = context.text.start(value)
+            keys.append(Starred(context.text.source.range(max(start - 2, 0), entry.range.end), entry))
+        else:
+            keys.append((yield key))
     return DictLiteral(context.span(node, (*keys, *values)), tuple(keys), tuple(values))
 
 
-def _generator(context: Context, node: ast.ListComp | ast.GeneratorExp | ast.DictComp) -> ast.comprehension:
-    """The one generator of a comprehension. Raises `NotSupportedError` for several, and for conditions."""
-    if len(node.generators) != 1:
-        raise NotSupportedError(ONE_GENERATOR, context.range(node.generators[1].target))
-    generator = node.generators[0]
-    if generator.ifs:
-        raise NotSupportedError(NO_COMPREHENSION_IF, context.range(generator.ifs[0]))
-    if generator.is_async:
-        raise NotSupportedError(NO_ASYNC, context.range(generator.target))
-    return generator
-
-
 def _list_comprehension(context: Context, node: ast.ListComp | ast.GeneratorExp) -> Step:
-    generator = _generator(context, node)
     element: Expr = yield node.elt
-    target: Expr = yield generator.target
-    iterable: Expr = yield generator.iter
-    return ListComp(context.span(node, (element, target, iterable)), element, target, iterable)
+    clauses = yield from _clauses(context, node)
+    where = context.span(node, (element, *clauses))
+    if len(clauses) == 1 and not clauses[0].conditions:
+        return ListComp(where, element, clauses[0].target, clauses[0].iterable)
+    return Comprehension(where, None, element, clauses)
 
 
 def _dict_comprehension(context: Context, node: ast.DictComp) -> Step:
-    generator = _generator(context, node)
     key: Expr = yield node.key
     value: Expr = yield node.value
-    target: Expr = yield generator.target
-    iterable: Expr = yield generator.iter
-    return DictComp(context.span(node, (key, value, target, iterable)), key, value, target, iterable)
+    clauses = yield from _clauses(context, node)
+    where = context.span(node, (key, value, *clauses))
+    if len(clauses) == 1 and not clauses[0].conditions:
+        return DictComp(where, key, value, clauses[0].target, clauses[0].iterable)
+    return Comprehension(where, key, value, clauses)
+
+
+def _clauses(
+    context: Context, node: ast.ListComp | ast.GeneratorExp | ast.DictComp
+) -> Generator[Wanted, Any, tuple[Clause, ...]]:
+    """The `for` parts of a comprehension with their conditions."""
+    clauses = []
+    for generator in node.generators:
+        if generator.is_async:
+            raise NotSupportedError(NO_ASYNC, context.range(generator.target))
+        target: Expr = yield generator.target
+        iterable: Expr = yield generator.iter
+        conditions: tuple[Expr, ...] = yield from all_of(generator.ifs)
+        clauses.append(Clause(union(target, iterable, *conditions), target, iterable, conditions))
+    return tuple(clauses)
+
+
+def _walrus(context: Context, node: ast.NamedExpr) -> Step:
+    value: Expr = yield node.value
+    ident = Ident(context.range(node.target), node.target.id)
+    return Walrus(context.range(node), Var(ident.range, ident), value)
+
+
+def _set(context: Context, node: ast.Set) -> Step:
+    items: tuple[Expr, ...] = yield from all_of(node.elts)
+    return SetLiteral(context.span(node, items), items)
 
 
 def _starred(context: Context, node: ast.Starred) -> Step:
@@ -201,10 +222,10 @@ def _binary(context: Context, node: ast.BinOp) -> Step:
 
 
 def _unary(context: Context, node: ast.UnaryOp) -> Step:
-    if isinstance(node.op, ast.UAdd):
-        raise NotSupportedError(UNARY_PLUS, context.text.first(node, "+"))
     value: Expr = yield node.operand
     where = context.span(node, (value,))
+    if isinstance(node.op, ast.UAdd):
+        return UnaryPlus(where, value)
     if isinstance(node.op, ast.USub):
         return UnaryMinus(where, value)
     return Invert(where, value) if isinstance(node.op, ast.Invert) else Not(where, value)
@@ -246,12 +267,13 @@ def _f_string(context: Context, node: ast.JoinedStr) -> Step:
     args: list[Expr] = []
     for part in node.values:
         if isinstance(part, ast.FormattedValue):
-            if part.conversion != -1:
-                raise NotSupportedError(NO_CONVERSION, context.range(node))
-            if part.format_spec is not None:
-                raise NotSupportedError(NO_FORMAT, context.range(node))
             template += "{}"
-            args.append((yield part.value))
+            value: Expr = yield part.value
+            spec: Expr | None = yield from optional(part.format_spec)
+            if part.conversion != -1 or spec is not None:
+                conversion = "" if part.conversion == -1 else chr(part.conversion)
+                value = Formatted(context.range(node), value, conversion, spec)
+            args.append(value)
         elif isinstance(part, ast.Constant) and isinstance(part.value, str):
             holds_braces = "{}" in part.value
             template += "{}" if holds_braces else part.value
@@ -276,6 +298,8 @@ EXPRESSIONS: dict[type[ast.AST], Rule] = {
     ast.List: _list,
     ast.ListComp: _list_comprehension,
     ast.Name: _name,
+    ast.NamedExpr: _walrus,
+    ast.Set: _set,
     ast.Slice: _slice,
     ast.Starred: _starred,
     ast.Subscript: _subscript,

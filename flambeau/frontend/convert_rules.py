@@ -34,6 +34,8 @@ class Context:
     """Whether this is a source text, which may nest functions and has its defaults in its trees."""
     in_loop: bool = False
     """Whether `break` and `continue` have a loop to leave."""
+    broken: str = ""
+    """The flag that a `break` sets, because the loop has an `else`; empty if it has none."""
 
     def range(self, node: ast.expr | ast.stmt | ast.arg | ast.keyword) -> SourceRange:
         """All of a node."""
@@ -89,9 +91,7 @@ _CONSTRUCTS: dict[str, tuple[str, str, str]] = {
     "ImportFrom": ("import statements", "from", "import at the top of the module"),
     "Lambda": ("Lambda", "", "define a function outside and call it"),
     "Match": ("Match", "match", "use if and elif"),
-    "NamedExpr": ("NamedExpr", "", "assign on a line of its own"),
     "Nonlocal": ("nonlocal variables", "nonlocal", "pass the value as an argument and return it"),
-    "Set": ("Set", "", "use a list, or a dict with the members as keys"),
     "SetComp": ("SetComp", "", "use a list or dict comprehension"),
     "Try": ("try blocks", "try", "test for the condition with if before it fails"),
     "TryStar": ("try blocks", "try", "test for the condition with if before it fails"),

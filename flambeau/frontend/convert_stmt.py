@@ -23,16 +23,21 @@ from flambeau.frontend.tree_views import (
     Delete,
     Expr,
     ExprStmt,
+    FalseLit,
     For,
     Ident,
     If,
+    Import,
     NoneLit,
+    Not,
     Pass,
     Raise,
     Return,
     Select,
     SliceExpr,
+    Stmt,
     Subscript,
+    TrueLit,
     Var,
     While,
     With,
@@ -41,12 +46,8 @@ from flambeau.frontend.tree_views import (
 from flambeau.util.errors import FrontendError, NotSupportedError, UnsupportedNodeError
 from flambeau.util.record import replace
 
-FOR_ELSE = "else branches of for loops"
-WHILE_ELSE = "else branches of while loops"
-ELSE_INSTEAD = "set a flag before break and test it after the loop"
 NO_VALUE = "annotated assignments without assigned value"
 NO_VALUE_INSTEAD = "give the variable its first value here"
-AUGMENTED = "unsupported kind of augmented assignment: {kind}. Write the operation and the assignment out"
 BARE_RAISE = "raise without an exception isn't supported. Name the exception to raise"
 WITH_TARGET = "the target of a with item must be a plain name"
 DELETE_SLICE = (
@@ -84,8 +85,6 @@ def _annotated_assign(context: Context, node: ast.AnnAssign) -> Step:
 
 
 def _augmented_assign(context: Context, node: ast.AugAssign) -> Step:
-    if isinstance(node.op, (ast.FloorDiv, ast.MatMult)):
-        raise NotSupportedError(AUGMENTED.format(kind=type(node.op).__name__), context.range(node))
     target: Expr = yield node.target
     value: Expr = yield node.value
     return AugAssign(context.span(node, (value,)), target, BINARY_SIGNS[type(node.op)], value)
@@ -104,25 +103,56 @@ def _if(context: Context, node: ast.If) -> Step:
 
 
 def _for(context: Context, node: ast.For) -> Step:
-    if node.orelse:
-        raise UnsupportedNodeError.of(FOR_ELSE, context.text.first(node, "for"), ELSE_INSTEAD)
     target: Expr = yield node.target
     iterable: Expr = yield node.iter
-    body = yield from _loop_body(context, node.body)
-    return For(context.span(node, body, "for"), (target,), (iterable,), body)
+    flag = _flag(node)
+    body = yield from _loop_body(context, node.body, flag)
+    loop = For(context.span(node, body, "for"), (target,), (iterable,), body)
+    return loop if not node.orelse else (yield from _with_else(context, node, loop, flag))
 
 
 def _while(context: Context, node: ast.While) -> Step:
-    if node.orelse:
-        raise UnsupportedNodeError.of(WHILE_ELSE, context.text.first(node, "while"), ELSE_INSTEAD)
     condition: Expr = yield node.test
-    body = yield from _loop_body(context, node.body)
-    return While(context.span(node, body, "while"), condition, body)
+    flag = _flag(node)
+    body = yield from _loop_body(context, node.body, flag)
+    loop = While(context.span(node, body, "while"), condition, body)
+    return loop if not node.orelse else (yield from _with_else(context, node, loop, flag))
 
 
-def _loop_body(context: Context, nodes: list[ast.stmt]) -> Generator[Wanted, Any, Statements]:
-    inner = replace(context, in_loop=True)
+def _loop_body(context: Context, nodes: list[ast.stmt], flag: str) -> Generator[Wanted, Any, Statements]:
+    inner = replace(context, in_loop=True, broken=flag)
     return (yield from all_of((inner, node) for node in nodes))
+
+
+def _flag(node: ast.For | ast.While) -> str:
+    """The variable that tells whether a loop with an `else` was left by `break`; empty where nobody has to know."""
+    return f"$broken{node.lineno}_{node.col_offset}" if node.orelse and _has_break(node.body) else ""
+
+
+def _has_break(body: list[ast.stmt]) -> bool:
+    """Whether statements of a loop leave it. Those of inner loops leave the inner ones, but for their `else`."""
+    pending: list[ast.AST] = list(body)
+    while pending:
+        statement = pending.pop()
+        if isinstance(statement, ast.Break):
+            return True
+        if isinstance(statement, ast.For | ast.While):
+            pending += statement.orelse
+        elif not isinstance(statement, ast.FunctionDef | ast.expr):
+            pending += ast.iter_child_nodes(statement)
+    return False
+
+
+def _with_else(context: Context, node: ast.For | ast.While, loop: Stmt, flag: str) -> Step:
+    """A loop with its `else`, which runs if no `break` was met."""
+    orelse: Statements = yield from all_of(node.orelse)
+    where = context.span(node, (loop, *orelse))
+    if not flag:
+        return If(where, TrueLit(where), (loop, *orelse), ())
+    variable = Var(loop.range, Ident(loop.range, flag))
+    unset = Assign(loop.range, (variable,), FalseLit(loop.range), None)
+    rest = If(where, Not(where, variable), orelse, ())
+    return If(where, TrueLit(where), (unset, loop, rest), ())
 
 
 def _return(context: Context, node: ast.Return) -> Step:
@@ -156,7 +186,11 @@ def _break(context: Context, node: ast.Break) -> Step:
     yield from ()
     if not context.in_loop:
         raise FrontendError(OUTSIDE_LOOP.format(word="break"), context.range(node))
-    return Break(context.range(node))
+    where = context.range(node)
+    if not context.broken:
+        return Break(where)
+    note = Assign(where, (Var(where, Ident(where, context.broken)),), TrueLit(where), None)
+    return If(where, TrueLit(where), (note, Break(where)), ())
 
 
 def _continue(context: Context, node: ast.Continue) -> Step:
@@ -191,6 +225,22 @@ def _with(context: Context, node: ast.With) -> Step:
     return With(context.span(node, body, "with"), tuple(items), body)
 
 
+def _import(context: Context, node: ast.Import | ast.ImportFrom) -> Step:
+    yield from ()
+    where = context.range(node)
+    if isinstance(node, ast.ImportFrom) and node.level:
+        raise refused(context, node)
+    imports: list[Stmt] = []
+    for alias in node.names:
+        if alias.name == "*":
+            raise refused(context, node)
+        of = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+        name = alias.asname or (alias.name if of else alias.name.partition(".")[0])
+        module = of or (alias.name if alias.asname else name)
+        imports.append(Import(where, module, alias.name if of else "", Ident(where, name)))
+    return imports[0] if len(imports) == 1 else If(where, TrueLit(where), tuple(imports), ())
+
+
 def _function(context: Context, node: ast.FunctionDef) -> Step:
     if not context.is_text:
         raise refused(context, node)
@@ -221,6 +271,8 @@ STATEMENTS: dict[type[ast.AST], Rule] = {
     ast.For: _for,
     ast.FunctionDef: _function,
     ast.If: _if,
+    ast.Import: _import,
+    ast.ImportFrom: _import,
     ast.Pass: _pass,
     ast.Raise: _raise,
     ast.Return: _return,

@@ -16,7 +16,7 @@ from flambeau.frontend.simple_value import SimpleValue, has_method
 from flambeau.frontend.sugared import Given
 from flambeau.frontend.tree_views import AugAssign, Select, SliceExpr, Subscript, Var
 from flambeau.ir.value import Value
-from flambeau.schema.types import ListType, NamedType, TensorType, TupleType
+from flambeau.schema.types import DictType, ListType, NamedType, TensorType, TupleType
 from flambeau.util.errors import CompileError
 
 IN_PLACE: Final = {
@@ -64,6 +64,9 @@ def _combined(e: Emission, tree: AugAssign, left: Value, right: Value) -> Value:
         plain = magic.replace("__i", "__")
         if not has_method(e, left.type, plain, where):
             raise CompileError(NO_OPERATOR.format(type=left.type.annotation, magic=magic, plain=plain), where)
+    if isinstance(left.type, DictType) and tree.op == "|":
+        call_operator(e, where, "aten::update", [left, right])
+        return left
     return binary(e, where, tree.op, left, right)
 
 

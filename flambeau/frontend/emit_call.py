@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flambeau.frontend.emission import Emission
+from flambeau.frontend.format_fields import emit_fields, has_fields
 from flambeau.frontend.resolver import MISSING
 from flambeau.frontend.sugared import Given, Sugared
 from flambeau.frontend.tree_views import Apply, Select, Starred, Var
@@ -28,6 +29,8 @@ def emit_select(e: Emission, tree: Select, hint: Type | None) -> Sugared:
 
 def emit_apply(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     """`callee(...)`. Arguments are evaluated left to right, starred tuples spread out."""
+    if has_fields(tree):
+        return emit_fields(e, tree)
     callee = e.sugared(tree.callee)
     whole = callee.call_tree(e, tree, hint)
     if whole is not None:

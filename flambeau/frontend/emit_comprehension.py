@@ -14,8 +14,8 @@ from flambeau.frontend.emit_literals import dict_type, list_element, without_non
 from flambeau.frontend.loops import emit_for
 from flambeau.frontend.schema_matching import call_operator
 from flambeau.frontend.simple_value import SimpleValue
-from flambeau.frontend.sugared import Sugared
-from flambeau.frontend.tree_views import Apply, DictComp, Expr, ListComp
+from flambeau.frontend.sugared import Given, Sugared
+from flambeau.frontend.tree_views import Apply, DictComp, Expr, ListComp, NoneLit
 from flambeau.ir.value import Value
 from flambeau.schema.types import STRING, TENSOR, AnyType, DictType, ListType, Type
 from flambeau.util.errors import CompileError
@@ -43,6 +43,23 @@ def emit_list_comprehension(e: Emission, tree: ListComp, hint: Type | None) -> S
 def collect_list(e: Emission, where: SourceRange, source: Sugared, element: Type | None) -> Value:
     """A new list of the items of `source`."""
     return _collect(e, where, where, source, element, lambda each: each.as_value(e, where))
+
+
+def map_list(e: Emission, where: SourceRange, items: Value, function: Sugared) -> Value:
+    """A new list of what a function gives for each item of a list."""
+
+    def item(each: Sugared) -> Value:
+        tree = Apply(where, NoneLit(where), (NoneLit(where),), ())
+        before = dict(e.shared)
+        given = each.as_value(e, where)
+        try:
+            e.shared[id(tree.args[0])] = given
+            whole = function.call_tree(e, tree, None)
+        finally:
+            e.shared = before
+        return (whole or function.call(e, where, [Given(given, where)], ())).as_value(e, where)
+
+    return _collect(e, where, where, SimpleValue(items), None, item)
 
 
 def _collect(

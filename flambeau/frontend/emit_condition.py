@@ -15,10 +15,11 @@ from flambeau.frontend.sugared import Sugared
 from flambeau.frontend.tree_views import And, Compare, Expr, FalseLit, NoneLit, Not, Or, TrueLit, Var
 from flambeau.ir.node import Block
 from flambeau.ir.value import Value
-from flambeau.schema.subtype import subtract
+from flambeau.schema.subtype import subtract, unify
 from flambeau.schema.types import (
     BOOL,
     NONE,
+    TENSOR,
     AnyType,
     ComplexType,
     DictType,
@@ -80,8 +81,55 @@ def emit_condition(e: Emission, tree: Expr) -> Condition:
 
 
 def emit_logical(e: Emission, tree: Not | And | Or, hint: Type | None) -> Sugared:
-    """`not a`, `a and b`, `a or b` as a value: a bool."""
+    """`not a` as a value is a bool; `a and b`, `a or b` are one of their operands, as in Python."""
+    if isinstance(tree, And | Or) and not _chain(tree):
+        return _emit_operand(e, tree)
     return ConditionValue(emit_condition(e, tree))
+
+
+def _emit_operand(e: Emission, tree: And | Or) -> Sugared:
+    """`a and b` as a value. Where both are bools, or conditions, it is the condition."""
+    is_and = isinstance(tree, And)
+    source = None if _is_condition(tree.left) else e.sugared(tree.left)
+    if source is None or isinstance(source, ConditionValue):
+        return ConditionValue(_emit_logical(e, tree, None if source is None else source.condition))
+    left = source.as_value(e, tree.left.range)
+    truth = to_bool(e, tree.left.range, left)
+    if left.type == BOOL:
+        return _bool_or_operand(e, tree, left)
+    node = e.graph.insert("prim::If", (truth,), ())
+    first, second = node.add_block(), node.add_block()
+    deciding, skipping = (first, second) if is_and else (second, first)
+    with e.inside(deciding):
+        right = e.value(tree.right)
+        deciding.add_output(right)
+    skipping.add_output(left)
+    type_ = unify(left.type, right.type, default_to_union=True)
+    assert type_ is not None
+    return SimpleValue(node.add_output(TENSOR if isinstance(type_, TensorType) else type_))
+
+
+def _is_condition(tree: Expr) -> bool:
+    return isinstance(tree, TrueLit | FalseLit | Not | Compare) or (isinstance(tree, And | Or) and bool(_chain(tree)))
+
+
+def _bool_or_operand(e: Emission, tree: And | Or, left: Value) -> Sugared:
+    """`a and b` with a bool `a`: a condition, unless `b` is no bool."""
+    node = e.graph.insert("prim::If", (left,), ())
+    first, second = node.add_block(), node.add_block()
+    is_and = isinstance(tree, And)
+    deciding, skipping = (first, second) if is_and else (second, first)
+    with e.inside(deciding):
+        right = e.sugared(tree.right).as_value(e, tree.right.range)
+        deciding.add_output(right)
+    if right.type == BOOL:
+        with e.inside(skipping):
+            skipping.add_output(e.constant(not is_and))
+        return SimpleValue(node.add_output(BOOL))
+    skipping.add_output(left)
+    type_ = unify(left.type, right.type, default_to_union=True)
+    assert type_ is not None
+    return SimpleValue(node.add_output(type_))
 
 
 @dataclass(slots=True)
@@ -172,12 +220,15 @@ def may_be_none(type_: Type) -> bool:
     return isinstance(type_, OptionalType | AnyType | NoneType)
 
 
-def _emit_logical(e: Emission, tree: And | Or) -> Condition:
-    """`a and b`, `a or b`: `b` is evaluated only where it decides, and knows what `a` tells."""
-    links = _chain(tree)
+def _emit_logical(e: Emission, tree: And | Or, known_left: Condition | None = None) -> Condition:
+    """`a and b`, `a or b`: `b` is evaluated only where it decides, and knows what `a` tells.
+
+    `known_left` is `a` if it was emitted already.
+    """
+    links = _chain(tree) if known_left is None else []
     if links:
         return Condition(_emit_chain(e, links))
-    left = emit_condition(e, tree.left)
+    left = emit_condition(e, tree.left) if known_left is None else known_left
     is_and = isinstance(tree, And)
     if left.known is not None:
         if left.known != is_and:

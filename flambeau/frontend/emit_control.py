@@ -104,6 +104,7 @@ def emit_ternary(e: Emission, tree: TernaryIf, hint: Type | None) -> Sugared:
     node = e.graph.insert("prim::If", (condition.value,), ())
     first = _ternary_arm(e, node, condition.if_true, tree.body, hint)
     second = _ternary_arm(e, node, condition.if_false, tree.orelse, hint)
+    _type_empty(first, second)
     type_ = _ternary_type(first, second, hint)
     if type_ is None:
         text = TERNARY_TYPES.format(first=first.type.annotation, second=second.type.annotation)
@@ -118,6 +119,15 @@ def _ternary_arm(e: Emission, node: Node, facts: Facts, tree: Expr, hint: Type |
         value = e.value(tree, hint)
         block.add_output(value)
         return value
+
+
+def _type_empty(first: Value, second: Value) -> None:
+    """Give an empty list or dict in one arm the type of the other arm's."""
+    for empty, other in ((first, second), (second, first)):
+        node = empty.node
+        is_new = node is not None and node.kind in ("prim::ListConstruct", "prim::DictConstruct") and not node.inputs
+        if is_new and len(empty.uses) == 1 and type(empty.type) is type(other.type) and empty.type != other.type:
+            empty.set_type(other.type)
 
 
 def _ternary_type(first: Value, second: Value, hint: Type | None) -> Type | None:

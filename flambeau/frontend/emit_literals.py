@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from flambeau.frontend.conversions import convert, pack_list, pack_tuple
 from flambeau.frontend.emission import Emission
+from flambeau.frontend.schema_matching import call_operator
 from flambeau.frontend.simple_value import SimpleValue
 from flambeau.frontend.sugared import Sugared
 from flambeau.frontend.tree_views import (
@@ -127,10 +128,46 @@ def emit_list(e: Emission, tree: ListLiteral, hint: Type | None) -> Sugared:
     """`[a, b]`."""
     wanted = without_none(hint)
     element_hint = wanted.element if isinstance(wanted, ListType) else None
+    if any(isinstance(item, Starred) for item in tree.items):
+        joined = _joined(e, tree, element_hint)
+        if joined is not None:
+            return SimpleValue(joined)
     values = emit_values(e, tree.items, [element_hint] * len(tree.items))
     element = list_element(e, tree.range, values, wanted)
     values = [convert(e, v, element, implicit=False) for v in values]
     return SimpleValue(pack_list(e, values, element))
+
+
+def _joined(e: Emission, tree: ListLiteral, hint: Type | None) -> Value | None:
+    """`[a, *x, b]` with a list `x`: the pieces one after another; None where all that is starred has a known length."""
+    pieces: list[list[Value] | Value] = []
+    for item in tree.items:
+        if not isinstance(item, Starred):
+            values = [e.value(item, hint)]
+        else:
+            source = e.sugared(item.value)
+            if isinstance(source, SimpleValue) and isinstance(source.value.type, ListType):
+                pieces.append(source.value)
+                continue
+            values = [s.as_value(e, item.range) for s in source.as_tuple(e, item.range)]
+        if pieces and isinstance(pieces[-1], list):
+            pieces[-1] += values
+        else:
+            pieces.append(values)
+    lists = [p.type.element for p in pieces if isinstance(p, Value) and isinstance(p.type, ListType)]
+    values = [v for p in pieces if isinstance(p, list) for v in p]
+    if not lists:
+        element = list_element(e, tree.range, values, None if hint is None else ListType(hint))
+        return pack_list(e, [convert(e, v, element, implicit=False) for v in values], element)
+    wrong = [v.type for v in values if not is_subtype(v.type, lists[0])] + [t for t in lists if t != lists[0]]
+    if wrong:
+        text = f"the starred list holds {lists[0].annotation}, so the others must too, but one is {wrong[0].annotation}"
+        raise CompileError(text, tree.range)
+    parts = [pack_list(e, p, lists[0]) if isinstance(p, list) else p for p in pieces]
+    result = parts[0]
+    for part in parts[1:]:
+        result = call_operator(e, tree.range, "aten::add", [result, part])
+    return result if len(parts) > 1 else call_operator(e, tree.range, "aten::list", [result])
 
 
 def list_element(e: Emission, where: SourceRange, values: Sequence[Value], wanted: Type | None) -> Type:
@@ -184,12 +221,31 @@ def emit_dict(e: Emission, tree: DictLiteral, hint: Type | None) -> Sugared:
     """`{k: v}`."""
     wanted = without_none(hint)
     inner = wanted if isinstance(wanted, DictType) else None
+    if any(isinstance(key, Starred) for key in tree.keys):
+        return SimpleValue(_merged_dict(e, tree, inner))
     flat: list[Value] = []
     for key, value in zip(tree.keys, tree.values, strict=True):
         flat.append(e.value(key, inner.key if inner else None))
         flat.append(e.value(value, inner.value if inner else None))
     type_ = dict_type(e, tree.range, flat[::2], flat[1::2], wanted)
     return SimpleValue(e.emit("prim::DictConstruct", flat, type_))
+
+
+def _merged_dict(e: Emission, tree: DictLiteral, wanted: DictType | None) -> Value:
+    """`{**x, k: v}`: a copy of the first dict, changed entry by entry."""
+    sources = {id(k): e.value(v) for k, v in zip(tree.keys, tree.values, strict=True) if isinstance(k, Starred)}
+    first = wanted or next(iter(sources.values())).type
+    if not isinstance(first, DictType):
+        raise CompileError(f"argument after ** must be a dict, not a {first.annotation}", tree.range)
+    result = e.emit("prim::DictConstruct", (), first)
+    for key, value in zip(tree.keys, tree.values, strict=True):
+        if isinstance(key, Starred):
+            call_operator(e, key.range, "aten::update", [result, sources[id(key)]])
+        else:
+            call_operator(
+                e, value.range, "aten::_set_item", [result, e.value(key, first.key), e.value(value, first.value)]
+            )
+    return result
 
 
 def dict_type(

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import operator
+import re
 from typing import Final
 
 from flambeau.frontend.conversions import pack_list, pack_tuple, unpack_tuple
@@ -17,7 +19,13 @@ from flambeau.frontend.tree_views import BinOp, Compare, Const, Expr, Invert, Un
 from flambeau.ir.value import Value
 from flambeau.schema.types import (
     BOOL,
+    INT,
     STRING,
+    BoolType,
+    DictType,
+    FloatType,
+    IntType,
+    ListType,
     NamedType,
     StringType,
     TensorType,
@@ -53,6 +61,14 @@ SWAPPED: Final = {
 }  # fmt: skip
 """`number op tensor` as `tensor op number`."""
 
+SIMPLE_ITEMS: Final = (IntType, FloatType, StringType, TensorType)
+"""What lists hold whose membership and equality TorchScript has operators for; lists of tensors have no membership."""
+
+WIDTHS: Final = re.compile(r"%([-+ #0]+[\d.]*|[\d.]+)[a-zA-Z]|%[goxXGr]")
+"""Specifiers of `%` that TorchScript does not have."""
+
+ORDERED: Final = {"<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge}
+
 OUT_OF_RANGE = "Integral constant out of range (must fit in a signed 64 bit integer)"
 
 
@@ -81,11 +97,19 @@ def binary(e: Emission, where: SourceRange, op: str, left: Value, right: Value) 
             return reflected
     if isinstance(left.type, TupleType) and isinstance(right.type, TupleType) and op == "+":
         return pack_tuple(e, [*unpack_tuple(e, left), *unpack_tuple(e, right)])
+    if isinstance(left.type, DictType) and isinstance(right.type, DictType) and op == "|":
+        return call_operator(e, where, "python::merged", [left, right])
     if isinstance(left.type, TupleType) and op == "*" and left.type.elements:
+        constant = right.node if right.node is not None and right.node.kind == "prim::Constant" else None
+        count = None if constant is None else constant.attribute("value")
+        if type(count) is int:
+            return pack_tuple(e, unpack_tuple(e, left) * count)
         left = pack_list(e, unpack_tuple(e, left), left.type.elements[0])
     if op == "%" and left.type == STRING:
         items = unpack_tuple(e, right) if isinstance(right.type, TupleType) else [right]
-        return call_operator(e, where, "aten::percentFormat", [left, *items])
+        text = left.node.attribute("value") if left.node is not None and left.node.kind == "prim::Constant" else ""
+        kind = "python::percent" if WIDTHS.search(text.replace("%%", "")) else "aten::percentFormat"
+        return call_operator(e, where, kind, [left, *items])
     return call_operator(e, where, _operator(op, left, right), [left, right])
 
 
@@ -118,6 +142,12 @@ def _magic(e: Emission, where: SourceRange, op: str, left: Value, right: Value) 
 def emit_compare(e: Emission, tree: Compare, hint: Type | None) -> Sugared:
     """`a op b` for comparisons, membership and identity."""
     left = e.value(tree.left)
+    if tree.op == "in":
+        container = e.sugared(tree.right)
+        found = container.contains(e, tree.range, left)
+        if found is not None:
+            return SimpleValue(found)
+        return SimpleValue(_contains(e, tree.range, container.as_value(e, tree.right.range), left))
     right = e.value(tree.right)
     return SimpleValue(compare(e, tree.range, tree.op, left, right))
 
@@ -134,6 +164,12 @@ def compare(e: Emission, where: SourceRange, op: str, left: Value, right: Value)
         return call_operator(e, where, COMPARE[SWAPPED[op]], [right, left])
     if isinstance(left.type, TupleType) and isinstance(right.type, TupleType) and op in ("==", "!="):
         return _tuples_equal(e, where, op, left, right)
+    if isinstance(left.type, TupleType) and isinstance(right.type, TupleType) and op in ORDERED:
+        return _tuples_ordered(e, where, op, left, right)
+    if isinstance(left.type, ListType) and isinstance(right.type, ListType) and op in MAGIC:
+        is_equality = op in ("==", "!=")
+        if not is_equality or not isinstance(left.type.element, (*SIMPLE_ITEMS, BoolType)):
+            return call_operator(e, where, COMPARE[op].replace("aten::", "python::"), [left, right])
     return call_operator(e, where, COMPARE[op], [left, right])
 
 
@@ -152,6 +188,8 @@ def _contains(e: Emission, where: SourceRange, container: Value, item: Value) ->
             equal = to_bool(e, where, compare(e, where, "==", element, item))
             result = call_operator(e, where, "aten::__or__", [result, equal])
         return result
+    if isinstance(type_, ListType) and not isinstance(type_.element, SIMPLE_ITEMS):
+        return call_operator(e, where, "python::contains", [container, item])
     return call_operator(e, where, "aten::__contains__", [container, item])
 
 
@@ -168,6 +206,24 @@ def _tuples_equal(e: Emission, where: SourceRange, op: str, left: Value, right: 
     return result if op == "==" else call_operator(e, where, "aten::__not__", [result])
 
 
+def _tuples_ordered(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value:
+    """`(a, b) < (c, d)`: the first items that differ decide; if none does, the lengths."""
+    pairs = list(zip(unpack_tuple(e, left), unpack_tuple(e, right), strict=False))
+    assert isinstance(left.type, TupleType)
+    assert isinstance(right.type, TupleType)
+    sizes = len(left.type.elements), len(right.type.elements)
+    result = e.constant(ORDERED[op](*sizes))
+    for a, b in reversed(pairs):
+        equal = to_bool(e, where, compare(e, where, "==", a, b))
+        node = e.graph.insert("prim::If", (equal,), (BOOL,))
+        same, other = node.add_block(), node.add_block()
+        same.add_output(result)
+        with e.inside(other):
+            other.add_output(to_bool(e, where, compare(e, where, op, a, b)))
+        result = node.output()
+    return result
+
+
 def emit_minus(e: Emission, tree: UnaryMinus, hint: Type | None) -> Sugared:
     """`-a`; of a literal it is a literal, so that the smallest int can be written."""
     if isinstance(tree.value, Const):
@@ -179,8 +235,13 @@ def emit_minus(e: Emission, tree: UnaryMinus, hint: Type | None) -> Sugared:
 
 
 def emit_invert(e: Emission, tree: Invert, hint: Type | None) -> Sugared:
-    """`~a`, for tensors."""
-    return SimpleValue(call_operator(e, tree.range, "aten::bitwise_not", [e.value(tree.value)]))
+    """`~a`, for tensors and ints."""
+    value = e.value(tree.value)
+    if isinstance(value.type, NamedType):
+        return SimpleValue(value).attribute(e, tree.range, "__invert__").call(e, tree.range, (), ())
+    if value.type == INT:
+        return SimpleValue(call_operator(e, tree.range, "aten::__xor__", [value, e.constant(-1)]))
+    return SimpleValue(call_operator(e, tree.range, "aten::bitwise_not", [value]))
 
 
 def emit_const(e: Emission, tree: Const, hint: Type | None) -> Sugared:

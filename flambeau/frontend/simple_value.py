@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from flambeau.frontend import receivers
-from flambeau.frontend.conversions import unpack_tuple
+from flambeau.frontend.conversions import pack_list, unpack_tuple
 from flambeau.frontend.resolver import ObjectResolver
 from flambeau.frontend.schema_matching import call_method, call_operator
 from flambeau.frontend.sugared import Given, Iteration, Sugared
@@ -24,6 +24,7 @@ from flambeau.schema.types import (
     STRING,
     AnyTupleType,
     AwaitType,
+    ComplexType,
     DeviceType,
     DictType,
     EnumType,
@@ -50,6 +51,12 @@ NO_ATTRIBUTE = "'{type}' object has no attribute or method '{name}'."
 NO_SETTER = "cannot assign to '{name}': it is a property without a setter"
 NOT_NAMED = "hasattr's first argument must be an object or NamedTuple, but got {found} instead"
 NO_STATIC_SIZE = "cannot statically infer the expected size of a list in this context"
+PYTHON_METHODS = {
+    StringType: ("removeprefix", "removesuffix", "casefold", "isascii"),
+    ListType: ("index", "remove", "count"),
+    ComplexType: ("conjugate",),
+}
+"""Methods that TorchScript does not have, or not for every type of element."""
 UNREFINED_TUPLE = (
     "Provided tuple is not fully defined/refined including its element types, please provide a value of type like "
     "Tuple[int, int]"
@@ -261,6 +268,52 @@ class ToListValue(Sugared):
 
 
 @dataclass(slots=True)
+class TupleMethod(Sugared):
+    """`t.count`, `t.index` of a tuple of one type: those of the list of its items."""
+
+    tuple: Value
+    name: str
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return f"method {self.name}"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """An int."""
+        items = unpack_tuple(e, self.tuple)
+        if not items or any(i.type != items[0].type for i in items):
+            raise CompileError(f"{self.name} of a tuple is for items of one type", where)
+        listed = pack_list(e, items, items[0].type)
+        return SimpleValue(call_operator(e, where, f"python::{self.name}", [listed, *args], keywords))
+
+
+@dataclass(slots=True)
+class AffixMethod(Sugared):
+    """`s.startswith`, `s.endswith`, of one text or of a tuple of them."""
+
+    text: Value
+    name: str
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "builtin"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A bool."""
+        kind = f"aten::{self.name}"
+        if not args or not isinstance(args[0].value.type, TupleType):
+            return SimpleValue(call_operator(e, where, kind, [Given(self.text, where), *args], keywords))
+        result = e.constant(False)
+        for item in unpack_tuple(e, args[0].value):
+            given = [Given(self.text, where), Given(item, args[0].where), *args[1:]]
+            found = call_operator(e, where, kind, given, keywords)
+            result = call_operator(e, where, "aten::__or__", [result, found])
+        return SimpleValue(result)
+
+
+@dataclass(slots=True)
 class WaitMethod(Sugared):
     """`future.wait`."""
 
@@ -330,6 +383,12 @@ def _attribute(e: Emission, where: SourceRange, value: Value, name: str) -> Suga
         return ConversionValue(value, CPU, DEVICE)
     if isinstance(type_, TensorType) and name == "tolist":
         return ToListValue(value)
+    if isinstance(type_, TupleType) and type_.name is None and name in ("count", "index"):
+        return TupleMethod(value, name)
+    if isinstance(type_, StringType) and name in ("startswith", "endswith"):
+        return AffixMethod(value, name)
+    if isinstance(type_, ComplexType) and name in ("real", "imag"):
+        return SimpleValue(call_operator(e, where, f"python::{name}", [value]))
     if isinstance(type_, FutureType) and name in ("wait", "value"):
         return WaitMethod(value)
     if isinstance(type_, AwaitType):
@@ -346,6 +405,9 @@ def _attribute(e: Emission, where: SourceRange, value: Value, name: str) -> Suga
         return _object_attribute(e, where, value, type_, name)
     kind = f"aten::{name}"
     if any(_takes(definition.schema.arguments, type_) for definition in registry.overloads(kind)):
+        return OperatorValue(kind, Given(value, where))
+    kind = f"python::{name}"
+    if name in PYTHON_METHODS.get(type(type_), ()):
         return OperatorValue(kind, Given(value, where))
     return None
 

@@ -87,6 +87,10 @@ class Sugared:
         """`self[index]`."""
         raise CompileError(f"'{self.kind}' object is not subscriptable", where)
 
+    def contains(self, e: Emission, where: SourceRange, item: Value) -> Value | None:
+        """`item in self`; None for what is a value of the graph, which answers itself."""
+        return None
+
     def length(self, e: Emission, where: SourceRange) -> Value:
         """`len(self)`."""
         raise CompileError(f"'{self.kind}' object has no len()", where)

@@ -41,6 +41,19 @@ class RangeValue(Sugared):
         """How many numbers."""
         return RangeIteration(self).trip_count(e, where)
 
+    def contains(self, e: Emission, where: SourceRange, item: Value) -> Value:
+        """`n in range(...)`, without a loop."""
+        start = self.start if self.start is not None else e.constant(0)
+        step = self.step if self.step is not None else e.constant(1)
+        count = call_operator(e, where, "aten::__range_length", [start, self.stop, step])
+        offset = call_operator(e, where, "aten::sub", [item, start])
+        steps = call_operator(e, where, "aten::floordiv", [offset, step])
+        on_step = call_operator(e, where, "aten::eq", [call_operator(e, where, "aten::mul", [steps, step]), offset])
+        after = call_operator(e, where, "aten::ge", [steps, e.constant(0)])
+        before = call_operator(e, where, "aten::lt", [steps, count])
+        inside = call_operator(e, where, "aten::__and__", [after, before])
+        return call_operator(e, where, "aten::__and__", [inside, on_step])
+
     def item(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
         """The number at an index."""
         return RangeIteration(self).at(e, where, index)

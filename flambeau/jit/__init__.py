@@ -6,6 +6,7 @@ from flambeau.interpreter.awaiting import Await as _Await
 from flambeau.interpreter.future import Future
 from flambeau.jit import annotations
 from flambeau.jit.arguments import ArgumentError
+from flambeau.jit.containers import ScriptDict, ScriptList
 from flambeau.jit.freeze import freeze, optimize_for_inference, run_frozen_optimizations
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.helpers import (
@@ -25,6 +26,7 @@ from flambeau.jit.helpers import (
 from flambeau.jit.helpers import isinstance_ as isinstance
 from flambeau.jit.interfaces import interface
 from flambeau.jit.modules import export
+from flambeau.jit.overloads import _overload
 from flambeau.jit.script import script
 from flambeau.jit.script_module import ScriptModule
 from flambeau.jit.trace import trace
@@ -55,8 +57,10 @@ __all__ = [
     "Future",
     "GuardError",
     "NotSupportedError",
+    "ScriptDict",
     "ScriptError",
     "ScriptFunction",
+    "ScriptList",
     "ScriptModule",
     "TracerWarning",
     "TracingCheckError",

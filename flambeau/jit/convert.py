@@ -14,6 +14,7 @@ import numpy as np
 
 from flambeau.jit.convert_objects import MismatchError as MismatchError
 from flambeau.jit.convert_objects import object_converter
+from flambeau.program.shared import SharedDict, SharedList
 from flambeau.schema import types as t
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
@@ -147,6 +148,11 @@ def _optional(element: Converter) -> Converter:
 
 def _list(element: Converter) -> Converter:
     def convert(value: Any) -> list[Any]:
+        shared = getattr(value, "shared", None)
+        if isinstance(shared, SharedList):
+            for i, item in enumerate(shared):
+                shared[i] = element(item)
+            return shared
         if not isinstance(value, list | tuple):
             raise MismatchError(f"{_shown(value)} is no list")
         found = []
@@ -162,6 +168,12 @@ def _list(element: Converter) -> Converter:
 
 def _dict(key: Converter, value: Converter) -> Converter:
     def convert(given: Any) -> dict[Any, Any]:
+        shared = getattr(given, "shared", None)
+        if isinstance(shared, SharedDict):
+            for k, v in shared.items():
+                key(k)
+                value(v)
+            return shared
         if not isinstance(given, Mapping):
             raise MismatchError(f"{_shown(given)} is no dict")
         found = {}

@@ -49,6 +49,7 @@ class ScriptFunction(NativeBase):  # type: ignore[misc]  # made at run time
         """`python` is what it was compiled from, `tree` gives its syntax tree, `executor` runs it, if given."""
         self.script_function = function
         """What the rest of the system knows it as."""
+        self._python = python
         self._tree = tree
         self._signature = Signature(function.schema)
         self._executor: Executor = executor or executor_of(function)
@@ -68,7 +69,8 @@ class ScriptFunction(NativeBase):  # type: ignore[misc]  # made at run time
         # CPython comes here until there is a quick callable; from then on it jumps into native code, which does the
         # same as these lines.
         quick = self._executor.quick
-        if quick is not None and not kwargs and thread.observer is None and not thread.handlers:
+        is_watched = thread.observer is not None or thread.handlers or thread.is_plain
+        if quick is not None and not kwargs and not is_watched:
             if available():
                 native_call.go_native(self)
             result = quick(*self._first, *args)
@@ -81,6 +83,8 @@ class ScriptFunction(NativeBase):  # type: ignore[misc]  # made at run time
 
     def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
         """The call of arguments that the quick callable does not serve, or that somebody watches."""
+        if thread.is_plain and self._python is not None:
+            return self._python(*args, **kwargs)
         arguments = self._signature.bind(args, kwargs)
         watching = observer.current()
         if watching is not None:

@@ -19,6 +19,7 @@ from flambeau.jit.class_values import ClassValue, super_form
 from flambeau.jit.compiling import compiling, tidy
 from flambeau.jit.modules import CONTAINERS, ModuleClasses, child_types, method_source
 from flambeau.jit.numba_calls import NumbaValue, numba_function
+from flambeau.jit.overloads import OverloadedFunction, as_compile_error, declarations, signature_tree
 from flambeau.jit.registry import qualified_name
 from flambeau.jit.script_classes import PythonSource, find_or_define, is_user_class
 from flambeau.nn.module import Module
@@ -111,6 +112,12 @@ class PythonResolver:
                 raise CompileError(NO_INSTANCE.format(name=value.__name__), where)
             definition = self.class_definition(value, where)
             return None if definition is None else ClassValue(definition)
+        try:
+            declared = declarations(value)
+        except RuntimeError as error:
+            raise CompileError(str(error), where) from None
+        if declared:
+            return overloaded(value, declared, self._classes, where)
         function = numba_function(value)
         return None if function is None else NumbaValue(function)
 
@@ -183,6 +190,28 @@ def compile_python_function(fn: Any, classes: ModuleClasses, where: SourceRange 
         function.doc = inspect.getdoc(inner) or ""
     tidy(function)
     return registry.keep(inner, function)
+
+
+def overloaded(fn: Any, declared: list[Any], classes: ModuleClasses, where: SourceRange) -> OverloadedFunction:
+    """An overloaded function, compiled for each of its signatures. Raises CompileError for a wrong one."""
+    registry = classes.registry
+    functions = []
+    for declaration in declared:
+        found = registry.find(declaration)
+        if found is None:
+            try:
+                tree, defaults = signature_tree(declaration, fn)
+            except RuntimeError as error:
+                raise as_compile_error(error, where) from None
+            with compiling(declaration, fn.__name__, where):
+                resolver = PythonResolver(NameScope.of_function(fn), classes, fn.__name__)
+                name = registry.unit.unique_name(qualified_name(fn))
+                found = compile_def(tree, resolver, name=name, defaults=defaults)
+                found.doc = inspect.getdoc(fn) or ""
+            tidy(found)
+            registry.keep(declaration, found)
+        functions.append(found)
+    return OverloadedFunction(fn.__name__, functions)
 
 
 def compile_method(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import types
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
@@ -12,8 +11,11 @@ from flambeau.executor.executor import Executor
 from flambeau.executor.options import BackendName, Options
 from flambeau.frontend.convert import get_tree
 from flambeau.frontend.python_source import innermost_function
+from flambeau.jit.containers import ScriptDict, ScriptList
+from flambeau.jit.disabled import is_disabled
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.modules import ModuleClasses
+from flambeau.jit.overloads import refuse_direct
 from flambeau.jit.registry import REGISTRY
 from flambeau.jit.resolver import compile_python_function
 from flambeau.jit.script_class import let_instances_be_met, script_class
@@ -24,8 +26,6 @@ T = TypeVar("T")
 CLASSES = ModuleClasses(REGISTRY)
 """The process's classes of modules."""
 let_instances_be_met(CLASSES)
-DISABLED = "FLAMBEAU_DISABLE"
-"""Set to 1, this variable makes `script` give back what it is given: plain Python, for debugging."""
 MODULE_CLASS = (
     "class '{0.__name__}' cannot be compiled since it inherits from nn.Module; make an instance and script that"
 )
@@ -58,6 +58,10 @@ def script(
     without: tuple[str, ...] = ...,
     verify: bool = ...,
 ) -> dict[str, ScriptFunction]: ...
+@overload
+def script(obj: list[Any]) -> ScriptList: ...
+@overload
+def script(obj: dict[Any, Any]) -> ScriptDict: ...
 @overload
 def script(
     obj: Callable[..., Any],
@@ -96,8 +100,9 @@ def script(
 
     Args:
         obj: a function, a `flambeau.nn.Module`, a class (which comes back itself, all its methods compiled for programs
-            that use it), or a Python module (each function defined in it is compiled; a dict by name comes back).
-            Without it, a decorator with the other options comes back.
+            that use it), or a Python module (each function defined in it is compiled; a dict by name comes back). Of a
+            list or dict it makes one that programs take by reference. Without it, a decorator with the other options
+            comes back.
         backend: what runs it. "native" makes machine code of groups of tensor operators, "interpreter" runs bytecode
             alone,
             "reference" is the slow evaluator that defines the meaning.
@@ -136,7 +141,11 @@ def script(
 
 def script_with(obj: Any, options: Options) -> Any:
     """`script` with its options gathered."""
-    if os.environ.get(DISABLED) == "1" or isinstance(obj, ScriptModule):
+    if isinstance(obj, list):
+        return ScriptList(obj)
+    if isinstance(obj, dict):
+        return ScriptDict(obj)
+    if is_disabled() or isinstance(obj, ScriptModule | ScriptList | ScriptDict):
         return obj
     if isinstance(obj, ScriptFunction):
         return obj if options == obj.options else ScriptFunction.with_options(obj, options)
@@ -166,6 +175,7 @@ def script_with(obj: Any, options: Options) -> Any:
 
 def script_function(fn: Callable[..., Any], options: Options) -> ScriptFunction:
     """A Python function, compiled."""
+    refuse_direct(fn)
     with REGISTRY.lock:
         function = compile_python_function(fn, CLASSES)
     executor = None if options == Options() else Executor(function, options)

@@ -41,6 +41,8 @@ class _Local(threading.local):
     """Told of conversions."""
     handlers: tuple[Any, ...] = ()
     """Called instead of kernels; see `flambeau.tensor.dispatch`."""
+    is_plain: bool = False
+    """Whether compiled functions run as the Python that they were written as."""
 
 
 class Watchers:

@@ -28,6 +28,7 @@ from flambeau.codegen.whole.representation import (
     word_count,
 )
 from flambeau.codegen.whole.signature import Parameter, Signature
+from flambeau.codegen.whole.values import CannotCompileError
 from flambeau.schema.dtype import DType
 
 CELL_WORDS = ("function", "error", "user", "served", "long")
@@ -306,6 +307,8 @@ class _Writer:
                 maker = self._maker(r, lambda: self._make_optional(r))
             case Listed():
                 maker = self._maker(r, lambda: self._make_list(r))
+            case _:
+                raise CannotCompileError("a result that holds what is no number, tensor, tuple or list of those")
         return self.let(f"call ptr @{maker}(ptr {self.at(words, place)})")
 
     def _held(self, object_: str) -> str:

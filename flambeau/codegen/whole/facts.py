@@ -93,6 +93,11 @@ def of_type(type_: Type) -> Representation | None:
             return None
 
 
+def may_hold_tensors(type_: Type) -> bool:
+    """Whether it is tensors about which the type does not say enough."""
+    return isinstance(type_, TensorType) or any(map(may_hold_tensors, type_.contained))
+
+
 def tensors_of(node: Node) -> list[Value]:
     """The results of a node that are tensors."""
     return [v for v in node.outputs if isinstance(v.type, TensorType)]

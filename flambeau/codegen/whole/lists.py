@@ -103,6 +103,8 @@ def item_rep(fn: FunctionEmitter, value: Value, items: Sequence[Representation])
     if rep is None:
         assert isinstance(value.type, ListType)
         rep = facts.of_type(value.type.element)
+        if rep is None and not facts.may_hold_tensors(value.type.element):
+            raise CannotCompileError(f"a list of {value.type.element}")
     if rep is None:
         rep = fn.learned(value) or Unknown(value)
     return _in_memory(rep)

@@ -7,6 +7,7 @@ from flambeau.ops.language import (
     hashing,
     lists,
     mathematics,
+    python,
     scalars,
     sizes,
     strings,
@@ -17,6 +18,6 @@ from flambeau.ops.language import (
 )
 
 __all__ = [
-    "conversions", "dicts", "format", "hashing", "lists", "mathematics", "scalars", "sizes", "strings", "structural",
-    "tensor_lists", "world",
+    "conversions", "dicts", "format", "hashing", "lists", "mathematics", "python", "scalars", "sizes", "strings",
+    "structural", "tensor_lists", "world",
 ]  # fmt: skip

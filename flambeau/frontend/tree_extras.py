@@ -1,0 +1,84 @@
+"""Kinds of expressions that Python has and TorchScript's trees have not."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from flambeau.frontend.tree_base import OPTION, Expr, Ident, Stmt, Tree, tree_class
+from flambeau.frontend.tree_expressions import Var
+from flambeau.frontend.tree_statements import Decl
+from flambeau.util.record import field
+
+
+@tree_class
+class UnaryPlus(Expr):
+    """`+value`."""
+
+    HEAD: ClassVar[str] = "unary plus"
+    value: Expr
+
+
+@tree_class
+class Walrus(Expr):
+    """`(target := value)`."""
+
+    HEAD: ClassVar[str] = "walrus"
+    target: Var
+    value: Expr
+
+
+@tree_class
+class SetLiteral(Expr):
+    """`{items}`, which only `in` understands."""
+
+    HEAD: ClassVar[str] = "set-literal"
+    items: tuple[Expr, ...]
+
+
+@tree_class
+class Formatted(Expr):
+    """`{value!conversion:spec}` of an f-string; one of the two is there."""
+
+    HEAD: ClassVar[str] = "formatted"
+    value: Expr
+    conversion: str
+    spec: Expr | None = field(metadata=OPTION)
+
+
+@tree_class
+class Clause(Tree):
+    """`for target in iterable if conditions…` of a comprehension."""
+
+    HEAD: ClassVar[str] = "clause"
+    target: Expr
+    iterable: Expr
+    conditions: tuple[Expr, ...]
+
+
+@tree_class
+class Comprehension(Expr):
+    """A comprehension of several clauses, or with conditions: `[element …]`, or `{key: element …}` with a key."""
+
+    HEAD: ClassVar[str] = "comprehension"
+    key: Expr | None = field(metadata=OPTION)
+    element: Expr
+    clauses: tuple[Clause, ...]
+
+
+@tree_class
+class Lambda(Expr):
+    """`lambda params: body`."""
+
+    HEAD: ClassVar[str] = "lambda"
+    decl: Decl
+    body: Expr
+
+
+@tree_class
+class Import(Stmt):
+    """`import module as name`, or `from module import member as name`."""
+
+    HEAD: ClassVar[str] = "import"
+    module: str
+    member: str
+    ident: Ident

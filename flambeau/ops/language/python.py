@@ -1,0 +1,153 @@
+"""What Python's own types do and TorchScript's do not: formats, keys to sort by, ordering of lists, more of `math`.
+
+Those that extend an operator are further overloads of it; the others are named `python::`. A program that uses them
+cannot be run by TorchScript.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from flambeau.ops.language import int64
+from flambeau.ops.language.declare import KEYS, declare
+
+# -- texts ------------------------------------------------------------------------------------------------------------
+
+
+def format_value(value: Any, spec: str) -> str:
+    """Python's `format(value, spec)`. Raises RuntimeError for a format that does not fit the value."""
+    try:
+        return format(value, spec)
+    except (TypeError, ValueError) as error:
+        raise RuntimeError(f"{type(error).__name__}: {error}") from None
+
+
+def percent(text: str, *values: Any) -> str:
+    """Python's `text % values`, with widths and precisions. Raises RuntimeError for values that do not fit."""
+    try:
+        return text % values
+    except (TypeError, ValueError) as error:
+        raise RuntimeError(f"{type(error).__name__}: {error}") from None
+
+
+def int_of_base(text: str, base: int) -> int:
+    """`int(text, base)`. Raises RuntimeError for what is no such number."""
+    try:
+        return int64.wrap(int(text, base))
+    except ValueError as error:
+        raise RuntimeError(f"ValueError: {error}") from None
+
+
+declare("python::format(Any value, str spec) -> str", format_value)
+declare("python::percent(str text, ...) -> str", percent)
+declare("python::repr(Any value) -> str", repr)
+declare("python::ascii(Any value) -> str", ascii)
+declare("python::removeprefix(str self, str prefix) -> str", str.removeprefix)
+declare("python::removesuffix(str self, str suffix) -> str", str.removesuffix)
+declare("python::casefold(str self) -> str", str.casefold)
+declare("python::isascii(str self) -> bool", str.isascii)
+declare("python::int_of_base(str text, int base) -> int", int_of_base)
+declare("aten::mul.str_int(str a, int b) -> str", operator.mul)
+declare("aten::mul.int_str(int a, str b) -> str", operator.mul)
+
+# -- containers -------------------------------------------------------------------------------------------------------
+
+
+def _index(items: list[Any], value: Any) -> int:
+    try:
+        return items.index(value)
+    except ValueError:
+        raise RuntimeError(f"'{value}' is not in list") from None
+
+
+def _remove(items: list[Any], value: Any) -> None:
+    try:
+        items.remove(value)
+    except ValueError:
+        raise RuntimeError("list.remove(x): x not in list") from None
+
+
+def sorted_by(items: list[Any], keys: list[Any], reverse: bool) -> list[Any]:
+    """The items in the order of their keys; equal ones stay in order. Raises RuntimeError for keys without order."""
+    try:
+        order = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
+    except TypeError as error:
+        raise RuntimeError(f"Only values of same type can be compared: {error}") from None
+    return [items[i] for i in order]
+
+
+def extreme_by(items: list[Any], keys: list[Any], largest: bool) -> Any:
+    """The first item with the smallest or the largest key. Raises RuntimeError for an empty list."""
+    if not items:
+        raise RuntimeError("min() or max() of an empty list")
+    pick: Callable[..., int] = max if largest else min
+    return items[pick(range(len(items)), key=keys.__getitem__)]
+
+
+def merged(first: dict[Any, Any], second: dict[Any, Any]) -> dict[Any, Any]:
+    """`first | second`."""
+    return {**first, **second}
+
+
+declare("python::contains(t[] l, t item) -> bool", operator.contains)
+declare("python::index(t[] self, t el) -> int", _index)
+declare("python::remove(t[](a!) self, t el) -> ()", _remove)
+declare("python::count(t[] self, t el) -> int", list.count)
+declare("python::sorted_by(t[] items, k[] keys, bool reverse) -> t[]", sorted_by)
+declare("python::extreme_by(t[] items, k[] keys, bool largest) -> t", extreme_by)
+declare("python::reversed(t[] items) -> t[]", lambda items: items[::-1])
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    declare(f"python::{_name}(t[] a, t[] b) -> bool", getattr(operator, _name))
+for _key in KEYS:
+    _dict = f"Dict({_key}, t)"
+    if _key != "Tensor":
+        declare(f"aten::eq.Dict_{_key}({_dict} a, {_dict} b) -> bool", operator.eq)
+        declare(f"aten::ne.Dict_{_key}({_dict} a, {_dict} b) -> bool", operator.ne)
+    declare(f"python::merged.{_key}({_dict} a, {_dict} b) -> {_dict}", merged)
+
+# -- numbers ----------------------------------------------------------------------------------------------------------
+
+
+def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, whose errors are errors of the operator."""
+
+    def kernel(*values: Any) -> Any:
+        try:
+            return function(*values)
+        except (ValueError, OverflowError) as error:
+            raise RuntimeError(f"{type(error).__name__}: {error}") from None
+
+    return kernel
+
+
+def is_close(a: float, b: float, rel_tol: float = 1e-09, abs_tol: float = 0.0) -> bool:
+    """`math.isclose`."""
+    return math.isclose(a, b, rel_tol=rel_tol, abs_tol=abs_tol)
+
+
+declare("python::round(float number, int ndigits) -> float", round)
+declare("python::round.int(int number, int ndigits) -> int", lambda a, n: int64.wrap(round(a, n)))
+declare("python::isclose(float a, float b, *, float rel_tol=1e-09, float abs_tol=0.0) -> bool", is_close)
+for _name in ("log2", "cbrt", "exp2"):
+    declare(f"python::{_name}(float x) -> float", _checked(getattr(math, _name)))
+    declare(f"python::{_name}.int(int x) -> float", _checked(getattr(math, _name)))
+for _name in ("hypot", "nextafter"):
+    for _a in ("float", "int"):
+        for _b in ("float", "int"):
+            declare(f"python::{_name}.{_a}_{_b}({_a} a, {_b} b) -> float", _checked(getattr(math, _name)))
+declare("python::trunc(float x) -> int", _checked(lambda x: int64.wrap(math.trunc(x))))
+declare("python::isqrt(int n) -> int", _checked(math.isqrt))
+declare("python::real(complex z) -> float", lambda z: z.real)
+declare("python::imag(complex z) -> float", lambda z: z.imag)
+declare("python::conjugate(complex self) -> complex", complex.conjugate)
+declare("python::ulp(float x) -> float", math.ulp)
+declare("python::comb(int n, int k) -> int", _checked(lambda n, k: int64.wrap(math.comb(n, k))))
+declare("python::perm(int n, int k) -> int", _checked(lambda n, k: int64.wrap(math.perm(n, k))))
+declare("python::lcm(int a, int b) -> int", lambda a, b: int64.wrap(math.lcm(a, b)))
+declare("python::prod.int(int[] items) -> int", lambda items: int64.wrap(math.prod(items)))
+declare("python::prod(float[] items) -> float", lambda items: float(math.prod(items)))
+declare("python::fsum(float[] items) -> float", _checked(math.fsum))
+declare("python::dist(float[] p, float[] q) -> float", _checked(math.dist))
