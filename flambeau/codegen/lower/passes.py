@@ -14,40 +14,11 @@ from flambeau.codegen.lower.values import Dim, Expr, LoweringError, Reduction, t
 from flambeau.codegen.shapes import Span
 from flambeau.util.record import dataclass, field
 
-COSTLY = frozenset(
-    [
-        "exp",
-        "exp2",
-        "expm1",
-        "log",
-        "log2",
-        "log10",
-        "log1p",
-        "sigmoid",
-        "sin",
-        "cos",
-        "tan",
-        "asin",
-        "acos",
-        "atan",
-        "atan2",
-        "sinh",
-        "cosh",
-        "tanh",
-        "asinh",
-        "acosh",
-        "atanh",
-        "erf",
-        "erfc",
-        "pow",
-        "div",
-        "floordiv",
-        "truncdiv",
-        "remainder",
-        "fmod",
-        "scan",
-    ]
-)
+COSTLY = frozenset({
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sigmoid", "sin", "cos", "tan", "asin", "acos", "atan",
+    "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "pow", "div", "floordiv", "truncdiv",
+    "remainder", "fmod", "scan",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
