@@ -60,6 +60,7 @@ from flambeau.schema.types import (
 )
 from flambeau.util.broadcasting import COUNTS
 from flambeau.util.errors import CompileError
+from flambeau.util.names import qualified_name
 from flambeau.util.source import SourceRange
 
 UNKNOWN_NAME = "Unknown type name '{name}'"
@@ -294,12 +295,6 @@ def _class(cls: type, resolver: Resolver | None, where: SourceRange | None) -> T
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         return named_tuple_type(cls, resolver, where)
     return None
-
-
-def qualified_name(value: Any) -> str:
-    """The name that programs know a Python class or function by: `__torch__.module.Class`."""
-    name = f"{value.__module__}.{value.__qualname__}".replace("<", "_").replace(">", "_")
-    return f"__torch__.{name}"
 
 
 def enum_type(cls: type[enum.Enum]) -> EnumType:

@@ -41,6 +41,7 @@ from flambeau.schema.types import (
     TupleType,
     Type,
 )
+from flambeau.util.names import qualified_name
 from flambeau.util.record import dataclass
 
 CONSTANT = "prim::Constant"
@@ -109,7 +110,7 @@ def type_of(value: Any) -> Type:
     if isinstance(value, enum.Enum):
         python = type(value)
         members = tuple((m.name, m.value) for m in python)
-        return EnumType(f"__torch__.{python.__qualname__}", type_of(value.value), members, python)
+        return EnumType(qualified_name(python), type_of(value.value), members, python)
     if isinstance(value, tuple):
         return TupleType(tuple(map(type_of, value)), *_named_tuple_parts(value))
     if isinstance(value, list):

@@ -5,22 +5,13 @@ from __future__ import annotations
 import threading
 import weakref
 from types import FunctionType
-from typing import Any
 
 from flambeau.executor.executor import attach
 from flambeau.program import instances
 from flambeau.program.classes import ClassDefinition, InterfaceDefinition
 from flambeau.program.function import Function
 from flambeau.program.unit import CompilationUnit
-
-
-def qualified_name(value: Any) -> str:
-    """`__torch__.module.name` of a Python function or class."""
-    module = value.__module__ or "__main__"
-    parts = [p for p in f"{module}.{value.__qualname__}".split(".") if p != "<locals>"]
-    if parts[0] == "__main__":
-        parts = parts[1:]
-    return ".".join(["__torch__", *(p if p.isidentifier() else p.strip("<>") or "_" for p in parts)])
+from flambeau.util.names import qualified_name as qualified_name
 
 
 class ScriptRegistry:

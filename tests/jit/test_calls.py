@@ -219,6 +219,7 @@ def test_keyboard_interrupt_in_a_long_loop(backend: str) -> None:
     function = flambeau.script(endless, backend=backend)  # type: ignore[call-overload]
     assert function(flambeau.zeros(2), 3).tolist() == [6.0, 6.0]
     x = flambeau.zeros(2, dtype=flambeau.float64)  # native code counts past what a float32 can
+    function(x, 0)  # the interrupt is to meet the loop, not the compiler
     timer = threading.Timer(0.3, _thread.interrupt_main)
     timer.start()
     started = time.monotonic()

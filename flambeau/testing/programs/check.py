@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import linecache
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import ModuleType
 from typing import Any, Optional
 
 import numpy as np
@@ -50,7 +52,11 @@ def copy(value: Any) -> Any:
 def compile_source(source: str, filename: str) -> dict[str, Any]:
     """The functions of a program as Python, with source that inspection finds."""
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    namespace: dict[str, Any] = {"flambeau": flambeau, "Tensor": Tensor, "Optional": Optional, "__name__": "generated"}
+    # Dataclasses look up the module they are defined in.
+    module = sys.modules.setdefault("generated", ModuleType("generated"))
+    namespace: dict[str, Any] = {
+        "flambeau": flambeau, "Tensor": Tensor, "Optional": Optional, "__name__": module.__name__,
+    }  # fmt: skip
     exec(compile(source, filename, "exec"), namespace)
     return namespace
 

@@ -10,6 +10,7 @@ from flambeau.testing.programs import check, generate
 from flambeau.testing.programs.model import Program
 from flambeau.testing.programs.native import check as native_check
 from flambeau.testing.programs.native import generate as native_generate
+from flambeau.testing.programs.objects import generate as objects_generate
 
 Paths = Mapping[str, Mapping[str, Any]]
 
@@ -35,6 +36,13 @@ FAMILIES: Mapping[str, Family] = {
             name="general",
             doc="tensors, containers, strings and control flow; values compared with CPython's",
             generate=generate.generate,
+            disagreement=check.disagreement,
+            report=check.report,
+        ),
+        Family(
+            name="objects",
+            doc="classes, dataclasses, enums, named tuples, interfaces and context managers; values compared with CPython's",
+            generate=objects_generate.generate,
             disagreement=check.disagreement,
             report=check.report,
         ),

@@ -63,13 +63,18 @@ class Program:
     returns: str
     body: Sequence[Node]
     helpers: Sequence[Program] = field(default=())
+    prelude: str = ""
+    """Source of what stands before all functions, classes for example."""
 
     def source(self) -> str:
         """Python source of everything that is called, callees first."""
+        return self.prelude + self._functions()
+
+    def _functions(self) -> str:
         text = self._own()
         for helper in reversed(self.helpers):
             if f"{helper.name}(" in text:
-                text = helper.source() + "\n" + text
+                text = helper._functions() + "\n" + text
         return text
 
     def _own(self) -> str:

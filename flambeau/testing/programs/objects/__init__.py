@@ -1,0 +1,1 @@
+"""Random programs with classes, dataclasses, enums, named tuples, interfaces and context managers."""
