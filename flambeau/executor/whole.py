@@ -31,7 +31,7 @@ from flambeau.ir.clone import clone_node
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
-from flambeau.schema.types import TupleType, Type
+from flambeau.schema.types import ListType, TupleType, Type
 from flambeau.tensor.tensor import Tensor
 from flambeau.util import log
 
@@ -175,8 +175,20 @@ class WholeFunction:
         return known[1]
 
     def _run_site(self, site: Site, values: Sequence[Any]) -> Sequence[Any]:
-        results: Sequence[Any] = run(self.code_of(site), tuple(values))
+        given = tuple([_as_declared(v, i.type) for v, i in zip(values, site.inputs, strict=True)])
+        results: Sequence[Any] = run(self.code_of(site), given)
         return results
+
+
+def _as_declared(value: Any, type_: Type) -> Any:
+    """Lists that native code keeps apart, item by item, arrive as tuples."""
+    if type(value) is not tuple:
+        return value
+    if isinstance(type_, ListType):
+        return [_as_declared(item, type_.element) for item in value]
+    if isinstance(type_, TupleType):
+        return tuple([_as_declared(item, t) for item, t in zip(value, type_.elements, strict=True)])
+    return value
 
 
 def _refuse_named_tuples(graph: Graph) -> None:

@@ -36,6 +36,11 @@ def f(x: Tensor) -> float:
         t += float(x[i]) * i
     return t
 """, lambda: (floats(9),)),
+    "an index beyond a list that is never made": ("""
+def f(n: int, v: float) -> float:
+    values: list[float] = [v, float(n), v * 2]
+    return 1.0 + values[n]
+""", lambda: (3, 2.5)),
     "an early return": ("""
 def f(x: Tensor, wanted: float) -> int:
     for i in range(x.size(0)):
