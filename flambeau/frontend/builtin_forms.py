@@ -12,7 +12,7 @@ from flambeau.frontend.emit_comprehension import collect_dict, collect_list
 from flambeau.frontend.emit_condition import Condition, ConditionValue, Facts
 from flambeau.frontend.emit_literals import without_none
 from flambeau.frontend.schema_matching import call_operator
-from flambeau.frontend.simple_value import SimpleValue
+from flambeau.frontend.simple_value import SimpleValue, as_text
 from flambeau.frontend.sugared import Given, Sugared
 from flambeau.frontend.sugared_slice import SliceValue
 from flambeau.frontend.tree_views import (
@@ -33,6 +33,7 @@ from flambeau.schema.types import (
     NONE,
     STRING,
     AnyType,
+    ClassType,
     DictType,
     ListType,
     NumberType,
@@ -64,7 +65,7 @@ class PrintFunction(Sugared):
         """A node that prints values separated by blanks."""
         if keywords:
             raise CompileError("print doesn't accept any keyword arguments", where)
-        e.insert("prim::Print", [a.value for a in args])
+        e.insert("prim::Print", [as_text(e, where, a.value) for a in args])
         return SimpleValue(e.constant(None))
 
 
@@ -90,7 +91,7 @@ def instance_condition(e: Emission, value: Value, tested: list[Type], name: str 
     """What is known of `isinstance(value, tested)`."""
     members = _members(value.type)
     if members is not None:
-        hits = [m for m in members if any(is_subtype(m, t) for t in tested)]
+        hits = [m for m in members if any(is_subtype(m, t) or _inherits(m, t) for t in tested)]
         possible = [m for m in members if m in hits or any(is_subtype(t, m) for t in tested)]
         if len(hits) == len(members):
             return Condition(known=True)
@@ -110,6 +111,14 @@ def instance_condition(e: Emission, value: Value, tested: list[Type], name: str 
     if rest is not None and isinstance(value.type, UnionType | OptionalType):
         if_false = {name: rest}
     return Condition(result, None, {name: union_of(inside)}, if_false)
+
+
+def _inherits(type_: Type, base: Type) -> bool:
+    """Whether objects of a class are instances of another as Python sees it."""
+    if not isinstance(type_, ClassType) or not isinstance(base, ClassType):
+        return False
+    own, other = type_.definition, base.definition
+    return own.has_instances and other.has_instances and issubclass(own.python, other.python)
 
 
 def _members(type_: Type) -> list[Type] | None:

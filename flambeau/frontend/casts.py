@@ -8,7 +8,7 @@ from flambeau.frontend.conversions import to_device
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.emit_condition import to_bool
 from flambeau.frontend.schema_matching import call_operator
-from flambeau.frontend.simple_value import SimpleValue, has_method
+from flambeau.frontend.simple_value import SimpleValue, as_text, has_method
 from flambeau.frontend.sugared import Given, Sugared
 from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, STRING, NamedType, Type
 from flambeau.util.record import dataclass
@@ -43,6 +43,10 @@ class CastValue(Sugared):
                 return SimpleValue(value)
             if isinstance(value.type, NamedType) and has_method(e, value.type, self.magic, where):
                 return SimpleValue(value).attribute(e, where, self.magic).call(e, where, (), ())
+            if self.type == STRING:
+                value = as_text(e, where, value)
+                if value.type == STRING:
+                    return SimpleValue(value)
             if self.type == BOOL:
                 return SimpleValue(to_bool(e, where, value))
         return SimpleValue(call_operator(e, where, self.operator, args, keywords))

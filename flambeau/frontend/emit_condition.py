@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from flambeau.frontend import magic
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.schema_matching import call_operator
-from flambeau.frontend.simple_value import SimpleValue, has_method, shown
+from flambeau.frontend.simple_value import SimpleValue, shown
 from flambeau.frontend.sugared import Sugared
 from flambeau.frontend.tree_views import And, Compare, Expr, FalseLit, NoneLit, Not, Or, TrueLit, Var
 from flambeau.ir.node import Block
@@ -174,13 +175,8 @@ def to_bool(e: Emission, where: SourceRange, value: Value) -> Value:
             case StringType() | ListType() | DictType():
                 length = call_operator(e, where, "aten::len", [value])
                 return call_operator(e, where, "aten::gt", [length, e.constant(0)])
-            case NamedType() if has_method(e, type_, "__bool__", where):
-                result = SimpleValue(value).attribute(e, where, "__bool__").call(e, where, (), ()).as_value(e, where)
-                if result.type != BOOL:
-                    raise CompileError(
-                        f"expected a bool expression for condition but found {shown(result.type)}", where
-                    )
-                return result
+            case NamedType() if (known := magic.truth(e, where, value)) is not None:
+                return known
     raise CompileError(f"Could not cast value of type {shown(type_)} to bool", where)
 
 

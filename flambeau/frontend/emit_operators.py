@@ -12,8 +12,9 @@ from typing import Final
 from flambeau.frontend.conversions import pack_list, pack_tuple, unpack_tuple
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.emit_condition import to_bool
+from flambeau.frontend.magic import call_unary, emit_magic, is_magic
 from flambeau.frontend.schema_matching import call_operator
-from flambeau.frontend.simple_value import SimpleValue
+from flambeau.frontend.simple_value import SimpleValue, as_text
 from flambeau.frontend.sugared import Given, Sugared
 from flambeau.frontend.tree_views import BinOp, Compare, Const, Expr, Invert, UnaryMinus
 from flambeau.ir.value import Value
@@ -46,14 +47,6 @@ COMPARE: Final = {
     "<": "aten::lt", ">": "aten::gt", "<=": "aten::le", ">=": "aten::ge", "==": "aten::eq", "!=": "aten::ne",
     "is": "aten::__is__", "is not": "aten::__isnot__",
 }  # fmt: skip
-
-MAGIC: Final = {
-    "+": "__add__", "-": "__sub__", "*": "__mul__", "/": "__truediv__", "//": "__floordiv__", "%": "__mod__",
-    "**": "__pow__", "@": "__matmul__", "&": "__and__", "|": "__or__", "^": "__xor__", "<<": "__lshift__",
-    ">>": "__rshift__", "<": "__lt__", ">": "__gt__", "<=": "__le__", ">=": "__ge__", "==": "__eq__",
-    "!=": "__ne__",
-}  # fmt: skip
-"""The method of an object that an operator means."""
 
 SWAPPED: Final = {
     "+": "+", "*": "*", "&": "&", "|": "|", "^": "^", "<": ">", ">": "<", "<=": ">=", ">=": "<=",
@@ -89,8 +82,13 @@ def emit_binary(e: Emission, tree: BinOp, hint: Type | None) -> Sugared:
 
 def binary(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value:
     """`left op right` for the signs of `BINARY`."""
-    if isinstance(left.type, NamedType):
-        return _magic(e, where, op, left, right)
+    if op == "%" and left.type == STRING:
+        items = unpack_tuple(e, right) if isinstance(right.type, TupleType) else [right]
+        text = left.node.attribute("value") if left.node is not None and left.node.kind == "prim::Constant" else ""
+        kind = "python::percent" if WIDTHS.search(text.replace("%%", "")) else "aten::percentFormat"
+        return call_operator(e, where, kind, [left, *[as_text(e, where, i) for i in items]])
+    if is_magic(op, left, right):
+        return emit_magic(e, where, op, left, right)
     if is_number(left.type) and isinstance(right.type, TensorType):
         reflected = _number_and_tensor(e, where, op, left, right)
         if reflected is not None:
@@ -105,11 +103,6 @@ def binary(e: Emission, where: SourceRange, op: str, left: Value, right: Value) 
         if type(count) is int:
             return pack_tuple(e, unpack_tuple(e, left) * count)
         left = pack_list(e, unpack_tuple(e, left), left.type.elements[0])
-    if op == "%" and left.type == STRING:
-        items = unpack_tuple(e, right) if isinstance(right.type, TupleType) else [right]
-        text = left.node.attribute("value") if left.node is not None and left.node.kind == "prim::Constant" else ""
-        kind = "python::percent" if WIDTHS.search(text.replace("%%", "")) else "aten::percentFormat"
-        return call_operator(e, where, kind, [left, *items])
     return call_operator(e, where, _operator(op, left, right), [left, right])
 
 
@@ -134,11 +127,6 @@ def _number_and_tensor(e: Emission, where: SourceRange, op: str, left: Value, ri
     return None
 
 
-def _magic(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value:
-    method = SimpleValue(left).attribute(e, where, MAGIC[op])
-    return method.call(e, where, [Given(right, where)], ()).as_value(e, where)
-
-
 def emit_compare(e: Emission, tree: Compare, hint: Type | None) -> Sugared:
     """`a op b` for comparisons, membership and identity."""
     left = e.value(tree.left)
@@ -158,8 +146,8 @@ def compare(e: Emission, where: SourceRange, op: str, left: Value, right: Value)
         return _contains(e, where, right, left)
     if op in ("is", "is not") and left.type == BOOL and right.type == BOOL:
         op = "==" if op == "is" else "!="
-    if op in MAGIC and isinstance(left.type, NamedType):
-        return _magic(e, where, op, left, right)
+    if is_magic(op, left, right):
+        return emit_magic(e, where, op, left, right)
     if is_number(left.type) and isinstance(right.type, TensorType) and op in SWAPPED:
         return call_operator(e, where, COMPARE[SWAPPED[op]], [right, left])
     if isinstance(left.type, TupleType) and isinstance(right.type, TupleType) and op in ("==", "!="):
@@ -229,16 +217,16 @@ def emit_minus(e: Emission, tree: UnaryMinus, hint: Type | None) -> Sugared:
     if isinstance(tree.value, Const):
         return SimpleValue(number(e, -tree.value.value, tree.range))
     value = e.value(tree.value)
-    if isinstance(value.type, NamedType):
-        return SimpleValue(value).attribute(e, tree.range, "__neg__").call(e, tree.range, (), ())
-    return SimpleValue(call_operator(e, tree.range, "aten::neg", [value]))
+    result = call_unary(e, tree.range, "__neg__", value)
+    return SimpleValue(call_operator(e, tree.range, "aten::neg", [value]) if result is None else result)
 
 
 def emit_invert(e: Emission, tree: Invert, hint: Type | None) -> Sugared:
-    """`~a`, for tensors and ints."""
+    """`~a`, for tensors, ints and objects."""
     value = e.value(tree.value)
-    if isinstance(value.type, NamedType):
-        return SimpleValue(value).attribute(e, tree.range, "__invert__").call(e, tree.range, (), ())
+    result = call_unary(e, tree.range, "__invert__", value)
+    if result is not None:
+        return SimpleValue(result)
     if value.type == INT:
         return SimpleValue(call_operator(e, tree.range, "aten::__xor__", [value, e.constant(-1)]))
     return SimpleValue(call_operator(e, tree.range, "aten::bitwise_not", [value]))

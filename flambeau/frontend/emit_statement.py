@@ -12,7 +12,8 @@ from flambeau.frontend.emit_subscript import subscript_values
 from flambeau.frontend.emit_with import leave_contexts
 from flambeau.frontend.environment import Absent
 from flambeau.frontend.schema_matching import call_operator
-from flambeau.frontend.simple_value import SimpleValue
+from flambeau.frontend.simple_value import SimpleValue, has_method
+from flambeau.frontend.sugared import Given
 from flambeau.frontend.sugared_classes import ExceptionClass, ExceptionValue
 from flambeau.frontend.tree_views import (
     Assert,
@@ -178,7 +179,11 @@ def _delete_item(e: Emission, target: Subscript) -> None:
     owner = e.value(target.value)
     where = target.range
     if isinstance(owner.type, NamedType):
-        raise CompileError("Class does not define __delitem__", where)
+        if not has_method(e, owner.type, "__delitem__", where):
+            raise CompileError("Class does not define __delitem__", where)
+        given = Given(subscript_values(e, target), where)
+        SimpleValue(owner).attribute(e, where, "__delitem__").call(e, where, [given], ())
+        return
     if not isinstance(owner.type, ListType | DictType):
         raise CompileError(NO_DELETE, where)
     call_operator(e, where, "aten::Delete", [owner, subscript_values(e, target)])

@@ -19,6 +19,7 @@ from flambeau.schema.device import CPU
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.match import fits
 from flambeau.schema.types import (
+    BOOL,
     DEVICE,
     INT,
     STRING,
@@ -38,7 +39,7 @@ from flambeau.schema.types import (
     Type,
 )
 from flambeau.util.errors import CompileError
-from flambeau.util.record import dataclass
+from flambeau.util.record import dataclass, replace
 from flambeau.util.source import SourceRange
 
 if TYPE_CHECKING:
@@ -57,6 +58,14 @@ PYTHON_METHODS = {
     ComplexType: ("conjugate",),
 }
 """Methods that TorchScript does not have, or not for every type of element."""
+NO_ORDER = (
+    "To sort a list of objects, the class must define a __lt__ method: {type} has no `def __lt__(self, other: {type}) -> "
+    "bool`"
+)
+UNARY = {"prim::abs": "__abs__", "aten::round": "__round__"}
+"""The methods of objects that builtin functions call."""
+TEXTUAL = frozenset({"aten::format", "aten::str"})
+SORTING = frozenset({"aten::sort", "aten::sorted"})
 UNREFINED_TUPLE = (
     "Provided tuple is not fully defined/refined including its element types, please provide a value of type like "
     "Tuple[int, int]"
@@ -202,6 +211,12 @@ class OperatorValue(Sugared):
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The overload that fits."""
         bound = [*args] if self.receiver is None else [self.receiver, *args]
+        if self.name in TEXTUAL:
+            bound = [replace(g, value=as_text(e, where, g.value)) for g in bound]
+        if self.name in SORTING and bound:
+            check_sortable(e, where, bound[0].value)
+        if self.name in UNARY and len(bound) == 1 and isinstance(bound[0].value.type, NamedType):
+            return SimpleValue(bound[0].value).attribute(e, where, UNARY[self.name]).call(e, where, (), keywords)
         return SimpleValue(call_operator(e, where, self.name, bound, keywords))
 
 
@@ -420,6 +435,30 @@ def module_items(e: Emission, where: SourceRange, value: Value) -> list[Sugared]
     if found is None:
         return None
     return [SimpleValue(e.emit("prim::GetAttr", (value,), type_, name=name)) for name, type_ in found]
+
+
+def as_text(e: Emission, where: SourceRange, value: Value) -> Value:
+    """An object as the text that `__str__`, or else `__repr__`, gives; any other value itself."""
+    type_ = value.type
+    if isinstance(type_, NamedType) and not getattr(type_.definition, "is_module", False):
+        for name in ("__str__", "__repr__"):
+            method = find_method(e, type_, name, where)
+            if method is not None:
+                return call_method(e, where, method, name, value, (), ())
+    return value
+
+
+def check_sortable(e: Emission, where: SourceRange, items: Value) -> None:
+    """Refuse to sort objects that have no order."""
+    element = items.type.element if isinstance(items.type, ListType) else None
+    if not isinstance(element, NamedType):
+        return
+    method = find_method(e, element, "__lt__", where)
+    schema = method.schema if isinstance(method, Function) else method
+    wanted = (element, BOOL)
+    found = (schema.arguments[-1].type, schema.returns[0].type) if schema is not None else None
+    if schema is None or len(schema.arguments) != 2 or found != wanted:
+        raise CompileError(NO_ORDER.format(type=element.annotation), where)
 
 
 def tuple_item(e: Emission, value: Value, index: int) -> Value:

@@ -247,6 +247,8 @@ class PythonSource:
         found = inspect.getattr_static(self.python, name, None)
         if found is None or isinstance(found, FunctionType) or hasattr(type(found), "__set__"):
             return None
+        if not any(name in vars(base) for base in self.python.__mro__[:-1]):  # only `object` has it
+            return None
         return CLASS_ATTRIBUTE.format(type=self.definition.name, name=name)
 
     def compile_all(self) -> None:
