@@ -13,6 +13,7 @@ import typing
 from collections.abc import Callable
 from typing import Any, Final, ForwardRef, Union
 
+from flambeau.frontend.constants import enum_type
 from flambeau.frontend.convert import parse_annotation
 from flambeau.frontend.resolver import MISSING, Resolver
 from flambeau.frontend.tree_views import (
@@ -49,7 +50,6 @@ from flambeau.schema.types import (
     AnyTupleType,
     AwaitType,
     DictType,
-    EnumType,
     FutureType,
     ListType,
     NoneType,
@@ -71,6 +71,10 @@ CALL = "Type annotation should not contain calls, but found '{text}'"
 TUPLE_LITERAL = "Tuple literal in Tuple type annotation must not have any elements!"
 BARE = "Attempted to use {name} without a contained type. Please add a contained type, e.g. {name}[int]"
 BARE_DICT = "Attempted to use Dict without contained types. Please add contained type, e.g. Dict[int, int]"
+TENSOR_DEFAULT = (
+    "Tensors are not supported as default NamedTuple fields: field '{field}' of {name}. Pass the tensor where the tuple "
+    "is made"
+)
 UNKNOWN_OBJECT = "Unknown type annotation: '{text}'"
 
 NAMES: Final[dict[str, Type]] = {
@@ -291,29 +295,32 @@ def _class(cls: type, resolver: Resolver | None, where: SourceRange | None) -> T
     if known is not None:
         return known
     if issubclass(cls, enum.Enum):
-        return enum_type(cls)
+        try:
+            return enum_type(cls)
+        except TypeError as error:
+            raise CompileError(str(error), where) from None
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         return named_tuple_type(cls, resolver, where)
     return None
 
 
-def enum_type(cls: type[enum.Enum]) -> EnumType:
-    """The type of an enum class. Raises ValueError if its values are not all ints, all floats or all texts."""
-    members = tuple((m.name, m.value) for m in cls)
-    for python, type_ in ((bool, None), (int, INT), (float, FLOAT), (str, STRING)):
-        if members and all(isinstance(v, python) for _, v in members) and type_ is not None:
-            return EnumType(qualified_name(cls), type_, members, cls)
-    raise ValueError(f"Could not unify type list of the values of enum {cls.__name__}: all must be int, float or str")
-
-
 def named_tuple_type(cls: Any, resolver: Resolver | None, where: SourceRange | None) -> TupleType | None:
-    """The type of a NamedTuple class, whose values programs give back; fields without annotation are tensors."""
+    """The type of a NamedTuple class, whose values programs give back; fields without annotation are tensors.
+
+    Raises CompileError for a default that is a tensor, or a second class of one name with other fields.
+    """
     annotations = getattr(cls, "__annotations__", {})
     elements = [try_type_of(annotations.get(f, TENSOR), resolver, where) for f in cls._fields]
     known = tuple(t for t in elements if t is not None)
     if len(known) != len(elements):
         return None
     defaults = tuple(getattr(cls, "_field_defaults", {}).items())
+    for field, value in defaults:
+        if type(value).__name__ == "Tensor":
+            raise CompileError(TENSOR_DEFAULT.format(field=field, name=cls.__name__), where)
     type_ = TupleType(known, qualified_name(cls), tuple(cls._fields), defaults)
-    register_class(type_, cls)
+    try:
+        register_class(type_, cls)
+    except RuntimeError as error:
+        raise CompileError(str(error), where) from None
     return type_

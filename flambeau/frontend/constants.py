@@ -17,12 +17,20 @@ from flambeau.schema.types import (
     NONE,
     NUMBER,
     STRING,
+    EnumType,
     ListType,
     OptionalType,
     TupleType,
     Type,
 )
+from flambeau.util.names import qualified_name
 
+BAD_ENUM_VALUE = (
+    "Cannot create Enum with value type '{kind}': the values of enum {name} must all be int, all float or all str"
+)
+MIXED_ENUM = (
+    "Could not unify type list: the values of enum {name} are {kinds}; they must all be int, all float or all str"
+)
 _SIMPLE: tuple[tuple[type, Type], ...] = (
     (bool, BOOL), (int, INT), (float, FLOAT), (complex, COMPLEX), (str, STRING), (Device, DEVICE), (DType, INT),
 )  # fmt: skip
@@ -36,6 +44,8 @@ def constant_type(value: Any) -> Type:
     """
     if value is None:
         return NONE
+    if isinstance(value, enum.Enum):
+        return enum_type(type(value))
     for python, type_ in _SIMPLE:
         if isinstance(value, python):
             return type_
@@ -50,11 +60,21 @@ def constant_value(value: Any) -> Any:
         return value.code
     if type(value) is tuple:
         return tuple(map(constant_value, value))
-    if isinstance(value, enum.IntEnum):
-        return int(value)
-    if isinstance(value, int) and not isinstance(value, bool) and not -(1 << 63) <= value < 1 << 63:
+    if isinstance(value, int) and not isinstance(value, bool | enum.Enum) and not -(1 << 63) <= value < 1 << 63:
         raise OverflowError("Integral constant out of range (must fit in a signed 64 bit integer)")
     return value
+
+
+def enum_type(cls: type[enum.Enum]) -> EnumType:
+    """The type of an enum class. Raises TypeError if its values are not all ints, all floats or all texts."""
+    members = tuple((m.name, m.value) for m in cls)
+    for python, type_ in ((bool, None), (int, INT), (float, FLOAT), (str, STRING)):
+        if members and all(isinstance(v, python) for _, v in members) and type_ is not None:
+            return EnumType(qualified_name(cls), type_, members, cls)
+    kinds = dict.fromkeys(type(v) for _, v in members)
+    if len(kinds) == 1:
+        raise TypeError(BAD_ENUM_VALUE.format(kind=next(iter(kinds)).__name__, name=cls.__name__))
+    raise TypeError(MIXED_ENUM.format(name=cls.__name__, kinds=", ".join(k.__name__ for k in kinds) or "no members"))
 
 
 def default_type(value: Any, formal: Type) -> Type:

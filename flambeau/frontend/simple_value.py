@@ -59,8 +59,8 @@ PYTHON_METHODS = {
 }
 """Methods that TorchScript does not have, or not for every type of element."""
 NO_ORDER = (
-    "To sort a list of objects, the class must define a __lt__ method: {type} has no `def __lt__(self, other: {type}) -> "
-    "bool`"
+    "To sort a list of objects, the class must define a __lt__ method: {type} has no `def __lt__(self, other: {type}) "
+    "-> bool`"
 )
 UNARY = {"prim::abs": "__abs__", "aten::round": "__round__"}
 """The methods of objects that builtin functions call."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 
-from flambeau.frontend.annotations import enum_type, named_tuple_type
+from flambeau.frontend.annotations import named_tuple_type
+from flambeau.frontend.constants import enum_type
 from flambeau.frontend.conversions import pack_list, pack_tuple
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.schema_matching import match_single
@@ -116,7 +117,7 @@ def wrap_class(e: Emission, cls: type, where: SourceRange) -> Sugared | None:
     if issubclass(cls, enum.Enum):
         try:
             return EnumClass(enum_type(cls))
-        except ValueError as error:
+        except TypeError as error:
             raise CompileError(str(error), where) from None
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         type_ = named_tuple_type(cls, e.resolver, where)

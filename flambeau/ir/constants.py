@@ -125,7 +125,7 @@ def type_of(value: Any) -> Type:
 
 def _named_tuple_parts(value: tuple[Any, ...]) -> tuple[Any, ...]:
     fields = getattr(value, "_fields", None)
-    return () if fields is None else (f"__torch__.{type(value).__qualname__}", tuple(fields))
+    return () if fields is None else (qualified_name(type(value)), tuple(fields))
 
 
 def _element_type(values: Any) -> Type:

@@ -22,13 +22,14 @@ from flambeau.frontend.convert import get_tree
 from flambeau.frontend.python_source import NameScope, parameter_defaults
 from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.tree_views import Def, Dots, ExprStmt, Pass, StringLiteral
-from flambeau.jit.registry import REGISTRY, ScriptRegistry, qualified_name
+from flambeau.jit.registry import REGISTRY, ScriptRegistry
 from flambeau.jit.resolver import PythonResolver
 from flambeau.jit.script import CLASSES
 from flambeau.nn.module import Module
 from flambeau.program.classes import InterfaceDefinition
 from flambeau.schema.function import FunctionSchema
 from flambeau.util.errors import CompileError
+from flambeau.util.names import qualified_name
 
 C = TypeVar("C", bound=type)
 

@@ -15,7 +15,7 @@ from typing import Any
 from flambeau.frontend.annotations import type_of
 from flambeau.frontend.constants import constant_type, constant_value
 from flambeau.jit.convert import MismatchError, converter
-from flambeau.jit.registry import ScriptRegistry, qualified_name
+from flambeau.jit.registry import ScriptRegistry
 from flambeau.nn.container import ModuleList, Sequential
 from flambeau.nn.module import Module
 from flambeau.program.classes import ClassDefinition
@@ -32,6 +32,7 @@ from flambeau.schema.types import (
     Type,
 )
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.names import qualified_name
 
 CONTAINERS = (ModuleList, Sequential)
 _OWN = frozenset(("_parameters", "_buffers", "_modules", "_transient", "training", *Module.HOOKS))

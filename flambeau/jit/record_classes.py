@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from types import FunctionType
 from typing import Any, Final
 
@@ -20,12 +20,22 @@ from flambeau.frontend.annotations import try_type_of
 from flambeau.frontend.convert import parse_source
 from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.tree_views import Def
-from flambeau.schema.types import FLOAT, Type
+from flambeau.schema.types import FLOAT, OptionalType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 
 NO_TYPE = "field '{name}' of dataclass {cls} has a type that programs do not have: {annotation}"
 ORDER: Final = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
+_DIFFER = ("if not (self.{name} == other.{name}):", "    return False")
+_OPTIONALS_DIFFER = (
+    "mine_{name} = self.{name}",
+    "its_{name} = other.{name}",
+    "if mine_{name} is None or its_{name} is None:",
+    "    if not (mine_{name} is None and its_{name} is None):",
+    "        return False",
+    "elif not (mine_{name} == its_{name}):",
+    "    return False",
+)
 _INIT_VARIABLE = re.compile(r"^(?:dataclasses\.)?InitVar\[(.*)\]$", re.DOTALL)
 
 
@@ -78,7 +88,8 @@ class RecordSource:
             names |= {f"_factory_{n}": f.default_factory for n, f in self.fields.items()}
             text, defaults = self._init(), {n: _fitting(f.default, types[n]) for n, f in self._parameters() if _has(f)}
         else:
-            text, defaults = (self._equal() if name == "__eq__" else self._order(name)), {}
+            optional = {n for n, t in types.items() if isinstance(t, OptionalType)}
+            text, defaults = (self._equal(optional) if name == "__eq__" else self._order(name)), {}
         [tree] = parse_source(text, f"<dataclass {self.python.__qualname__}>")
         return Written(tree, names, defaults)
 
@@ -129,9 +140,11 @@ class RecordSource:
     def _compared(self) -> list[str]:
         return [n for n, f in self.fields.items() if n in self.stored and f.compare]
 
-    def _equal(self) -> str:
-        pairs = " and ".join(f"(self.{n} == other.{n})" for n in self._compared())
-        return f"def __eq__(self, other: _Self) -> bool:\n    return {pairs or 'True'}\n"
+    def _equal(self, optional: Collection[str]) -> str:
+        lines = ["def __eq__(self, other: _Self) -> bool:"]
+        for name in self._compared():
+            lines += ["    " + line.format(name=name) for line in (_OPTIONALS_DIFFER if name in optional else _DIFFER)]
+        return "\n".join([*lines, "    return True", ""])
 
     def _order(self, name: str) -> str:
         sign = ORDER[name]

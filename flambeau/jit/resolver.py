@@ -20,13 +20,13 @@ from flambeau.jit.compiling import compiling, tidy
 from flambeau.jit.modules import CONTAINERS, ModuleClasses, child_types, method_source
 from flambeau.jit.numba_calls import NumbaValue, numba_function
 from flambeau.jit.overloads import OverloadedFunction, as_compile_error, declarations, signature_tree
-from flambeau.jit.registry import qualified_name
 from flambeau.jit.script_classes import PythonSource, find_or_define, is_user_class
 from flambeau.nn.module import Module
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
 from flambeau.schema.types import ClassType, NamedType, Type
 from flambeau.util.errors import CompileError
+from flambeau.util.names import qualified_name
 from flambeau.util.source import SourceRange
 
 NOT_COMPILABLE = (

@@ -29,13 +29,14 @@ from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.tree_views import Decl, Def
 from flambeau.jit.compiling import afterwards, compiling, is_compiling, tidy
 from flambeau.jit.record_classes import RecordSource, Written, is_generated, record_fields
-from flambeau.jit.registry import ScriptRegistry, qualified_name
+from flambeau.jit.registry import ScriptRegistry
 from flambeau.program import instances
 from flambeau.program.classes import ClassDefinition, Property
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError
+from flambeau.util.names import qualified_name
 
 ResolverFor = Callable[[Callable[[str], Any], str], Resolver]
 """Makes a resolver of a scope and the name of what is compiled in it."""

@@ -17,7 +17,7 @@ from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.recorder import Baked, Recorder, tensor_type
-from flambeau.jit.registry import REGISTRY, qualified_name
+from flambeau.jit.registry import REGISTRY
 from flambeau.jit.script import CLASSES
 from flambeau.jit.script_module import ScriptModule
 from flambeau.nn.module import Module
@@ -30,6 +30,7 @@ from flambeau.schema import types as t
 from flambeau.tensor import dispatch, observer
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.errors import TracerWarning, TracingCheckError
+from flambeau.util.names import qualified_name
 
 NOT_TRACEABLE = (
     "Type '{type}' cannot be traced. Only Tensors and (possibly nested) Lists, Dicts, and Tuples of Tensors can "

@@ -14,20 +14,37 @@ from weakref import WeakValueDictionary
 from flambeau.schema.types import TupleType
 
 _classes: dict[tuple[str, tuple[str, ...]], type] = {}
-_users: WeakValueDictionary[tuple[str, tuple[str, ...]], type] = WeakValueDictionary()
+_users: WeakValueDictionary[str, type] = WeakValueDictionary()
+REDEFINED = (
+    "Can't redefine NamedTuple: {name} is the name of two classes with different fields, and programs know them by "
+    "name. Give one another name"
+)
 
 
 def register_class(type_: TupleType, python: type) -> None:
-    """Let values of `type_` be instances of the user's own class."""
+    """Let values of `type_` be instances of the user's own class.
+
+    Raises RuntimeError for a class that differs in its fields from another one of its name.
+    """
     assert type_.name is not None
-    _users[type_.name, type_.fields] = python
+    known = _users.get(type_.name)
+    if known is not None and known is not python and _declared(known) != _declared(python):
+        raise RuntimeError(REDEFINED.format(name=type_.name))
+    _users[type_.name] = python
+
+
+def _declared(python: type) -> tuple[Any, ...]:
+    annotations = getattr(python, "__annotations__", {})
+    return getattr(python, "_fields", ()), tuple((n, str(a)) for n, a in annotations.items())
 
 
 def tuple_class(type_: TupleType) -> Any:
     """The class of a named tuple type: the user's, or one made for it."""
     assert type_.name is not None
     key = (type_.name, type_.fields)
-    found = _users.get(key) or _classes.get(key)
+    found = _users.get(type_.name)
+    if found is None or getattr(found, "_fields", ()) != type_.fields:
+        found = _classes.get(key)
     if found is None:
         found = _classes[key] = namedtuple(type_.name.rpartition(".")[2], type_.fields)
     return found

@@ -402,7 +402,15 @@ class EnumType(Type):
     value_type: Type = field(compare=False)
     members: tuple[tuple[str, Any], ...] = field(compare=False)
     python: Any = field(default=None, compare=False, repr=False)
-    """The Python class, where there is one."""
+    """The Python class, where there is one. Two classes of one name are two types."""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, EnumType) or self.name != other.name:
+            return False
+        return self.python is other.python or self.python is None or other.python is None
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
 
 @dataclass(frozen=True)

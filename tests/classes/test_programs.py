@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from tests.classes.comparing import BACKENDS, assert_like_python
 from tests.classes.programs import CASES
 
