@@ -72,8 +72,8 @@ TUPLE_LITERAL = "Tuple literal in Tuple type annotation must not have any elemen
 BARE = "Attempted to use {name} without a contained type. Please add a contained type, e.g. {name}[int]"
 BARE_DICT = "Attempted to use Dict without contained types. Please add contained type, e.g. Dict[int, int]"
 TENSOR_DEFAULT = (
-    "Tensors are not supported as default NamedTuple fields: field '{field}' of {name}. Pass the tensor where the tuple "
-    "is made"
+    "Tensors are not supported as default NamedTuple fields: field '{field}' of {name}. Pass the tensor where the "
+    "tuple is made"
 )
 UNKNOWN_OBJECT = "Unknown type annotation: '{text}'"
 
