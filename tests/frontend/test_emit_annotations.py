@@ -11,7 +11,8 @@ from typing import Any, Dict, ForwardRef, List, NamedTuple, Optional, Tuple, Uni
 import pytest
 
 import flambeau
-from flambeau.frontend.annotations import enum_type, type_of
+from flambeau.frontend.annotations import type_of
+from flambeau.frontend.constants import enum_type
 from flambeau.frontend.compile import compile_source
 from flambeau.frontend.resolver import Names
 from tests.frontend.support import compiled
@@ -92,7 +93,7 @@ class Mixed(enum.Enum):
 
 
 def test_enums_have_values_of_one_type() -> None:
-    with pytest.raises(ValueError, match="Could not unify type list"):
+    with pytest.raises(TypeError, match="Could not unify type list"):
         enum_type(Mixed)
 
 
