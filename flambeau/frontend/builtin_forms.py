@@ -11,8 +11,9 @@ from flambeau.frontend.emit_call import emit_arguments
 from flambeau.frontend.emit_comprehension import collect_dict, collect_list
 from flambeau.frontend.emit_condition import Condition, ConditionValue, Facts
 from flambeau.frontend.emit_literals import without_none
+from flambeau.frontend.object_methods import as_text
 from flambeau.frontend.schema_matching import call_operator
-from flambeau.frontend.simple_value import SimpleValue, as_text
+from flambeau.frontend.simple_value import SimpleValue
 from flambeau.frontend.sugared import Given, Sugared
 from flambeau.frontend.sugared_slice import SliceValue
 from flambeau.frontend.tree_views import (

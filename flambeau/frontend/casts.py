@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from flambeau.frontend.conversions import to_device
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.emit_condition import to_bool
+from flambeau.frontend.object_methods import as_text, has_method
 from flambeau.frontend.schema_matching import call_operator
-from flambeau.frontend.simple_value import SimpleValue, as_text, has_method
+from flambeau.frontend.simple_value import SimpleValue
 from flambeau.frontend.sugared import Given, Sugared
 from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, STRING, NamedType, Type
 from flambeau.util.record import dataclass

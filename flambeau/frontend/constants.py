@@ -44,7 +44,7 @@ def constant_type(value: Any) -> Type:
     """
     if value is None:
         return NONE
-    if isinstance(value, enum.Enum):
+    if isinstance(value, enum.Enum) and not _is_own(value):
         return enum_type(type(value))
     for python, type_ in _SIMPLE:
         if isinstance(value, python):
@@ -60,9 +60,16 @@ def constant_value(value: Any) -> Any:
         return value.code
     if type(value) is tuple:
         return tuple(map(constant_value, value))
-    if isinstance(value, int) and not isinstance(value, bool | enum.Enum) and not -(1 << 63) <= value < 1 << 63:
+    if isinstance(value, enum.Enum):
+        return int(value) if isinstance(value, int) and _is_own(value) else value
+    if isinstance(value, int) and not isinstance(value, bool) and not -(1 << 63) <= value < 1 << 63:
         raise OverflowError("Integral constant out of range (must fit in a signed 64 bit integer)")
     return value
+
+
+def _is_own(value: enum.Enum) -> bool:
+    """Whether an enum member is a layout or the like, which programs know as an int."""
+    return isinstance(value, int) and type(value).__module__.partition(".")[0] == "flambeau"
 
 
 def enum_type(cls: type[enum.Enum]) -> EnumType:

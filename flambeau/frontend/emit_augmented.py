@@ -11,8 +11,9 @@ from flambeau.frontend.emission import Emission
 from flambeau.frontend.emit_assign import assign_name
 from flambeau.frontend.emit_operators import binary
 from flambeau.frontend.emit_subscript import as_tensor_like, subscript_values, tensor_item
+from flambeau.frontend.object_methods import has_method
 from flambeau.frontend.schema_matching import call_operator
-from flambeau.frontend.simple_value import SimpleValue, has_method
+from flambeau.frontend.simple_value import SimpleValue
 from flambeau.frontend.sugared import Given
 from flambeau.frontend.tree_views import AugAssign, Select, SliceExpr, Subscript, Var
 from flambeau.ir.value import Value

@@ -12,9 +12,10 @@ from typing import Final
 from flambeau.frontend.conversions import pack_list, pack_tuple, unpack_tuple
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.emit_condition import to_bool
-from flambeau.frontend.magic import call_unary, emit_magic, is_magic
+from flambeau.frontend.magic import MAGIC, call_unary, emit_magic, is_magic
+from flambeau.frontend.object_methods import as_text
 from flambeau.frontend.schema_matching import call_operator
-from flambeau.frontend.simple_value import SimpleValue, as_text
+from flambeau.frontend.simple_value import SimpleValue
 from flambeau.frontend.sugared import Given, Sugared
 from flambeau.frontend.tree_views import BinOp, Compare, Const, Expr, Invert, UnaryMinus
 from flambeau.ir.value import Value

@@ -11,8 +11,9 @@ from flambeau.frontend.emit_control import emit_branches
 from flambeau.frontend.emit_subscript import subscript_values
 from flambeau.frontend.emit_with import leave_contexts
 from flambeau.frontend.environment import Absent
+from flambeau.frontend.object_methods import has_method
 from flambeau.frontend.schema_matching import call_operator
-from flambeau.frontend.simple_value import SimpleValue, has_method
+from flambeau.frontend.simple_value import SimpleValue
 from flambeau.frontend.sugared import Given
 from flambeau.frontend.sugared_classes import ExceptionClass, ExceptionValue
 from flambeau.frontend.tree_views import (

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.emit_assign import assign
-from flambeau.frontend.simple_value import SimpleValue, find_method, shown
+from flambeau.frontend.object_methods import find_method
+from flambeau.frontend.simple_value import SimpleValue, shown
 from flambeau.frontend.tree_views import With, WithItem
 from flambeau.ir.value import Value
 from flambeau.program.function import Function

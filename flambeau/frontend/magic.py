@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Final
 
 from flambeau.frontend.emission import Emission
+from flambeau.frontend.object_methods import has_method
 from flambeau.frontend.schema_matching import call_operator
-from flambeau.frontend.simple_value import SimpleValue, has_method
+from flambeau.frontend.simple_value import SimpleValue
 from flambeau.frontend.sugared import Given
 from flambeau.ir.value import Value
 from flambeau.schema.types import BOOL, NamedType

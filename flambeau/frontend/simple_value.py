@@ -7,19 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 from flambeau.frontend import receivers
 from flambeau.frontend.conversions import pack_list, unpack_tuple
+from flambeau.frontend.object_methods import (
+    as_text,
+    check_sortable,
+    find_method,
+    find_property,
+    has_method,
+    stored_names,
+)
 from flambeau.frontend.resolver import ObjectResolver
 from flambeau.frontend.schema_matching import call_method, call_operator
 from flambeau.frontend.sugared import Given, Iteration, Sugared
 from flambeau.frontend.tensor_attributes import CONVERSIONS, ELEMENT_CODES, PROPERTIES
 from flambeau.ir.value import Value
-from flambeau.program.classes import ClassDefinition, Property
+from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
 from flambeau.schema import registry
 from flambeau.schema.device import CPU
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.match import fits
 from flambeau.schema.types import (
-    BOOL,
     DEVICE,
     INT,
     STRING,
@@ -58,10 +65,6 @@ PYTHON_METHODS = {
     ComplexType: ("conjugate",),
 }
 """Methods that TorchScript does not have, or not for every type of element."""
-NO_ORDER = (
-    "To sort a list of objects, the class must define a __lt__ method: {type} has no `def __lt__(self, other: {type}) "
-    "-> bool`"
-)
 UNARY = {"prim::abs": "__abs__", "aten::round": "__round__"}
 """The methods of objects that builtin functions call."""
 TEXTUAL = frozenset({"aten::format", "aten::str"})
@@ -105,7 +108,7 @@ class SimpleValue(Sugared):
         if isinstance(type_, TupleType) and type_.name is not None:
             return name in type_.fields
         if isinstance(type_, NamedType):
-            if name in _names(type_) or find_property(e, type_, name, where) is not None:
+            if name in stored_names(type_) or find_property(e, type_, name, where) is not None:
                 return True
             return has_method(e, type_, name, where)
         if isinstance(type_, TupleType):
@@ -437,30 +440,6 @@ def module_items(e: Emission, where: SourceRange, value: Value) -> list[Sugared]
     return [SimpleValue(e.emit("prim::GetAttr", (value,), type_, name=name)) for name, type_ in found]
 
 
-def as_text(e: Emission, where: SourceRange, value: Value) -> Value:
-    """An object as the text that `__str__`, or else `__repr__`, gives; any other value itself."""
-    type_ = value.type
-    if isinstance(type_, NamedType) and not getattr(type_.definition, "is_module", False):
-        for name in ("__str__", "__repr__"):
-            method = find_method(e, type_, name, where)
-            if method is not None:
-                return call_method(e, where, method, name, value, (), ())
-    return value
-
-
-def check_sortable(e: Emission, where: SourceRange, items: Value) -> None:
-    """Refuse to sort objects that have no order."""
-    element = items.type.element if isinstance(items.type, ListType) else None
-    if not isinstance(element, NamedType):
-        return
-    method = find_method(e, element, "__lt__", where)
-    schema = method.schema if isinstance(method, Function) else method
-    wanted = (element, BOOL)
-    found = (schema.arguments[-1].type, schema.returns[0].type) if schema is not None else None
-    if schema is None or len(schema.arguments) != 2 or found != wanted:
-        raise CompileError(NO_ORDER.format(type=element.annotation), where)
-
-
 def tuple_item(e: Emission, value: Value, index: int) -> Value:
     """One item of a tuple; no node if the tuple was just made."""
     assert isinstance(value.type, TupleType)
@@ -490,35 +469,6 @@ def _object_attribute(e: Emission, where: SourceRange, value: Value, type_: Name
     if isinstance(definition, ClassDefinition) and name in definition.properties:  # compiled just now
         return MethodValue(value, name, method).call(e, where, (), ())
     return MethodValue(value, name, method)
-
-
-def find_method(e: Emission, type_: NamedType, name: str, where: SourceRange) -> Function | FunctionSchema | None:
-    """A method of objects of the type, compiled now if the resolver does that; None if there is none."""
-    found: Function | FunctionSchema | None = type_.definition.methods.get(name)
-    if found is None and isinstance(e.resolver, ObjectResolver):
-        found = e.resolver.compile_method(type_, name, where)
-    return found
-
-
-def find_property(e: Emission, type_: NamedType, name: str, where: SourceRange) -> Property | None:
-    """A property of objects of the type, compiled now if it was not yet; None if there is none."""
-    definition = type_.definition
-    if not isinstance(definition, ClassDefinition):
-        return None
-    try:
-        return definition.find_property(name)
-    except CompileError as error:
-        raise error.with_caller(f"{definition.name.rpartition('.')[2]}.{name}", e.name, where) from None
-
-
-def _names(type_: NamedType) -> set[str]:
-    definition = type_.definition
-    return {*definition.slots, *definition.constants} if isinstance(definition, ClassDefinition) else set()
-
-
-def has_method(e: Emission, type_: NamedType, name: str, where: SourceRange) -> bool:
-    """Whether objects of the type have a method of that name."""
-    return find_method(e, type_, name, where) is not None
 
 
 def _takes(arguments: Sequence[Any], type_: Type) -> bool:

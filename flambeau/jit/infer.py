@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.frontend.annotations import enum_type, named_tuple_type
-from flambeau.frontend.constants import constant_type
-from flambeau.program.object import ScriptObject
+from flambeau.frontend.annotations import named_tuple_type
+from flambeau.frontend.constants import constant_type, enum_type
+from flambeau.program.instances import definition_or_compiled
 from flambeau.schema.subtype import unify_all
 from flambeau.schema.types import GENERATOR, STRING, TENSOR, DictType, ListType, TupleType, Type
 from flambeau.tensor.random import Generator
@@ -43,12 +43,12 @@ def type_of_value(value: Any) -> Type:
     if isinstance(value, tuple):
         named = named_tuple_type(type(value), None, None) if hasattr(value, "_fields") else None
         return named or TupleType(tuple(type_of_value(v) for v in value))
-    held = getattr(value, "script_object", value)
-    if isinstance(held, ScriptObject):
-        return held.type
     try:
         return constant_type(value)
     except TypeError:
+        definition = definition_or_compiled(getattr(value, "script_object", value))
+        if definition is not None:
+            return definition.type
         raise TypeError(NO_TYPE.format(kind=type(value).__name__)) from None
 
 

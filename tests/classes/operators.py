@@ -77,7 +77,7 @@ def iadd(v: V):
 def misc(v: V): return v ** 3, v @ V(4), v // 2
 
 
-def rbool(r: R): return bool(r), r != R(2), (1 if not r else 3), bool(r and True), bool((r.x > 1) and r)
+def rbool(v: V, r: R): return bool(r), r != R(2), (1 if not r else 3), (1 if r and v.x > 1 else 0), (1 if v.x > 1 and r else 0)
 
 
 def srt(v: V):
@@ -108,7 +108,7 @@ CASES: list[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = [
     (items, lambda: (V(3),)),
     (iadd, lambda: (V(3),)),
     (misc, lambda: (V(3),)),
-    (rbool, lambda: (R(3),)),
+    (rbool, lambda: (V(3), R(3))),
     (srt, lambda: (V(3),)),
     (prints, lambda: (V(3), R(3))),
     (sum_, lambda: (V(3),)),

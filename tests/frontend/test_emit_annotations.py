@@ -12,8 +12,8 @@ import pytest
 
 import flambeau
 from flambeau.frontend.annotations import type_of
-from flambeau.frontend.constants import enum_type
 from flambeau.frontend.compile import compile_source
+from flambeau.frontend.constants import enum_type
 from flambeau.frontend.resolver import Names
 from tests.frontend.support import compiled
 
