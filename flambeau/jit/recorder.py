@@ -180,7 +180,7 @@ class Recorder:
         ]
         with observer.observing(None):
             result = proceed([plain(a) for a in arguments])
-        if definition.effect.value == "random":
+        if definition.draws(arguments):
             self.random.append(definition.name)
         returns = [r.type for r in definition.schema.returns]
         node = self.graph.insert(definition.name, operands, returns)

@@ -1,6 +1,8 @@
-"""Activations as modules; each is the function of `nn.functional` of the same name."""
+"""Activations without parameters as modules; each is the function of `nn.functional` of the same name."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from flambeau.nn import functional
 from flambeau.nn.module import Module
@@ -8,27 +10,84 @@ from flambeau.tensor.tensor import Tensor
 
 
 class Identity(Module):
-    """Its input, unchanged."""
+    """Its input, unchanged, whatever arguments it is made with."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
 
     def forward(self, input: Tensor) -> Tensor:
         """The input."""
         return input
 
 
-class ReLU(Module):
+class _InPlace(Module):
+    """An activation that may write its result into its input."""
+
+    __constants__ = ("inplace",)
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        """Whether it writes into its input."""
+        return "inplace=True" if self.inplace else ""
+
+
+class ReLU(_InPlace):
     """max(x, 0)."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element; the shape stays."""
-        return functional.relu(input)
+        return functional.relu(input, inplace=self.inplace)
 
 
-class ReLU6(Module):
+class ReLU6(_InPlace):
     """min(max(x, 0), 6)."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element; the shape stays."""
-        return functional.relu6(input)
+        return functional.relu6(input, inplace=self.inplace)
+
+
+class SELU(_InPlace):
+    """`ELU` with the constants that keep mean 0 and variance 1 through layers: Klambauer et al. (2017)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Element by element; the shape stays."""
+        return functional.selu(input, inplace=self.inplace)
+
+
+class SiLU(_InPlace):
+    """x sigmoid(x): Elfwing et al. (2017)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Element by element; the shape stays."""
+        return functional.silu(input, inplace=self.inplace)
+
+
+class Mish(_InPlace):
+    """x tanh(softplus(x)): Misra (2019)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Element by element; the shape stays."""
+        return functional.mish(input, inplace=self.inplace)
+
+
+class Hardswish(_InPlace):
+    """x relu6(x + 3) / 6: Howard et al. (2019)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Element by element; the shape stays."""
+        return functional.hardswish(input, inplace=self.inplace)
+
+
+class Hardsigmoid(_InPlace):
+    """relu6(x + 3) / 6."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Element by element; the shape stays."""
+        return functional.hardsigmoid(input, inplace=self.inplace)
 
 
 class Sigmoid(Module):
@@ -47,38 +106,6 @@ class Tanh(Module):
         return functional.tanh(input)
 
 
-class SiLU(Module):
-    """x sigmoid(x): Elfwing et al. (2017)."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Element by element; the shape stays."""
-        return functional.silu(input)
-
-
-class Mish(Module):
-    """x tanh(softplus(x)): Misra (2019)."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Element by element; the shape stays."""
-        return functional.mish(input)
-
-
-class Hardswish(Module):
-    """x relu6(x + 3) / 6: Howard et al. (2019)."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Element by element; the shape stays."""
-        return functional.hardswish(input)
-
-
-class Hardsigmoid(Module):
-    """relu6(x + 3) / 6."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Element by element; the shape stays."""
-        return functional.hardsigmoid(input)
-
-
 class LogSigmoid(Module):
     """log(sigmoid(x)), without overflow."""
 
@@ -87,135 +114,17 @@ class LogSigmoid(Module):
         return functional.logsigmoid(input)
 
 
-class GELU(Module):
-    """x times the normal distribution function of x: Hendrycks and Gimpel (2016); `approximate` is 'none' or 'tanh'."""
-
-    __constants__ = ("approximate",)
-
-    def __init__(self, approximate: str = "none") -> None:
-        super().__init__()
-        self.approximate = approximate
+class Softsign(Module):
+    """x / (1 + |x|)."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element; the shape stays."""
-        return functional.gelu(input, approximate=self.approximate)
-
-    def extra_repr(self) -> str:
-        """The parameters."""
-        return f"approximate={self.approximate!r}"
+        return functional.softsign(input)
 
 
-class ELU(Module):
-    """x above 0, alpha (exp(x) - 1) below: Clevert et al. (2015)."""
-
-    __constants__ = ("alpha",)
-
-    def __init__(self, alpha: float = 1.0) -> None:
-        super().__init__()
-        self.alpha = alpha
+class Tanhshrink(Module):
+    """x - tanh(x)."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element; the shape stays."""
-        return functional.elu(input, self.alpha)
-
-    def extra_repr(self) -> str:
-        """The parameters."""
-        return f"alpha={self.alpha!r}"
-
-
-class LeakyReLU(Module):
-    """x above 0, negative_slope x below."""
-
-    __constants__ = ("negative_slope",)
-
-    def __init__(self, negative_slope: float = 0.01) -> None:
-        super().__init__()
-        self.negative_slope = negative_slope
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Element by element; the shape stays."""
-        return functional.leaky_relu(input, self.negative_slope)
-
-    def extra_repr(self) -> str:
-        """The parameters."""
-        return f"negative_slope={self.negative_slope!r}"
-
-
-class Softplus(Module):
-    """log(1 + exp(beta x)) / beta; x itself where beta x is above threshold."""
-
-    __constants__ = (
-        "beta",
-        "threshold",
-    )
-
-    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
-        super().__init__()
-        self.beta = beta
-        self.threshold = threshold
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Element by element; the shape stays."""
-        return functional.softplus(input, self.beta, self.threshold)
-
-    def extra_repr(self) -> str:
-        """The parameters."""
-        return f"beta={self.beta!r}, threshold={self.threshold!r}"
-
-
-class Hardtanh(Module):
-    """x cut to [min_val, max_val]."""
-
-    __constants__ = (
-        "min_val",
-        "max_val",
-    )
-
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0) -> None:
-        super().__init__()
-        self.min_val = min_val
-        self.max_val = max_val
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Element by element; the shape stays."""
-        return functional.hardtanh(input, self.min_val, self.max_val)
-
-    def extra_repr(self) -> str:
-        """The parameters."""
-        return f"min_val={self.min_val!r}, max_val={self.max_val!r}"
-
-
-class Softmax(Module):
-    """exp(x) / sum(exp(x)) along `dim`."""
-
-    __constants__ = ("dim",)
-
-    def __init__(self, dim: int) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Element by element; the shape stays."""
-        return functional.softmax(input, self.dim)
-
-    def extra_repr(self) -> str:
-        """The parameters."""
-        return f"dim={self.dim!r}"
-
-
-class LogSoftmax(Module):
-    """log(softmax(x)) along `dim`, without overflow."""
-
-    __constants__ = ("dim",)
-
-    def __init__(self, dim: int) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Element by element; the shape stays."""
-        return functional.log_softmax(input, self.dim)
-
-    def extra_repr(self) -> str:
-        """The parameters."""
-        return f"dim={self.dim!r}"
+        return functional.tanhshrink(input)

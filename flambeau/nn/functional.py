@@ -45,6 +45,7 @@ from flambeau.nn.functional_adaptive import (  # noqa: F401
     adaptive_max_pool3d,
     adaptive_max_pool3d_with_indices,
 )
+from flambeau.nn.functional_bags import embedding_bag  # noqa: F401
 from flambeau.nn.functional_dropout import (  # noqa: F401
     alpha_dropout,
     dropout,
@@ -72,6 +73,7 @@ from flambeau.nn.functional_loss import (  # noqa: F401
     binary_cross_entropy_with_logits,
     cosine_embedding_loss,
     cross_entropy,
+    ctc_loss,
     gaussian_nll_loss,
     hinge_embedding_loss,
     huber_loss,
@@ -79,6 +81,8 @@ from flambeau.nn.functional_loss import (  # noqa: F401
     l1_loss,
     margin_ranking_loss,
     mse_loss,
+    multi_margin_loss,
+    multilabel_margin_loss,
     multilabel_soft_margin_loss,
     nll_loss,
     poisson_nll_loss,

@@ -28,6 +28,17 @@ def reduction_number(reduction: str, size_average: bool | None = None, reduce: b
     raise ValueError(f"{reduction} is not a valid value for reduction; write 'none', 'mean' or 'sum'")
 
 
+def reduction_word(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
+    """The word that says it all, where the older flags are given too.
+
+    >>> reduction_word("mean", size_average=False)
+    'sum'
+    """
+    if size_average is None and reduce is None:
+        return reduction
+    return ("none", "mean", "sum")[reduction_number(reduction, size_average, reduce)]
+
+
 def reduced(losses: Tensor, number: int) -> Tensor:
     """The losses themselves (0), their mean (1) or their sum (2)."""
     if number == 0:
@@ -227,3 +238,31 @@ def multilabel_soft_margin_loss(
     return reduced(
         F.div(F.sum(losses, [dims]), input.size(dims)), reduction_number(reduction, size_average, reduce)
     )
+
+
+def multilabel_margin_loss(
+    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """What lacks to a margin of 1 between the classes that the target lists, up to a -1, and the others."""
+    return F.multilabel_margin_loss(input, target, reduction_number(reduction, size_average, reduce))
+
+
+def multi_margin_loss(
+    input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
+    size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """What lacks to `margin` between the target class and the others, to the power of `p`, which is 1 or 2."""
+    if p != 1 and p != 2:
+        raise ValueError(f"only p == 1 and p == 2 supported, got {p}")
+    number = reduction_number(reduction, size_average, reduce)
+    return F.multi_margin_loss(input, target, p, margin, weight, number)
+
+
+def ctc_loss(
+    log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int = 0,
+    reduction: str = "mean", zero_infinity: bool = False,
+) -> Tensor:  # fmt: skip
+    """Minus the logarithm of the probability of all ways to write the targets: Graves et al. (2006)."""
+    number = reduction_number(reduction)
+    return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, number, zero_infinity)

@@ -3,27 +3,77 @@
 from __future__ import annotations
 
 import math
+from typing import Any, Final
+
+import numpy as np
 
 from flambeau.tensor import dispatch
-from flambeau.tensor.tensor import Tensor
+from flambeau.tensor.random import Generator, drawing
+from flambeau.tensor.tensor import Tensor, wrap
+
+GAINS: Final = {
+    **dict.fromkeys(
+        ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "sigmoid"),
+        1.0,
+    ),
+    "tanh": 5.0 / 3,
+    "relu": math.sqrt(2.0),
+    "selu": 0.75,
+}
 
 
-def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:
+def _fill(name: str, tensor: Tensor, *arguments: Any) -> Tensor:
+    """Runs an in-place operator on the tensor's memory, of which no gradient is recorded."""
+    dispatch.call(f"aten::{name}", tensor.detach(), *arguments)
+    return tensor
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """The factor that keeps the variance through a nonlinearity; `param` is the slope of leaky_relu.
+
+    Raises ValueError for a name that is not known.
+
+    >>> calculate_gain("relu") ** 2
+    2.0000000000000004
+    """
+    if nonlinearity == "leaky_relu":
+        if param is not None and (isinstance(param, bool) or not isinstance(param, int | float)):
+            raise ValueError(f"negative_slope {param} not a valid number")
+        return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
+    if nonlinearity not in GAINS:
+        raise ValueError(f"Unsupported nonlinearity {nonlinearity}; write one of leaky_relu, {', '.join(GAINS)}")
+    return GAINS[nonlinearity]
+
+
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with draws from the uniform distribution on [a, b)."""
-    dispatch.call("aten::uniform_", tensor, a, b)
-    return tensor
+    return _fill("uniform_", tensor, a, b, *([] if generator is None else [generator]))
 
 
-def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with draws from the normal distribution."""
-    dispatch.call("aten::normal_", tensor, mean, std)
-    return tensor
+    return _fill("normal_", tensor, mean, std, *([] if generator is None else [generator]))
 
 
-def constant_(tensor: Tensor, value: float) -> Tensor:
+def trunc_normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
+    generator: Generator | None = None,
+) -> Tensor:  # fmt: skip
+    """Fill with draws from the normal distribution that lie in [a, b]."""
+
+    def below(x: float) -> float:
+        return (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0
+
+    uniform_(tensor, 2 * below(a) - 1, 2 * below(b) - 1, generator)
+    _fill("erfinv_", tensor)
+    _fill("mul_", tensor, std * math.sqrt(2.0))
+    _fill("add_", tensor, mean)
+    return _fill("clamp_", tensor, a, b)
+
+
+def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one value."""
-    dispatch.call("aten::fill_", tensor, value)
-    return tensor
+    return _fill("fill_", tensor, val)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
@@ -34,6 +84,31 @@ def zeros_(tensor: Tensor) -> Tensor:
 def ones_(tensor: Tensor) -> Tensor:
     """Fill with 1."""
     return constant_(tensor, 1.0)
+
+
+def eye_(tensor: Tensor) -> Tensor:
+    """A matrix with ones on its diagonal. Raises ValueError for another number of dimensions."""
+    if tensor.dim() != 2:
+        raise ValueError(f"Only tensors with 2 dimensions are supported, got {tensor.dim()}")
+    return _fill("copy_", tensor, wrap(np.eye(*tensor.shape)))
+
+
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """The weight of a convolution that passes channels through, as many as there are, within each group.
+
+    Raises ValueError for a tensor that is no such weight.
+    """
+    if tensor.dim() not in (3, 4, 5):
+        raise ValueError(f"Only tensors with 3, 4, or 5 dimensions are supported, got {tensor.dim()}")
+    rows, columns, *kernel = tensor.shape
+    if rows % groups:
+        raise ValueError(f"dim 0 must be divisible by groups, got {rows} and {groups}")
+    made = np.zeros(tuple(tensor.shape))
+    each = rows // groups
+    for group in range(groups):
+        for i in range(min(each, columns)):
+            made[(group * each + i, i, *(n // 2 for n in kernel))] = 1.0
+    return _fill("copy_", tensor, wrap(made))
 
 
 def fans(tensor: Tensor) -> tuple[int, int]:
@@ -47,13 +122,75 @@ def fans(tensor: Tensor) -> tuple[int, int]:
     return tensor.shape[1] * field, tensor.shape[0] * field
 
 
-def kaiming_uniform_(tensor: Tensor, a: float = 0.0) -> Tensor:
-    """Uniform with variance 2 / ((1 + a^2) fan_in): He et al. (2015), for leaky rectifiers of slope `a`."""
-    bound = math.sqrt(6.0 / ((1.0 + a * a) * fans(tensor)[0])) if tensor.numel() else 0.0
-    return uniform_(tensor, -bound, bound)
-
-
-def xavier_uniform_(tensor: Tensor, gain: float = 1.0) -> Tensor:
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Uniform with variance 2 gain^2 / (fan_in + fan_out): Glorot and Bengio (2010)."""
     bound = gain * math.sqrt(6.0 / sum(fans(tensor)))
-    return uniform_(tensor, -bound, bound)
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Normal with variance 2 gain^2 / (fan_in + fan_out)."""
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(fans(tensor))), generator)
+
+
+def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
+    mode = mode.lower()
+    if mode not in ("fan_in", "fan_out"):
+        raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
+    fan = fans(tensor)[0 if mode == "fan_in" else 1]
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan)
+
+
+def kaiming_uniform_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
+) -> Tensor:  # fmt: skip
+    """Uniform with variance gain^2 / fan: He et al. (2015), by default for leaky rectifiers of slope `a`.
+
+    Raises ValueError for another mode or nonlinearity. A tensor without elements stays as it is.
+    """
+    if tensor.numel() == 0:
+        return tensor
+    bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
+) -> Tensor:  # fmt: skip
+    """Normal with variance gain^2 / fan. Raises ValueError as `kaiming_uniform_`."""
+    if tensor.numel() == 0:
+        return tensor
+    return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
+
+
+def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
+    """Rows, or columns if there are more of them than rows, at right angles: Saxe et al. (2013).
+
+    Dimensions behind the first count as columns. Raises ValueError for fewer than two dimensions.
+    """
+    if tensor.dim() < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    if tensor.numel() == 0:
+        return tensor
+    rows, columns = tensor.shape[0], tensor.numel() // tensor.shape[0]
+    with drawing(generator) as rng:
+        drawn = rng.standard_normal((max(rows, columns), min(rows, columns)))
+    made, triangle = np.linalg.qr(drawn)
+    made = made * np.sign(np.diag(triangle))
+    made = (made.T if rows < columns else made) * gain
+    return _fill("copy_", tensor, wrap(np.ascontiguousarray(made).reshape(tuple(tensor.shape))))
+
+
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
+    """Normal, but this share of every column is zero: Martens (2010). Raises ValueError for what is no matrix."""
+    if tensor.dim() != 2:
+        raise ValueError(f"Only tensors with 2 dimensions are supported, got {tensor.dim()}")
+    rows, columns = tensor.shape
+    normal_(tensor, 0.0, std, generator)
+    kept = np.ones((rows, columns))
+    with drawing(generator) as rng:
+        for column in range(columns):
+            kept[rng.permutation(rows)[: math.ceil(sparsity * rows)], column] = 0.0
+    return _fill("mul_", tensor, wrap(kept.astype(tensor.detach().numpy().dtype)))

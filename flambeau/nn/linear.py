@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import math
 
-from flambeau.nn import functional, init
+from flambeau.nn import fresh, functional, init
 from flambeau.nn.module import Module
 from flambeau.nn.parameter import Parameter
+from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
-from flambeau.tensor import dispatch
 from flambeau.tensor.tensor import Tensor
-
-
-def _empty(*sizes: int, dtype: DType | None) -> Parameter:
-    tensor = dispatch.call("aten::empty", list(sizes), dtype=dtype)
-    assert isinstance(tensor, Tensor)
-    return Parameter(tensor)
 
 
 class Linear(Module):
@@ -30,15 +24,18 @@ class Linear(Module):
     """
 
     __constants__ = ("in_features", "out_features")
-    bias: Parameter | None
 
-    def __init__(self, in_features: int, out_features: int, bias: bool = True, dtype: DType | None = None) -> None:
+    def __init__(
+        self, in_features: int, out_features: int, bias: bool = True, device: Device | str | None = None,
+        dtype: DType | None = None,
+    ) -> None:  # fmt: skip
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
-        self.weight = _empty(out_features, in_features, dtype=dtype)
+        self.weight = fresh.parameter(out_features, in_features, dtype=dtype, device=device)
+        self.bias: Parameter | None
         if bias:
-            self.bias = _empty(out_features, dtype=dtype)
+            self.bias = fresh.parameter(out_features, dtype=dtype, device=device)
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()
@@ -46,9 +43,8 @@ class Linear(Module):
     def reset_parameters(self) -> None:
         """Draw new parameters."""
         bound = 1.0 / math.sqrt(self.in_features) if self.in_features else 0.0
-        init.uniform_(self.weight.detach(), -bound, bound)
-        if self.bias is not None:
-            init.uniform_(self.bias.detach(), -bound, bound)
+        for parameter in self.parameters():
+            init.uniform_(parameter, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply to the last dimension."""
@@ -63,23 +59,30 @@ class Bilinear(Module):
     """x1^T A x2 + b: (..., in1_features) and (..., in2_features) to (..., out_features)."""
 
     __constants__ = ("in1_features", "in2_features", "out_features")
-    bias: Parameter | None
 
     def __init__(
-        self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, dtype: DType | None = None
-    ) -> None:
+        self, in1_features: int, in2_features: int, out_features: int, bias: bool = True,
+        device: Device | str | None = None, dtype: DType | None = None,
+    ) -> None:  # fmt: skip
         super().__init__()
+        if in1_features <= 0:
+            raise ValueError(f"in1_features must be > 0, but got {in1_features}")
         self.in1_features = in1_features
         self.in2_features = in2_features
         self.out_features = out_features
-        self.weight = _empty(out_features, in1_features, in2_features, dtype=dtype)
+        self.weight = fresh.parameter(out_features, in1_features, in2_features, dtype=dtype, device=device)
+        self.bias: Parameter | None
         if bias:
-            self.bias = _empty(out_features, dtype=dtype)
+            self.bias = fresh.parameter(out_features, dtype=dtype, device=device)
         else:
             self.register_parameter("bias", None)
-        bound = 1.0 / math.sqrt(in1_features) if in1_features else 0.0
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new parameters."""
+        bound = 1.0 / math.sqrt(self.in1_features)
         for parameter in self.parameters():
-            init.uniform_(parameter.detach(), -bound, bound)
+            init.uniform_(parameter, -bound, bound)
 
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
         """Apply to the last dimensions."""

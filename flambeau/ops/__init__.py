@@ -17,6 +17,7 @@ from flambeau.ops import contractions as _contractions
 from flambeau.ops import convolution as _convolution
 from flambeau.ops import copies as _copies
 from flambeau.ops import creation as _creation
+from flambeau.ops import ctc as _ctc
 from flambeau.ops import derived_math as _derived_math
 from flambeau.ops import einsum as _einsum
 from flambeau.ops import embedding as _embedding
@@ -30,6 +31,7 @@ from flambeau.ops import joining as _joining
 from flambeau.ops import language as _language
 from flambeau.ops import logic as _logic
 from flambeau.ops import loss as _loss
+from flambeau.ops import margin_losses as _margin_losses
 from flambeau.ops import masks as _masks
 from flambeau.ops import membership as _membership
 from flambeau.ops import neighbours as _neighbours
@@ -59,6 +61,7 @@ from flambeau.ops import splits as _splits
 from flambeau.ops import spread as _spread
 from flambeau.ops import triangles as _triangles
 from flambeau.ops import unary as _unary
+from flambeau.ops import unpooling as _unpooling
 from flambeau.ops import views as _views
 from flambeau.ops import windows as _windows
 

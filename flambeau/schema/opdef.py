@@ -8,7 +8,7 @@ type of number that it is. Of a result that is a list of tensors, they say what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final
 
@@ -118,6 +118,13 @@ class OpDef:
     def full_name(self) -> str:
         """Qualified name with overload: `aten::add.Tensor`."""
         return self.schema.full_name
+
+    def draws(self, arguments: Sequence[Any]) -> bool:
+        """Whether a call with all these arguments draws from a generator: a dropout does not unless it trains."""
+        if self.effect is not Effect.RANDOM:
+            return False
+        places = (self.schema.index.get(name) for name in ("train", "training"))
+        return all(place is None or arguments[place] is not False for place in places)
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the kernel on all arguments in schema order."""

@@ -1,0 +1,62 @@
+"""Bags of indices in `nn.functional`."""
+
+from __future__ import annotations
+
+from flambeau.ops.families.composite import F
+from flambeau.tensor.tensor import Tensor
+
+
+def embedding_bag(
+    input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None,
+    norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
+    per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
+) -> Tensor:  # fmt: skip
+    """Rows of `weight` folded by bags of indices: `mode` is mean, sum or max.
+
+    `input` is (bags, size), or (indices,) with the places in `offsets` where bags begin. Raises ValueError for other
+    ranks, modes and offsets, NotImplementedError for weights of samples where nothing is added up.
+    """
+    if per_sample_weights is not None and per_sample_weights.dim() != input.dim():
+        raise ValueError(
+            "embedding_bag: If per_sample_weights is not None, then it must have the same shape as the input "
+            f"({list(input.size())}), got {list(per_sample_weights.size())}"
+        )
+    if input.dim() == 2:
+        if offsets is not None:
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+                "sequences. However, found offsets given"
+            )
+        bags, size = input.size(0), input.size(1)  # no comparison, which a trace would fix
+        starts = F.mul(F.arange(bags, dtype=input.dtype), size)
+        indices = F.reshape(input, [-1])
+        if per_sample_weights is not None:
+            per_sample_weights = F.reshape(per_sample_weights, [-1])
+    elif input.dim() == 1:
+        if offsets is None:
+            raise ValueError("offsets has to be a 1D Tensor but got None: it says where each bag begins")
+        if offsets.dim() != 1:
+            raise ValueError(f"offsets has to be a 1D Tensor, got {offsets.dim()}D")
+        starts, indices = offsets, input
+    else:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
+    if mode == "sum":
+        number = 0
+    elif mode == "mean":
+        number = 1
+    elif mode == "max":
+        number = 2
+    else:
+        raise ValueError(f"mode has to be one of sum, mean or max, got {mode}")
+    if per_sample_weights is not None and number != 0:
+        raise NotImplementedError(
+            f"embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
+            f"(got mode='{mode}')."
+        )
+    if max_norm is not None:
+        F.embedding_renorm_(F.detach(weight), indices, max_norm, norm_type)
+    found = F.embedding_bag(
+        weight, indices, starts, scale_grad_by_freq, number, sparse, per_sample_weights, include_last_offset,
+        padding_idx,
+    )  # fmt: skip
+    return found[0]

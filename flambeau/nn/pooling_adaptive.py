@@ -1,0 +1,79 @@
+"""Pooling to a given size: windows that divide the input evenly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flambeau.nn import functional
+from flambeau.nn.module import Module
+from flambeau.tensor.tensor import Tensor
+
+OutputSize = int | None | Sequence[int | None]
+
+
+class _AdaptiveAvg(Module):
+    __constants__: tuple[str, ...] = ("output_size",)
+
+    def __init__(self, output_size: OutputSize) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def extra_repr(self) -> str:
+        """The sizes of the result."""
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvg):
+    """The average of windows that divide (N, C, L) or (C, L) evenly."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """To `output_size`."""
+        return functional.adaptive_avg_pool1d(input, self.output_size)
+
+
+class AdaptiveAvgPool2d(_AdaptiveAvg):
+    """The average of windows that divide (N, C, H, W) or (C, H, W) evenly; None keeps a size."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """To `output_size`."""
+        return functional.adaptive_avg_pool2d(input, self.output_size)
+
+
+class AdaptiveAvgPool3d(_AdaptiveAvg):
+    """The average of windows that divide (N, C, D, H, W) or (C, D, H, W) evenly; None keeps a size."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """To `output_size`."""
+        return functional.adaptive_avg_pool3d(input, self.output_size)
+
+
+class _AdaptiveMax(_AdaptiveAvg):
+    __constants__ = ("output_size", "return_indices")
+
+    def __init__(self, output_size: OutputSize, return_indices: bool = False) -> None:
+        super().__init__(output_size)
+        self.return_indices = return_indices
+
+
+class AdaptiveMaxPool1d(_AdaptiveMax):
+    """The largest element of windows that divide (N, C, L) or (C, L) evenly."""
+
+    def forward(self, input: Tensor):  # type: ignore[no-untyped-def]  # one tensor or two, as `return_indices` says
+        """To `output_size`."""
+        return functional.adaptive_max_pool1d(input, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool2d(_AdaptiveMax):
+    """The largest element of windows that divide (N, C, H, W) or (C, H, W) evenly; None keeps a size."""
+
+    def forward(self, input: Tensor):  # type: ignore[no-untyped-def]  # one tensor or two, as `return_indices` says
+        """To `output_size`."""
+        return functional.adaptive_max_pool2d(input, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool3d(_AdaptiveMax):
+    """The largest element of windows that divide (N, C, D, H, W) or (C, D, H, W) evenly; None keeps a size."""
+
+    def forward(self, input: Tensor):  # type: ignore[no-untyped-def]  # one tensor or two, as `return_indices` says
+        """To `output_size`."""
+        return functional.adaptive_max_pool3d(input, self.output_size, self.return_indices)
