@@ -299,5 +299,6 @@ _RULES: Mapping[str, Callable[[PointsTo, Node], None]] = {
     "prim::If": PointsTo._if,
     "prim::Loop": PointsTo._loop,
     "prim::GetAttr": PointsTo._get_attribute,
+    "prim::ModuleContainerIndex": PointsTo._get_attribute,
     "prim::SetAttr": PointsTo._set_attribute,
 }

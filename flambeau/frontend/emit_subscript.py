@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 from flambeau.frontend.conversions import pack_list, pack_tuple, unpack_tuple
 from flambeau.frontend.emission import Emission
+from flambeau.frontend.emit_held import constant_int, held_item
 from flambeau.frontend.schema_matching import call_operator
-from flambeau.frontend.simple_value import SimpleValue, module_items, shown, tuple_item
+from flambeau.frontend.simple_value import SimpleValue, shown, tuple_item
 from flambeau.frontend.sugared import Given, Sugared
 from flambeau.frontend.sugared_iterables import RangeValue
 from flambeau.frontend.sugared_slice import SliceValue
-from flambeau.frontend.sugared_tuple import TupleValue
 from flambeau.frontend.tree_views import Dots, Expr, NoneLit, SliceExpr, Subscript
 from flambeau.ir.value import Value
 from flambeau.schema.types import (
@@ -42,11 +42,6 @@ BAD_INDEX = (
     "Unsupported operation: indexing tensor with unsupported index type '{type}'. Only ints, slices, lists and tensors "
     "are supported"
 )
-MODULE_INDEX = (
-    "Expected integer literal for index. ModuleList/Sequential indexing is only supported with integer literals. For "
-    "example, 'i = 4; self.layers[i](x)' will fail because i is not a literal. Enumeration is supported, e.g. 'for "
-    "index, v in enumerate(self): out = v(inp)'"
-)
 DOTS_THEN_TENSOR = "Ellipses followed by tensor indexing is currently not supported"
 OPTIONAL_TENSORS = OptionalType(TENSOR)
 
@@ -65,9 +60,9 @@ def emit_subscript(e: Emission, tree: Subscript, hint: Type | None) -> Sugared:
         index: Sugared = SimpleValue(pack_tuple(e, [e.value(i) for i in tree.indices]))
     else:
         index = emit_index(e, tree.indices[0])
-    modules = module_items(e, tree.range, value)
-    if modules is not None:
-        return _module_item(e, tree, modules, index)
+    held = held_item(e, tree, value, index, hint)
+    if held is not None:
+        return held
     return SimpleValue(_item(e, tree, value, index))
 
 
@@ -97,39 +92,10 @@ def _item(e: Emission, tree: Subscript, value: Value, index: Sugared) -> Value:
     raise CompileError(f"'{shown(type_)}' object is not subscriptable", where)
 
 
-def _constant_int(value: Value | None) -> int | None:
-    if value is None or value.node is None or value.node.kind != "prim::Constant" or value.type != INT:
-        return None
-    found = value.node.attribute("value")
-    assert isinstance(found, int)
-    return found
-
-
-def _module_item(e: Emission, tree: Subscript, modules: list[Sugared], index: Sugared) -> Sugared:
-    """A module of a container by literal index, or several by a slice of literals."""
-    where = tree.indices[0].range
-    if isinstance(index, SliceValue):
-        bounds = [_constant_int(b) for b in (index.start, index.stop, index.step)]
-        if any(
-            b is not None and known is None
-            for b, known in zip((index.start, index.stop, index.step), bounds, strict=True)
-        ):
-            raise CompileError(MODULE_INDEX, where)
-        if bounds[2] == 0:
-            raise CompileError("slice step cannot be zero", where)
-        return TupleValue(modules[slice(*bounds)])
-    known = _constant_int(index.as_value(e, where))
-    if known is None:
-        raise CompileError(MODULE_INDEX, where)
-    if not -len(modules) <= known < len(modules):
-        raise CompileError(f"Index {known} out of range for a container of {len(modules)} modules", where)
-    return modules[known]
-
-
 def _tuple_item(e: Emission, tree: Subscript, value: Value, type_: TupleType, index: Sugared) -> Value:
     where, length = tree.range, len(type_.elements)
     if isinstance(index, SliceValue):
-        bounds = [(b, _constant_int(b)) for b in (index.start, index.stop, index.step)]
+        bounds = [(b, constant_int(b)) for b in (index.start, index.stop, index.step)]
         if any(b is not None and known is None for b, known in bounds):
             raise CompileError(UNRESOLVED.format(type=type_.annotation), where)
         step = bounds[2][1]
@@ -140,7 +106,7 @@ def _tuple_item(e: Emission, tree: Subscript, value: Value, type_: TupleType, in
     position = index.as_value(e, tree.indices[0].range)
     if position.type != INT:
         raise CompileError("tuple index must be an integer", where)
-    known = _constant_int(position)
+    known = constant_int(position)
     if known is not None:
         if not -length <= known < length:
             raise CompileError(OUT_OF_RANGE.format(length=length, index=known), where)

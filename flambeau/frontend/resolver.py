@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
-from flambeau.schema.types import ClassType, NamedType, Type
+from flambeau.schema.types import NamedType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
@@ -98,5 +98,11 @@ class ObjectResolver(Protocol):
         Raises CompileError for one that exists in Python and cannot be in a program.
         """
 
-    def object_items(self, owner: Value, where: SourceRange) -> list[tuple[str, ClassType]] | None:
-        """The submodules that a container of modules holds, by name, in order; None for what is no such container."""
+    def object_items(self, owner: Value, where: SourceRange) -> list[tuple[str, Type]] | None:
+        """What a container of modules or parameters holds, by attribute, in order; None for what is no container."""
+
+    def object_keys(self, owner: Value, where: SourceRange) -> list[str] | None:
+        """The keys of a container that is reached by name: its attributes. None for what is none."""
+
+    def call_object(self, owner: Value, where: SourceRange) -> Any:
+        """A `Sugared` whose call is that of the object, where it is more than a call of one method; else None."""

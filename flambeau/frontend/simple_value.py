@@ -145,6 +145,9 @@ class SimpleValue(Sugared):
         """Only objects with `__call__` or `forward` can be called."""
         type_ = self.value.type
         if isinstance(type_, NamedType):
+            whole = e.resolver.call_object(self.value, where) if isinstance(e.resolver, ObjectResolver) else None
+            if isinstance(whole, Sugared):
+                return whole.call(e, where, args, keywords)
             method = "forward" if getattr(type_.definition, "is_module", False) else "__call__"
             return self.attribute(e, where, method).call(e, where, args, keywords)
         raise CompileError(f"cannot call a {self.kind}", where)
@@ -175,6 +178,9 @@ class SimpleValue(Sugared):
             return ItemIteration(self.value)
         if isinstance(type_, DictType):
             return ItemIteration(call_operator(e, where, "aten::keys", [self.value]))
+        keys = module_keys(e, where, self.value)
+        if keys is not None:
+            return UnrolledIteration([SimpleValue(e.constant(key)) for key in keys])
         modules = module_items(e, where, self.value)
         if modules is not None:
             return UnrolledIteration(modules)
@@ -192,9 +198,9 @@ class SimpleValue(Sugared):
         if isinstance(self.value.type, TupleType):
             return e.constant(len(self.value.type.elements))
         if isinstance(self.value.type, NamedType):
-            modules = module_items(e, where, self.value)
-            if modules is not None:
-                return e.constant(len(modules))
+            count = _held_count(e, where, self.value)
+            if count is not None and not has_method(e, self.value.type, "__len__", where):
+                return e.constant(count)
             return self.attribute(e, where, "__len__").call(e, where, (), ()).as_value(e, where)
         return call_operator(e, where, "aten::len", [self.value])
 
@@ -430,6 +436,21 @@ def _attribute(e: Emission, where: SourceRange, value: Value, name: str) -> Suga
     return None
 
 
+def module_keys(e: Emission, where: SourceRange, value: Value) -> list[str] | None:
+    """The keys of a container of modules or parameters that is reached by name; None for what is none."""
+    if not isinstance(value.type, NamedType) or not isinstance(e.resolver, ObjectResolver):
+        return None
+    return e.resolver.object_keys(value, where)
+
+
+def _held_count(e: Emission, where: SourceRange, value: Value) -> int | None:
+    keys = module_keys(e, where, value)
+    if keys is None and isinstance(e.resolver, ObjectResolver):
+        held = e.resolver.object_items(value, where)
+        return None if held is None else len(held)
+    return None if keys is None else len(keys)
+
+
 def module_items(e: Emission, where: SourceRange, value: Value) -> list[Sugared] | None:
     """The modules in a container of modules, each read as an attribute; None for what is no such container."""
     if not isinstance(value.type, NamedType) or not isinstance(e.resolver, ObjectResolver):
@@ -455,7 +476,7 @@ def _object_attribute(e: Emission, where: SourceRange, value: Value, type_: Name
         if stored is not None:
             return SimpleValue(e.emit("prim::GetAttr", (value,), stored.type, name=name))
         if name in definition.constants:
-            return e.wrap(definition.constants[name], where)
+            return e.wrap(_frozen(definition.constants[name]), where)
         accessor = find_property(e, type_, name, where)
         if accessor is not None:
             return MethodValue(value, accessor[0].short_name, accessor[0]).call(e, where, (), ())
@@ -469,6 +490,11 @@ def _object_attribute(e: Emission, where: SourceRange, value: Value, type_: Name
     if isinstance(definition, ClassDefinition) and name in definition.properties:  # compiled just now
         return MethodValue(value, name, method).call(e, where, (), ())
     return MethodValue(value, name, method)
+
+
+def _frozen(constant: Any) -> Any:
+    """A constant as programs have it: lists are tuples."""
+    return tuple(map(_frozen, constant)) if isinstance(constant, list) else constant
 
 
 def _takes(arguments: Sequence[Any], type_: Type) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.emit_call import emit_arguments
 from flambeau.frontend.schema_matching import call_operator
-from flambeau.frontend.simple_value import SimpleValue, UnrolledIteration
+from flambeau.frontend.simple_value import ItemIteration, SimpleValue, UnrolledIteration
 from flambeau.frontend.sugared import Iteration, Sugared
 from flambeau.frontend.sugared_tuple import TupleValue
 from flambeau.frontend.tree_views import Apply
@@ -93,13 +93,13 @@ class JoinedValue(Sugared):
 
     def iterate(self, e: Emission, where: SourceRange) -> Iteration:
         """All at once."""
-        unrolled = [p.unrolled for p in self.parts if p.unrolled is not None]
-        if not unrolled:
+        if all(p.unrolled is None for p in self.parts):
             return JoinedIteration(self.parts)
-        length = min(map(len, unrolled))
-        for part in self.parts:
-            if part.unrolled is None and not isinstance(part, CountIteration):
-                raise CompileError(NO_STATIC_LENGTH.strip(), where)
+        lengths = [_static_length(p) for p in self.parts if not isinstance(p, CountIteration)]
+        known = [n for n in lengths if n is not None]
+        if len(known) < len(lengths):
+            raise CompileError(NO_STATIC_LENGTH.strip(), where)
+        length = min(known)
         indices = [e.constant(i) for i in range(length)]
         return UnrolledIteration([TupleValue([p.at(e, where, i) for p in self.parts]) for i in indices])
 
@@ -108,6 +108,25 @@ class JoinedValue(Sugared):
         count = self.iterate(e, where).trip_count(e, where)
         assert count is not None
         return count
+
+
+def _static_length(part: Iteration) -> int | None:
+    """How many items, if that is known: those of a tuple, a list as it is written down, a range of literals."""
+    if part.unrolled is not None:
+        return len(part.unrolled)
+    if isinstance(part, ItemIteration):
+        node = part.value.node
+        return len(node.inputs) if node is not None and node.kind == "prim::ListConstruct" else None
+    if isinstance(part, RangeIteration):
+        bounds = (part.range.start, part.range.stop, part.range.step)
+        known = [_literal(b) for b in bounds if b is not None]
+        return len(range(*[k for k in known if k is not None])) if None not in known else None
+    return None
+
+
+def _literal(value: Value) -> int | None:
+    node = value.node
+    return node.attribute("value") if node is not None and node.kind == "prim::Constant" else None
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ from flambeau.interpreter.conform import conforms, kind_of
 from flambeau.ir.node import Node
 from flambeau.program import instances
 from flambeau.program.named_tuples import tuple_class
+from flambeau.program.object import ScriptObject
 from flambeau.schema import registry
 from flambeau.schema.dtype import Category
 from flambeau.schema.types import (
@@ -22,6 +23,7 @@ from flambeau.schema.types import (
     FloatType,
     IntType,
     ListType,
+    NamedType,
     TupleType,
     Type,
 )
@@ -142,11 +144,28 @@ def chunk(node: Node) -> Function:
     return lambda tensor: tuple(dispatch.call("aten::chunk", tensor, chunks, dim))
 
 
+def container_item(node: Node) -> Function:
+    """`prim::ModuleContainerIndex`: a module of a container, by position or key."""
+
+    def item(owner: ScriptObject, index: Any) -> Any:
+        names = [a.name for a in owner.type.definition.attributes if isinstance(a.type, NamedType)]
+        if isinstance(index, str):
+            if index not in names:
+                raise KeyError(index)
+            return owner.get(index)
+        if not -len(names) <= index < len(names):
+            raise IndexError(f"Index {index} out of range for a container of {len(names)} modules")
+        return owner.get(names[index])
+
+    return item
+
+
 MAKERS: dict[str, Callable[[Node], Function]] = {
     "prim::CreateObject": create,
     "prim::isinstance": is_instance,
     "prim::TupleSlice": tuple_slice,
     "prim::tolist": to_list,
+    "prim::ModuleContainerIndex": container_item,
     "prim::ConstantChunk": chunk,
 }
 """Nodes whose function is made from their attributes."""

@@ -22,7 +22,7 @@ TAKE: Final = frozenset({"prim::ListUnpack", "prim::TupleUnpack", "prim::TupleIn
 PASS: Final = frozenset(
     {
         "prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::Guard", "prim::profile",
-        "prim::TypeCheck", "prim::RequiresGradCheck", "prim::data", "prim::ModuleContainerIndex",
+        "prim::TypeCheck", "prim::RequiresGradCheck", "prim::data",
     }
 )  # fmt: skip
 """Results are the operands, seen differently."""
@@ -32,7 +32,8 @@ QUERY: Final = frozenset(
         "prim::Constant", "prim::Uninitialized", "prim::isinstance", "prim::NumToTensor",
         "prim::ImplicitTensorToNum", "prim::EnumName", "prim::EnumValue", "prim::dtype", "prim::device",
         "prim::layout", "prim::shape", "prim::AutogradZero", "prim::AutogradAnyNonZero", "prim::AutogradAdd",
-        "prim::GetAttr", "prim::CreateObject", "prim::MMTreeReduce", "prim::MMBatchSide", "prim::rangelist",
+        "prim::GetAttr", "prim::ModuleContainerIndex", "prim::CreateObject", "prim::MMTreeReduce",
+        "prim::MMBatchSide", "prim::rangelist",
         "prim::min", "prim::max", "prim::abs",
     }
 )  # fmt: skip

@@ -25,10 +25,11 @@ from flambeau.jit.helpers import (
 )
 from flambeau.jit.helpers import isinstance_ as isinstance
 from flambeau.jit.interfaces import interface
-from flambeau.jit.modules import export
+from flambeau.jit.module_annotations import Attribute
+from flambeau.jit.module_methods import export
 from flambeau.jit.overloads import _overload
 from flambeau.jit.script import script
-from flambeau.jit.script_module import ScriptModule
+from flambeau.jit.script_module import RecursiveScriptModule, ScriptModule
 from flambeau.jit.trace import trace
 from flambeau.jit.unit import CompilationUnit, create_function_from_graph
 from flambeau.util.errors import (
@@ -48,6 +49,7 @@ Error = ScriptError
 
 __all__ = [
     "ArgumentError",
+    "Attribute",
     "CompilationUnit",
     "CompileError",
     "Error",
@@ -57,6 +59,7 @@ __all__ = [
     "Future",
     "GuardError",
     "NotSupportedError",
+    "RecursiveScriptModule",
     "ScriptDict",
     "ScriptError",
     "ScriptFunction",

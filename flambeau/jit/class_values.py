@@ -18,6 +18,7 @@ from flambeau.frontend.simple_value import SimpleValue
 from flambeau.frontend.sugared import Given, Sugared
 from flambeau.frontend.tree_views import Apply
 from flambeau.ir.value import Value
+from flambeau.jit.module_source import ModuleSource
 from flambeau.jit.script_classes import PythonSource
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
@@ -153,7 +154,7 @@ class SuperForm(Sugared):
         definition = type_.definition if isinstance(type_, ClassType) else None
         if tree.args or tree.keywords or not isinstance(self.owner, type) or definition is None or first is None:
             raise CompileError(NO_SUPER, tree.range)
-        if not isinstance(definition.source, PythonSource):
+        if not isinstance(definition.source, PythonSource | ModuleSource):
             raise CompileError(NO_SUPER, tree.range)
         found = e.frame.find(e.receiver.name if e.receiver is not None else first.name)
         receiver = e.load(first.name, found) if isinstance(found, Variable) else first
@@ -165,7 +166,7 @@ class SuperValue(Sugared):
     """`super()`: an object seen as its bases have it."""
 
     receiver: Value
-    source: PythonSource
+    source: PythonSource | ModuleSource
     owner: type
 
     @property

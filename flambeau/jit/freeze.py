@@ -10,9 +10,11 @@ from flambeau.codegen.callable_type import prepare
 from flambeau.executor.executor import Executor, attach, executor_of
 from flambeau.executor.options import Options
 from flambeau.ir.clone import clone_graph
+from flambeau.jit.live_tensors import LiveTensors
 from flambeau.jit.modules import ModuleClasses
 from flambeau.jit.registry import REGISTRY
-from flambeau.jit.script_module import ScriptMethod, ScriptModule, _Live
+from flambeau.jit.script_method import ScriptMethod
+from flambeau.jit.script_module import RecursiveScriptModule as ScriptModule
 from flambeau.nn.module import Module
 from flambeau.passes import freeze as frozen_reads
 from flambeau.passes import frozen_numerics, remove_dropout
@@ -76,8 +78,8 @@ class FrozenModule(ScriptModule):
         kind = cls if classes.example(definition) is None else ScriptModule
         found = made[id(held)] = kind(held, classes, options, name)
         parameters = [a.name for a in definition.attributes if a.is_parameter]
-        object.__setattr__(found, "_parameters", _Live(held, parameters))
-        object.__setattr__(found, "_buffers", _Live(held, [a.name for a in definition.attributes if a.is_buffer]))
+        object.__setattr__(found, "_parameters", LiveTensors(held, parameters))
+        object.__setattr__(found, "_buffers", LiveTensors(held, [a.name for a in definition.attributes if a.is_buffer]))
         for attribute in definition.attributes:
             if _is_module(attribute.type) and held.has(attribute.name):
                 child = held.get(attribute.name)

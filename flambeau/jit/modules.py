@@ -1,94 +1,95 @@
 """A module as the compiler sees it: a class with parameters, buffers, submodules, constants, and methods.
 
 Two modules share a class when everything a program could tell apart is equal: the Python class, names and types of
-attributes, values of constants, classes of submodules. The values live in a `ScriptObject` that shares its tensors with
-the module.
+attributes, values of constants, classes of submodules, hooks. The values live in a `ScriptObject` that shares its
+tensors with the module.
 """
 
 from __future__ import annotations
 
-import inspect
-import typing
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from typing import Any
 
-from flambeau.frontend.annotations import type_of
-from flambeau.frontend.constants import constant_type, constant_value
-from flambeau.jit.convert import MismatchError, converter
+from flambeau.frontend.resolver import Resolver
+from flambeau.jit.module_annotations import warn_of_empty_annotations
+from flambeau.jit.module_facts import Facts
+from flambeau.jit.module_shell import shell_of
+from flambeau.jit.module_source import ModuleSource
 from flambeau.jit.registry import ScriptRegistry
-from flambeau.nn.container import ModuleList, Sequential
+from flambeau.nn.container import ModuleDict, ModuleList, Sequential
 from flambeau.nn.module import Module
+from flambeau.nn.parameter_containers import ParameterDict, ParameterList
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.object import ScriptObject
-from flambeau.schema.subtype import unify_all
-from flambeau.schema.types import (
-    BOOL,
-    TENSOR,
-    ClassType,
-    DictType,
-    ListType,
-    OptionalType,
-    TupleType,
-    Type,
-)
-from flambeau.tensor.tensor import Tensor
+from flambeau.schema.types import NamedType, Type
 from flambeau.util.names import qualified_name
+from flambeau.util.record import dataclass
 
-CONTAINERS = (ModuleList, Sequential)
-_OWN = frozenset(("_parameters", "_buffers", "_modules", "_transient", "training", *Module.HOOKS))
-EMPTY = (
-    "an empty {kind} tells nothing of its elements' type; annotate the attribute in the class body, for example "
-    "`{name}: {example}`"
-)
+ORDERED = (ModuleList, Sequential, ParameterList)
+"""Containers reached by position."""
+KEYED = (ModuleDict, ParameterDict)
+"""Containers reached by name."""
+CONTAINERS = (*ORDERED, *KEYED)
 NOT_INITIALISED = "{name} has not been initialized: call super().__init__() in its __init__"
-EXPORTED = "__flambeau_export__"
-"""What marks a method that is compiled although nothing compiled calls it."""
+CYCLE = (
+    "module {name} contains itself: it is reached again as {path}. A scripted module is a tree, because its type says "
+    "what it contains. Keep the reference out of the tree, for example inside a list, or pass what is needed to forward"
+)
+IGNORED = "Module '{owner}' attribute '{name}': attribute was ignored during compilation (__jit_ignored_attributes__)"
+UNCONVERTIBLE = (
+    "Module '{owner}' has no attribute '{name}' (This attribute exists on the Python module, but we failed to convert "
+    "Python type: '{kind}' to a TorchScript type. {reason})"
+)
+OF_CLASS = (
+    "Module '{owner}' has no attribute '{name}': it is an attribute of the class. List it in __constants__, or assign "
+    "it in __init__"
+)
 
 
-class NoTypeError(Exception):
-    """A value that no type of the language describes; the text says why."""
+MakeResolver = Callable[[Callable[[str], Any], Any, str], Resolver]
 
 
-def infer_type(value: Any) -> Type:
-    """The type of an attribute's value. Raises NoTypeError."""
-    if isinstance(value, Tensor):
-        return TENSOR
-    if isinstance(value, list):
-        if not value:
-            raise NoTypeError(EMPTY.format(kind="list", name="items", example="list[int]"))
-        element = unify_all([infer_type(v) for v in value])
-        if element is None:
-            found = ", ".join(sorted({type(v).__name__ for v in value}))
-            raise NoTypeError(f"its elements have different types: {found}")
-        return ListType(element)
-    if isinstance(value, dict):
-        if not value:
-            raise NoTypeError(EMPTY.format(kind="dict", name="table", example="dict[str, int]"))
-        key, item = unify_all([infer_type(k) for k in value]), unify_all([infer_type(v) for v in value.values()])
-        if key is None or item is None:
-            raise NoTypeError("its keys or values have different types")
-        return DictType(key, item)
-    if type(value) is tuple:
-        return TupleType(tuple(map(infer_type, value)))
-    try:
-        return constant_type(value)
-    except TypeError:
-        cls = type(value)
-        raise NoTypeError(f"Cannot infer concrete type of {cls.__module__}.{cls.__qualname__}") from None
+@dataclass(slots=True)
+class Origin:
+    """Where a module's class came from."""
+
+    source: ModuleSource
+    failed: dict[str, tuple[str, str]]
+    """Attributes without a type, each with the name of its Python type and the reason."""
+    functions: dict[str, Callable[..., Any]]
+    """Functions and classes that are attributes of its instances."""
+    keys: list[str] | None = None
+    """The keys of a container that is reached by name."""
+
+    @property
+    def module(self) -> Module:
+        """The shell of an instance, for what is looked up on Python's side."""
+        return self.source.module
 
 
 class ModuleClasses:
     """The classes and objects made for modules so far."""
 
-    def __init__(self, registry: ScriptRegistry) -> None:
+    def __init__(self, registry: ScriptRegistry, make_resolver: MakeResolver) -> None:
+        """`make_resolver` is given the scope of a function's names, these classes, and what the function is called."""
         self.registry = registry
+        self._make_resolver = make_resolver
         self._classes: dict[Hashable, ClassDefinition] = {}
-        self._examples: dict[ClassDefinition, Module] = {}
-        self._failed: dict[ClassDefinition, dict[str, str]] = {}
+        self._origins: dict[ClassDefinition, Origin] = {}
 
-    def object_of(self, module: Module, made: dict[int, ScriptObject] | None = None) -> ScriptObject:
-        """A module's object; the same module inside another gives one object."""
-        made = {} if made is None else made
+    def object_of(
+        self, module: Module, made: dict[int, ScriptObject] | None = None
+    ) -> ScriptObject:
+        """A module's object; the same module inside another gives one object.
+
+        Raises RuntimeError for a module whose `__init__` did not run, or that contains itself.
+        """
+        return self._object_of(module, {} if made is None else made, {}, ())
+
+    def _object_of(
+        self, module: Module, made: dict[int, ScriptObject], shells: dict[int, Module],
+        around: tuple[tuple[str, Module], ...],
+    ) -> ScriptObject:  # fmt: skip
         if id(module) in made:
             return made[id(module)]
         scripted = vars(module).get("script_object")
@@ -97,17 +98,26 @@ class ModuleClasses:
             return scripted
         if "_modules" not in vars(module):
             raise RuntimeError(NOT_INITIALISED.format(name=type(module).__name__))
-        children = {n: self.object_of(c, made) for n, c in module._modules.items() if c is not None}
-        facts = _Facts(module, children)
-        definition = self._classes.get(facts.key())
+        children: dict[str, ScriptObject] = {}
+        for name, child in module._modules.items():
+            if child is None:
+                continue
+            inside = (*around, (name, module))
+            if any(child is outer for _, outer in inside):
+                path = ".".join(n for n, _ in inside)
+                raise RuntimeError(CYCLE.format(name=type(child).__name__, path=path))
+            children[name] = self._object_of(child, made, shells, inside)
+        facts = Facts(module, children, self.resolver_for(_nothing, type(module).__name__))
+        key = facts.key()
+        definition = self._classes.get(key)
         if definition is None:
-            definition = self._classes[facts.key()] = self._define(module, facts)
+            definition = self._classes[key] = self._define(module, facts, shells)
         made[id(module)] = found = ScriptObject(definition.type)
         for name, value in facts.values.items():
             found.set(name, value)
         return found
 
-    def _define(self, module: Module, facts: _Facts) -> ClassDefinition:
+    def _define(self, module: Module, facts: Facts, shells: dict[int, Module]) -> ClassDefinition:
         name = qualified_name(type(module))
         definition = self.registry.unit.create_class(name, is_module=True, should_mangle=True, python=type(module))
         for attribute, type_ in facts.types.items():
@@ -119,161 +129,66 @@ class ModuleClasses:
             )
         for constant, value in facts.constants.items():
             definition.add_constant(constant, value)
-        self._examples[definition] = module
-        self._failed[definition] = facts.failed
+        shell = shell_of(module, shells)
+        definition.source = source = ModuleSource(definition, shell, self.registry, self.resolver_for)
+        self._origins[definition] = Origin(source, facts.failed, facts.functions, _keys_of(module))
+        warn_of_empty_annotations(type(module))
         return definition
 
-    def example(self, definition: ClassDefinition) -> Module | None:
-        """A module of the class, for what is looked up on Python's side."""
-        return self._examples.get(definition)
+    def resolver_for(self, scope: Callable[[str], Any], caller: str) -> Resolver:
+        """What a function of modules sees of the Python world."""
+        return self._make_resolver(scope, self, caller)
+
+    def origin(self, definition: Any) -> Origin | None:
+        """Where a module's class came from; None for other classes."""
+        return self._origins.get(definition) if isinstance(definition, ClassDefinition) else None
+
+    def example(self, definition: Any) -> Module | None:
+        """The shell of a module of the class, for what is looked up on Python's side."""
+        origin = self.origin(definition)
+        return None if origin is None else origin.module
 
     def why_missing(self, definition: ClassDefinition, name: str) -> str | None:
         """Why an attribute that the Python module has is not in the class; None if it does not have it."""
-        module = self._examples.get(definition)
-        if module is None:
+        origin = self.origin(definition)
+        if origin is None:
             return None
-        owner = type(module).__name__
-        reason = self._failed[definition].get(name)
+        module, owner = origin.module, type(origin.module).__name__
+        if name in getattr(type(module), "__jit_ignored_attributes__", ()):
+            return IGNORED.format(owner=owner, name=name)
+        reason = origin.failed.get(name)
         if reason is not None:
-            value = getattr(module, name)
-            return (
-                f"Module '{owner}' has no attribute '{name}' (This attribute exists on the Python module, but we "
-                f"failed to convert Python type: '{type(value).__name__}' to a TorchScript type. {reason})"
-            )
+            return UNCONVERTIBLE.format(owner=owner, name=name, kind=reason[0], reason=reason[1])
         if name in dir(type(module)) and not callable(getattr(type(module), name, None)):
-            return (
-                f"Module '{owner}' has no attribute '{name}': it is an attribute of the class. List it in "
-                "__constants__, or assign it in __init__"
-            )
+            return OF_CLASS.format(owner=owner, name=name)
         return f"Module '{owner}' has no attribute '{name}'"
 
 
-class _Facts:
-    """What a program can see of one module."""
-
-    def __init__(self, module: Module, children: Mapping[str, ScriptObject]) -> None:
-        self.python = type(module)
-        self.types: dict[str, Type] = {}
-        self.values: dict[str, Any] = {}
-        self.constants: dict[str, Any] = {}
-        self.failed: dict[str, str] = {}
-        annotations = _annotations(type(module))
-        for holder in (module._parameters, module._buffers):
-            for name, tensor in holder.items():
-                self._tensor(name, tensor, annotations)
-        for name, child in children.items():
-            self.types[name], self.values[name] = child.type, child
-        for name, sub in module._modules.items():
-            if sub is None:
-                self.constants[name] = None
-        self.types["training"], self.values["training"] = BOOL, module.training
-        constant_names = set(getattr(type(module), "__constants__", ()))
-        constant_names |= {n for n, a in annotations.items() if typing.Final in (a, typing.get_origin(a))}
-        for name, value in vars(module).items():
-            if name not in _OWN and not name.startswith("__"):
-                self._plain(name, value, name in constant_names, annotations)
-        for name in constant_names - vars(module).keys() - self.types.keys() - self.constants.keys():
-            if hasattr(type(module), name):
-                self._constant(name, getattr(type(module), name))
-
-    def _tensor(self, name: str, tensor: Tensor | None, annotations: Mapping[str, Any]) -> None:
-        if tensor is not None:
-            self.types[name], self.values[name] = TENSOR, tensor
-        else:
-            self.constants[name] = None
-        declared = annotations.get(name)
-        if declared is not None and tensor is not None and isinstance(_declared(declared), OptionalType):
-            self.types[name] = OptionalType(TENSOR)
-
-    def _plain(self, name: str, value: Any, is_constant: bool, annotations: Mapping[str, Any]) -> None:
-        if is_constant:
-            self._constant(name, value)
-            return
-        if value is None and name not in annotations:
-            self.constants[name] = None
-            return
-        if inspect.isroutine(value) or isinstance(value, type):
-            self.constants[name] = value
-            return
-        try:
-            type_ = _declared(annotations[name]) if name in annotations else infer_type(value)
-            self.values[name] = converter(type_)(constant_value(value))
-            self.types[name] = type_
-        except (NoTypeError, MismatchError, ValueError, OverflowError) as error:
-            self.failed[name] = str(error)
-
-    def _constant(self, name: str, value: Any) -> None:
-        try:
-            if not isinstance(value, list):
-                constant_type(value)
-        except TypeError:
-            raise TypeError(
-                f"'{type(value).__name__}' object in attribute '{self.python.__name__}.{name}' is not a valid "
-                "constant: constants are numbers, strings, bools, None, dtypes, devices, and tuples of those"
-            ) from None
-        self.constants[name] = value
-
-    def key(self) -> Hashable:
-        """Equal for modules that share a class."""
-        constants = tuple((n, _hashable(v)) for n, v in sorted(self.constants.items()))
-        return (self.python, tuple(self.types.items()), constants, tuple(sorted(self.failed.items())))
+def _nothing(name: str) -> Any:
+    """The scope of a class's attributes: their annotations are values, not names."""
+    raise KeyError(name)
 
 
-def _hashable(value: Any) -> Hashable:
-    try:
-        hash(value)
-    except TypeError:
-        return repr(value)
-    return (type(value), value)
+def _keys_of(module: Module) -> list[str] | None:
+    if isinstance(module, ParameterDict):
+        return [k for k in module if k in module._parameters]
+    return list(module._modules) if isinstance(module, ModuleDict) else None
 
 
-def _annotations(cls: type) -> dict[str, Any]:
-    """The annotations in class bodies, base classes first; empty where a name in them cannot be resolved."""
-    try:
-        return typing.get_type_hints(cls)
-    except (NameError, TypeError):
-        return {}
+def held_attributes(origin: Origin, definition: ClassDefinition) -> list[tuple[str, Type]] | None:
+    """What a container holds, by attribute, in order; None for a module that is no container."""
+    if origin.keys is not None:
+        return [(key, definition.attributes[definition.slot(key)].type) for key in origin.keys]
+    if isinstance(origin.module, ParameterList):
+        return [(a.name, a.type) for a in definition.attributes if a.is_parameter]
+    return child_types(definition) if isinstance(origin.module, ORDERED) else None
 
 
-def _declared(annotation: Any) -> Type:
-    return type_of(annotation)
-
-
-def method_source(module: Module, name: str) -> Callable[..., Any] | None:
-    """The Python function of a method as this instance has it; None if it has none."""
-    found = inspect.getattr_static(module, name, None)
-    if isinstance(found, staticmethod):
-        return None
-    if isinstance(found, property):
-        return found.fget
-    if inspect.ismethod(found) or inspect.isfunction(found):
-        return typing.cast("Callable[..., Any]", getattr(found, "__func__", found))
-    return None
-
-
-def export(method: Any) -> Any:
-    """Mark a method of a module to be compiled by `script` although `forward` does not call it.
-
-    >>> from flambeau import nn
-    >>> class Doubler(nn.Module):
-    ...     @export
-    ...     def double(self, n: int) -> int:
-    ...         return 2 * n
-    """
-    setattr(method, EXPORTED, True)
-    return method
-
-
-def exported_methods(module: Module) -> list[str]:
-    """The methods that scripting a module compiles: `forward`, if it has one, and those marked with `export`."""
-    marked = [n for n in dir(type(module)) if getattr(inspect.getattr_static(type(module), n), EXPORTED, False)]
-    return [n for n in dict.fromkeys(("forward", *marked)) if method_source(module, n) is not None]
-
-
-def child_types(definition: ClassDefinition) -> list[tuple[str, ClassType]]:
+def child_types(definition: ClassDefinition) -> list[tuple[str, Type]]:
     """The submodules of a class, in order."""
-    return [
-        (a.name, a.type)
-        for a in definition.attributes
-        if isinstance(a.type, ClassType) and a.type.definition is not None and a.type.definition.is_module
-    ]
+    return [(a.name, a.type) for a in definition.attributes if is_module_type(a.type)]
+
+
+def is_module_type(type_: Type) -> bool:
+    """Whether values of a type are modules."""
+    return isinstance(type_, NamedType) and bool(getattr(type_.definition, "is_module", False))

@@ -13,18 +13,21 @@ from flambeau.frontend.compile import compile_def
 from flambeau.frontend.convert import get_tree
 from flambeau.frontend.python_calls import wrap_python
 from flambeau.frontend.python_source import NameScope, innermost_function, parameter_defaults
-from flambeau.frontend.resolver import MISSING
+from flambeau.frontend.resolver import MISSING, recursion_error
 from flambeau.ir.value import Value
+from flambeau.jit import module_lookup
 from flambeau.jit.class_values import ClassValue, super_form
-from flambeau.jit.compiling import compiling, tidy
-from flambeau.jit.modules import CONTAINERS, ModuleClasses, child_types, method_source
+from flambeau.jit.compiling import compiling, is_compiling, tidy
+from flambeau.jit.module_hooks import HookedCall
+from flambeau.jit.module_source import ModuleSource
+from flambeau.jit.modules import ModuleClasses
 from flambeau.jit.numba_calls import NumbaValue, numba_function
 from flambeau.jit.overloads import OverloadedFunction, as_compile_error, declarations, signature_tree
 from flambeau.jit.script_classes import PythonSource, find_or_define, is_user_class
 from flambeau.nn.module import Module
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
-from flambeau.schema.types import ClassType, NamedType, Type
+from flambeau.schema.types import NamedType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.names import qualified_name
 from flambeau.util.source import SourceRange
@@ -128,29 +131,21 @@ class PythonResolver:
             return None
         shown = f"{definition.name.rpartition('.')[2]}.{name}"
         try:
-            if definition.source is not None:
-                return definition.source.method(name)
-            return compile_method(definition, name, self._classes, where)
+            if is_compiling((definition, name)):
+                raise recursion_error(shown, where)
+            return None if definition.source is None else definition.source.method(name)
         except CompileError as error:
             raise error.with_caller(shown, self._caller, where) from None
 
     def object_attribute(self, owner: Value, name: str, where: SourceRange) -> Any:
-        """Refuses an attribute that the Python module has and the program cannot have, saying why."""
-        definition = owner.type.definition if isinstance(owner.type, NamedType) else None
-        if not isinstance(definition, ClassDefinition):
-            return None
-        if isinstance(definition.source, PythonSource):
+        """What is no stored value and no compiled method of an object; None for those.
+
+        Raises CompileError for an attribute that the object has in Python and not in programs, saying why.
+        """
+        definition = module_lookup.definition_of(owner)
+        if definition is not None and isinstance(definition.source, PythonSource):
             return self._class_attribute(definition.source, name, where)
-        module = self._classes.example(definition)
-        if module is None or method_source(module, name) is not None:
-            return None
-        static = inspect.getattr_static(module, name, None)
-        if isinstance(static, staticmethod):
-            return static.__func__
-        reason = self._classes.why_missing(definition, name)
-        if reason is not None:
-            raise CompileError(reason, where)
-        return None
+        return module_lookup.attribute(self._classes, owner, name, where)
 
     def _class_attribute(self, source: PythonSource, name: str, where: SourceRange) -> Function | None:
         """A static or class method. Raises CompileError for other attributes of the class."""
@@ -160,12 +155,26 @@ class PythonResolver:
             raise CompileError(reason, where)
         return found
 
-    def object_items(self, owner: Value, where: SourceRange) -> list[tuple[str, ClassType]] | None:
-        """The submodules that iterating over a container of modules gives; None for what is no such container."""
-        definition = owner.type.definition if isinstance(owner.type, NamedType) else None
-        if isinstance(definition, ClassDefinition) and definition.python and issubclass(definition.python, CONTAINERS):
-            return child_types(definition)
-        return None
+    def object_items(self, owner: Value, where: SourceRange) -> list[tuple[str, Type]] | None:
+        """What a container of modules or parameters holds; None for what is no container."""
+        return module_lookup.items(self._classes, owner)
+
+    def object_keys(self, owner: Value, where: SourceRange) -> list[str] | None:
+        """The keys of a container that is reached by name; None for what is none."""
+        return module_lookup.keys(self._classes, owner)
+
+    def call_object(self, owner: Value, where: SourceRange) -> Any:
+        """The call of a module with hooks; None for other objects."""
+        definition = module_lookup.definition_of(owner)
+        source = definition.source if definition is not None else None
+        if definition is None or not isinstance(source, ModuleSource):
+            return None
+        try:
+            hooks = source.hooks()
+        except CompileError as error:
+            raise error.with_caller(f"{definition.name.rpartition('.')[2]}.forward", self._caller, where) from None
+        forward = definition.methods.get("forward")
+        return None if hooks is None or forward is None else HookedCall(owner, forward, hooks)
 
 
 def is_class_of_objects(cls: type) -> bool:
@@ -212,32 +221,3 @@ def overloaded(fn: Any, declared: list[Any], classes: ModuleClasses, where: Sour
             registry.keep(declaration, found)
         functions.append(found)
     return OverloadedFunction(fn.__name__, functions)
-
-
-def compile_method(
-    definition: ClassDefinition, name: str, classes: ModuleClasses, where: SourceRange | None = None
-) -> Function | None:
-    """A method of a module's class, compiled when first reached; None if there is none of that name."""
-    if name in definition.methods:
-        return definition.methods[name]
-    module = classes.example(definition)
-    source = method_source(module, name) if module is not None else None
-    if source is None:
-        return None
-    shown = f"{definition.name.rpartition('.')[2]}.{name}"
-    with compiling((definition, name), shown, where):
-        resolver = PythonResolver(NameScope.of_function(source), classes, shown)
-        tree = get_tree(source, self_name=definition.name)
-        function = compile_def(
-            tree,
-            resolver,
-            name=f"{definition.name}.{name}",
-            defaults=parameter_defaults(source),
-            self_type=definition.type,
-        )
-        function.doc = inspect.getdoc(source) or ""
-    tidy(function)
-    classes.registry.attach(function)
-    if isinstance(inspect.getattr_static(module, name, None), property):
-        definition.properties[name] = (function, None)
-    return definition.add_method(name, function)

@@ -17,13 +17,13 @@ from flambeau.jit.function import ScriptFunction
 from flambeau.jit.modules import ModuleClasses
 from flambeau.jit.overloads import refuse_direct
 from flambeau.jit.registry import REGISTRY
-from flambeau.jit.resolver import compile_python_function
+from flambeau.jit.resolver import PythonResolver, compile_python_function
 from flambeau.jit.script_class import let_instances_be_met, script_class
-from flambeau.jit.script_module import ScriptModule
+from flambeau.jit.script_module import RecursiveScriptModule, ScriptModule
 from flambeau.nn.module import Module
 
 T = TypeVar("T")
-CLASSES = ModuleClasses(REGISTRY)
+CLASSES = ModuleClasses(REGISTRY, PythonResolver)
 """The process's classes of modules."""
 let_instances_be_met(CLASSES)
 MODULE_CLASS = (
@@ -35,7 +35,7 @@ WHAT_TO_SCRIPT = "script takes a function, a module, or a Python module with fun
 @overload
 def script(  # type: ignore[overload-overlap]  # a module is callable too
     obj: Module, *, backend: BackendName = ..., max_plans: int = ..., without: tuple[str, ...] = ..., verify: bool = ...
-) -> ScriptModule: ...
+) -> RecursiveScriptModule: ...
 @overload
 def script(  # type: ignore[overload-overlap]  # a class is callable too
     obj: type[T],
@@ -151,7 +151,7 @@ def script_with(obj: Any, options: Options) -> Any:
         return obj if options == obj.options else ScriptFunction.with_options(obj, options)
     if isinstance(obj, Module):
         with REGISTRY.lock:
-            return ScriptModule.of(obj, CLASSES, options)
+            return RecursiveScriptModule.of(obj, CLASSES, options)
     if isinstance(obj, types.ModuleType):
         found = vars(obj).values()
         own = [v for v in found if inspect.isfunction(v) and v.__module__ == obj.__name__]

@@ -287,7 +287,7 @@ class PythonSource:
         with compiling((self.definition, name), shown, None), self._registry.lock:
             tree, defaults, scope = self._tree(fn, has_self)
             if bind_class:
-                tree, scope = _bound_to_class(tree, scope, self.python)
+                tree, scope = bound_to_class(tree, scope, self.python)
             function = compile_def(
                 tree,
                 self._resolver_for(scope, shown),
@@ -400,7 +400,7 @@ def _annotated_classes(fn: FunctionType) -> dict[str, Any]:
     return found
 
 
-def _bound_to_class(tree: Def, scope: Callable[[str], Any], cls: type) -> tuple[Def, Callable[[str], Any]]:
+def bound_to_class(tree: Def, scope: Callable[[str], Any], cls: type) -> tuple[Def, Callable[[str], Any]]:
     """A class method without its first parameter, which means the class."""
     first = tree.decl.params[0].name
     decl = Decl(tree.decl.range, tree.decl.params[1:], tree.decl.returns)

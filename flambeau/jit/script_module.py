@@ -1,78 +1,46 @@
-"""`ScriptModule`: a module whose methods are compiled. It shares parameters and buffers with the module it is of."""
+"""`RecursiveScriptModule`: a module whose methods are compiled. It shares parameters and buffers with what it is of."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from typing import Any, Self
 
-from flambeau.codegen.callable_type import prepare
 from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.options import Options
 from flambeau.executor.report import Explanation, PassReport
+from flambeau.frontend.depth import deep_recursion
 from flambeau.ir.graph import Graph
-from flambeau.jit.arguments import Signature
-from flambeau.jit.convert import MismatchError, converter
-from flambeau.jit.function import ScriptFunction
-from flambeau.jit.modules import CONTAINERS, ModuleClasses, exported_methods
-from flambeau.jit.resolver import compile_method
+from flambeau.jit import python_view
+from flambeau.jit.convert import MismatchError, converter, type_name
+from flambeau.jit.live_tensors import LiveTensors
+from flambeau.jit.module_methods import exported_methods, properties_of, python_method, static_function
+from flambeau.jit.modules import KEYED, ORDERED, ModuleClasses
+from flambeau.jit.prepared import prepared
+from flambeau.jit.script_method import ScriptMethod
+from flambeau.nn import hooks
+from flambeau.nn.hooks import Registered
 from flambeau.nn.module import Module
-from flambeau.program.function import Function
+from flambeau.program.classes import ClassDefinition
 from flambeau.program.object import ScriptObject
+from flambeau.schema.types import InterfaceType
 from flambeau.tensor import observer
 
-
-class _Live(MutableMapping[str, Any]):
-    """Parameters or buffers of a scripted module: by name, read from and written to its object: one truth."""
-
-    def __init__(self, held: ScriptObject, names: Iterable[str]) -> None:
-        self._held = held
-        self._names = dict.fromkeys(names)
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._names:
-            raise KeyError(name)
-        return self._held.get(name) if name in self._held.type.definition.slots else None
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        self._held.set(name, value)
-
-    def __delitem__(self, name: str) -> None:
-        raise RuntimeError(f"'{name}' cannot be removed: compiled methods may use it")
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-
-class ScriptMethod(ScriptFunction):
-    """A compiled method with its object; the object is no argument of a call."""
-
-    def __init__(self, function: Function, owner: ScriptObject, executor: Executor) -> None:
-        super().__init__(function, executor=executor)
-        self.owner = owner
-        self._first: tuple[Any, ...] = (owner,)
-        self._signature = Signature(function.schema, first=1)
-        prepare(self, executor.switch, type(self)._call_slowly, owner)
-
-    def _watched(self, watching: observer.Observer, arguments: tuple[Any, ...]) -> Any:
-        return watching.called_method(self, arguments, lambda plain: self._executor(*self._first, *plain))
-
-    def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
-        """The optimised graph that runs for arguments like these."""
-        return self._executor.plan_for(self._full(args, kwargs)).graph
-
-    def passes(self, *args: Any, **kwargs: Any) -> PassReport:
-        """Each pass that runs for arguments like these."""
-        return self._executor.pass_report(self._full(args, kwargs))
-
-    def _full(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        return (*self._first, *self._signature.bind(tuple(args), kwargs))
+NOT_SCRIPTED = (
+    "Cannot re-assign '{name}' to a ScriptModule with non-scripted module: script it first"
+)
+REASSIGNED = (
+    "Cannot re-assign modules in a ScriptModule: '{name}' is one. Script the changed module, or annotate the attribute "
+    "with an interface in the class body"
+)
+WRONG_MODULE = "Expected a value of type '{wanted}' for field '{name}', but found '{found}'. {reason}"
 
 
 class ScriptModule(Module):
+    """What all scripted modules are, those made by `script`, by `trace`, and by classes with `script_method`."""
+
+
+class RecursiveScriptModule(ScriptModule):
     """A scripted or traced module: call it, look at `graph` and `code`, train it, take its `state_dict`.
 
     Attributes and parameters read and write the compiled module's own; submodules are scripted modules too.
@@ -86,6 +54,7 @@ class ScriptModule(Module):
     script_object: ScriptObject
     _original_name: str
     _methods: dict[str, ScriptMethod]
+    _classes: ModuleClasses
 
     def __init__(
         self, script_object: ScriptObject, classes: ModuleClasses, options: Options, original_name: str
@@ -100,14 +69,41 @@ class ScriptModule(Module):
         del self.__dict__["training"]  # the object has it
 
     @classmethod
-    def of(cls, module: Module, classes: ModuleClasses, options: Options) -> ScriptModule:
+    def of(cls, module: Module, classes: ModuleClasses, options: Options) -> RecursiveScriptModule:
         """`module` with `forward` and all that it reaches compiled. Raises CompileError."""
         objects: dict[int, ScriptObject] = {}
-        kind = ScriptContainer if isinstance(module, CONTAINERS) else cls
-        root = kind.over(module, classes.object_of(module, objects), classes, options, objects)
-        for name in exported_methods(module):
-            root._method(name)
+        module = prepared(module)
+        with deep_recursion():
+            root = cls.over(module, classes.object_of(module, objects), classes, options, objects)
+            done: set[ClassDefinition] = set()
+            for inner in root.modules():
+                if isinstance(inner, RecursiveScriptModule):
+                    inner._compile_all(done)
         return root
+
+    def _compile_all(self, done: set[ClassDefinition]) -> None:
+        """Compile what a module's class says is part of it, whether anything reaches it or not."""
+        definition = self.script_object.type.definition
+        origin = self._classes.origin(definition)
+        if origin is not None:
+            if definition not in done:
+                done.add(definition)
+                for name in exported_methods(origin.module):
+                    self._method(name)
+                for name in properties_of(origin.module):
+                    definition.find_property(name)
+            self._take_hooks()
+
+    def _take_hooks(self) -> None:
+        """Run the compiled hooks around calls from Python."""
+        origin = self._classes.origin(self.script_object.type.definition)
+        compiled = None if origin is None else origin.source.hooks()
+        if compiled is None:
+            return
+        for table, functions in (("_forward_pre_hooks", compiled.before), ("_forward_hooks", compiled.after)):
+            for function in functions:
+                method = self._method(function.short_name)
+                hooks.add(self._hooks(table), Registered(_without_module(method)))
 
     @classmethod
     def over(
@@ -131,24 +127,33 @@ class ScriptModule(Module):
         objects: dict[int, ScriptObject],
         made: dict[int, Module],
     ) -> Self:
-        found = cls(held, classes, options, type(module).__name__)
+        kind = _kind_for(cls, module)
+        found: Self = kind(held, classes, options, type(module).__name__)
         made[id(module)] = found
-        object.__setattr__(found, "_parameters", _Live(held, module._parameters))
-        object.__setattr__(found, "_buffers", _Live(held, module._buffers))
+        python_view.register(held, found)
+        object.__setattr__(found, "_parameters", LiveTensors(held, module._parameters))
+        object.__setattr__(found, "_buffers", LiveTensors(held, module._buffers))
         found._transient.update(module._transient)
+        origin = classes.origin(held.type.definition)
+        ignored = getattr(type(module), "__jit_ignored_attributes__", ())
+        for name in (*(origin.failed if origin is not None else ()), *ignored):
+            if name in vars(module):
+                object.__setattr__(found, name, vars(module)[name])
         for name, child in module._modules.items():
             if child is None or isinstance(child, ScriptModule):
                 found._modules[name] = child
             else:
                 known = made.get(id(child))
                 args = (child, objects[id(child)], classes, options, objects, made)
-                kind = ScriptContainer if isinstance(child, CONTAINERS) else ScriptModule
-                found._modules[name] = known if known is not None else kind._wrap(*args)
+                found._modules[name] = known if known is not None else RecursiveScriptModule._wrap(*args)
         return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the compiled `forward`. Raises AttributeError if there is none, and what `ScriptFunction` raises."""
         forward = self.__dict__["_methods"].get("forward") or self.forward
+        if self._forward_hooks or self._forward_pre_hooks:
+            args, kwargs = forward._signature.bind(args, kwargs), {}
+            return super().__call__(*args, **kwargs)
         watching = observer.current()
         if watching is None:
             return forward(*args, **kwargs)
@@ -164,7 +169,7 @@ class ScriptModule(Module):
             function = definition.methods.get(name)
             if function is None:
                 with self._classes.registry.lock:
-                    function = compile_method(definition, name, self._classes)
+                    function = definition.find_method(name)
             if function is None:
                 raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
             executor = executor_of(function) if self._options == Options() else Executor(function, self._options)
@@ -182,8 +187,7 @@ class ScriptModule(Module):
         held = self.__dict__.get("script_object")
         if held is not None:
             definition = held.type.definition
-            module = self._classes.example(definition)
-            if module is not None and isinstance(getattr(type(module), name, None), property):
+            if name in definition.properties:
                 return self._method(name)()
             if name in definition.methods:
                 return self._method(name)
@@ -191,6 +195,16 @@ class ScriptModule(Module):
                 return held.get(name)
             if name in definition.constants:
                 return definition.constants[name]
+            origin = self._classes.origin(definition)
+            if origin is not None:
+                if name in origin.functions:
+                    return origin.functions[name]
+                python = python_method(origin.module, name)
+                if python is not None:
+                    return python.__get__(self)
+                static = static_function(origin.module, name)
+                if static is not None:
+                    return static
         return super().__getattr__(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -202,29 +216,79 @@ class ScriptModule(Module):
         if name in definition.constants:
             raise RuntimeError(f"Cannot set '{name}': it is a constant of {self._original_name}")
         if name in self._modules:
-            raise RuntimeError(f"Cannot re-assign modules in a ScriptModule: '{name}' is one. Script the changed one")
-        attribute = definition.attribute(name)
-        if attribute is None:
-            super().__setattr__(name, value)
+            self._swap(name, value)
             return
-        try:
-            held.set(name, converter(attribute.type)(value))
-        except MismatchError as reason:
-            raise RuntimeError(
-                f"Wrong type for attribute assignment of '{name}'. Expected {attribute.type.annotation}: {reason}"
-            ) from None
+        attribute = definition.attribute(name)
+        setter = definition.properties.get(name, (None, None))[1]
+        if setter is not None:
+            self._method(setter.short_name)(value)
+        elif name in definition.properties:
+            raise AttributeError(f"property '{name}' of {self._original_name} has no setter")
+        elif attribute is None:
+            super().__setattr__(name, value)
+        else:
+            try:
+                held.set(name, converter(attribute.type)(value))
+            except MismatchError as reason:
+                wanted, given = attribute.type.annotation, type_name(value)
+                raise RuntimeError(
+                    f"Wrong type for attribute assignment of '{name}'. Expected {wanted} but got {given}: {reason}"
+                ) from None
+
+    def _swap(self, name: str, value: Any) -> None:
+        """Put another scripted module in the place of one that is known by an interface."""
+        definition = self.script_object.type.definition
+        attribute = definition.attribute(name)
+        before = self._modules[name]
+        if attribute is None or not isinstance(before, RecursiveScriptModule):
+            raise RuntimeError(REASSIGNED.format(name=name))
+        if not isinstance(value, Module):
+            raise RuntimeError(REASSIGNED.format(name=name))
+        if not isinstance(value, RecursiveScriptModule):
+            text = NOT_SCRIPTED if isinstance(attribute.type, InterfaceType) else REASSIGNED
+            raise RuntimeError(text.format(name=name))
+        found = value.script_object.type
+        if isinstance(attribute.type, InterfaceType):
+            reason = attribute.type.definition.why_not(found)
+        else:
+            reason = None if found == attribute.type else "Annotate the attribute with an interface that both have"
+        if reason is not None:
+            wanted, shown = attribute.type.annotation, f"{found.name} (of Python class: {value.original_name})"
+            raise RuntimeError(WRONG_MODULE.format(wanted=wanted, name=name, found=shown, reason=reason))
+        self.script_object.set(name, value.script_object)
+        self._modules[name] = value
+
+    def __dir__(self) -> list[str]:
+        definition = self.script_object.type.definition
+        own = {*definition.slots, *definition.constants, *definition.methods, *definition.properties}
+        module = self._classes.example(definition)
+        hidden = {"append", "extend", "insert", "pop", "clear", "update"}
+        return sorted({*super().__dir__(), *own, *(set(dir(module)) - hidden if module is not None else ())})
+
+    def __copy__(self) -> Self:
+        """A module with an object of its own whose attributes hold the same values."""
+        return self._copied(ScriptObject(self.script_object.type, self.script_object.values), {}, deep=False)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        held = deepcopy(self.script_object, memo)
+        return self._copied(deepcopy(self.script_object, memo), memo, deep=True)
+
+    def _copied(self, held: ScriptObject, memo: dict[int, Any], *, deep: bool) -> Self:
         found = type(self)(held, self._classes, self._options, self._original_name)
         memo[id(self)] = found
+        python_view.register(held, found)
         for name, value in vars(self).items():
             if name in ("_parameters", "_buffers"):
-                object.__setattr__(found, name, _Live(held, value))
-            elif name == "_modules" or name not in vars(found):
-                object.__setattr__(found, name, deepcopy(value, memo))
+                object.__setattr__(found, name, LiveTensors(held, value))
+            elif name == "_modules":
+                object.__setattr__(found, name, deepcopy(value, memo) if deep else dict(value))
+            elif name not in vars(found) and name not in Module.HOOKS:
+                object.__setattr__(found, name, deepcopy(value, memo) if deep else value)
+        found._take_hooks()
         found._transient.update(self._transient)
         return found
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"{type(self).__name__} cannot be pickled: pickle the module that it was made from")
 
     # -- looking ------------------------------------------------------------------------------------------------------
 
@@ -261,6 +325,9 @@ class ScriptModule(Module):
         """What was compiled of `forward`, why and how long it took, what is native and what is not."""
         return self._method("forward").explain(measure=measure)
 
+    def _get_name(self) -> str:
+        return "RecursiveScriptModule"
+
     def extra_repr(self) -> str:
         """The original class."""
         return f"original_name={self._original_name}"
@@ -269,14 +336,85 @@ class ScriptModule(Module):
         return self.graph._repr_html_()
 
 
-class ScriptContainer(ScriptModule):
-    """A scripted container of modules: it has a length, items and an order, as in Python."""
+class ScriptContainer(RecursiveScriptModule):
+    """A scripted container of modules or parameters: it has a length, items and an order, as in Python."""
+
+    def _values(self) -> list[Any]:
+        return list(self._modules.values()) if self._modules else list(self._parameters.values())
 
     def __len__(self) -> int:
-        return len(self._modules)
+        return len(self._values())
 
-    def __iter__(self) -> Iterator[Module]:
-        return self.children()
+    def __bool__(self) -> bool:
+        return True
 
-    def __getitem__(self, index: int) -> Module:
-        return list(self)[index]
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._values())
+
+    def __getitem__(self, index: int | slice) -> Any:
+        return self._values()[index]
+
+    def __contains__(self, value: Any) -> bool:
+        return any(value is v for v in self._values())
+
+
+class ScriptTable(RecursiveScriptModule):
+    """A scripted container that is reached by name."""
+
+    def _table(self) -> dict[str, Any]:
+        return dict(self._modules or self._parameters)
+
+    def __len__(self) -> int:
+        return len(self._table())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._table())
+
+    def __getitem__(self, key: str) -> Any:
+        return self._table()[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._table()
+
+    def keys(self) -> list[str]:
+        """The names."""
+        return list(self._table())
+
+    def values(self) -> list[Any]:
+        """What they stand for."""
+        return list(self._table().values())
+
+    def items(self) -> list[tuple[str, Any]]:
+        """Names and what they stand for."""
+        return list(self._table().items())
+
+
+def _kind_for(base: type, module: Module) -> Any:
+    """The class of the scripted module: containers are containers, exported magic methods are where Python looks."""
+    kind: Any = ScriptContainer if isinstance(module, ORDERED) else ScriptTable if isinstance(module, KEYED) else base
+    magic = [n for n in exported_methods(module) if n.startswith("__") and n.endswith("__")]
+    if not magic:
+        return kind
+    return type(kind.__name__, (kind,), {name: _forwarding(name) for name in magic})
+
+
+def _forwarding(name: str) -> Callable[..., Any]:
+    def call(self: RecursiveScriptModule, *args: Any) -> Any:
+        return self._method(name)(*args)
+
+    return call
+
+
+def _without_module(method: ScriptMethod) -> Callable[..., Any]:
+    """A compiled hook as Python's calls of hooks want it: its object is bound already."""
+    return lambda module, *args: method(*args)
+
+
+def _view(held: ScriptObject) -> RecursiveScriptModule:
+    raise RuntimeError(f"{held} has no scripted module any more")
+
+
+python_view.made_by(_view)

@@ -19,7 +19,7 @@ from flambeau.jit.function import ScriptFunction
 from flambeau.jit.recorder import Baked, Recorder, tensor_type
 from flambeau.jit.registry import REGISTRY
 from flambeau.jit.script import CLASSES
-from flambeau.jit.script_module import ScriptModule
+from flambeau.jit.script_module import RecursiveScriptModule, ScriptModule
 from flambeau.nn.module import Module
 from flambeau.passes import dce
 from flambeau.program.classes import ClassDefinition
@@ -64,7 +64,7 @@ class TracedFunction(ScriptFunction):
     """Values that depended on the inputs and are fixed in the graph, each with its line."""
 
 
-class TracedModule(ScriptModule):
+class TracedModule(RecursiveScriptModule):
     """A module compiled from a run."""
 
     baked: list[Baked]

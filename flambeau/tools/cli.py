@@ -17,7 +17,7 @@ from flambeau.ir.draw import NEEDS_VIZ
 from flambeau.ir.parser import parse_ir
 from flambeau.ir.verify import verify
 from flambeau.jit.function import ScriptFunction
-from flambeau.jit.script_module import ScriptModule
+from flambeau.jit.script_module import RecursiveScriptModule
 from flambeau.passes import pipeline
 from flambeau.tools import doctor
 from flambeau.util.errors import CompileError, FrontendError, InternalError, ParseError, VerifyError
@@ -127,7 +127,7 @@ def load_target(target: str) -> tuple[ScriptFunction, ModuleType]:
         hint = f"name a function or an instance of a module. {path} defines {_known(module)}"
         raise CommandError(f"{name} is a {kind}; {hint}")
     scripted: Any = flambeau.script(found)
-    return (scripted.forward if isinstance(scripted, ScriptModule) else scripted), module
+    return (scripted.forward if isinstance(scripted, RecursiveScriptModule) else scripted), module
 
 
 def _known(module: ModuleType) -> str:

@@ -402,9 +402,9 @@ def test_graph_text_shows_attributes_of_self() -> None:
 def test_repr_is_the_tree_of_modules() -> None:
     scripted = flambeau.script(Stack())
     assert repr(scripted).splitlines()[:4] == [
-        "ScriptModule(",
+        "RecursiveScriptModule(",
         "  original_name=Stack",
-        "  (layers): ScriptContainer(",
+        "  (layers): RecursiveScriptModule(",
         "    original_name=ModuleList",
     ]
     assert scripted.original_name == "Stack"
@@ -495,7 +495,7 @@ class Uninitialised(nn.Module):
 class DynamicIndex(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.layers = nn.ModuleList([nn.ReLU()])
+        self.layers = nn.ModuleList([nn.ReLU(), nn.Tanh()])
 
     def forward(self, x: Tensor, i: int) -> Tensor:
         return self.layers[i](x)

@@ -1,0 +1,33 @@
+"""Parameters and buffers of a scripted module: read from and written to the object that its methods see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, MutableMapping
+from typing import Any
+
+from flambeau.program.object import ScriptObject
+
+
+class LiveTensors(MutableMapping[str, Any]):
+    """Parameters or buffers of a scripted module: by name, read from and written to its object: one truth."""
+
+    def __init__(self, held: ScriptObject, names: Iterable[str]) -> None:
+        self._held = held
+        self._names = dict.fromkeys(names)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._held.get(name) if name in self._held.type.definition.slots else None
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._held.set(name, value)
+
+    def __delitem__(self, name: str) -> None:
+        raise RuntimeError(f"'{name}' cannot be removed: compiled methods may use it")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)

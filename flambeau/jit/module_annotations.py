@@ -1,0 +1,92 @@
+"""What a module's class says of its attributes' types, and `Attribute`, which says it for one instance."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+import typing
+import warnings
+from typing import Any, ClassVar, NamedTuple
+
+from flambeau.frontend.python_source import innermost_function
+from flambeau.util.errors import FrontendError
+
+EMPTY_IN_INIT = (
+    "The TorchScript type system doesn't support instance-level annotations on empty non-base types in `__init__`. "
+    "Instead, either 1) use a type annotation in the class body, or 2) wrap the type in `flambeau.jit.Attribute`. The "
+    "attribute is '{name}' of {owner}"
+)
+_BASE_TYPES = frozenset(("int", "float", "bool", "str", "complex", "Tensor", "None"))
+
+
+class Attribute(NamedTuple):
+    """A value with the type that it has in programs: for an attribute whose value does not tell, as an empty list.
+
+    >>> Attribute([], list[int]).type
+    list[int]
+    """
+
+    value: Any
+    type: Any
+
+
+def class_annotations(cls: type) -> dict[str, Any]:
+    """The annotations in class bodies, base classes first; those that cannot be resolved are left out."""
+    found: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        own = vars(base).get("__annotations__", {})
+        scope = _closures(base) if own else {}
+        for name, annotation in own.items():
+            if annotation is ClassVar or typing.get_origin(annotation) is ClassVar:
+                continue
+            alone = type(base.__name__, (), {"__annotations__": {name: annotation}, "__module__": base.__module__})
+            try:
+                found[name] = typing.get_type_hints(alone, localns=scope)[name]
+            except Exception:  # whatever is wrong with this annotation: the others count
+                continue
+    return found
+
+
+def _closures(cls: type) -> dict[str, Any]:
+    """The names around a class that is defined in a function, as far as its methods use them."""
+    found: dict[str, Any] = {cls.__name__: cls}
+    for member in vars(cls).values():
+        if inspect.isfunction(member):
+            found.update(inspect.getclosurevars(member).nonlocals)
+    return found
+
+
+def warn_of_empty_annotations(cls: type) -> None:
+    """Warn of `self.x: List[int] = []` in `__init__`: an annotation there says nothing to a program."""
+    if cls.__module__.startswith("flambeau.") or "__init__" not in vars(cls):
+        return
+    try:
+        source = inspect.getsource(innermost_function(cls.__init__))  # type: ignore[misc]
+        tree = ast.parse(textwrap.dedent(source))
+    except (OSError, TypeError, SyntaxError, FrontendError):
+        return
+    declared = class_annotations(cls)
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Attribute)):
+            continue
+        owner, name = node.target.value, node.target.attr
+        is_own = isinstance(owner, ast.Name) and owner.id == "self"
+        if is_own and name not in declared and _is_empty(node.value) and not _is_base(node.annotation):
+            warnings.warn(EMPTY_IN_INIT.format(name=name, owner=cls.__name__), UserWarning, stacklevel=6)
+
+
+def _is_empty(value: ast.expr | None) -> bool:
+    match value:
+        case ast.List(elts=[]) | ast.Dict(keys=[]) | ast.Constant(value=None):
+            return True
+        case ast.Call(func=ast.Name(id="list" | "dict"), args=[]):
+            return True
+        case ast.Call(func=ast.Attribute(attr="annotate") | ast.Name(id="annotate"), args=[_, inner]):
+            return _is_empty(inner)
+    return False
+
+
+def _is_base(annotation: ast.expr) -> bool:
+    name = annotation.attr if isinstance(annotation, ast.Attribute) else getattr(annotation, "id", "")
+    return name in _BASE_TYPES

@@ -1,0 +1,200 @@
+"""Forward hooks of modules, compiled: `self.sub(x)` in a program runs them around `sub.forward`.
+
+    y = self.sub(x)    →    %a : (Tensor) = prim::TupleConstruct(%x)
+                            %b : (Tensor) = prim::CallMethod[name="pre_hook"](%sub, %a)
+                            %c : Tensor = prim::TupleUnpack(%b)
+                            %d : Tensor = prim::CallMethod[name="forward"](%sub, %c)
+                            %y : Tensor = prim::CallMethod[name="hook"](%sub, %b, %d)
+
+A hook before `forward` is `def hook(self, input: tuple[A, B]) -> tuple[A, B]` (or `-> None`), with the types of all
+parameters of `forward`; one behind it is `def hook(self, input: tuple[A, B], output: R) -> S`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from flambeau.frontend.conversions import pack_tuple, unpack_tuple
+from flambeau.frontend.emission import Emission
+from flambeau.frontend.schema_matching import call_method, match_single
+from flambeau.frontend.simple_value import SimpleValue
+from flambeau.frontend.sugared import Given, Sugared
+from flambeau.ir.value import Value
+from flambeau.nn.hooks import Hook
+from flambeau.nn.module import Module
+from flambeau.program.classes import ClassDefinition
+from flambeau.program.function import Function
+from flambeau.schema.function import FunctionSchema
+from flambeau.schema.subtype import is_subtype
+from flambeau.schema.types import NONE, TupleType, Type
+from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass
+from flambeau.util.source import SourceRange
+
+
+@dataclass(frozen=True, slots=True)
+class HookTable:
+    """The compiled hooks of a module's class, in order."""
+
+    before: tuple[Function, ...]
+    after: tuple[Function, ...]
+
+
+CompileHook = Callable[[Hook, str], Function]
+"""Compiles a hook as a method of that name."""
+NAME_TAKEN = (
+    "Can't define hook: {name} on class: {owner} because a method or hook with that name already exists."
+)
+TWO_DEFINITIONS = (
+    "{what} '{name}' on {owner} has at least two different python definitions. Please use unique names for all hooks."
+)
+NO_RETURN = "is missing a return annotation. Return annotations are required, please add one."
+WHILE_SCRIPTING = (
+    "This error occurred while scripting the forward {what} '{name}' on module '{owner}'. If you did not want to "
+    "script it, remove it from the module before scripting. It is expected to have the signature: {signature}"
+)
+NESTED = (
+    "When forward has a single tuple input argument, the return needs to be 'None' or a nested tuple containing "
+    "forward's input tuple argument as in: '{wanted}'"
+)
+
+
+def compile_hooks(
+    module: Module, definition: ClassDefinition, forward: Function, compile_hook: CompileHook
+) -> HookTable:
+    """The hooks of a module as methods of its class, their signatures checked. Raises CompileError."""
+    owner = type(module).__name__
+    known: dict[str, Hook] = {}
+    made: dict[str, list[Function]] = {"before": [], "after": []}
+    tables = (("Pre-hook", "before", module._forward_pre_hooks), ("Hook", "after", module._forward_hooks))
+    for what, when, hooks in tables:
+        for registered in hooks.values():
+            hook = registered.function
+            name, function = hook.__name__, getattr(hook, "__func__", hook)
+            if name in known and known[name] is not function:
+                raise CompileError(TWO_DEFINITIONS.format(what=what, name=name, owner=owner))
+            if name not in known and _is_taken(module, definition, name):
+                raise CompileError(NAME_TAKEN.format(name=name, owner=definition.name))
+            if "return" not in getattr(function, "__annotations__", {}):
+                raise CompileError(f"{what} '{name}' on module '{owner}' {NO_RETURN}")
+            known[name] = function
+            made[when].append(definition.methods.get(name) or compile_hook(function, name))
+    _check_all(forward, made["before"], made["after"], owner)
+    return HookTable(tuple(made["before"]), tuple(made["after"]))
+
+
+def _is_taken(module: Module, definition: ClassDefinition, name: str) -> bool:
+    """Whether a program may mean something else by the name: what every module has in Python is no part of it."""
+    own = getattr(type(module), name, None)
+    return name in definition.slots or (own is not None and own is not getattr(Module, name, None))
+
+
+def _check_all(forward: Function, pre: Sequence[Function], post: Sequence[Function], owner: str) -> None:
+    inputs = TupleType(tuple(a.type for a in forward.schema.arguments[1:]))
+    for hook in pre:
+        problem = _wrong_count(hook, 2) or _wrong_input(hook, inputs) or _wrong_return(hook, inputs)
+        if problem:
+            signature = f"'def {hook.short_name}(self, input: {inputs.annotation})', which gives that or None"
+            raise _refusal("pre-hook", hook, problem, owner, signature)
+    output = forward.schema.returns[0].type
+    for hook in post:
+        problem = _wrong_count(hook, 3) or _wrong_input(hook, inputs) or _wrong_output(hook, output)
+        if problem:
+            signature = (
+                f"'def {hook.short_name}(self, input: {inputs.annotation}, output: {output.annotation})', which gives "
+                "the new output"
+            )
+            raise _refusal("hook", hook, problem, owner, signature)
+        result = hook.schema.returns[0].type
+        output = output if result == NONE else result
+
+
+def _refusal(what: str, hook: Function, problem: str, owner: str, signature: str) -> CompileError:
+    where = next((n.range for n in hook.graph.block if n.range is not None), None)
+    name = hook.short_name
+    context = WHILE_SCRIPTING.format(what=what, name=name, owner=owner, signature=signature)
+    return CompileError(f"{what.capitalize()} '{name}' on module '{owner}' {problem}\n{context}", where)
+
+
+def _wrong_count(hook: Function, wanted: int) -> str:
+    count = len(hook.schema.arguments)
+    if count == wanted:
+        return ""
+    return f"was expected to only have exactly {wanted} inputs but it had {count} inputs"
+
+
+def _wrong_input(hook: Function, inputs: TupleType) -> str:
+    given = hook.schema.arguments[1].type
+    if not isinstance(given, TupleType):
+        return f"expected the input argument to be typed as a Tuple but found type: '{given.annotation}' instead"
+    received = f"Received type: '{given.annotation}'. Expected type: '{inputs.annotation}'"
+    if len(given.elements) != len(inputs.elements):
+        if not inputs.elements:
+            return f"has the wrong inner types for the input tuple argument. {received}"
+        return f"has the wrong number of contained types for the input argument's Tuple. {received}"
+    if not _alike(inputs, given):
+        return f"has the wrong inner types for the input tuple argument. {received}"
+    return ""
+
+
+def _wrong_return(hook: Function, inputs: TupleType) -> str:
+    result = hook.schema.returns[0].type
+    single = inputs.elements[0] if len(inputs.elements) == 1 else None
+    if result == NONE or _alike(result, inputs):
+        return ""
+    if isinstance(single, TupleType):
+        return f"returned the wrong type of: '{result.annotation}'. {NESTED.format(wanted=inputs.annotation)}"
+    if single is not None and _alike(result, single):
+        return ""
+    return f"returned the wrong type of: '{result.annotation}'. Expected None or '{inputs.annotation}'"
+
+
+def _wrong_output(hook: Function, output: Type) -> str:
+    given = hook.schema.arguments[2].type
+    if _alike(output, given):
+        return ""
+    return (
+        f"has the wrong type for the output argument. Received type: '{given.annotation}'. Expected type: "
+        f"'{output.annotation}'"
+    )
+
+
+def _alike(given: Type, wanted: Type) -> bool:
+    return is_subtype(given, wanted)
+
+
+@dataclass(slots=True)
+class HookedCall(Sugared):
+    """A call of a module that has hooks."""
+
+    owner: Value
+    forward: Function
+    hooks: HookTable
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "module"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """The hooks around the call of `forward`."""
+        schema: FunctionSchema = self.forward.schema
+        match = match_single(schema, [Given(self.owner, where), *args], keywords, where)
+        with e.graph.at_range(where):
+            values = [plan(e) for plan in match.plans][1:]
+        is_nested = len(values) == 1 and isinstance(values[0].type, TupleType)
+        for hook in self.hooks.before:
+            given = self._run(e, where, hook, [pack_tuple(e, values)])
+            if isinstance(given.type, TupleType) and (not is_nested or len(given.type.elements) == 1):
+                values = unpack_tuple(e, given)
+            elif given.type != NONE:
+                values = [given]
+        result = self._run(e, where, self.forward, values)
+        for hook in self.hooks.after:
+            given = self._run(e, where, hook, [pack_tuple(e, values), result])
+            result = result if given.type == NONE else given
+        return SimpleValue(result)
+
+    def _run(self, e: Emission, where: SourceRange, method: Function, values: Sequence[Value]) -> Value:
+        given = [Given(value, where) for value in values]
+        return call_method(e, where, method, method.short_name, self.owner, given, ())

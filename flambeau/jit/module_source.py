@@ -1,0 +1,141 @@
+"""Where the class of a module has its methods from: the functions of the Python class, as one instance has them.
+
+Each method is compiled when something first asks for it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from flambeau.frontend.compile import compile_def
+from flambeau.frontend.convert import get_tree
+from flambeau.frontend.python_source import NameScope, parameter_defaults
+from flambeau.frontend.resolver import Resolver
+from flambeau.frontend.tree_views import Decl, Def, Ident, Param
+from flambeau.jit.compiling import compiling, tidy
+from flambeau.jit.module_hooks import HookTable, compile_hooks
+from flambeau.jit.module_methods import is_of_base, is_unused_property, method_source
+from flambeau.jit.registry import ScriptRegistry
+from flambeau.jit.script_classes import bound_to_class
+from flambeau.nn.module import Module
+from flambeau.program.classes import ClassDefinition, Property
+from flambeau.program.function import Function
+from flambeau.schema.function import FunctionSchema
+
+ResolverFor = Callable[[Callable[[str], Any], str], Resolver]
+"""Makes the resolver for a function, given the scope of its names and what it is called."""
+
+
+class ModuleSource:
+    """The methods, properties and hooks of modules of one class."""
+
+    def __init__(
+        self, definition: ClassDefinition, module: Module, registry: ScriptRegistry, resolver_for: ResolverFor
+    ) -> None:
+        self.definition = definition
+        self.module = module
+        """The shell of an instance, for what is looked up on Python's side."""
+        self._registry = registry
+        self._resolver_for = resolver_for
+        self._inherited: dict[tuple[type, str], Function] = {}
+        self._hooks: HookTable | None = None
+
+    def method(self, name: str) -> Function | None:
+        """A method; None if the class has none of that name. Raises CompileError."""
+        if name in self.definition.methods:
+            return self.definition.methods[name]
+        static = inspect.getattr_static(self.module, name, None)
+        if isinstance(static, property):
+            found = self.property(name)
+            return None if found is None else found[0]
+        if name == "forward" and isinstance(static, staticmethod):
+            return self.definition.add_method(name, self._compiled(static.__func__, name, without_self=True))
+        source = method_source(self.module, name)
+        return None if source is None else self.add(source, name)
+
+    def property(self, name: str) -> Property | None:
+        """Getter and setter of a property; None for what is none, or is left out."""
+        found = inspect.getattr_static(self.module, name, None)
+        if not isinstance(found, property) or found.fget is None or is_unused_property(self.module, name):
+            return None
+        if name not in self.definition.properties:
+            getter = self.definition.methods.get(name) or self.add(found.fget, name)
+            setter = None if found.fset is None else self.add(found.fset, f"__{name}_setter")
+            self.definition.properties[name] = (getter, setter)
+        return self.definition.properties[name]
+
+    def signature(self, name: str) -> FunctionSchema | None:
+        """What a method takes and returns."""
+        found = self.method(name)
+        return None if found is None else found.schema
+
+    def static(self, name: str) -> Function | None:
+        """A class method with its class filled in; None for what is none."""
+        found = inspect.getattr_static(self.module, name, None)
+        if not isinstance(found, classmethod):
+            return None
+        if name not in self.definition.static_methods:
+            function = self._compiled(found.__func__, name, bind_class=True)
+            self.definition.static_methods[name] = function
+        return self.definition.static_methods[name]
+
+    def inherited(self, name: str, after: type | None) -> Function | None:
+        """A method as the bases behind `after` have it."""
+        order = type(self.module).__mro__
+        for base in order[order.index(after) + 1 if after in order else 0 :]:
+            found = vars(base).get(name)
+            if inspect.isfunction(found) and not is_of_base(found, name):
+                if (base, name) not in self._inherited:
+                    self._inherited[base, name] = self._compiled(found, f"__{base.__name__}_{name}")
+                return self._inherited[base, name]
+        return None
+
+    def hooks(self) -> HookTable | None:
+        """The forward hooks, compiled; None if there are none. Raises CompileError."""
+        if not (self.module._forward_pre_hooks or self.module._forward_hooks):
+            return None
+        if self._hooks is None:
+            forward = self.method("forward")
+            if forward is None:
+                return None
+            self._hooks = compile_hooks(self.module, self.definition, forward, self.add)
+        return self._hooks
+
+    def add(self, source: Callable[..., Any], name: str) -> Function:
+        """A Python function compiled as a method."""
+        return self.definition.add_method(name, self._compiled(source, name))
+
+    def _compiled(
+        self, source: Callable[..., Any], name: str, *, bind_class: bool = False, without_self: bool = False
+    ) -> Function:
+        definition = self.definition
+        shown = f"{definition.name.rpartition('.')[2]}.{name}"
+        has_self = not (bind_class or without_self)
+        self_type = None if bind_class else definition.type
+        with compiling((definition, name), shown, None):
+            scope: Callable[[str], Any] = NameScope.of_function(source)
+            tree = get_tree(source, self_name=definition.name if has_self else None)
+            if without_self:
+                tree = _with_self(tree)
+            if bind_class:
+                tree, scope = bound_to_class(tree, scope, type(self.module))
+            function = compile_def(
+                tree,
+                self._resolver_for(scope, shown),
+                name=f"{definition.name}.{name}",
+                defaults=parameter_defaults(source),
+                self_type=self_type,
+            )
+            function.doc = inspect.getdoc(source) or ""
+        tidy(function)
+        self._registry.attach(function)
+        return function
+
+
+def _with_self(tree: Def) -> Def:
+    """A static method as a method that makes no use of its object."""
+    place = tree.decl.range
+    own = Param(place, Ident(place, "self"), None, None, False)
+    return Def(tree.range, tree.ident, Decl(place, (own, *tree.decl.params), tree.decl.returns), tree.body)

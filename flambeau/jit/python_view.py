@@ -1,0 +1,34 @@
+"""How objects of programs look in Python: the scripted module that stands for an object, found again by the object.
+
+Methods that stay Python are given that module as `self`. Who makes scripted modules registers how.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from flambeau.program.object import ScriptObject
+
+_views: weakref.WeakKeyDictionary[ScriptObject, weakref.ref[Any]] = weakref.WeakKeyDictionary()
+_makers: list[Callable[[ScriptObject], Any]] = []
+
+
+def register(held: ScriptObject, view: Any) -> None:
+    """Let `view` stand for an object for as long as it lives."""
+    _views[held] = weakref.ref(view)
+
+
+def made_by(maker: Callable[[ScriptObject], Any]) -> None:
+    """Let `maker` make the views of objects whose view is gone."""
+    _makers[:] = [maker]
+
+
+def view_of(held: Any) -> Any:
+    """What stands for an object in Python; the value itself if it is no object of a program."""
+    if not isinstance(held, ScriptObject):
+        return held
+    known = _views.get(held)
+    found = None if known is None else known()
+    return _makers[0](held) if found is None else found

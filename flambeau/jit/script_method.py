@@ -1,0 +1,41 @@
+"""A compiled method together with its object."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.codegen.callable_type import prepare
+from flambeau.executor.executor import Executor
+from flambeau.executor.report import PassReport
+from flambeau.ir.graph import Graph
+from flambeau.jit.arguments import Signature
+from flambeau.jit.function import ScriptFunction
+from flambeau.program.function import Function
+from flambeau.program.object import ScriptObject
+from flambeau.tensor import observer
+
+
+class ScriptMethod(ScriptFunction):
+    """A compiled method with its object; the object is no argument of a call."""
+
+    def __init__(self, function: Function, owner: ScriptObject, executor: Executor) -> None:
+        super().__init__(function, executor=executor)
+        self.owner = owner
+        self._first: tuple[Any, ...] = (owner,)
+        self._signature = Signature(function.schema, first=1)
+        prepare(self, executor.switch, type(self)._call_slowly, owner)
+
+    def _watched(self, watching: observer.Observer, arguments: tuple[Any, ...]) -> Any:
+        return watching.called_method(self, arguments, lambda plain: self._executor(*self._first, *plain))
+
+    def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
+        """The optimised graph that runs for arguments like these."""
+        return self._executor.plan_for(self._full(args, kwargs)).graph
+
+    def passes(self, *args: Any, **kwargs: Any) -> PassReport:
+        """Each pass that runs for arguments like these."""
+        return self._executor.pass_report(self._full(args, kwargs))
+
+    def _full(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        return (*self._first, *self._signature.bind(tuple(args), kwargs))

@@ -1,0 +1,96 @@
+"""Whether operations are recorded for `backward` on this thread: on, unless something turns it off.
+
+>>> with no_grad():
+...     is_grad_enabled()
+False
+>>> is_grad_enabled()
+True
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any, Self, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Mode(threading.local):
+    enabled: bool = True
+
+
+_mode = _Mode()
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations on tensors that need gradients are recorded on this thread."""
+    return _mode.enabled
+
+
+class _Switch:
+    """Turns recording on or off within a `with` block, or while a decorated function runs."""
+
+    def __init__(self, enabled: bool) -> None:
+        self._enabled = enabled
+        self._before: list[bool] = []
+
+    def __enter__(self) -> Self:
+        self._before.append(_mode.enabled)
+        _mode.enabled = self._enabled
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _mode.enabled = self._before.pop()
+
+    def __call__(self, function: F) -> F:
+        enabled = self._enabled
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with _Switch(enabled):
+                return function(*args, **kwargs)
+
+        return call  # type: ignore[return-value]
+
+
+class no_grad(_Switch):  # noqa: N801  (as programs write it)
+    """Record nothing: for what changes parameters in place, and for evaluation. A context manager and a decorator."""
+
+    def __init__(self, function: Callable[..., Any] | None = None) -> None:
+        super().__init__(False)
+        if function is not None:
+            raise TypeError("no_grad() takes no arguments: write @no_grad() above a function")
+
+
+class enable_grad(_Switch):  # noqa: N801  (as programs write it)
+    """Record, also inside `no_grad`. A context manager and a decorator."""
+
+    def __init__(self) -> None:
+        super().__init__(True)
+
+
+class set_grad_enabled(_Switch):  # noqa: N801  (as programs write it)
+    """Record or do not, from this call on; as a context manager, until the block's end.
+
+    >>> with set_grad_enabled(False):
+    ...     is_grad_enabled()
+    False
+    """
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__(mode)
+        self._before.append(_mode.enabled)
+        _mode.enabled = mode
+
+    def __enter__(self) -> Self:
+        _mode.enabled = self._enabled
+        return self
+
+
+class inference_mode(_Switch):  # noqa: N801  (as programs write it)
+    """`no_grad`, or with `inference_mode(False)` nothing."""
+
+    def __init__(self, mode: bool = True) -> None:
+        super().__init__(not mode and _mode.enabled)
