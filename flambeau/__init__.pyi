@@ -69,6 +69,11 @@ from flambeau.tensor.defaults import set_default_dtype as set_default_dtype
 from flambeau.tensor.format import set_printoptions as set_printoptions
 from flambeau.tensor.formats import Layout as Layout
 from flambeau.tensor.formats import MemoryFormat as MemoryFormat
+from flambeau.tensor.grad_mode import enable_grad as enable_grad
+from flambeau.tensor.grad_mode import inference_mode as inference_mode
+from flambeau.tensor.grad_mode import is_grad_enabled as is_grad_enabled
+from flambeau.tensor.grad_mode import no_grad as no_grad
+from flambeau.tensor.grad_mode import set_grad_enabled as set_grad_enabled
 from flambeau.tensor.python_forms import can_cast as can_cast
 from flambeau.tensor.python_forms import is_tensor as is_tensor
 from flambeau.tensor.python_forms import nonzero as nonzero

@@ -7,7 +7,8 @@ self.layers[i]      →    %m : I = prim::ModuleContainerIndex(%layers, %i)    w
 from __future__ import annotations
 
 from flambeau.frontend.emission import Emission
-from flambeau.frontend.simple_value import SimpleValue, module_items, module_keys
+from flambeau.frontend.held_objects import module_keys
+from flambeau.frontend.simple_value import SimpleValue, module_items
 from flambeau.frontend.sugared import Sugared
 from flambeau.frontend.sugared_slice import SliceValue
 from flambeau.frontend.sugared_tuple import TupleValue

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from flambeau.frontend import receivers
 from flambeau.frontend.conversions import pack_list, unpack_tuple
+from flambeau.frontend.held_objects import frozen, held_count, module_keys
 from flambeau.frontend.object_methods import (
     as_text,
     check_sortable,
@@ -198,7 +199,7 @@ class SimpleValue(Sugared):
         if isinstance(self.value.type, TupleType):
             return e.constant(len(self.value.type.elements))
         if isinstance(self.value.type, NamedType):
-            count = _held_count(e, where, self.value)
+            count = held_count(e, where, self.value)
             if count is not None and not has_method(e, self.value.type, "__len__", where):
                 return e.constant(count)
             return self.attribute(e, where, "__len__").call(e, where, (), ()).as_value(e, where)
@@ -436,21 +437,6 @@ def _attribute(e: Emission, where: SourceRange, value: Value, name: str) -> Suga
     return None
 
 
-def module_keys(e: Emission, where: SourceRange, value: Value) -> list[str] | None:
-    """The keys of a container of modules or parameters that is reached by name; None for what is none."""
-    if not isinstance(value.type, NamedType) or not isinstance(e.resolver, ObjectResolver):
-        return None
-    return e.resolver.object_keys(value, where)
-
-
-def _held_count(e: Emission, where: SourceRange, value: Value) -> int | None:
-    keys = module_keys(e, where, value)
-    if keys is None and isinstance(e.resolver, ObjectResolver):
-        held = e.resolver.object_items(value, where)
-        return None if held is None else len(held)
-    return None if keys is None else len(keys)
-
-
 def module_items(e: Emission, where: SourceRange, value: Value) -> list[Sugared] | None:
     """The modules in a container of modules, each read as an attribute; None for what is no such container."""
     if not isinstance(value.type, NamedType) or not isinstance(e.resolver, ObjectResolver):
@@ -476,7 +462,7 @@ def _object_attribute(e: Emission, where: SourceRange, value: Value, type_: Name
         if stored is not None:
             return SimpleValue(e.emit("prim::GetAttr", (value,), stored.type, name=name))
         if name in definition.constants:
-            return e.wrap(_frozen(definition.constants[name]), where)
+            return e.wrap(frozen(definition.constants[name]), where)
         accessor = find_property(e, type_, name, where)
         if accessor is not None:
             return MethodValue(value, accessor[0].short_name, accessor[0]).call(e, where, (), ())
@@ -490,11 +476,6 @@ def _object_attribute(e: Emission, where: SourceRange, value: Value, type_: Name
     if isinstance(definition, ClassDefinition) and name in definition.properties:  # compiled just now
         return MethodValue(value, name, method).call(e, where, (), ())
     return MethodValue(value, name, method)
-
-
-def _frozen(constant: Any) -> Any:
-    """A constant as programs have it: lists are tuples."""
-    return tuple(map(_frozen, constant)) if isinstance(constant, list) else constant
 
 
 def _takes(arguments: Sequence[Any], type_: Type) -> bool:
