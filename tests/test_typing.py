@@ -16,7 +16,7 @@ from typing import assert_type
 import flambeau
 from flambeau import Tensor, nn
 from flambeau.ir import parse_ir
-from flambeau.jit import ScriptFunction, ScriptModule
+from flambeau.jit import RecursiveScriptModule, ScriptFunction
 
 x = flambeau.randn(2, 3)
 assert_type(flambeau.tanh(x), Tensor)
@@ -50,7 +50,7 @@ class Model(nn.Module):
 
 
 assert_type(halve, ScriptFunction)
-assert_type(flambeau.script(Model()), ScriptModule)
+assert_type(flambeau.script(Model()), RecursiveScriptModule)
 print(halve(x, 2), halve.graph, halve.explain(), plain(x))
 print(parse_ir(str(halve.graph)), flambeau.trace(halve, x))
 """
