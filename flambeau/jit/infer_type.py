@@ -6,8 +6,7 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
-from flambeau.frontend.annotations import enum_type
-from flambeau.frontend.constants import constant_type
+from flambeau.frontend.constants import constant_type, enum_type
 from flambeau.nn.module import Module
 from flambeau.schema.subtype import unify_all
 from flambeau.schema.types import TENSOR, DictType, ListType, TupleType, Type
