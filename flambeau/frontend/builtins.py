@@ -14,13 +14,17 @@ from flambeau.frontend import sugared_iterables as iterables
 from flambeau.frontend.casts import CastValue, DeviceClass
 from flambeau.frontend.simple_value import OperatorValue
 from flambeau.frontend.sugared import FormValue, Sugared
+from flambeau.frontend.sugared_contexts import ContextClass
 from flambeau.schema.device import Device
 from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, STRING
+from flambeau.tensor.grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from flambeau.tensor.random import Generator, manual_seed
 
 OPERATORS: Final[dict[Any, str]] = {
     abs: "prim::abs", all: "aten::all", any: "aten::any", bin: "aten::bin", chr: "aten::chr", divmod: "aten::divmod",
     hash: "aten::hash", hex: "aten::hex", id: "prim::id", oct: "aten::oct",
     ord: "aten::ord", pow: "aten::pow", repr: "python::repr", ascii: "python::ascii", warnings.warn: "aten::warn",
+    manual_seed: "aten::manual_seed", Generator: "aten::Generator", is_grad_enabled: "aten::is_grad_enabled",
 }  # fmt: skip
 
 MATH: Final = [
@@ -129,6 +133,7 @@ BUILTINS: Final[dict[Any, Sugared]] = {
     **{getattr(math, name): OperatorValue(f"aten::{name}") for name in MATH},
     **{getattr(math, name): OperatorValue(kind) for name, kind in RENAMED.items()},
     **{getattr(math, name): OperatorValue(f"python::{name}") for name in MORE_MATH},
+    **{cls: ContextClass(cls) for cls in (no_grad, enable_grad, inference_mode, set_grad_enabled)},
     **FORMS,
 }
 """What each Python builtin is in a program."""

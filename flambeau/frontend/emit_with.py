@@ -9,6 +9,7 @@ from flambeau.frontend.emission import Emission
 from flambeau.frontend.emit_assign import assign
 from flambeau.frontend.object_methods import find_method
 from flambeau.frontend.simple_value import SimpleValue, shown
+from flambeau.frontend.sugared_contexts import ContextValue
 from flambeau.frontend.tree_views import With, WithItem
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
@@ -42,7 +43,14 @@ def leave_contexts(e: Emission, contexts: list[Value]) -> None:
 
 def _enter(e: Emission, item: WithItem) -> Value:
     where = item.value.range
-    value = e.value(item.value)
+    found = e.sugared(item.value)
+    if isinstance(found, ContextValue):
+        value = found.made(e, where)
+        entered = e.emit("prim::Enter", (value,), ANY)
+        if item.target is not None:
+            assign(e, item.target, SimpleValue(entered), where)
+        return value
+    value = found.as_value(e, where)
     if not isinstance(value.type, NamedType):
         raise CompileError(NOT_AN_OBJECT.format(found=f"value of type '{shown(value.type)}'"), where)
     methods = [find_method(e, value.type, name, where) for name in ("__enter__", "__exit__")]

@@ -50,12 +50,20 @@ def evaluate(graph: Graph, inputs: Sequence[Any], *, check_types: bool = True) -
     Exceptions of operators come as they are, without a traceback of the program. Raises InternalError when a value is
     not of its type (unless `check_types` is off) and RuntimeError for a node that nothing can run.
     """
-    return _Evaluator(check_types).graph(graph, inputs)
+    evaluator = _Evaluator(check_types)
+    try:
+        return evaluator.graph(graph, inputs)
+    except BaseException:
+        for context in reversed(evaluator.entered.copy()):
+            evaluator.context("__exit__", [context, None, None, None])
+        raise
 
 
 class _Evaluator:
     def __init__(self, check_types: bool) -> None:
         self.check_types = check_types
+        self.entered: list[Any] = []
+        """The contexts that were entered and not left, outermost first."""
 
     def graph(self, graph: Graph, inputs: Sequence[Any]) -> tuple[Any, ...]:
         if len(inputs) != len(graph.inputs):
@@ -110,8 +118,10 @@ class _Evaluator:
                 instances.writer(node.attribute("name"))(*values)
                 return ()
             case "prim::Enter":
+                self.entered.append(values[0])
                 return (self.context("__enter__", values),)
             case "prim::Exit":
+                self.entered.pop()
                 self.context("__exit__", [*values, None, None, None])
                 return ()
             case "prim::CallFunction" | "prim::CallMethod":

@@ -25,6 +25,8 @@ ROWS = [
     accepted("nested forks", "def h(x: int) -> int:\n    return x * 2\ndef g(x: int) -> int:\n    return jit.wait(jit.fork(h, x)) + 1\ndef f(x: int):\n    return jit.wait(jit.fork(g, x))", "f(5)"),
     accepted("awaitables", "def g(x: int) -> int:\n    return x + 1\ndef f(x: int):\n    a = jit._awaitable(g, x)\n    b = jit._awaitable_nowait(5)\n    return jit._awaitable_wait(a) + jit._awaitable_wait(b)", "f(1)"),
     refused("fork of what cannot be called", "def f(x: Tensor):\n    return jit.fork(x)", "cannot call a value"),
+    accepted("random numbers", "def f(n: int):\n    g = flambeau.Generator()\n    g.manual_seed(n)\n    return flambeau.rand(3, generator=g)", "f(1)", torch=False),
+    accepted("manual_seed", "def f(n: int):\n    flambeau.manual_seed(n)\n    return flambeau.rand(3)", "f(1)"),
     refused("mutable defaults", "def f(x: List[int] = []):\n    return x", "Mutable default parameters are not supported"),
     refused("a default of another type", "def f(x: int = 'a'):\n    return x", "Expected a default value of type int on parameter \"x\""),
     refused("a missing argument of a callee", "def g(x: int, y: int) -> int:\n    return x\ndef f(x: int):\n    return g(x)", "Argument y not provided."),

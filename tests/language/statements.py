@@ -58,4 +58,7 @@ ROWS = [
     accepted("import in a function", "def f(x: float):\n    import math\n    from math import sin as s\n    return math.cos(x) + s(x)", "f(0.5)", torch=False),
     refused("annotation without a value", "def f(x: int):\n    y: int\n    y = x\n    return y", "annotated assignments without assigned value aren't supported", "y: int"),
     refused("global", "def f(x: int):\n    global y\n    y = x", "global variables aren't supported"),
+    accepted("with flambeau.no_grad()", "def f(x: Tensor):\n    with flambeau.no_grad():\n        y = x * 2\n    return y", "f(flambeau.ones(2))"),
+    accepted("gradient modes", "@jit.ignore\ndef mode() -> bool:\n    return flambeau.is_grad_enabled()\ndef f(x: int):\n    a = mode()\n    with flambeau.no_grad():\n        b = flambeau.is_grad_enabled(), mode()\n        with flambeau.enable_grad():\n            c = mode()\n        if x > 2:\n            return a, b, c, mode()\n    return a, b, c, mode()", "f(1)", "f(3)", torch=False),
+    accepted("a context is left when something is raised", "def f(x: int):\n    with flambeau.no_grad():\n        assert x > 2, 'small'\n    return x", "f(3)", "f(1)", "flambeau.is_grad_enabled()"),
 ]

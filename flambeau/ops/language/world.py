@@ -9,7 +9,10 @@ from typing import Any, NoReturn
 
 from flambeau.ops.language.declare import declare
 from flambeau.ops.language.text import value_text
+from flambeau.schema.device import Device
 from flambeau.schema.opdef import Effect
+from flambeau.tensor.grad_mode import is_grad_enabled
+from flambeau.tensor.random import Generator, manual_seed
 from flambeau.util.errors import GuardError, ScriptError
 
 
@@ -33,6 +36,21 @@ def warn(message: str, stacklevel: int) -> None:
     warnings.warn(message, stacklevel=stacklevel)
 
 
+def _generator(device: Device | None = None, seed: int | None = None) -> Generator:
+    made = Generator() if device is None else Generator(device)
+    return made if seed is None else made.manual_seed(seed)
+
+
+declare("aten::is_grad_enabled() -> bool", is_grad_enabled, effect=Effect.WORLD)
+declare("aten::Generator(*, Device? device=None, int? seed=None) -> Generator", _generator, effect=Effect.WORLD)
+declare(
+    "aten::manual_seed.generator(Generator(a!) self, int seed) -> Generator(a!)",
+    Generator.manual_seed,
+    effect=Effect.WORLD,
+)
+declare("aten::manual_seed(int seed) -> ()", lambda seed: manual_seed(seed) and None, effect=Effect.WORLD)
+declare("aten::seed(Generator(a!) self) -> int", Generator.seed, effect=Effect.WORLD)
+declare("aten::initial_seed(Generator self) -> int", Generator.initial_seed, effect=Effect.WORLD)
 declare("prim::Print(...) -> ()", print_values, effect=Effect.WORLD)
 declare("prim::RaiseException(str msg, str? cls=None) -> ()", raise_exception, effect=Effect.WORLD)
 declare("aten::warn(str message, int stacklevel=2) -> ()", warn, effect=Effect.WORLD)
