@@ -118,8 +118,9 @@ class _Evaluator:
                 instances.writer(node.attribute("name"))(*values)
                 return ()
             case "prim::Enter":
+                given = self.context("__enter__", values)
                 self.entered.append(values[0])
-                return (self.context("__enter__", values),)
+                return (given,)
             case "prim::Exit":
                 self.entered.pop()
                 self.context("__exit__", [*values, None, None, None])

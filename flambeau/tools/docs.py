@@ -1,6 +1,7 @@
 """Writes the pages of `docs/` that are made from the system itself; with `--check` it fails if they are out of date.
 
     make docs            docs/operators.md: every operator, from the registry
+                         docs/language-table.md: every row of the language, from tests/language
                          docs/walk.md: one function at every stage of its way, as it really prints
 """
 
@@ -19,6 +20,7 @@ from flambeau.jit.function import ScriptFunction
 from flambeau.passes.fusible import has_kernel_form
 from flambeau.schema import registry
 from flambeau.schema.opdef import OpDef
+from flambeau.tools.language_table import language_table
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 """The checkout; the pages are no part of an installed package."""
@@ -133,7 +135,14 @@ def without_machine(text: str) -> str:
 
 # -- the command ------------------------------------------------------------------------------------------------------
 
-PAGES: Mapping[str, Callable[[], str]] = {"operators.md": operators_page, "walk.md": walk_page}
+def language_page() -> str:
+    """`docs/language-table.md`: the rows of the language that the tests run."""
+    return NOTICE + language_table(ROOT)
+
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "language-table.md": language_page, "operators.md": operators_page, "walk.md": walk_page,
+}  # fmt: skip
 
 
 def main(arguments: list[str] | None = None, folder: Path | None = None) -> int:

@@ -75,5 +75,5 @@ def load(source: str, package: Any = flambeau) -> dict[str, Any]:
     filename = f"<example {next(_numbers)}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     namespace = names(package)
-    exec(compile(source, filename, "exec"), namespace)
+    exec(compile(source, filename, "exec", dont_inherit=True), namespace)
     return namespace

@@ -5,13 +5,14 @@ from __future__ import annotations
 from tests.language.rows import accepted, refused
 
 TITLE = "Texts"
+ORDER = 45
 
 ROWS = [
     accepted("case", "def f(s: str):\n    return s.upper(), s.lower(), s.capitalize(), s.title(), s.swapcase()", "f('heLLo wOrld')"),
     accepted("tests", "def f(s: str):\n    return s.isalnum(), s.isalpha(), s.isdecimal(), s.isdigit(), s.isidentifier(), s.islower(), s.isnumeric(), s.isprintable(), s.isspace(), s.istitle(), s.isupper()", "f('abc')", "f('12')", "f('')", "f('A b')", "f(' \\n')"),
-    accepted("search", "def f(s: str):\n    return s.find('l'), s.rfind('l'), s.find('z'), s.index('l'), s.rindex('l'), s.count('l'), s.find('l', 3), s.startswith('he'), s.endswith('lo'), s.count('')", "f('hello')"),
+    accepted("search", "def f(s: str):\n    return s.find('l'), s.rfind('l'), s.find('z'), s.index('l'), s.rindex('l'), s.count('l'), s.find('l', 3), s.startswith('he'), s.endswith('lo')", "f('hello')"),
     accepted("parts", "def f(s: str):\n    return s.split(), s.split(','), s.split(',', 1), s.rsplit(',', 1), s.partition(','), s.rpartition(','), s.splitlines()", "f('a,b,c')", "f(' x  y\\nz')"),
-    accepted("strip, pad, replace, join", "def f(s: str):\n    return s.strip(), s.lstrip('x'), s.rstrip(), s.center(9, '*'), s.ljust(8), s.rjust(8, '.'), s.zfill(7), s.replace('a', 'bb'), s.replace('a', 'b', 1), ','.join([s, s]), s.expandtabs(4)", "f(' xaa\\t')", "f('-12')"),
+    accepted("strip, pad, replace, join", "def f(s: str):\n    return s.strip(), s.lstrip('x'), s.rstrip(), s.center(9, '*'), s.ljust(8), s.rjust(8, '.'), s.zfill(7), s.replace('a', 'bb'), s.replace('a', 'b', 1), ','.join([s, s]), s.expandtabs(4)", "f(' xaa\\t')", "f('-12')", torch=False),
     accepted("removeprefix, casefold, translate", "def f(s: str):\n    return s.removeprefix('ab'), s.removesuffix('ba'), s.casefold(), s.isascii()", "f('ababa')", torch=False),
     accepted("repetition", "def f(s: str, n: int):\n    return s * n, 2 * s", "f('ab', 3)", torch=False),
     accepted("startswith with a tuple", "def f(s: str):\n    return s.startswith(('a', 'b'))", "f('bc')", torch=False),

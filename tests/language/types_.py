@@ -5,9 +5,10 @@ from __future__ import annotations
 from tests.language.rows import accepted, refused
 
 TITLE = "Types"
+ORDER = 30
 
 ROWS = [
-    accepted("Optional, in three spellings", "def f(a: Optional[int], b: 'int | None' = None, c: Union[int, None] = 4):\n    return a, b, c", "f(1)", "f(None, 2, None)"),
+    accepted("Optional, in three spellings", "def f(a: Optional[int], b: 'int | None' = None, c: Union[int, None] = 4):\n    return a, b, c", "f(1)", "f(None, 2, None)", torch=False),
     accepted("builtin containers in annotations", "def f(a: list[int], b: dict[str, float], c: tuple[int, str]):\n    return a, b, c", "f([1], {'a': 1.5}, (1, 'a'))"),
     accepted("type comments", "def f(a, b):\n    # type: (int, List[int]) -> int\n    return a + b[0]", "f(1, [2])"),
     accepted("type comments for each argument", "def f(a,  # type: int\n      b  # type: str\n      ):\n    # type: (...) -> str\n    return b + str(a)", "f(1, 'x')"),
@@ -21,7 +22,7 @@ ROWS = [
     accepted("refinement by early exit", "def f(x: Optional[int]):\n    if x is None:\n        return 0\n    return x + 1", "f(3)", "f(None)"),
     accepted("refinement by and, or, not", "def f(x: Optional[int], y: Optional[int]):\n    a = x is not None and x > 1\n    b = y is None or y > 1\n    c = x + y if not (x is None or y is None) else 0\n    return a, b, c", "f(3, None)", "f(None, 1)", "f(1, 2)"),
     accepted("refinement by assert isinstance", "def f(x: Any):\n    assert isinstance(x, str)\n    return x + 'b'", "f('a')"),
-    accepted("refinement in a loop", "def f(x: Optional[int]):\n    n = 0\n    while x is not None and x > 0:\n        n += x\n        x = x - 1 if x > 1 else None\n    return n", "f(3)", "f(None)"),
+    accepted("refinement in a loop", "def f(x: Optional[int]):\n    n = 0\n    while x is not None and x > 0:\n        n += x\n        x = x - 1 if x > 1 else None\n    return n", "f(3)", "f(None)", torch=False),
     accepted("refinement in a comprehension and a conditional expression", "def f(x: Optional[List[int]]):\n    return [v + 1 for v in x] if x is not None else []", "f([3])", "f(None)", torch=False),
     refused("an unrefined Optional", "def f(x: Optional[int]):\n    return x + 1", "Arguments for call are not valid"),
     refused("a method of an unrefined Optional", "def f(x: Optional[Tensor]):\n    return x.sum()", "'Optional[Tensor]' object has no attribute or method 'sum'"),
@@ -31,7 +32,7 @@ ROWS = [
     accepted("jit.isinstance", "def f(x: Any):\n    if jit.isinstance(x, List[int]):\n        return x[0] + 1\n    return 0", "f([1])", "f(['a'])", "f(3)"),
     accepted("is_scripting", "def f(x: int):\n    if jit.is_scripting():\n        return x\n    return x + 1", "f(1)", differs=("1",), why="the function is compiled", ),
     accepted("code for Python alone", "def f(x: int):\n    if not jit.is_scripting():\n        return eval('x + 1')\n    return x + 1", "f(1)"),
-    accepted("TYPE_CHECKING", "def f(x: int):\n    if TYPE_CHECKING:\n        return 'never'\n    return x", "f(1)"),
+    accepted("TYPE_CHECKING", "def f(x: int):\n    if TYPE_CHECKING:\n        return 'never'\n    return x", "f(1)", torch=False),
     accepted("Device and dtype values", "def f(x: Tensor, d: flambeau.device, t: flambeau.dtype):\n    y = flambeau.zeros(2, dtype=t, device=d)\n    return y.to(x.dtype).dtype == x.dtype, d.type, x.device == d", "f(flambeau.ones(2), flambeau.device('cpu'), flambeau.int64)"),
     accepted("device by name", "def f(x: Tensor):\n    return x.to(flambeau.device('cpu')).device.type, flambeau.zeros(1, device='cpu')", "f(flambeau.ones(2))"),
     accepted("layout and memory format", "def f(x: Tensor):\n    y = x.contiguous(memory_format=flambeau.channels_last)\n    return y.is_contiguous(memory_format=flambeau.channels_last), x.layout == flambeau.strided", "f(flambeau.ones(1, 2, 3, 3))"),
