@@ -30,7 +30,8 @@ from flambeau.jit.module_methods import export
 from flambeau.jit.overloads import _overload
 from flambeau.jit.script import script
 from flambeau.jit.script_module import RecursiveScriptModule, ScriptModule
-from flambeau.jit.trace import trace
+from flambeau.jit.trace import get_trace_graph, trace, trace_module
+from flambeau.jit.trace_helpers import allow, dynamic, script_if_tracing
 from flambeau.jit.unit import CompilationUnit, create_function_from_graph
 from flambeau.util.errors import (
     CompileError,
@@ -67,12 +68,15 @@ __all__ = [
     "ScriptModule",
     "TracerWarning",
     "TracingCheckError",
+    "allow",
     "annotate",
     "annotations",
     "create_function_from_graph",
+    "dynamic",
     "export",
     "fork",
     "freeze",
+    "get_trace_graph",
     "ignore",
     "interface",
     "is_scripting",
@@ -81,7 +85,9 @@ __all__ = [
     "optimize_for_inference",
     "run_frozen_optimizations",
     "script",
+    "script_if_tracing",
     "trace",
+    "trace_module",
     "unused",
     "wait",
 ]

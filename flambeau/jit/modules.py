@@ -7,7 +7,8 @@ tensors with the module.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from flambeau.frontend.resolver import Resolver
@@ -147,6 +148,17 @@ class ModuleClasses:
         """The shell of a module of the class, for what is looked up on Python's side."""
         origin = self.origin(definition)
         return None if origin is None else origin.module
+
+    @contextmanager
+    def lending(self, definition: ClassDefinition, module: Module) -> Iterator[ModuleSource]:
+        """Within the block, `module` is where a class that was not made for it has its methods from."""
+        source = ModuleSource(definition, shell_of(module, {}), self.registry, self.resolver_for)
+        definition.source, self._origins[definition] = source, Origin(source, {}, {}, _keys_of(module))
+        try:
+            yield source
+        finally:
+            definition.source = None
+            del self._origins[definition]
 
     def why_missing(self, definition: ClassDefinition, name: str) -> str | None:
         """Why an attribute that the Python module has is not in the class; None if it does not have it."""

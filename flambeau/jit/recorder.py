@@ -1,70 +1,44 @@
 """Turns a run into a graph: an interceptor of operators and an observer of what leaves the tensors' world.
 
 Every operator call becomes a node whose operands are the values of its tensors; numbers become constants, sizes stay
-expressions (`symbols`). What Python learns of a tensor's contents, a branch or an `int()`, is fixed in the trace: it is
-listed in `baked`, warned of at its line, and guarded in the graph, so that a later run for which it differs raises
-instead of going on wrongly.
+expressions (`symbols`). What Python learns of a tensor, a branch or an `int()`, is fixed in the trace (`baking`). A
+module's call stands between markers, of which `trace_modules` makes a method; until then attributes are read from the
+root under dotted names.
 """
 
 from __future__ import annotations
 
-import linecache
-import math
-import os
-import sys
-import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from flambeau.ir.clone import clone_graph
-from flambeau.ir.constants import insert_constant
+from flambeau.ir.constants import CONSTANT, insert_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
+from flambeau.jit.baking import FACTS, KINDS, Baker, user_frame, user_range
 from flambeau.jit.symbols import TracedInt
+from flambeau.jit.traced_tensor import TracedShape, TracedTensor
 from flambeau.nn.module import Module
 from flambeau.passes import inline
 from flambeau.program.function import Function
+from flambeau.schema import registry
 from flambeau.schema import types as t
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor import dispatch, observer
 from flambeau.tensor.tensor import Tensor
-from flambeau.util.errors import GuardError, TracerWarning
-from flambeau.util.record import dataclass
-from flambeau.util.source import Source, SourceRange
 
-PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-KINDS = {
-    "bool": ("a Python boolean", "aten::Bool", t.BOOL),
-    "int": ("a Python integer", "aten::Int", t.INT),
-    "index": ("a Python index", "aten::Int", t.INT),
-    "float": ("a Python float", "aten::Float", t.FLOAT),
-    "complex": ("a Python complex number", "aten::Complex", t.COMPLEX),
-    "item": ("a Python number", "", t.NUMBER),
-    "tolist": ("a Python list", "", t.ANY),
-    "numpy": ("a NumPy array", "", t.ANY),
-}
 REQUIRES_GRAD_CONSTANT = (
     "Cannot insert a Tensor that requires grad as a constant. Consider making it a parameter or input, or "
-    "detaching the "
-    "gradient"
+    "detaching the gradient"
 )
-
 FOREIGN_METHOD = (
     "Cannot trace the call of '{name}' of {type}: that module is no part of what is traced. Make it a submodule "
-    "of a module "
-    "and trace that, or script the function"
+    "of a module and trace that, or script the function"
 )
-
-
-@dataclass(frozen=True)
-class Baked:
-    """A value that depended on the inputs and is fixed in the trace."""
-
-    what: str
-    """What it became: "a Python boolean"."""
-    value: Any
-    where: SourceRange
+ENTER, EXIT = "prim::Enter", "prim::Exit"
+"""Markers around a module's call; `path` says which module's."""
+READ = "prim::GetAttr"
 
 
 def tensor_type(tensor: Tensor) -> t.TensorType:
@@ -72,41 +46,33 @@ def tensor_type(tensor: Tensor) -> t.TensorType:
     return t.TensorType(
         dtype=tensor.dtype,
         sizes=tuple(tensor._array.shape),
-        strides=tuple(tensor.stride()),
+        strides=tuple(Tensor.stride(tensor)),
         device=tensor.device,
         requires_grad=tensor.requires_grad,
     )
 
 
-def user_range() -> SourceRange:
-    """The line of the innermost frame outside this package."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
-        frame = frame.f_back
-    filename, number = frame.f_code.co_filename, frame.f_lineno
-    line = linecache.getline(filename, number, frame.f_globals).rstrip("\n")
-    if not line:
-        return SourceRange.at(filename, number, 0)
-    start = len(line) - len(line.lstrip())
-    return SourceRange(Source(line, filename, first_line=number), start, len(line.rstrip()))
-
-
 class Recorder:
     """Records one run into `graph`."""
 
-    def __init__(self, graph: Graph, root: Module | None = None, *, guard: bool = True, warn: bool = True) -> None:
+    def __init__(
+        self, graph: Graph, root: Module | None = None, *, guard: bool = True, warn: bool = True,
+        outplace: bool = False,
+    ) -> None:  # fmt: skip
         self.graph = graph
-        self.baked: list[Baked] = []
+        self.baker = Baker(graph, guard=guard, warn=warn)
         self.random: list[str] = []
         """Operators that drew random numbers."""
-        self._guard, self._warn = guard, warn
+        self._outplace = outplace
         self._values: dict[int, Value] = {}
         self._kept: list[Any] = []
         self._scopes: list[str] = []
         self._paths: dict[int, str] = {}
-        self._owned: dict[int, tuple[str, ...]] = {}
-        self._objects: dict[int, tuple[str, ...]] = {}
+        self._owned: dict[int, str] = {}
+        self._objects: dict[int, str] = {}
         """Scripted modules inside the traced one, by their objects."""
+        self._reads: list[dict[str, Value]] = [{}]
+        """What was read of attributes, in each module's call that is going on."""
         self.self_value: Value | None = None
         """The graph's value of the module itself."""
         if root is not None:
@@ -116,18 +82,37 @@ class Recorder:
         for path, module in root.named_modules():
             self._paths[id(module)] = path
             if "script_object" in vars(module):
-                self._objects[id(vars(module)["script_object"])] = tuple(path.split("."))
+                self._objects[id(vars(module)["script_object"])] = path
             for holder in (module._parameters, module._buffers):
                 for name, tensor in holder.items():
                     if tensor is not None:
-                        self._owned.setdefault(id(tensor), (*path.split("."), name) if path else (name,))
+                        self._owned.setdefault(id(tensor), f"{path}.{name}" if path else name)
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Within the block, this thread's operators are recorded."""
+        try:
+            with observer.observing(self), dispatch.intercepting(self.handle):
+                yield
+        finally:
+            for tensor in self._kept:
+                if type(tensor) is TracedTensor:
+                    tensor.__class__ = Tensor
 
     # -- values -------------------------------------------------------------------------------------------------------
 
     def define(self, tensor: Tensor, value: Value) -> None:
         """`tensor` is `value` from now on."""
+        if id(tensor) in self._owned and self.self_value is not None:
+            return  # read again where it is used
+        if type(tensor) is Tensor:
+            tensor.__class__ = TracedTensor
         self._values[id(tensor)] = value
         self._kept.append(tensor)
+
+    def is_known(self, tensor: Tensor) -> bool:
+        """Whether the tensor came up in the run."""
+        return id(tensor) in self._values
 
     def value_of(self, given: Any, type_: t.Type) -> Value:
         """The graph value of an argument of this declared type. Raises RuntimeError for what cannot be in a graph."""
@@ -139,11 +124,19 @@ class Recorder:
             element = type_.contained[0] if isinstance(type_, t.OptionalType) else type_
             inner = element.contained[0] if isinstance(element, t.ListType) else t.ANY
             values = [self.value_of(g, inner) for g in given]
+            if isinstance(element, t.TupleType):
+                made = t.TupleType(tuple(v.type for v in values))
+                return self.graph.insert("prim::TupleConstruct", values, [made]).output()
             kind = t.without_refinement(inner)
             return self.graph.insert("prim::ListConstruct", values, [t.ListType(kind)]).output()
+        if isinstance(given, dict) and any(isinstance(g, Tensor | TracedInt) for g in given.values()):
+            key, inner = type_.contained if isinstance(type_, t.DictType) else (t.STRING, t.TENSOR)
+            parts = [v for k, g in given.items() for v in (insert_constant(self.graph, k), self.value_of(g, inner))]
+            return self.graph.insert("prim::DictConstruct", parts, [t.DictType(key, inner)]).output()
         if isinstance(given, list | tuple) and isinstance(type_, t.ListType | t.OptionalType):
             given = list(given)
-        return insert_constant(self.graph, given, type_)
+        is_number = isinstance(given, int | float | complex)
+        return insert_constant(self.graph, given, None if is_number and isinstance(type_, t.NumberType) else type_)
 
     def _tensor(self, tensor: Tensor) -> Value:
         found = self._values.get(id(tensor))
@@ -151,23 +144,26 @@ class Recorder:
             return found
         path = self._owned.get(id(tensor))
         if path is not None and self.self_value is not None:
-            value = self._attribute(path)
-            value.set_type(tensor_type(tensor))
-        elif tensor.requires_grad:
+            return self.attribute(path, tensor_type(tensor))
+        if tensor.requires_grad:
             raise RuntimeError(REQUIRES_GRAD_CONSTANT)
-        else:
-            value = insert_constant(self.graph, tensor, t.TENSOR)
+        value = insert_constant(self.graph, tensor, t.TENSOR)
         self.define(tensor, value)
         return value
 
-    def _attribute(self, path: Sequence[str]) -> Value:
+    def attribute(self, path: str, type_: t.Type) -> Value:
+        """What the root has under a dotted name, read once in each module's call."""
         assert self.self_value is not None
-        value = self.self_value
-        for name in path:
-            assert isinstance(value.type, t.NamedType)
-            type_ = value.type.definition.attribute(name).type
-            value = self.graph.insert("prim::GetAttr", [value], [type_], name=name).output().set_name(name)
-        return value
+        reads = self._reads[-1]
+        if path not in reads:
+            node = self.graph.insert(READ, [self.self_value], [type_], name=path)
+            reads[path] = node.output().set_name(path.rpartition(".")[2])
+        return reads[path]
+
+    def assign(self, path: str, tensor: Tensor) -> None:
+        """What the root has under a dotted name is this tensor from now on."""
+        assert self.self_value is not None
+        self.graph.insert("prim::SetAttr", [self.self_value, self._tensor(tensor)], [], name=path)
 
     # -- operators ----------------------------------------------------------------------------------------------------
 
@@ -178,17 +174,38 @@ class Recorder:
             self.value_of(given, argument.type)
             for given, argument in zip(arguments, definition.schema.arguments, strict=True)
         ]
+        self._name(arguments)
         with observer.observing(None):
             result = proceed([plain(a) for a in arguments])
         if definition.draws(arguments):
             self.random.append(definition.name)
         returns = [r.type for r in definition.schema.returns]
-        node = self.graph.insert(definition.name, operands, returns)
+        node = self.graph.insert(self._recorded_as(definition), operands, returns)
         results = result if len(returns) > 1 else (result,)
         if not returns:
             return result
         kept = [self._result(r, v) for r, v in zip(results, node.outputs, strict=True)]
         return tuple(kept) if len(returns) > 1 else kept[0]
+
+    def _recorded_as(self, definition: OpDef) -> str:
+        """The operator that a node names: for `_force_outplace` the one that makes a new tensor."""
+        name = definition.name
+        if self._outplace and definition.family == "in_place" and registry.overloads(name.removesuffix("_")):
+            return name.removesuffix("_")
+        return name
+
+    def _name(self, arguments: Sequence[Any]) -> None:
+        """Values that come up for the first time get the names of the variables they are in."""
+        wanted = {
+            id(a): v
+            for a in arguments
+            if isinstance(a, Tensor) and (v := self._values.get(id(a))) is not None and not v.has_name
+        }
+        if wanted:
+            for name, held in user_frame().f_locals.items():
+                value = wanted.get(id(held)) if isinstance(held, Tensor) else None
+                if value is not None and name.isidentifier() and not value.has_name:
+                    value.set_name(name)
 
     def _result(self, result: Any, value: Value) -> Any:
         if isinstance(result, Tensor):
@@ -198,10 +215,13 @@ class Recorder:
             for part, output in zip(result, unpack.outputs, strict=True):
                 self.define(part, output)
         elif type(result) is int and isinstance(value.type, t.IntType):
-            return TracedInt(result, value, self.bake_int, self.record_int)
-        elif type(result) is bool and value.node is not None and value.node.kind in ("aten::equal", "aten::allclose"):
-            self._bake("a Python boolean", result, value)
+            return self._traced_int(result, value)
+        elif type(result) is bool and value.node is not None and value.type == t.BOOL:
+            self.baker.fix("a Python boolean", result, value)
         return result
+
+    def _traced_int(self, number: int, value: Value) -> TracedInt:
+        return TracedInt(number, value, self.bake_int, self.record_int)
 
     def sizes(self, tensor: Tensor, sizes: tuple[int, ...]) -> tuple[Any, ...]:
         """The sizes of a traced tensor as expressions."""
@@ -209,19 +229,34 @@ class Recorder:
             return sizes
         self._locate()
         source = self._values[id(tensor)]
-        found = []
-        for dim, size in enumerate(sizes):
+
+        def at(dim: int) -> TracedInt:
+            self._locate()
             index = insert_constant(self.graph, dim, t.INT)
             value = self.graph.insert("aten::size", [source, index], [t.INT]).output()
-            found.append(TracedInt(size, value, self.bake_int, self.record_int))
-        return tuple(found)
+            return self._traced_int(sizes[dim], value)
+
+        return TracedShape.of(
+            tuple(map(at, range(len(sizes)))), lambda: self._fact("rank", source, len(sizes)), at
+        )
 
     def record_int(self, name: str, left: TracedInt | int, right: TracedInt | int, number: int) -> TracedInt:
         """Arithmetic on sizes."""
         self._locate()
         operands = [self.value_of(x, t.INT) for x in (left, right)]
         value = self.graph.insert(name, operands, [t.INT]).output()
-        return TracedInt(number, value, self.bake_int, self.record_int)
+        is_free = any(isinstance(x, TracedInt) and x.is_free for x in (left, right))
+        return TracedInt(number, value, self.bake_int, self.record_int, is_free=is_free)
+
+    def integer(self, tensor: Tensor) -> Any:
+        """A 0-d integer tensor as an index that stays open."""
+        if id(tensor) not in self._values:
+            return int(tensor._array.item())
+        self._locate()
+        value = self.graph.insert("aten::Int", [self._values[id(tensor)]], [t.INT]).output()
+        return self._traced_int(int(tensor._array.item()), value)
+
+    # -- calls --------------------------------------------------------------------------------------------------------
 
     def called(self, function: Function, arguments: Sequence[Any], run: Any) -> Any:
         """Record a call of a scripted function as a call, its control flow intact."""
@@ -241,7 +276,7 @@ class Recorder:
         function: Function = method.script_function
         declared = function.schema.arguments[1:]
         operands = [self.value_of(a, d.type) for a, d in zip(arguments, declared, strict=True)]
-        owner = self._attribute(path)
+        owner = self.attribute(path, method.owner.type)
         return self._call("prim::CallMethod", [owner, *operands], function, arguments, run, name=function.short_name)
 
     def _call(
@@ -262,94 +297,95 @@ class Recorder:
         return result
 
     def _unpack(self, result: Any, value: Value) -> None:
+        """Tell which values the tensors in a call's result are."""
+        type_ = value.type.contained[0] if isinstance(value.type, t.OptionalType) else value.type
         if isinstance(result, Tensor):
+            if not isinstance(value.type, t.TensorType):
+                value = self.graph.insert("prim::unchecked_cast", [value], [t.TENSOR]).output()
             self.define(result, value.set_type(tensor_type(result)))
-        elif isinstance(result, tuple | list) and isinstance(value.type, t.TupleType | t.ListType):
-            inner = value.type.elements if isinstance(value.type, t.TupleType) else [value.type.element] * len(result)
-            kind = "prim::TupleUnpack" if isinstance(value.type, t.TupleType) else "prim::ListUnpack"
-            unpack = self.graph.insert(kind, [value], inner)
+        elif isinstance(result, tuple | list) and isinstance(type_, t.TupleType | t.ListType):
+            is_tuple = isinstance(type_, t.TupleType)
+            inner = type_.elements if isinstance(type_, t.TupleType) else [type_.element] * len(result)
+            unpack = self.graph.insert("prim::TupleUnpack" if is_tuple else "prim::ListUnpack", [value], inner)
             for part, output in zip(result, unpack.outputs, strict=True):
                 self._unpack(part, output)
+        elif isinstance(result, dict) and isinstance(type_, t.DictType):
+            for key, item in result.items():
+                constant = insert_constant(self.graph, key)
+                found = self.graph.insert("aten::__getitem__", [value, constant], [type_.value]).output()
+                self._unpack(item, found)
 
     # -- what Python learns -------------------------------------------------------------------------------------------
 
     def converted(self, kind: str, tensor: Tensor, value: Any) -> Any:
-        """A tensor became a Python value."""
-        if id(tensor) not in self._values:
+        """A tensor became a Python value, or was asked about."""
+        source = self._source(tensor, kind)
+        if source is None:
             return value
         self._locate()
+        if kind in FACTS:
+            self._fact(kind, source, value)
+            return value
+        if kind == "numel":
+            return self._traced_int(value, self.graph.insert("aten::numel", [source], [t.INT]).output())
+        if kind == "iter":
+            zero = insert_constant(self.graph, 0, t.INT)
+            size = self.graph.insert("aten::size", [source, zero], [t.INT]).output()
+            self.baker.fix("the number of rows", value, size, action="Iterating over a tensor")
+            return value
         what, operator, type_ = KINDS[kind]
-        source = self._values[id(tensor)]
         if kind in ("tolist", "numpy"):
             constant = insert_constant(self.graph, Tensor(tensor._array.copy()), t.TENSOR)
             same = self.graph.insert("aten::equal", [source, constant], [t.BOOL]).output()
-            self._bake(what, value, same, is_condition=True)
+            self.baker.fix(what, value, source, holds=same)
             return value
         if kind == "item":
             operator, type_ = {bool: KINDS["bool"], int: KINDS["int"], float: KINDS["float"]}.get(
                 type(value), KINDS["complex"]
             )[1:]
-        self._bake(what, value, self.graph.insert(operator, [source], [type_]).output())
+        self.baker.fix(what, value, self.graph.insert(operator, [source], [type_]).output())
         return value
+
+    def _source(self, tensor: Tensor, kind: str) -> Value | None:
+        """The value of a tensor that Python looks at; None where it will be the same in every call."""
+        found = self._values.get(id(tensor))
+        if found is not None:
+            return None if found.node is not None and found.node.kind == CONSTANT else found
+        is_state = id(tensor) in self._owned and self.self_value is not None
+        return self._tensor(tensor) if is_state and kind in KINDS else None
+
+    def _fact(self, kind: str, source: Value, value: Any) -> None:
+        self._locate()
+        self.baker.fix_fact(kind, source, value)
 
     def bake_int(self, traced: TracedInt, what: str) -> int:
         """Python needs the number of a size."""
         self._locate()
-        self._bake(what, traced.number, traced.value)
+        self.baker.fix(what, traced.number, traced.value)
         return traced.number
-
-    def _bake(self, what: str, value: Any, source: Value, *, is_condition: bool = False) -> None:
-        where = self.graph.current_range or user_range()
-        self.baked.append(Baked(what, value, where))
-        filename, line, _ = where.file_line_col()
-        if self._guard:
-            self._insert_guard(what, value, source, where, is_condition)
-        if self._warn:
-            ending = (
-                "A later call for which it differs raises an error that names this line."
-                if self._guard
-                else "Nothing guards it: a later call for which it differs goes wrong silently."
-            )
-            text = (
-                f"Converting a tensor to {what} fixes its value in the trace, here {_short(value)}. {ending} To "
-                "keep it "
-                f"open, script this function (flambeau.script) or compute it with tensor operators: "
-                f"{where.text or line}"
-            )
-            warnings.warn_explicit(text, TracerWarning, filename, line, registry={})
-
-    def _insert_guard(self, what: str, value: Any, source: Value, where: SourceRange, is_condition: bool) -> None:
-        graph = self.graph
-        if is_condition:
-            holds = source
-        elif isinstance(value, float) and math.isnan(value):
-            holds = graph.insert("aten::isnan", [source], [t.BOOL]).output()
-        else:
-            expected = insert_constant(graph, value, source.type)
-            holds = graph.insert("aten::eq", [source, expected], [t.BOOL]).output()
-        branch = graph.insert("prim::If", [holds], [])
-        branch.add_block()
-        with graph.inserting(branch.add_block()):
-            filename, line, _ = where.file_line_col()
-            text = (
-                f"the trace fixed {what} at {filename}:{line} to {_short(value)}, and this call needs another value: "
-                f"{where.text or ''}. Script the function, or trace it again for inputs like these."
-            )
-            message = insert_constant(graph, text, t.STRING)
-            error = insert_constant(graph, GuardError.name, t.STRING)
-            graph.insert("prim::RaiseException", [message, error], [])
 
     # -- places -------------------------------------------------------------------------------------------------------
 
     @contextmanager
     def module(self, module: Any) -> Iterator[None]:
-        """Nodes recorded inside belong to this module's scope."""
+        """Nodes recorded inside belong to this module's call."""
         path = self._paths.get(id(module), "")
+        self._locate()
         self._scopes.append(f"__module.{path}" if path else "")
+        has_frame = bool(path) and self.self_value is not None and "script_object" not in vars(module)
         try:
-            yield
+            with self._frame(path) if has_frame else nullcontext():
+                yield
         finally:
             self._scopes.pop()
+
+    @contextmanager
+    def _frame(self, path: str) -> Iterator[None]:
+        self.graph.insert(ENTER, [], [], path=path)
+        self._reads.append({})
+        yield
+        self._reads.pop()
+        self.graph.insert(EXIT, [], [], path=path)
 
     def _locate(self) -> None:
         self.graph.current_range = user_range()
@@ -370,8 +406,3 @@ def plain(given: Any) -> Any:
     if isinstance(given, list | tuple) and any(isinstance(g, TracedInt) for g in given):
         return type(given)(plain(g) for g in given)
     return given
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."

@@ -20,15 +20,24 @@ _NUMBERS: tuple[Any, ...] = (int, float, complex, SymbolicInt)
 class TracedInt(SymbolicInt):
     """An int with the graph value that computes it."""
 
-    __slots__ = ("_bake", "_record", "number", "value")
+    __slots__ = ("_on_bake", "_record", "is_free", "number", "value")
 
-    def __init__(self, number: int, value: Value, bake: Bake, record: Record) -> None:
+    def __init__(self, number: int, value: Value, bake: Bake, record: Record, *, is_free: bool = False) -> None:
         self.number = number
         """What it is in the run being traced."""
         self.value = value
         """What it is in the graph."""
-        self._bake = bake
+        self._on_bake = bake
         self._record = record
+        self.is_free = is_free
+        """Whether what Python does with the number holds for every other as well."""
+
+    def _bake(self, traced: TracedInt, what: str) -> int:
+        return self.number if self.is_free else self._on_bake(self, what)
+
+    def free(self) -> TracedInt:
+        """The same, and Python may look at the number."""
+        return TracedInt(self.number, self.value, self._on_bake, self._record, is_free=True)
 
     def _binary(self, name: str, other: Any, result: Callable[[int, int], int], swap: bool = False) -> Any:
         if isinstance(other, bool) or not isinstance(other, int | TracedInt):

@@ -14,9 +14,10 @@ taken for constant. Parameters of methods are taken to share no memory with attr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from flambeau.analysis import shapes
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.points_to import memory_key
 from flambeau.ir import constants
@@ -28,7 +29,7 @@ from flambeau.ir.value import Value
 from flambeau.passes import constant_pooling, constant_propagation, cse, dce, inline, lower_tuples, peephole
 from flambeau.program.function import Function
 from flambeau.program.object import ScriptObject
-from flambeau.schema.types import InterfaceType, TensorType
+from flambeau.schema.types import InterfaceType, TensorType, without_refinement
 from flambeau.util.record import dataclass, field
 
 GET, SET = "prim::GetAttr", "prim::SetAttr"
@@ -66,12 +67,19 @@ class Frozen:
     methods: list[Method]
     kept: Attributes
     """Attributes that stay."""
+    unknown: Attributes
+    """Those of them that may become something else, so that nobody knows what is read from them."""
     whole: dict[int, ScriptObject]
     """Objects that stay as they are, with all that is in them."""
     written: set[int]
     """Memory that is written in place, by its key."""
     writes_outside: bool = False
-    """Whether methods also write in place to what attributes held that stay."""
+    """Whether methods also write in place to memory of which nobody knows what it is."""
+
+    @property
+    def size(self) -> tuple[int, ...]:
+        """Grows with all that is found out."""
+        return len(self.kept), len(self.unknown), len(self.whole), len(self.written)
 
 
 def freeze(
@@ -81,7 +89,7 @@ def freeze(
 
     Raises RuntimeError for what cannot be frozen.
     """
-    state = Frozen(methods=list(methods), kept=set(kept), whole={}, written=set())
+    state = Frozen(methods=list(methods), kept=set(kept), unknown=set(kept), whole={}, written=set())
     for held in whole:
         _keep_whole(state, held)
     while _round(state):
@@ -94,23 +102,31 @@ def freeze(
 
 def _round(state: Frozen) -> bool:
     """Make the graphs anew, taking all for constant that is not kept; whether more has to be kept."""
-    before = len(state.kept), len(state.whole), len(state.written)
+    before = state.size
     for method in state.methods:
         method.graph = clone_graph(method.function.graph)
         _put_in_object(method.graph, method.owner)
-        while _fold_reads(method.graph, state, is_settled) | constant_propagation.do(method.graph):
+        while _fold_reads(method.graph, state.kept, is_settled) | constant_propagation.do(method.graph):
             pass
         _note_objects(method.graph, state)
-    if (len(state.kept), len(state.whole), len(state.written)) == before:
+    if state.size == before:
         for method in state.methods:
-            _fold_reads(method.graph, state, lambda value: not _has_objects(value))
+            _fold_reads(method.graph, state.kept, _is_plain)
         _note_writes(state)
-    return (len(state.kept), len(state.whole), len(state.written)) != before
+    return state.size != before
+
+
+def _forget_examples(graph: Graph) -> None:
+    """A trace's types tell of the inputs it was made with."""
+    shapes.erase(graph)
+    for value in graph.inputs:
+        value.set_type(without_refinement(value.type))
 
 
 def tidy(graph: Graph) -> None:
     """Compute what depends on constants alone, and leave out what nobody needs."""
     inline.do(graph)
+    _forget_examples(graph)
     lower_tuples.do(graph)
     constant_propagation.do(graph)
     peephole.do(graph)
@@ -144,7 +160,11 @@ def is_settled(value: Any) -> bool:
     return isinstance(value, ScriptObject) or not constants.is_mutable(value)
 
 
-def _fold_reads(graph: Graph, state: Frozen, wanted: Any) -> bool:
+def _is_plain(value: Any) -> bool:
+    return not _has_objects(value)
+
+
+def _fold_reads(graph: Graph, kept: Attributes, wanted: Callable[[Any], bool]) -> bool:
     """Read now what attributes hold, if it is `wanted` and not kept."""
     changed = inline.do(graph)
     for node in list(graph.all_nodes()):
@@ -156,13 +176,13 @@ def _fold_reads(graph: Graph, state: Frozen, wanted: Any) -> bool:
                 node.input().set_type(held.type)
                 changed = True
         if node.kind == GET:
-            changed |= _fold_read(node, state, wanted)
+            changed |= _fold_read(node, kept, wanted)
     return changed
 
 
-def _fold_read(node: Node, state: Frozen, wanted: Any) -> bool:
+def _fold_read(node: Node, kept: Attributes, wanted: Callable[[Any], bool]) -> bool:
     owner, name = held_object(node.input()), node.attribute("name")
-    if owner is None or (id(owner), name) in state.kept or not owner.has(name):
+    if owner is None or (id(owner), name) in kept or not owner.has(name):
         return False
     value = owner.get(name)
     if not wanted(value):
@@ -240,9 +260,10 @@ def _declared(owner: Value, name: str) -> Any:
 
 def _keep(state: Frozen, owner: ScriptObject, name: str) -> None:
     """An attribute stays; the objects in what it holds now are out of sight from then on."""
-    if (id(owner), name) in state.kept:
+    if (id(owner), name) in state.unknown:
         return
     state.kept.add((id(owner), name))
+    state.unknown.add((id(owner), name))
     if not owner.type.definition.is_module:
         _keep_whole(state, owner)
     if owner.has(name):
@@ -263,8 +284,11 @@ def _note_writes(state: Frozen) -> None:
     """Keep the attributes whose memory any of the methods writes, or hands out where it could be changed."""
     together = Graph()
     for method in state.methods:
+        # What is written in place is still the memory that is known, read through an attribute or not.
+        known = clone_graph(method.graph)
+        _fold_reads(known, state.unknown, _is_plain)
         given = [together.add_input(v.type) for v in method.graph.inputs]
-        for value in insert_graph(together, method.graph, given):
+        for value in insert_graph(together, known, given):
             together.add_output(value)
     facts = AliasAnalysis(together, apart=True)
     state.writes_outside = facts.writes_outside
@@ -281,7 +305,7 @@ def _note_writes(state: Frozen) -> None:
             memory = memory_of(owner.get(attribute.name)) if owner.has(attribute.name) else set()
             if not memory.isdisjoint(written):
                 state.written |= memory
-                _keep(state, owner, attribute.name)
+                state.kept.add((id(owner), attribute.name))
 
 
 def memory_of(value: Any) -> set[int]:

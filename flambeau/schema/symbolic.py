@@ -10,3 +10,5 @@ class SymbolicInt:
     """
 
     __slots__ = ()
+    number: int
+    """What it is in the run being traced."""

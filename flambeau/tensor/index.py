@@ -11,7 +11,8 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.schema.dtype import Category, from_numpy_dtype
-from flambeau.tensor import dispatch
+from flambeau.schema.symbolic import SymbolicInt
+from flambeau.tensor import dispatch, observer
 from flambeau.tensor.bridge import from_numpy_or_copy
 from flambeau.tensor.dispatch import call
 from flambeau.tensor.tensor import Tensor, share, wrap
@@ -89,7 +90,7 @@ def _items(key: Any) -> list[Any]:
 
 
 def _item(part: Any) -> Any:
-    if isinstance(part, Tensor | int | slice) or part is None or part is Ellipsis:
+    if isinstance(part, Tensor | int | slice | SymbolicInt) or part is None or part is Ellipsis:
         return part
     if isinstance(part, np.ndarray):
         return from_numpy_or_copy(part)
@@ -169,7 +170,7 @@ def _apply(self: Tensor, items: list[Any]) -> tuple[Tensor, list[Tensor | None]]
             view = call("aten::unsqueeze", view, dim)
             dim += 1
             indices.append(wrap(np.array([item])))
-        elif isinstance(item, int):
+        elif isinstance(item, int | SymbolicInt):
             view = _select(view, dim, item, position)
         else:
             view, dim = _tensor_item(view, dim, item, indices)
@@ -182,7 +183,9 @@ def _tensor_item(view: Tensor, dim: int, item: Tensor, indices: list[Tensor | No
         raise IndexError(BAD_INDEX_DTYPE)
     if item._array.ndim == 0:
         if not _is_mask(item):
-            return call("aten::select", view, dim, int(item._array.item())), dim
+            watching = observer.current()
+            at = int(item._array.item()) if watching is None else watching.integer(item)
+            return call("aten::select", view, dim, at), dim
         view = call("aten::unsqueeze", view, dim)
         indices.append(wrap(item._array.astype(np.bool_).reshape(1)))
         return view, dim + 1
@@ -190,24 +193,30 @@ def _tensor_item(view: Tensor, dim: int, item: Tensor, indices: list[Tensor | No
     return view, dim + (item._array.ndim if _is_mask(item) else 1)
 
 
-def _select(view: Tensor, dim: int, at: int, position: int) -> Tensor:
+def _select(view: Tensor, dim: int, at: int | SymbolicInt, position: int) -> Tensor:
     size = view._array.shape[dim]
-    if not -size <= at < size:
-        raise IndexError(f"index {at} is out of bounds for dimension {position} with size {size}")
+    number = at.number if isinstance(at, SymbolicInt) else at
+    if not -size <= number < size:
+        raise IndexError(f"index {number} is out of bounds for dimension {position} with size {size}")
     result: Tensor = call("aten::select", view, dim, at)
     return result
+
+
+def _bound(bound: Any) -> Any:
+    return bound if bound is None or isinstance(bound, SymbolicInt) else bound.__index__()
 
 
 def _slice(view: Tensor, dim: int, item: slice) -> Tensor:
     for bound in (item.start, item.stop, item.step):
         if bound is not None and not hasattr(bound, "__index__"):
             raise TypeError("slice indices must be integers or None or have an __index__ method")
-    start, stop, step = (None if b is None else b.__index__() for b in (item.start, item.stop, item.step))
-    if step == 0:
+    start, stop, step = map(_bound, (item.start, item.stop, item.step))
+    stride = step.number if isinstance(step, SymbolicInt) else step
+    if stride == 0:
         raise ValueError("slice step cannot be zero")
-    if step is not None and step < 0:
+    if stride is not None and stride < 0:
         raise ValueError("step must be greater than zero")
-    if start is None and stop is None and step in (None, 1):
+    if start is None and stop is None and stride in (None, 1):
         return view
     result: Tensor = call("aten::slice", view, dim, start, stop, 1 if step is None else step)
     return result

@@ -21,7 +21,11 @@ class Observer(Protocol):
     """What is told of conversions, and may answer with another value."""
 
     def converted(self, kind: str, tensor: Tensor, value: Any) -> Any:
-        """`tensor` became the Python `value` through `kind`: bool, int, float, complex, item, tolist, numpy or iter."""
+        """`tensor` became the Python `value` through `kind`: bool, int, float, complex, item, tolist, numpy; or was
+        asked about: rank, dtype, numel, is_contiguous, stride, iter."""
+
+    def integer(self, tensor: Tensor) -> Any:
+        """A 0-d tensor is used as an index: an int, or what stands for one."""
 
     def sizes(self, tensor: Tensor, sizes: tuple[int, ...]) -> tuple[Any, ...]:
         """Python asked for the sizes of `tensor`."""

@@ -108,7 +108,8 @@ class Tensor(TensorMethods):
     def shape(self) -> Size:
         """The sizes."""
         watching = observer.current()
-        return Size(self._array.shape if watching is None else watching.sizes(self, self._array.shape))
+        found = self._array.shape if watching is None else watching.sizes(self, self._array.shape)
+        return found if isinstance(found, Size) else Size(found)
 
     @property
     def ndim(self) -> int:
@@ -215,8 +216,10 @@ class Tensor(TensorMethods):
 
     def size(self, dim: int | None = None) -> Any:
         """All sizes, or the one of a dimension. Raises IndexError for a dimension out of range."""
-        sizes = self.shape
-        return sizes if dim is None else sizes[layout.wrap_dim(dim, len(sizes), allow_scalar=False)]
+        if dim is None:
+            return self.shape
+        found = layout.wrap_dim(dim, self._array.ndim, allow_scalar=False)
+        return self.shape[found if dim >= 0 else dim]
 
     def is_contiguous(self, memory_format: int = 0) -> bool:
         """Whether its elements lie in that order without gaps: row-major, or channels last for 4 or 5 dimensions."""

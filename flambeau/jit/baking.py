@@ -1,0 +1,168 @@
+"""What Python learned of a traced tensor and a trace fixes: noted, warned of at its line, and guarded in the graph."""
+
+from __future__ import annotations
+
+import contextlib
+import linecache
+import math
+import sys
+import warnings
+from typing import Any
+
+from flambeau.ir.constants import insert_constant
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.jit.traced_tensor import PACKAGE
+from flambeau.schema import types as t
+from flambeau.util.errors import GuardError, TracerWarning
+from flambeau.util.record import dataclass
+from flambeau.util.source import Source, SourceRange
+
+KINDS: dict[str, tuple[str, str, t.Type]] = {
+    "bool": ("a Python boolean", "aten::Bool", t.BOOL),
+    "int": ("a Python integer", "aten::Int", t.INT),
+    "index": ("a Python index", "aten::Int", t.INT),
+    "float": ("a Python float", "aten::Float", t.FLOAT),
+    "complex": ("a Python complex number", "aten::Complex", t.COMPLEX),
+    "item": ("a Python number", "", t.NUMBER),
+    "tolist": ("a Python list", "", t.ANY),
+    "numpy": ("a NumPy array", "", t.ANY),
+}
+"""What a tensor's contents became: how messages name it, and the operator that computes it."""
+FACTS: dict[str, tuple[str, str, t.Type]] = {
+    "rank": ("the number of dimensions", "aten::dim", t.INT),
+    "dtype": ("the dtype", "prim::dtype", t.INT),
+    "is_contiguous": ("whether it is contiguous", "aten::is_contiguous", t.BOOL),
+    "stride": ("the strides", "aten::stride", t.ListType(t.INT)),
+}
+"""What Python may ask about a tensor without looking at contents or sizes: fixed and guarded, but not warned of."""
+WARNING = (
+    "{action} fixes {what} in the trace, here {value}. {ending} Script this function (flambeau.script) or compute it "
+    "with tensor operators to keep it open{sizes}; allow it with flambeau.jit.allow: {line}"
+)
+GUARDED = "A later call for which it differs raises an error that names this line."
+UNGUARDED = "Nothing guards it: a later call for which it differs goes wrong silently."
+DYNAMIC = ", or mark the size as dynamic (flambeau.jit.dynamic) if the result holds for every size"
+GUARD = (
+    "the trace fixed {what} at {file}:{line} to {value}, and this call needs another value: {text}. Script the "
+    "function, or trace it again for inputs like these."
+)
+
+
+@dataclass(frozen=True)
+class Baked:
+    """A value that depended on the inputs and is fixed in the trace."""
+
+    what: str
+    """What it became: "a Python boolean"."""
+    value: Any
+    where: SourceRange
+
+
+@dataclass(frozen=True)
+class FactGuard:
+    """A guard on what Python asked about a tensor."""
+
+    kind: str
+    value: Value
+    """The tensor."""
+    fixed: Any
+    entry: Baked
+    nodes: tuple[Node, ...]
+    """All that the guard consists of, the last one first."""
+
+
+class Baker:
+    """Fixes values in one graph."""
+
+    def __init__(self, graph: Graph, *, guard: bool, warn: bool) -> None:
+        self.graph = graph
+        self.baked: list[Baked] = []
+        self.facts: list[FactGuard] = []
+        self._guard, self._warn = guard, warn
+        self._known: set[tuple[str, Value]] = set()
+        self.is_allowed = False
+        """Whether the user said that what is fixed now may be."""
+
+    def fix(self, what: str, value: Any, source: Value, *, holds: Value | None = None, action: str = "") -> None:
+        """`source`, which is `value` in this run, became something in Python. `holds` is a condition that says so."""
+        where = self.graph.current_range or user_range()
+        self.baked.append(Baked(what, value, where))
+        if self._guard:
+            self._insert(what, value, source, where, holds)
+        if self._warn and not self.is_allowed:
+            filename, line, _ = where.file_line_col()
+            text = WARNING.format(
+                action=action or f"Converting a tensor to {what}",
+                what="its value" if not action else what,
+                value=_short(value),
+                ending=GUARDED if self._guard else UNGUARDED,
+                sizes=DYNAMIC if source.type == t.INT else "",
+                line=where.text or line,
+            )
+            warnings.warn_explicit(text, TracerWarning, filename, line, registry={})
+
+    def fix_fact(self, kind: str, tensor: Value, fixed: Any) -> None:
+        """Python asked about a tensor's rank, dtype or layout. Once for each is enough."""
+        if (kind, tensor) in self._known:
+            return
+        self._known.add((kind, tensor))
+        what, operator, type_ = FACTS[kind]
+        where = self.graph.current_range or user_range()
+        entry = Baked(what, fixed, where)
+        self.baked.append(entry)
+        if not self._guard:
+            return
+        before = self.graph.block.last
+        source = self.graph.insert(operator, [tensor], [type_]).output()
+        self._insert(what, fixed, source, where, None)
+        nodes: list[Node] = []
+        last = self.graph.block.last
+        while last is not None and last is not before:
+            nodes.append(last)
+            last = last.previous
+        self.facts.append(FactGuard(kind, tensor, fixed, entry, tuple(nodes)))
+
+    def _insert(self, what: str, value: Any, source: Value, where: SourceRange, holds: Value | None) -> None:
+        graph = self.graph
+        plain = value.code if hasattr(value, "code") else value
+        if holds is not None:
+            pass
+        elif isinstance(plain, float) and math.isnan(plain):
+            holds = graph.insert("aten::isnan", [source], [t.BOOL]).output()
+        else:
+            expected = insert_constant(graph, plain, source.type)
+            holds = graph.insert("aten::eq", [source, expected], [t.BOOL]).output()
+        branch = graph.insert("prim::If", [holds], [])
+        branch.add_block()
+        with graph.inserting(branch.add_block()):
+            filename, line, _ = where.file_line_col()
+            text = GUARD.format(what=what, file=filename, line=line, value=_short(value), text=where.text or "")
+            message = insert_constant(graph, text, t.STRING)
+            error = insert_constant(graph, GuardError.name, t.STRING)
+            graph.insert("prim::RaiseException", [message, error], [])
+
+
+def user_frame() -> Any:
+    """The innermost frame outside this package."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith((PACKAGE, contextlib.__file__)):
+        frame = frame.f_back
+    return frame
+
+
+def user_range() -> SourceRange:
+    """The line of the innermost frame outside this package."""
+    frame = user_frame()
+    filename, number = frame.f_code.co_filename, frame.f_lineno
+    line = linecache.getline(filename, number, frame.f_globals).rstrip("\n")
+    if not line:
+        return SourceRange.at(filename, number, 0)
+    start = len(line) - len(line.lstrip())
+    return SourceRange(Source(line, filename, first_line=number), start, len(line.rstrip()))
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."

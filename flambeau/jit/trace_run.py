@@ -1,0 +1,141 @@
+"""One run of a function under the recorder, which leaves the function's module as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from flambeau.ir.clone import clone_graph
+from flambeau.ir.graph import Graph
+from flambeau.ir.value import Value
+from flambeau.jit import trace_modules
+from flambeau.jit.baking import Baked
+from flambeau.jit.recorder import Recorder
+from flambeau.jit.trace_facts import drop_implied
+from flambeau.jit.trace_modules import TracedMethod
+from flambeau.jit.trace_values import Outputs, copied, define_inputs, parameter_names
+from flambeau.nn.module import Module
+from flambeau.passes import constant_pooling, dce
+from flambeau.schema import types as t
+from flambeau.tensor.tensor import Tensor
+from flambeau.util.record import dataclass, field
+
+BACKWARD_HOOKS = (
+    "modules that have backward hooks assigned can't be compiled: {name} has one, which a trace does not run. Remove it"
+)
+WARNINGS_FROM = 6
+"""How many frames there are between the user and where outputs are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Example inputs."""
+
+    args: tuple[Any, ...]
+    keywords: dict[str, Any]
+
+    def fresh(self) -> Call:
+        """The same with tensors of their own. Raises RuntimeError for inputs that cannot be traced."""
+        return Call(tuple(map(copied, self.args)), {k: copied(v) for k, v in self.keywords.items()})
+
+
+@dataclass
+class Recorded:
+    """What a run left behind."""
+
+    graph: Graph
+    self_value: Value | None
+    baked: list[Baked]
+    random: list[str]
+    """Operators that drew random numbers."""
+    flat: Graph = field(default_factory=Graph)
+    """A copy of the graph in one piece."""
+    result: Any = None
+    """What the function gave."""
+
+    def split(self, taken: dict[str, set[str]]) -> list[TracedMethod]:
+        """Make methods of the calls of submodules. `taken` are names that modules have already, by path."""
+        assert self.self_value is not None
+        methods = trace_modules.split(self.graph, self.self_value, taken)
+        for method in methods:
+            taken.setdefault(method.path, set()).add(method.name)
+            _tidy(method.graph)
+        _tidy(self.graph)
+        return methods
+
+
+class Run:
+    """How a callable is traced."""
+
+    def __init__(
+        self, func: Callable[..., Any], *, strict: bool, guard: bool, outplace: bool = False, method: str = "forward"
+    ) -> None:
+        self.func = func
+        self.module = func if isinstance(func, Module) else None
+        self._strict, self._guard, self._outplace = strict, guard, outplace
+        if self.module is not None and method != "forward":
+            self.func = getattr(self.module, method)
+
+    def record(self, call: Call, *, warn: bool = True) -> Recorded:
+        """Run on copies of the inputs and make the graph, attributes read from the root under dotted names."""
+        graph = Graph()
+        recorder = Recorder(graph, self.module, guard=self._guard, warn=warn, outplace=self._outplace)
+        if self.module is not None:
+            _refuse_hooks(self.module)
+            recorder.self_value = graph.add_input(t.ANY, "self")
+        own = call.fresh()
+        names = parameter_names(self.func, own.args, own.keywords)
+        with state_restored(self.module), recorder.recording():
+            define_inputs(recorder, graph, (*own.args, *own.keywords.values()), names)
+            result = self.func(*own.args, **own.keywords)
+            graph.add_output(Outputs(recorder, graph, strict=self._strict, stacklevel=WARNINGS_FROM).value(result))
+            _note_rebound(recorder, self.module)
+        implied = {id(g.entry) for g in drop_implied(graph, recorder.baker.facts)}
+        baked = [b for b in recorder.baker.baked if id(b) not in implied]
+        found = Recorded(graph, recorder.self_value, baked, recorder.random)
+        found.flat, found.result = clone_graph(graph), result
+        for one in (found.flat, graph) if self.module is None else (found.flat,):
+            trace_modules.drop_markers(one)
+            _tidy(one)
+        return found
+
+
+def _tidy(graph: Graph) -> None:
+    dce.do(graph)
+    constant_pooling.do(graph)
+
+
+def _refuse_hooks(module: Module) -> None:
+    for path, one in module.named_modules():
+        if vars(one).get("_backward_hooks") or vars(one).get("_backward_pre_hooks"):
+            raise RuntimeError(BACKWARD_HOOKS.format(name=path or type(one).__name__))
+
+
+@contextmanager
+def state_restored(module: Module | None) -> Iterator[None]:
+    """Within the block, a module may change its buffers; afterwards they are what they were."""
+    modules = [] if module is None else list(module.modules())
+    buffers = [(m, dict(m._buffers)) for m in modules if "script_object" not in vars(m)]
+    contents = [
+        (t_, t_._version, t_._array.copy(order="K")) for _, held in buffers for t_ in held.values() if t_ is not None
+    ]
+    try:
+        yield
+    finally:
+        for owner, held in buffers:
+            owner._buffers.update(held)
+        for tensor, version, before in contents:
+            if tensor._version != version:
+                tensor._array[...] = before
+                tensor.bump_version()
+
+
+def _note_rebound(recorder: Recorder, module: Module | None) -> None:
+    """A buffer that is another tensor now is assigned in the graph."""
+    if module is None:
+        return
+    for path, one in module.named_modules():
+        for name, tensor in one._buffers.items() if "script_object" not in vars(one) else ():
+            if isinstance(tensor, Tensor) and recorder.is_known(tensor):
+                recorder.assign(f"{path}.{name}" if path else name, tensor)
