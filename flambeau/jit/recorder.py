@@ -97,7 +97,7 @@ class Recorder:
         finally:
             for tensor in self._kept:
                 if type(tensor) is TracedTensor:
-                    tensor.__class__ = Tensor
+                    tensor.__class__ = Tensor  # type: ignore[assignment]  # they have the same layout
 
     # -- values -------------------------------------------------------------------------------------------------------
 
@@ -174,7 +174,8 @@ class Recorder:
             self.value_of(given, argument.type)
             for given, argument in zip(arguments, definition.schema.arguments, strict=True)
         ]
-        self._name(arguments)
+        if any(isinstance(a, Tensor) and self._is_nameless(a) for a in arguments):
+            self._name_variables()
         with observer.observing(None):
             result = proceed([plain(a) for a in arguments])
         if definition.draws(arguments):
@@ -194,18 +195,15 @@ class Recorder:
             return name.removesuffix("_")
         return name
 
-    def _name(self, arguments: Sequence[Any]) -> None:
-        """Values that come up for the first time get the names of the variables they are in."""
-        wanted = {
-            id(a): v
-            for a in arguments
-            if isinstance(a, Tensor) and (v := self._values.get(id(a))) is not None and not v.has_name
-        }
-        if wanted:
-            for name, held in user_frame().f_locals.items():
-                value = wanted.get(id(held)) if isinstance(held, Tensor) else None
-                if value is not None and name.isidentifier() and not value.has_name:
-                    value.set_name(name)
+    def _is_nameless(self, tensor: Tensor) -> bool:
+        value = self._values.get(id(tensor))
+        return value is not None and not value.has_name
+
+    def _name_variables(self) -> None:
+        """Values get the names of the variables that hold them when they are first used, or given to a module."""
+        for name, held in user_frame().f_locals.items():
+            if isinstance(held, Tensor) and self._is_nameless(held) and name.isidentifier():
+                self._values[id(held)].set_name(name)
 
     def _result(self, result: Any, value: Value) -> Any:
         if isinstance(result, Tensor):
@@ -371,6 +369,7 @@ class Recorder:
         """Nodes recorded inside belong to this module's call."""
         path = self._paths.get(id(module), "")
         self._locate()
+        self._name_variables()
         self._scopes.append(f"__module.{path}" if path else "")
         has_frame = bool(path) and self.self_value is not None and "script_object" not in vars(module)
         try:

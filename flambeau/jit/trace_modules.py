@@ -70,7 +70,9 @@ def _constants_first(graph: Graph) -> None:
             node.move_before(first)
 
 
-def _outline(graph: Graph, self_value: Value, enter: Node, exit: Node, names: dict[str, set[str]]) -> TracedMethod | None:
+def _outline(
+    graph: Graph, self_value: Value, enter: Node, exit: Node, names: dict[str, set[str]]
+) -> TracedMethod | None:
     path: str = enter.attribute("path")
     nodes = _between(enter, exit)
     for node in nodes:

@@ -59,7 +59,7 @@ class TracedTree:
 
     def __init__(self, root: Module, classes: ModuleClasses) -> None:
         self.root, self._classes = root, classes
-        self.paths = {path: module for path, module in root.named_modules()}
+        self.paths = dict(root.named_modules())
         self._objects: dict[int, ScriptObject] = {}
         self._plain: list[Module] = []
         """The modules that were not scripted before."""

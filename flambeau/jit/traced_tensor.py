@@ -36,9 +36,11 @@ class TracedTensor(Tensor):
     @property
     def dtype(self) -> DType:
         """The element type."""
-        found = Tensor.dtype.__get__(self)
+        found: DType = Tensor.dtype.__get__(self)
         watching = observer.current()
-        return found if watching is None or not _is_asked_by_user() else watching.converted("dtype", self, found)
+        if watching is not None and _is_asked_by_user():
+            watching.converted("dtype", self, found)
+        return found
 
     @property
     def ndim(self) -> int:
@@ -74,7 +76,7 @@ class TracedTensor(Tensor):
         return self._kind().is_signed
 
     def _kind(self) -> DType:
-        found = Tensor.dtype.__get__(self)
+        found: DType = Tensor.dtype.__get__(self)
         watching = observer.current()
         if watching is not None:
             watching.converted("dtype", self, found)
@@ -101,8 +103,8 @@ class TracedTensor(Tensor):
 
     def __contains__(self, element: Any) -> bool:
         if observer.current() is None or not isinstance(element, Tensor | int | float | complex | SymbolicInt):
-            return bool(Tensor.__contains__(self, element))  # type: ignore[operator]  # installed with the operators
-        return bool((self == element).any())  # type: ignore[attr-defined]
+            return bool(Tensor.__contains__(self, element))
+        return bool((self == element).any())
 
     def __repr__(self) -> str:
         with observer.observing(None):
@@ -157,4 +159,4 @@ class TracedShape(Size):
         self._ask()
         return super().__mul__(times)
 
-    __rmul__ = __mul__  # type: ignore[assignment]
+    __rmul__ = __mul__
