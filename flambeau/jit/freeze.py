@@ -10,6 +10,7 @@ from flambeau.codegen.callable_type import prepare
 from flambeau.executor.executor import Executor, attach, executor_of
 from flambeau.executor.options import Options
 from flambeau.ir.clone import clone_graph
+from flambeau.jit import python_view
 from flambeau.jit.live_tensors import LiveTensors
 from flambeau.jit.modules import ModuleClasses
 from flambeau.jit.registry import REGISTRY
@@ -78,6 +79,7 @@ class FrozenModule(ScriptModule):
         kind = cls if classes.example(definition) is None else ScriptModule
         found = made[id(held)] = kind(held, classes, options, name)
         parameters = [a.name for a in definition.attributes if a.is_parameter]
+        python_view.register(held, found)
         object.__setattr__(found, "_parameters", LiveTensors(held, parameters))
         object.__setattr__(found, "_buffers", LiveTensors(held, [a.name for a in definition.attributes if a.is_buffer]))
         for attribute in definition.attributes:
