@@ -15,6 +15,7 @@ from typing import Any, Final, ForwardRef, Union
 
 from flambeau.frontend.constants import enum_type
 from flambeau.frontend.convert import parse_annotation
+from flambeau.frontend.named_tuples import named_tuple_type
 from flambeau.frontend.resolver import MISSING, Resolver
 from flambeau.frontend.tree_views import (
     Apply,
@@ -29,7 +30,6 @@ from flambeau.frontend.tree_views import (
     TupleLiteral,
     Var,
 )
-from flambeau.program.named_tuples import register_class
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.schema.subtype import union_of
@@ -60,7 +60,6 @@ from flambeau.schema.types import (
 )
 from flambeau.util.broadcasting import COUNTS
 from flambeau.util.errors import CompileError
-from flambeau.util.names import qualified_name
 from flambeau.util.source import SourceRange
 
 UNKNOWN_NAME = "Unknown type name '{name}'"
@@ -71,10 +70,6 @@ CALL = "Type annotation should not contain calls, but found '{text}'"
 TUPLE_LITERAL = "Tuple literal in Tuple type annotation must not have any elements!"
 BARE = "Attempted to use {name} without a contained type. Please add a contained type, e.g. {name}[int]"
 BARE_DICT = "Attempted to use Dict without contained types. Please add contained type, e.g. Dict[int, int]"
-TENSOR_DEFAULT = (
-    "Tensors are not supported as default NamedTuple fields: field '{field}' of {name}. Pass the tensor where the "
-    "tuple is made"
-)
 UNKNOWN_OBJECT = "Unknown type annotation: '{text}'"
 
 NAMES: Final[dict[str, Type]] = {
@@ -300,27 +295,5 @@ def _class(cls: type, resolver: Resolver | None, where: SourceRange | None) -> T
         except TypeError as error:
             raise CompileError(str(error), where) from None
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
-        return named_tuple_type(cls, resolver, where)
+        return named_tuple_type(cls, try_type_of, resolver, where)
     return None
-
-
-def named_tuple_type(cls: Any, resolver: Resolver | None, where: SourceRange | None) -> TupleType | None:
-    """The type of a NamedTuple class, whose values programs give back; fields without annotation are tensors.
-
-    Raises CompileError for a default that is a tensor, or a second class of one name with other fields.
-    """
-    annotations = getattr(cls, "__annotations__", {})
-    elements = [try_type_of(annotations.get(f, TENSOR), resolver, where) for f in cls._fields]
-    known = tuple(t for t in elements if t is not None)
-    if len(known) != len(elements):
-        return None
-    defaults = tuple(getattr(cls, "_field_defaults", {}).items())
-    for field, value in defaults:
-        if type(value).__name__ == "Tensor":
-            raise CompileError(TENSOR_DEFAULT.format(field=field, name=cls.__name__), where)
-    type_ = TupleType(known, qualified_name(cls), tuple(cls._fields), defaults)
-    try:
-        register_class(type_, cls)
-    except RuntimeError as error:
-        raise CompileError(str(error), where) from None
-    return type_

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.emit_call import emit_arguments
 from flambeau.frontend.emit_comprehension import collect_list, map_list
+from flambeau.frontend.object_methods import check_sortable
 from flambeau.frontend.schema_matching import call_operator
 from flambeau.frontend.simple_value import SimpleValue
 from flambeau.frontend.sugared import Given, Sugared
@@ -26,8 +27,10 @@ def emit_sorted(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
         raise CompileError(f"sorted expected 1 argument, got {len(tree.args)}", tree.callee.range)
     items = _items(e, tree)
     if not options:
+        check_sortable(e, tree.callee.range, items)
         return SimpleValue(call_operator(e, tree.callee.range, "aten::sorted", [items]))
     keys = items if "key" not in options else map_list(e, tree.range, items, e.sugared(options["key"].value))
+    check_sortable(e, tree.callee.range, keys)
     reverse = e.value(options["reverse"].value) if "reverse" in options else e.constant(False)
     return SimpleValue(call_operator(e, tree.callee.range, "python::sorted_by", [items, keys, reverse]))
 

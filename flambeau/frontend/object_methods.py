@@ -39,6 +39,7 @@ def find_property(e: Emission, type_: NamedType, name: str, where: SourceRange) 
     try:
         return definition.find_property(name)
     except CompileError as error:
+        error.range = error.range or where
         raise error.with_caller(f"{definition.name.rpartition('.')[2]}.{name}", e.name, where) from None
 
 

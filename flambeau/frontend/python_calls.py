@@ -23,11 +23,12 @@ from flambeau.frontend.simple_value import SimpleValue
 from flambeau.frontend.sugared import Given, Sugared
 from flambeau.frontend.tree_views import StringLiteral
 from flambeau.ir.graph import Graph
+from flambeau.ir.value import Value
 from flambeau.program.function import Function
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
 from flambeau.schema.types import ANY, NONE, STRING, TENSOR, TensorType, Type
 from flambeau.util.errors import CompileError
-from flambeau.util.record import dataclass
+from flambeau.util.record import dataclass, replace
 from flambeau.util.source import SourceRange
 
 MODIFIER: Final = "__flambeau_modifier__"
@@ -116,6 +117,8 @@ class PythonFunction(Sugared):
     python: Any
     owner: SimpleValue | None = None
     """The object whose method it is; the Python method itself is bound already."""
+    receiver: Value | None = None
+    """The object that is given to it as first argument: of a method that is not bound."""
 
     @property
     def kind(self) -> str:
@@ -125,6 +128,10 @@ class PythonFunction(Sugared):
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A node that calls it with all its arguments, by position."""
         schema = python_schema(self.python, e.resolver, where)
+        if self.receiver is not None:
+            first = replace(schema.arguments[0], type=self.receiver.type)
+            schema = replace(schema, arguments=(first, *schema.arguments[1:]))
+            args = [Given(self.receiver, where), *args]
         match = match_single(schema, args, keywords, where)
         with e.graph.at_range(where):
             operands = [plan(e) for plan in match.plans]

@@ -48,7 +48,7 @@ class Resolver(Protocol):
         """A `Sugared` for a value that only the caller understands (modules, classes), or None."""
 
 
-def recursion_error(name: str, where: SourceRange) -> CompileError:
+def recursion_error(name: str, where: SourceRange | None) -> CompileError:
     """The refusal of a function that is reached again while it is being compiled."""
     return CompileError(f"function '{name}' is called recursively. Recursive calls are not supported", where)
 

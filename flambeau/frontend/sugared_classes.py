@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 
-from flambeau.frontend.annotations import named_tuple_type
+from flambeau.frontend.annotations import try_type_of
 from flambeau.frontend.constants import enum_type
 from flambeau.frontend.conversions import pack_list, pack_tuple
 from flambeau.frontend.emission import Emission
@@ -120,6 +120,6 @@ def wrap_class(e: Emission, cls: type, where: SourceRange) -> Sugared | None:
         except TypeError as error:
             raise CompileError(str(error), where) from None
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
-        type_ = named_tuple_type(cls, e.resolver, where)
-        return None if type_ is None else NamedTupleClass(type_)
+        type_ = try_type_of(cls, e.resolver, where)
+        return NamedTupleClass(type_) if isinstance(type_, TupleType) else None
     return None

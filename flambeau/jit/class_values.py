@@ -23,7 +23,7 @@ from flambeau.jit.script_classes import PythonSource
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
 from flambeau.schema.types import ClassType, Type
-from flambeau.util.errors import CompileError
+from flambeau.util.errors import CompileError, FrontendError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
@@ -31,6 +31,7 @@ NOT_A_VALUE = (
     "python value of type 'type' cannot be used as a value: '{name}' is a class. Call it to make an object, and pass "
     "that"
 )
+NO_OBJECT = "Cannot instantiate class '{name}' in a script function: it is marked with ignore"
 NO_INIT = "Class {name} does not have an __init__ function defined"
 ABSTRACT = "Can't instantiate abstract class {name} with abstract methods {methods}"
 NO_SUPER = "super() takes no arguments and stands in methods of classes that are compiled with their bases"
@@ -65,7 +66,11 @@ class ClassValue(Sugared):
         if inspect.isabstract(cls):
             methods = ", ".join(sorted(cls.__abstractmethods__))
             raise CompileError(ABSTRACT.format(name=cls.__name__, methods=methods), where)
-        init = source.method("__init__")
+        try:
+            init = source.method("__init__")
+        except CompileError as error:
+            error.range = error.range or where
+            raise error.with_caller(f"{cls.__name__}.__init__", e.name, where) from None
         if init is None:
             raise CompileError(NO_INIT.format(name=cls.__name__), where)
         given = [*keywords, *self._made(e, where, source, init, args, keywords)]
@@ -94,7 +99,8 @@ class ClassValue(Sugared):
     def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
         """A static or class method, or a method that is given its object."""
         source = source_of(self.definition)
-        static = source.static(name)
+        marked = source.marked(name)
+        static = marked[0] if marked is not None and marked[1] else source.static(name)
         if static is not None:
             return e.wrap(static, where)
         if name in self.definition.constants:
@@ -109,6 +115,22 @@ class ClassValue(Sugared):
     def has_attribute(self, e: Emission, where: SourceRange, name: str) -> bool:
         """Whether the Python class has it."""
         return hasattr(self.definition.python, name)
+
+
+@dataclass(slots=True)
+class IgnoredClass(Sugared):
+    """A class marked with `ignore`: programs may be given nothing of it."""
+
+    python: type
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return f"ignored class '{self.python.__name__}'"
+
+    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+        """No objects of it are made."""
+        raise FrontendError(NO_OBJECT.format(name=self.python.__name__), tree.range)
 
 
 @dataclass(slots=True)

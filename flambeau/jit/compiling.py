@@ -28,7 +28,7 @@ _active = _Active()
 def compiling(key: Any, name: str, where: SourceRange | None) -> Iterator[None]:
     """Note that something is being compiled. Raises CompileError if it is already: it calls itself."""
     if key in _active.stack:
-        raise recursion_error(name, where or SourceRange.at("<string>", 1, 0))
+        raise recursion_error(name, where)
     before, _active.stack = _active.stack, (*_active.stack, key)
     try:
         yield

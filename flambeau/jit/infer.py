@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.frontend.annotations import named_tuple_type
+from flambeau.frontend.annotations import try_type_of
 from flambeau.frontend.constants import constant_type, enum_type
 from flambeau.program.instances import definition_or_compiled
 from flambeau.schema.subtype import unify_all
@@ -41,7 +41,7 @@ def type_of_value(value: Any) -> Type:
         values = _common([type_of_value(v) for v in value.values()], "values", "dict")
         return DictType(keys or STRING, values or TENSOR)
     if isinstance(value, tuple):
-        named = named_tuple_type(type(value), None, None) if hasattr(value, "_fields") else None
+        named = try_type_of(type(value), None, None) if hasattr(value, "_fields") else None
         return named or TupleType(tuple(type_of_value(v) for v in value))
     try:
         return constant_type(value)

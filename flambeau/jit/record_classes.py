@@ -17,6 +17,7 @@ from types import FunctionType
 from typing import Any, Final
 
 from flambeau.frontend.annotations import try_type_of
+from flambeau.frontend.class_source import class_range, field_range
 from flambeau.frontend.convert import parse_source
 from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.tree_views import Def
@@ -24,7 +25,8 @@ from flambeau.schema.types import FLOAT, OptionalType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 
-NO_TYPE = "field '{name}' of dataclass {cls} has a type that programs do not have: {annotation}"
+NO_TYPE = "field '{name}' of dataclass {cls} has a type that programs do not have: {reason}"
+GENERATED = "This is in a method that dataclass makes for {name}"
 ORDER: Final = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
 _DIFFER = ("if not (self.{name} == other.{name}):", "    return False")
 _OPTIONALS_DIFFER = (
@@ -36,6 +38,7 @@ _OPTIONALS_DIFFER = (
     "elif not (mine_{name} == its_{name}):",
     "    return False",
 )
+_FIELD_IN_TEXT = re.compile(r"(?:self\.|other\.|mine_|its_|_factory_|_default_)(\w+)|^(\w+): _type")
 _INIT_VARIABLE = re.compile(r"^(?:dataclasses\.)?InitVar\[(.*)\]$", re.DOTALL)
 
 
@@ -69,6 +72,7 @@ class RecordSource:
 
     def __init__(self, cls: type) -> None:
         self.python = cls
+        self._filename = f"<dataclass {cls.__qualname__}>"
         self.fields = record_fields(cls)
         self.stored = {n for n, f in self.fields.items() if _kind(f) == "_FIELD"}
         """Names of fields that instances have."""
@@ -90,7 +94,7 @@ class RecordSource:
         else:
             optional = {n for n, t in types.items() if isinstance(t, OptionalType)}
             text, defaults = (self._equal(optional) if name == "__eq__" else self._order(name)), {}
-        [tree] = parse_source(text, f"<dataclass {self.python.__qualname__}>")
+        [tree] = parse_source(text, self._filename)
         return Written(tree, names, defaults)
 
     def factory(self, name: str, resolver: Resolver) -> Written:
@@ -98,7 +102,7 @@ class RecordSource:
         field = self.fields[name]
         names = {"_type": self.type_of(field, resolver), "_factory": field.default_factory}
         text = f"def {name}() -> _type:\n    made: _type = _factory()\n    return made\n"
-        [tree] = parse_source(text, f"<dataclass {self.python.__qualname__}>")
+        [tree] = parse_source(text, self._filename)
         return Written(tree, names, {})
 
     def type_of(self, field: dataclasses.Field[Any], resolver: Resolver) -> Type:
@@ -108,11 +112,27 @@ class RecordSource:
             annotation = annotation.type
         if isinstance(annotation, str) and (found := _INIT_VARIABLE.match(annotation)) is not None:
             annotation = found[1]
-        type_ = try_type_of(annotation, resolver, None)
+        where = field_range(self.python, field.name)
+        reason = annotation
+        try:
+            type_ = try_type_of(annotation, resolver, where)
+        except CompileError as error:
+            type_, reason = None, error.message
         if type_ is None:
-            text = NO_TYPE.format(name=field.name, cls=self.python.__name__, annotation=annotation)
-            raise CompileError(text)
+            raise CompileError(NO_TYPE.format(name=field.name, cls=self.python.__name__, reason=reason), where)
         return type_
+
+    def explained(self, error: CompileError) -> CompileError:
+        """An error in a method that was written here, at the user's own line: that of the field it is about."""
+        where = error.range
+        chain = [(told, place) for told, place in error.call_chain if place.source.filename != self._filename]
+        if where is None or where.source.filename != self._filename:
+            return type(error)(error.message, where, chain)
+        found = _FIELD_IN_TEXT.search(where.text)
+        name = next((g for g in found.groups() if g), "") if found is not None else ""
+        place = field_range(self.python, name) or class_range(self.python)
+        text = f"{error.message.rstrip()}\n{GENERATED.format(name=self.python.__name__)}"
+        return type(error)(text, place, chain)
 
     def _parameters(self) -> Iterator[tuple[str, dataclasses.Field[Any]]]:
         yield from ((n, f) for n, f in self.fields.items() if f.init and not f.kw_only)

@@ -11,19 +11,20 @@ from typing import Any
 
 from flambeau.frontend.compile import compile_def
 from flambeau.frontend.convert import get_tree
-from flambeau.frontend.python_calls import wrap_python
+from flambeau.frontend.python_calls import IGNORE, MODIFIER, PythonFunction, wrap_python
 from flambeau.frontend.python_source import NameScope, innermost_function, parameter_defaults
 from flambeau.frontend.resolver import MISSING, recursion_error
 from flambeau.ir.value import Value
 from flambeau.jit import module_lookup
-from flambeau.jit.class_values import ClassValue, super_form
+from flambeau.jit.class_rules import is_user_class
+from flambeau.jit.class_values import ClassValue, IgnoredClass, super_form
 from flambeau.jit.compiling import compiling, is_compiling, tidy
 from flambeau.jit.module_hooks import HookedCall
 from flambeau.jit.module_source import ModuleSource
 from flambeau.jit.modules import ModuleClasses
 from flambeau.jit.numba_calls import NumbaValue, numba_function
 from flambeau.jit.overloads import OverloadedFunction, as_compile_error, declarations, signature_tree
-from flambeau.jit.script_classes import PythonSource, find_or_define, is_user_class
+from flambeau.jit.script_classes import PythonSource, find_or_define
 from flambeau.nn.module import Module
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
@@ -89,13 +90,12 @@ class PythonResolver:
 
     def class_definition(self, cls: type, where: SourceRange | None) -> ClassDefinition | None:
         """A class of users; None for classes that are something else to programs. Raises CompileError."""
-        if not is_class_of_objects(cls):
+        if not is_class_of_objects(cls) or vars(cls).get(MODIFIER) == IGNORE:
             return None
         try:
             return find_or_define(cls, self._classes.registry, self._resolver_for)
         except CompileError as error:
-            if error.range is None and where is not None:
-                raise type(error)(error.message, where, error.call_chain) from None
+            error.range = error.range or where
             raise (error if where is None else error.with_caller(cls.__name__, self._caller, where)) from None
 
     def _resolver_for(self, scope: Callable[[str], Any], caller: str) -> PythonResolver:
@@ -111,6 +111,8 @@ class PythonResolver:
         if value is builtins.super:
             return super_form(self.resolve)
         if isinstance(value, type):
+            if vars(value).get(MODIFIER) == IGNORE:
+                return IgnoredClass(value)
             if value in self._classes.registry.interfaces:
                 raise CompileError(NO_INSTANCE.format(name=value.__name__), where)
             definition = self.class_definition(value, where)
@@ -135,6 +137,7 @@ class PythonResolver:
                 raise recursion_error(shown, where)
             return None if definition.source is None else definition.source.method(name)
         except CompileError as error:
+            error.range = error.range or where
             raise error.with_caller(shown, self._caller, where) from None
 
     def object_attribute(self, owner: Value, name: str, where: SourceRange) -> Any:
@@ -144,11 +147,15 @@ class PythonResolver:
         """
         definition = module_lookup.definition_of(owner)
         if definition is not None and isinstance(definition.source, PythonSource):
-            return self._class_attribute(definition.source, name, where)
+            return self._class_attribute(definition.source, owner, name, where)
         return module_lookup.attribute(self._classes, owner, name, where)
 
-    def _class_attribute(self, source: PythonSource, name: str, where: SourceRange) -> Function | None:
-        """A static or class method. Raises CompileError for other attributes of the class."""
+    def _class_attribute(self, source: PythonSource, owner: Value, name: str, where: SourceRange) -> Any:
+        """A static or class method, or a method that stays Python. Raises CompileError for attributes of the class."""
+        marked = source.marked(name)
+        if marked is not None:
+            fn, is_static = marked
+            return PythonFunction(fn, receiver=None if is_static else owner)
         found = source.static(name)
         reason = source.why_missing(name) if found is None else None
         if reason is not None:

@@ -10,24 +10,25 @@ What a class inherits is compiled again for it, as if it had been written in its
 
 from __future__ import annotations
 
-import abc
 import inspect
-import sys
-import sysconfig
 import typing
 from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, ClassVar, Final, get_origin
 
 from flambeau.frontend.annotations import try_type_of
+from flambeau.frontend.class_source import class_range
 from flambeau.frontend.compile import compile_def, declared_schema
 from flambeau.frontend.constants import constant_type
 from flambeau.frontend.convert import get_tree
-from flambeau.frontend.python_source import NameScope, parameter_defaults
+from flambeau.frontend.python_calls import IGNORE, UNUSED, modifier
+from flambeau.frontend.python_source import parameter_defaults
 from flambeau.frontend.receivers import Receiver
 from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.tree_views import Decl, Def
-from flambeau.jit.compiling import afterwards, compiling, is_compiling, tidy
+from flambeau.jit.class_rules import check_class
+from flambeau.jit.class_scope import class_scope
+from flambeau.jit.compiling import afterwards, compiling, tidy
 from flambeau.jit.record_classes import RecordSource, Written, is_generated, record_fields
 from flambeau.jit.registry import ScriptRegistry
 from flambeau.program import instances
@@ -37,16 +38,11 @@ from flambeau.schema.function import FunctionSchema
 from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError
 from flambeau.util.names import qualified_name
+from flambeau.util.record import dataclass
 
 ResolverFor = Callable[[Callable[[str], Any], str], Resolver]
 """Makes a resolver of a scope and the name of what is compiled in it."""
 
-INHERITS = (
-    "Class '{name}' does not support inheritance from {base}: a class of programs may only inherit from classes that "
-    "are compiled with it. Hold a {base} in an attribute, or write its methods out"
-)
-NO_METACLASS = "Class '{name}' has the metaclass {meta}, which programs would not run. Write a plain class"
-OWN_PROTOCOL = "Class '{name}' defines {method}, which programs would not call. Assign attributes plainly"
 CHANGED = (
     "Class '{name}' has changed since it was compiled: {member} is another one now. Programs keep what was compiled; "
     "define a new class instead of changing this one"
@@ -55,8 +51,8 @@ CLASS_ATTRIBUTE = (
     "{type} object has no attribute or method '{name}'. '{name}' is defined as a class attribute which currently is "
     "not supported. Consider converting this to an instance attribute."
 )
-MADE_BY_CLASS_STATEMENT: Final = 1 << 9
-"""The flag of Python's classes that none in C has."""
+STAYS_PYTHON: Final = (IGNORE, UNUSED)
+"""Marks of methods that are not compiled."""
 PYTHON_ONLY: Final = frozenset(
     {
         "__class_getitem__", "__copy__", "__deepcopy__", "__del__", "__dir__", "__format__", "__getnewargs__",
@@ -65,22 +61,6 @@ PYTHON_ONLY: Final = frozenset(
     }
 )  # fmt: skip
 """Methods that Python calls for its own purposes: compiled only if a program reaches them."""
-BYPASSED: Final = ("__setattr__", "__getattribute__", "__getattr__", "__delattr__", "__new__")
-"""Methods that would run in Python, and do not in programs."""
-
-
-def is_user_class(cls: type) -> bool:
-    """Whether a class is written in Python, and not part of Python or of a library that programs know otherwise."""
-    if not cls.__flags__ & MADE_BY_CLASS_STATEMENT or cls.__module__ in sys.builtin_module_names:
-        return False
-    module = sys.modules.get(cls.__module__)
-    if (cls.__module__ or "").partition(".")[0] in ("flambeau", "torch", "numpy"):
-        return getattr(module, cls.__name__, None) is not cls  # in a doctest it is the user's
-    file = getattr(module, "__file__", None) or ""
-    library = sysconfig.get_paths()["stdlib"]
-    return not file.startswith(library) or "-packages" in file[len(library) :]
-
-
 def find_or_define(cls: type, registry: ScriptRegistry, resolver_for: ResolverFor) -> ClassDefinition:
     """The definition of a class; its `__init__` is compiled now if no program has met the class.
 
@@ -91,7 +71,7 @@ def find_or_define(cls: type, registry: ScriptRegistry, resolver_for: ResolverFo
         assert isinstance(found.source, PythonSource)
         found.source.check_unchanged()
         return found
-    _check(cls)
+    check_class(cls)
     name = registry.unit.unique_name(qualified_name(cls))
     definition = ClassDefinition(name, python=cls, doc=inspect.getdoc(cls) or "")
     definition.source = source = PythonSource(definition, registry, resolver_for)
@@ -106,16 +86,15 @@ def find_or_define(cls: type, registry: ScriptRegistry, resolver_for: ResolverFo
     return definition
 
 
-def _check(cls: type) -> None:
-    for base in cls.__mro__[1:]:
-        if base not in (object, abc.ABC) and not is_user_class(base):
-            raise CompileError(INHERITS.format(name=cls.__name__, base=base.__name__))
-    if type(cls) not in (type, abc.ABCMeta):
-        raise CompileError(NO_METACLASS.format(name=cls.__name__, meta=type(cls).__name__))
-    for method in BYPASSED:
-        found = inspect.getattr_static(cls, method, None)
-        if isinstance(found, (FunctionType, staticmethod)) and not is_generated(cls, method):
-            raise CompileError(OWN_PROTOCOL.format(name=cls.__name__, method=method))
+@dataclass(frozen=True, slots=True)
+class _Method:
+    """The source of one method."""
+
+    tree: Def
+    defaults: Mapping[str, Any]
+    scope: Callable[[str], Any]
+    record: RecordSource | None = None
+    """Who wrote it, if nobody did by hand."""
 
 
 class PythonSource:
@@ -160,13 +139,12 @@ class PythonSource:
 
     def record_type(self, name: str, annotation: Any, resolver: Resolver) -> Type | None:
         """The type of an annotated attribute; None for what is none, or has no type in programs."""
-        if self.record is not None and name not in self.record.stored:
-            return None
+        if self.record is not None:
+            field = self.record.fields.get(name) if name in self.record.stored else None
+            return None if field is None else self.record.type_of(field, resolver)
         try:
             return try_type_of(annotation, resolver, None)
         except CompileError:
-            if self.record is not None:
-                raise
             return None
 
     # -- methods ------------------------------------------------------------------------------------------------------
@@ -176,7 +154,7 @@ class PythonSource:
         if name in self.definition.methods:
             return self.definition.methods[name]
         found = inspect.getattr_static(self.python, name, None)
-        if not isinstance(found, FunctionType):
+        if not isinstance(found, FunctionType) or modifier(found) in STAYS_PYTHON:
             return None
         return self.definition.add_method(name, self._compiled(found, name))
 
@@ -186,6 +164,8 @@ class PythonSource:
             return self.definition.properties[name]
         found = inspect.getattr_static(self.python, name, None)
         if not isinstance(found, property) or found.fget is None or name in self._unused_properties():
+            return None
+        if modifier(found.fget) in STAYS_PYTHON:
             return None
         getter = self.definition.add_method(f"__{name}_getter", self._compiled(found.fget, f"__{name}_getter"))
         made: Property = (getter, None)
@@ -202,9 +182,9 @@ class PythonSource:
         found = inspect.getattr_static(self.python, name, None)
         if not isinstance(found, FunctionType):
             return None
-        tree, defaults, scope = self._tree(found, has_self=True)
-        resolver = self._resolver_for(scope, f"{self.python.__name__}.{name}")
-        schema = declared_schema(tree, resolver, defaults=defaults, self_type=self.definition.type)
+        source = self._method(found, has_self=True)
+        resolver = self._resolver_for(source.scope, f"{self.python.__name__}.{name}")
+        schema = declared_schema(source.tree, resolver, defaults=source.defaults, self_type=self.definition.type)
         if schema is not None:
             afterwards(lambda: self.method(name))
             return schema
@@ -218,9 +198,20 @@ class PythonSource:
         found = inspect.getattr_static(self.python, name, None)
         if not isinstance(found, staticmethod | classmethod) or not isinstance(found.__func__, FunctionType):
             return None
+        if modifier(found.__func__) in STAYS_PYTHON:
+            return None
         function = self._compiled(found.__func__, name, bind_class=isinstance(found, classmethod), has_self=False)
         self.definition.static_methods[name] = function
         return function
+
+    def marked(self, name: str) -> tuple[FunctionType, bool] | None:
+        """A method that is marked to stay Python, and whether it is static; None if there is none of that name."""
+        found = inspect.getattr_static(self.python, name, None)
+        is_static = isinstance(found, staticmethod)
+        found = found.__func__ if isinstance(found, staticmethod) else found
+        if not isinstance(found, FunctionType) or modifier(found) not in STAYS_PYTHON:
+            return None
+        return found, is_static
 
     def inherited(self, name: str, after: type | None) -> Function | None:
         """A method as the bases behind `after` have it, or as the class `after` itself has it with that in `name`."""
@@ -269,7 +260,8 @@ class PythonSource:
         now = _members(self.python)
         changed = [name for name in {**self._members, **now} if now.get(name) is not self._members.get(name)]
         if changed:
-            raise CompileError(CHANGED.format(name=self.python.__name__, member=f"'{changed[0]}'"))
+            text = CHANGED.format(name=self.python.__name__, member=f"'{changed[0]}'")
+            raise CompileError(text, class_range(self.python))
 
     # -- compiling ----------------------------------------------------------------------------------------------------
 
@@ -285,17 +277,21 @@ class PythonSource:
         assert isinstance(fn, FunctionType)
         shown = f"{self.python.__name__}.{fn.__name__}"
         with compiling((self.definition, name), shown, None), self._registry.lock:
-            tree, defaults, scope = self._tree(fn, has_self)
+            method = self._method(fn, has_self)
+            tree, scope = method.tree, method.scope
             if bind_class:
                 tree, scope = bound_to_class(tree, scope, self.python)
-            function = compile_def(
-                tree,
-                self._resolver_for(scope, shown),
-                name=f"{self.definition.name}.{name}",
-                defaults=defaults,
-                self_type=self.definition.type if has_self else None,
-                receiver=self._receiver(tree) if fn.__name__ == "__init__" and has_self else None,
-            )
+            try:
+                function = compile_def(
+                    tree,
+                    self._resolver_for(scope, shown),
+                    name=f"{self.definition.name}.{name}",
+                    defaults=method.defaults,
+                    self_type=self.definition.type if has_self else None,
+                    receiver=self._receiver(tree) if fn.__name__ == "__init__" and has_self else None,
+                )
+            except CompileError as error:
+                raise (error if method.record is None else method.record.explained(error)) from None
             function.doc = inspect.getdoc(fn) or ""
         tidy(function)
         self._registry.attach(function)
@@ -304,14 +300,15 @@ class PythonSource:
     def _receiver(self, tree: Def) -> Receiver:
         return Receiver(self.definition, tree.decl.params[0].name, self.optional)
 
-    def _tree(self, fn: FunctionType, has_self: bool) -> tuple[Def, Mapping[str, Any], Callable[[str], Any]]:
-        """The tree of a method, its defaults and its scope; a method that `dataclass` made has one written for it."""
+    def _method(self, fn: FunctionType, has_self: bool) -> _Method:
+        """The source of a method; one that `dataclass` made has it written out."""
         owner = next((b for b in self.python.__mro__ if vars(b).get(fn.__name__) is fn), self.python)
         if not is_generated(owner, fn.__name__):
             tree = get_tree(fn, self_name=self.definition.name if has_self else None)
-            return tree, parameter_defaults(fn), self._scope(fn)
-        written = RecordSource(owner).written(fn.__name__, self._resolver())
-        return written.tree, written.defaults, self._scope_of(written)
+            return _Method(tree, parameter_defaults(fn), self._scope(fn))
+        record = RecordSource(owner)
+        written = record.written(fn.__name__, self._resolver())
+        return _Method(written.tree, written.defaults, self._scope_of(written), record)
 
     def _scope_of(self, written: Written) -> Callable[[str], Any]:
         outer = self._scope(None)
@@ -327,55 +324,20 @@ class PythonSource:
             assert self.record is not None
             written = self.record.factory(name, self._resolver())
             resolver = self._resolver_for(self._scope_of(written), f"{self.python.__name__}.{name}")
-            function = compile_def(written.tree, resolver, name=f"{self.definition.name}.{key}")
+            try:
+                function = compile_def(written.tree, resolver, name=f"{self.definition.name}.{key}")
+            except CompileError as error:
+                raise self.record.explained(error) from None
             tidy(function)
             self._registry.attach(function)
             self.definition.static_methods[key] = function
         return self.definition.static_methods[key]
 
     def _scope(self, fn: FunctionType | None) -> Callable[[str], Any]:
-        """What names mean in a method: as in Python; and the class itself, which has no name yet while it is made."""
-        cls = self.python
-        if fn is not None:
-            scope = NameScope.of_function(fn, _annotated_classes(fn))
-        else:
-            methods = [m for m in vars(cls).values() if isinstance(m, FunctionType)]
-            closures = [NameScope.of_function(m) for m in methods]
-            scope = NameScope(vars(sys.modules.get(cls.__module__, typing)))
-
-        def find(name: str) -> Any:
-            try:
-                found = scope(name)
-            except KeyError:
-                if name != cls.__name__:
-                    return _first(closures, name) if fn is None else _inner(cls, name)
-                return cls
-            if name == cls.__name__ and isinstance(found, type) and found.__qualname__ == cls.__qualname__:
-                return cls if found.__module__ == cls.__module__ else found
-            return found
-
-        return find
+        return class_scope(self.python, fn)
 
     def _unused_properties(self) -> frozenset[str]:
         return frozenset(getattr(self.python, "__jit_unused_properties__", ()))
-
-    def is_initialising(self) -> bool:
-        """Whether the attributes are still being found."""
-        return is_compiling((self.definition, "__init__"))
-
-
-def _first(scopes: list[NameScope], name: str) -> Any:
-    for scope in scopes:
-        if name in scope:
-            return scope(name)
-    raise KeyError(name)
-
-
-def _inner(cls: type, name: str) -> Any:
-    for base in cls.__mro__:
-        if base.__name__ == name:
-            return base
-    raise KeyError(name)
 
 
 def _members(cls: type) -> dict[str, Any]:
@@ -385,18 +347,6 @@ def _members(cls: type) -> dict[str, Any]:
         for name, member in vars(base).items():
             if isinstance(member, FunctionType | staticmethod | classmethod | property):
                 found[name] = member
-    return found
-
-
-def _annotated_classes(fn: FunctionType) -> dict[str, Any]:
-    """Classes that the annotations of a function hold, by name: the scope of their definition may not be in reach."""
-    found: dict[str, Any] = {}
-    waiting = [a for a in fn.__annotations__.values() if not isinstance(a, str)]
-    while waiting:
-        annotation = waiting.pop()
-        waiting += typing.get_args(annotation)
-        if isinstance(annotation, type) and typing.get_origin(annotation) is None:
-            found[annotation.__name__] = annotation
     return found
 
 

@@ -1,0 +1,55 @@
+"""What names mean inside a class: as in Python, and the class itself, which has no name yet while it is made."""
+
+from __future__ import annotations
+
+import sys
+import typing
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from flambeau.frontend.python_source import NameScope
+
+
+def class_scope(cls: type, fn: FunctionType | None) -> Callable[[str], Any]:
+    """The scope of a method, or of the class body for None. Raises KeyError for unknown names."""
+    if fn is not None:
+        scopes = [NameScope.of_function(fn, _annotated_classes(fn))]
+    else:
+        methods = [m for m in vars(cls).values() if isinstance(m, FunctionType)]
+        scopes = [NameScope(vars(sys.modules.get(cls.__module__, typing))), *map(NameScope.of_function, methods)]
+
+    def find(name: str) -> Any:
+        if name == cls.__name__:
+            found = _outside(scopes, name)
+            is_older = isinstance(found, type) and (found.__module__, found.__qualname__) == _place(cls)
+            return cls if is_older or found is None else found
+        for scope in scopes:
+            if name in scope:
+                return scope(name)
+        for base in cls.__mro__:
+            if base.__name__ == name:
+                return base
+        raise KeyError(name)
+
+    return find
+
+
+def _place(cls: type) -> tuple[str, str]:
+    return cls.__module__, cls.__qualname__
+
+
+def _outside(scopes: list[NameScope], name: str) -> Any:
+    return next((scope(name) for scope in scopes if name in scope), None)
+
+
+def _annotated_classes(fn: FunctionType) -> dict[str, Any]:
+    """Classes that the annotations of a function hold, by name: the scope of their definition may not be in reach."""
+    found: dict[str, Any] = {}
+    waiting = [a for a in fn.__annotations__.values() if not isinstance(a, str)]
+    while waiting:
+        annotation = waiting.pop()
+        waiting += typing.get_args(annotation)
+        if isinstance(annotation, type) and typing.get_origin(annotation) is None:
+            found[annotation.__name__] = annotation
+    return found
