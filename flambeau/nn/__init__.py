@@ -1,6 +1,6 @@
 """Modules: parameters, buffers and submodules with a `forward`, and the layers built from them."""
 
-from flambeau.nn import functional, init
+from flambeau.nn import functional, init, utils
 from flambeau.nn.activation import (
     SELU,
     Hardsigmoid,
@@ -34,6 +34,7 @@ from flambeau.nn.activation_settings import (
     Softshrink,
     Threshold,
 )
+from flambeau.nn.attention import MultiheadAttention
 from flambeau.nn.batch_norm import BatchNorm1d, BatchNorm2d, BatchNorm3d, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
 from flambeau.nn.container import ModuleDict, ModuleList, Sequential
 from flambeau.nn.convolution import Conv1d, Conv2d, Conv3d
@@ -105,6 +106,8 @@ from flambeau.nn.pooling_adaptive import (
     AdaptiveMaxPool2d,
     AdaptiveMaxPool3d,
 )
+from flambeau.nn.recurrent import GRU, LSTM, RNN
+from flambeau.nn.recurrent_cells import GRUCell, LSTMCell, RNNCell
 from flambeau.nn.shapes import (
     ChannelShuffle,
     CosineSimilarity,
@@ -119,12 +122,17 @@ from flambeau.nn.shapes import (
     UpsamplingBilinear2d,
     UpsamplingNearest2d,
 )
+from flambeau.nn.transformer import Transformer, TransformerDecoder, TransformerEncoder
+from flambeau.nn.transformer_layers import TransformerDecoderLayer, TransformerEncoderLayer
 
 __all__ = [
     "CELU",
     "ELU",
     "GELU",
     "GLU",
+    "GRU",
+    "LSTM",
+    "RNN",
     "SELU",
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
@@ -168,6 +176,7 @@ __all__ = [
     "FeatureAlphaDropout",
     "Flatten",
     "Fold",
+    "GRUCell",
     "GaussianNLLLoss",
     "GroupNorm",
     "Hardshrink",
@@ -185,6 +194,7 @@ __all__ = [
     "LPPool1d",
     "LPPool2d",
     "LPPool3d",
+    "LSTMCell",
     "LayerNorm",
     "LeakyReLU",
     "Linear",
@@ -203,6 +213,7 @@ __all__ = [
     "MultiLabelMarginLoss",
     "MultiLabelSoftMarginLoss",
     "MultiMarginLoss",
+    "MultiheadAttention",
     "NLLLoss",
     "PReLU",
     "PairwiseDistance",
@@ -213,6 +224,7 @@ __all__ = [
     "PixelUnshuffle",
     "PoissonNLLLoss",
     "RMSNorm",
+    "RNNCell",
     "RReLU",
     "ReLU",
     "ReLU6",
@@ -236,6 +248,11 @@ __all__ = [
     "Tanh",
     "Tanhshrink",
     "Threshold",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
     "TripletMarginLoss",
     "Unflatten",
     "Unfold",
@@ -247,4 +264,5 @@ __all__ = [
     "ZeroPad3d",
     "functional",
     "init",
+    "utils",
 ]

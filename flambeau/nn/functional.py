@@ -45,6 +45,7 @@ from flambeau.nn.functional_adaptive import (  # noqa: F401
     adaptive_max_pool3d,
     adaptive_max_pool3d_with_indices,
 )
+from flambeau.nn.functional_attention import multi_head_attention_forward  # noqa: F401
 from flambeau.nn.functional_bags import embedding_bag  # noqa: F401
 from flambeau.nn.functional_dropout import (  # noqa: F401
     alpha_dropout,

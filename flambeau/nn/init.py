@@ -22,9 +22,9 @@ GAINS: Final = {
 }
 
 
-def _fill(name: str, tensor: Tensor, *arguments: Any) -> Tensor:
+def _fill(name: str, tensor: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
     """Runs an in-place operator on the tensor's memory, of which no gradient is recorded."""
-    dispatch.call(f"aten::{name}", tensor.detach(), *arguments)
+    dispatch.call(f"aten::{name}", tensor.detach(), *arguments, **keywords)
     return tensor
 
 
@@ -47,12 +47,12 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with draws from the uniform distribution on [a, b)."""
-    return _fill("uniform_", tensor, a, b, *([] if generator is None else [generator]))
+    return _fill("uniform_", tensor, a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with draws from the normal distribution."""
-    return _fill("normal_", tensor, mean, std, *([] if generator is None else [generator]))
+    return _fill("normal_", tensor, mean, std, generator=generator)
 
 
 def trunc_normal_(

@@ -155,6 +155,31 @@ nn.MultiLabelSoftMarginLoss() | 3,4 ; u:3,4
 nn.MultiLabelMarginLoss() | 3,4 ; i4:3,4
 nn.MultiMarginLoss(p=2, margin=0.5) | 3,4 ; i4:3
 nn.TripletMarginLoss(swap=True) | 3,4 ; 3,4 ; 3,4
+nn.RNNCell(3, 4) | 2,3
+nn.RNNCell(3, 4, bias=False, nonlinearity='relu') | 2,3 ; 2,4
+nn.GRUCell(3, 4) | 2,3 ; 2,4
+nn.GRUCell(3, 4) | 3
+nn.LSTMCell(3, 4) | 2,3
+nn.LSTM(3, 4) | 5,2,3
+nn.LSTM(3, 4, 2, batch_first=True, bidirectional=True) | 2,5,3
+nn.LSTM(3, 4, bias=False, proj_size=2) | 5,2,3
+nn.LSTM(3, 4) | 5,3
+nn.GRU(3, 4, 2, bidirectional=True) | 5,2,3 ; 4,2,4
+nn.GRU(3, 4, bias=False, batch_first=True) | 2,5,3
+nn.RNN(3, 4) | 5,2,3
+nn.RNN(3, 4, 2, nonlinearity='relu', dropout=0.5) | 5,2,3 | eval
+nn.MultiheadAttention(8, 2) | 5,2,8 ; 4,2,8 ; 4,2,8
+nn.MultiheadAttention(8, 2, batch_first=True, bias=False) | 2,5,8 ; 2,4,8 ; 2,4,8
+nn.MultiheadAttention(8, 2, kdim=3, vdim=5, add_bias_kv=True, add_zero_attn=True) | 5,2,8 ; 4,2,3 ; 4,2,5
+nn.MultiheadAttention(8, 4) | 5,8 ; 4,8 ; 4,8
+nn.TransformerEncoderLayer(8, 2, 16, 0.0) | 5,2,8
+nn.TransformerEncoderLayer(8, 2, 16, activation='gelu', norm_first=True, batch_first=True, bias=False) | 2,5,8 | eval
+nn.TransformerDecoderLayer(8, 2, 16, 0.0) | 5,2,8 ; 4,2,8
+nn.TransformerDecoderLayer(8, 2, 16, norm_first=True) | 5,2,8 ; 4,2,8 | eval
+nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 2, enable_nested_tensor=False) | 5,2,8 | eval
+nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, 0.0), 1, nn.LayerNorm(8), enable_nested_tensor=False) | 5,2,8
+nn.TransformerDecoder(nn.TransformerDecoderLayer(8, 2, 16), 2) | 5,2,8 ; 4,2,8 | eval
+nn.Transformer(8, 2, 1, 2, 16) | 5,2,8 ; 4,2,8 | eval
 """
 
 

@@ -1,0 +1,121 @@
+"""Batches of sequences of different lengths: padded, or packed for recurrent networks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from flambeau.ops.families.composite import F
+from flambeau.schema.dtype import float64, int64
+from flambeau.tensor.create import tensor
+from flambeau.tensor.tensor import Tensor
+
+
+class PackedSequence(NamedTuple):
+    """The steps of several sequences, longest first, time step after time step.
+
+    `sorted_indices` says which sequence of the batch each of the sorted ones is, `unsorted_indices` the reverse; None
+    where the batch came sorted.
+    """
+
+    data: Tensor
+    batch_sizes: Tensor
+    sorted_indices: Tensor | None = None
+    unsorted_indices: Tensor | None = None
+
+    def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """With other elements, as `Tensor.to`."""
+        return self._replace(data=self.data.to(*args, **kwargs))
+
+    def double(self) -> PackedSequence:
+        """In float64."""
+        return self._replace(data=F.to(self.data, float64))
+
+
+def invert_permutation(permutation: Tensor | None) -> Tensor | None:
+    """The permutation that undoes one."""
+    return None if permutation is None else F.argsort(permutation)
+
+
+def pack_padded_sequence(
+    input: Tensor, lengths: Tensor | list[int], batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
+    """(time, batch, ...), or (batch, time, ...) with `batch_first`, without what is behind each sequence's length.
+
+    Raises RuntimeError for lengths that are not positive or, with `enforce_sorted`, do not decrease.
+
+    >>> import flambeau
+    >>> pack_padded_sequence(flambeau.ones(3, 2, 1), [3, 1]).batch_sizes.tolist()
+    [2, 1, 1]
+    """
+    steps = lengths if isinstance(lengths, Tensor) else tensor(list(lengths), dtype=int64)
+    if enforce_sorted:
+        data, sizes = F._pack_padded_sequence(input, steps, batch_first)
+        return PackedSequence(data, sizes)
+    steps, order = F.sort(steps, -1, True)
+    rows = F.index_select(input, 0 if batch_first else 1, order)
+    data, sizes = F._pack_padded_sequence(rows, steps, batch_first)
+    return PackedSequence(data, sizes, order, invert_permutation(order))
+
+
+def pad_packed_sequence(
+    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
+) -> tuple[Tensor, Tensor]:
+    """The padded batch and the lengths, in the order before packing.
+
+    Raises ValueError for a `total_length` that is too short.
+    """
+    longest = sequence.batch_sizes.size(0)
+    if total_length is not None and total_length < longest:
+        raise ValueError(
+            "Expected total_length to be at least the length of the longest sequence in input, but got "
+            f"total_length={total_length} and max sequence length being {longest}"
+        )
+    padded, lengths = F._pad_packed_sequence(
+        sequence.data, sequence.batch_sizes, batch_first, padding_value,
+        longest if total_length is None else total_length,
+    )  # fmt: skip
+    order = sequence.unsorted_indices
+    if order is not None:
+        return F.index_select(padded, 0 if batch_first else 1, order), F.index_select(lengths, 0, order)
+    return padded, lengths
+
+
+def pad_sequence(
+    sequences: Tensor | Sequence[Tensor], batch_first: bool = False, padding_value: float = 0.0,
+    padding_side: str = "right",
+) -> Tensor:  # fmt: skip
+    """Sequences (length, ...) as one batch (time, batch, ...), or (batch, time, ...) with `batch_first`.
+
+    Raises RuntimeError for an empty list, ValueError for a side that is neither 'left' nor 'right'.
+    """
+    if padding_side not in ("left", "right"):
+        raise ValueError(f"padding_side must be 'left' or 'right', got {padding_side!r}")
+    parts = list(F.unbind(sequences, 0) if isinstance(sequences, Tensor) else sequences)
+    if not parts:
+        raise RuntimeError("received an empty list of sequences")
+    longest = max(part.size(0) for part in parts)
+    rows = []
+    for part in parts:
+        missing = longest - part.size(0)
+        sides = [missing, 0] if padding_side == "left" else [0, missing]
+        rows.append(F.constant_pad_nd(part, [0, 0] * (part.dim() - 1) + sides, padding_value) if missing else part)
+    return F.stack(rows, 0 if batch_first else 1)
+
+
+def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
+    """The sequences of a padded batch, each with its length."""
+    rows = F.unbind(padded_sequences, 0 if batch_first else 1)
+    return [F.narrow(row, 0, 0, n) for row, n in zip(rows, lengths.tolist(), strict=True)]
+
+
+def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
+    """Sequences (length, ...) packed. Raises RuntimeError as `pack_padded_sequence`."""
+    lengths = [sequence.size(0) for sequence in sequences]
+    return pack_padded_sequence(pad_sequence(sequences), lengths, False, enforce_sorted)
+
+
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
+    """The sequences of a packed batch, in the order before packing."""
+    padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
+    return unpad_sequence(padded, lengths, batch_first=True)
