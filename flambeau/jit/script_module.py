@@ -13,6 +13,7 @@ from flambeau.frontend.depth import deep_recursion
 from flambeau.ir.graph import Graph
 from flambeau.jit import python_view
 from flambeau.jit.convert import MismatchError, converter, type_name
+from flambeau.jit.lifted_method import method_of
 from flambeau.jit.live_tensors import LiveTensors
 from flambeau.jit.module_methods import exported_methods, properties_of, python_method, static_function
 from flambeau.jit.modules import KEYED, ORDERED, ModuleClasses
@@ -173,7 +174,7 @@ class RecursiveScriptModule(ScriptModule):
             if function is None:
                 raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
             executor = executor_of(function) if self._options == Options() else Executor(function, self._options)
-            found = self._methods[name] = ScriptMethod(function, self.script_object, executor)
+            found = self._methods[name] = method_of(function, self.script_object, executor)
         return found
 
     @property

@@ -22,11 +22,22 @@ class _Mode(threading.local):
 
 
 _mode = _Mode()
+_recorders: list[object] = []
 
 
 def is_grad_enabled() -> bool:
     """Whether operations on tensors that need gradients are recorded on this thread."""
     return _mode.enabled
+
+
+def is_recording() -> bool:
+    """Whether operations on tensors that need gradients are recorded now: it is on, and there is a recorder."""
+    return _mode.enabled and bool(_recorders)
+
+
+def record_with(recorder: object) -> None:
+    """Say that there is something that records operations; until then nothing needs to be prepared for it."""
+    _recorders.append(recorder)
 
 
 class _Switch:

@@ -1,0 +1,188 @@
+"""Methods of modules as functions of what they read: `self.layer.weight` becomes a parameter that nobody passes.
+
+    graph(%self : Net, %x : Tensor):                       graph(%x : Tensor, %layer_weight : Tensor):
+      %layer = prim::GetAttr[name="layer"](%self)      →     %y = aten::matmul(%x, %layer_weight)
+      %weight = prim::GetAttr[name="weight"](%layer)         return (%y)
+      %y = aten::matmul(%x, %weight)
+      return (%y)
+
+Native code knows no objects; this way it serves whole methods. What a method assigns, gives away, or reads as a list
+stays where it is: such a method keeps its object. Bools, texts and None are written into the graph, one function for
+each combination met (`training` decides what a dropout is).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable, Sequence
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.ir.clone import clone_graph
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.passes import inline
+from flambeau.program.function import Function
+from flambeau.schema.function import Argument, FunctionSchema
+from flambeau.schema.types import (
+    BoolType,
+    ClassType,
+    FloatType,
+    IntType,
+    NoneType,
+    OptionalType,
+    StringType,
+    TensorType,
+    TupleType,
+    Type,
+)
+
+Path = tuple[str, ...]
+"""Names of attributes, from the object on: submodules, then the attribute that is read."""
+MAX_VARIANTS: Final = 8
+"""Combinations of bools and texts for which a method has a function of its own."""
+_WRITTEN_IN = (BoolType, StringType, NoneType)
+_LOOKS_AT_TENSOR: Final = frozenset({
+    "prim::requires_grad", "prim::is_leaf", "prim::grad", "prim::data", "aten::set_", "aten::requires_grad_",
+    "aten::resize_", "aten::resize_as_", "aten::set_data",
+})  # fmt: skip
+"""What tells a parameter from a tensor on the same memory, or changes more than its elements."""
+
+
+class Lifting:
+    """A method without its object: which attributes its functions take, and the functions."""
+
+    def __init__(self, function: Function, graph: Graph, paths: Sequence[Path], parameters: int) -> None:
+        self.function = function
+        self.paths = tuple(paths)
+        """What is read, in the order of the hidden parameters."""
+        self._graph = graph
+        self._parameters = parameters
+        """How many parameters the method has, its object not counted."""
+        hidden = graph.inputs[parameters:]
+        self.is_written_in = tuple(isinstance(v.type, _WRITTEN_IN) for v in hidden)
+        """Which of the attributes are constants of a function."""
+        self._variants: dict[Hashable, Function | None] = {}
+        self._lock = threading.Lock()
+
+    def variant(self, values: Sequence[Any]) -> Function | None:
+        """The function for attributes of these values, which takes those that are not written in.
+
+        None where there are functions for too many combinations already.
+        """
+        known = tuple([v for v, fixed in zip(values, self.is_written_in, strict=True) if fixed])
+        if known not in self._variants:
+            with self._lock:
+                if known not in self._variants:
+                    if len(self._variants) >= MAX_VARIANTS:
+                        return None
+                    self._variants[known] = self._made(values)
+        return self._variants[known]
+
+    def _made(self, values: Sequence[Any]) -> Function:
+        graph = clone_graph(self._graph)
+        for number in range(len(values) - 1, -1, -1):
+            if self.is_written_in[number]:
+                _write_in(graph, self._parameters + number, values[number])
+        schema = self.function.schema
+        taken = [
+            Argument(".".join(path), value.type)
+            for path, value, fixed in zip(
+                self.paths, self._graph.inputs[self._parameters :], self.is_written_in, strict=True
+            )
+            if not fixed
+        ]
+        arguments = (*schema.arguments[1:], *taken)
+        return Function(
+            self.function.name, graph, FunctionSchema(schema.name, "", arguments, schema.returns), doc=self.function.doc
+        )
+
+
+def _write_in(graph: Graph, index: int, value: Any) -> None:
+    parameter = graph.inputs[index]
+    with graph.inserting(graph.block.first or graph.block):
+        attributes = {} if value is None else {"value": value}
+        constant = graph.insert("prim::Constant", (), (parameter.type,), **attributes).output()
+    parameter.replace_uses_with(constant)
+    graph.block.remove_input(index)
+
+
+_known: WeakKeyDictionary[Function, Lifting | None] = WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+def lifting_of(function: Function) -> Lifting | None:
+    """How a method runs without its object; None for one that cannot."""
+    with _lock:
+        if function not in _known:
+            _known[function] = _lift(function)
+        return _known[function]
+
+
+def _lift(function: Function) -> Lifting | None:
+    if not function.graph.inputs or not _is_module(function.graph.inputs[0].type):
+        return None
+    graph = clone_graph(function.graph)
+    inline.do(graph)
+    owner, count = graph.inputs[0], len(graph.inputs) - 1
+    reads: dict[Path, list[Node]] = {}
+    objects: list[Node] = []
+    if not _collect(owner, (), reads, objects) or any(n.kind in _LOOKS_AT_TENSOR for n in graph.all_nodes()):
+        return None
+    for path, nodes in reads.items():
+        value = graph.add_input(nodes[0].output().type, "_".join(path))
+        for node in nodes:
+            node.output().replace_uses_with(value)
+            node.destroy()
+    for node in reversed(objects):
+        node.destroy()
+    graph.block.remove_input(0)
+    if _gives_away(graph, graph.inputs[count:]):
+        return None
+    return Lifting(function, graph, list(reads), count)
+
+
+def _collect(owner: Value, path: Path, reads: dict[Path, list[Node]], objects: list[Node]) -> bool:
+    """Find what is read of an object; False if it is used in any other way, or what is read could change."""
+    for use in owner.uses:
+        node = use.user
+        if node.kind != "prim::GetAttr":
+            return False
+        found = (*path, node.attribute("name"))
+        if _is_module(node.output().type):
+            objects.append(node)
+            if not _collect(node.output(), found, reads, objects):
+                return False
+        elif _is_lasting(node.output().type):
+            reads.setdefault(found, []).append(node)
+        else:
+            return False
+    return True
+
+
+def _is_module(type_: Type) -> bool:
+    return isinstance(type_, ClassType) and bool(getattr(type_.definition, "is_module", False))
+
+
+def _is_lasting(type_: Type) -> bool:
+    """Whether a value of the type stays what it is while a method runs, its elements aside."""
+    match type_:
+        case TensorType() | IntType() | FloatType() | BoolType() | StringType() | NoneType():
+            return True
+        case OptionalType():
+            return isinstance(type_.element, TensorType | IntType | FloatType)
+        case TupleType():
+            return type_.name is None and all(isinstance(t, IntType | FloatType | BoolType) for t in type_.elements)
+        case _:
+            return False
+
+
+def _gives_away(graph: Graph, hidden: Sequence[Value]) -> bool:
+    """Whether a tensor that is read may be a result itself: its user would miss what makes it a parameter."""
+    tensors = [v for v in hidden if isinstance(v.type, TensorType | OptionalType)]
+    if not tensors:
+        return False
+    facts = AliasAnalysis(graph)
+    return any(facts.is_returned(v) for v in tensors)

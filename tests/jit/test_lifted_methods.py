@@ -1,0 +1,248 @@
+"""Methods that run natively without their object: what was assigned since the last call is seen, wherever it was."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from typing import Any
+
+import pytest
+from module_support import same
+
+import flambeau
+from flambeau import Tensor, nn
+from flambeau.codegen import available
+from flambeau.executor.lifting import MAX_VARIANTS, lifting_of
+from flambeau.jit.arguments import ArgumentError
+from flambeau.jit.lifted_method import LiftedMethod
+
+pytestmark = pytest.mark.skipif(not available(), reason="needs native code")
+X = flambeau.tensor([[1.0, -2.0, 3.0], [0.5, 0.0, -1.0]])
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(3, 4), nn.Linear(4, 2, bias=False)
+        self.register_buffer("shift", flambeau.zeros(2))
+        self.scale = 2.0
+        self.count = 3
+        self.kind = "plain"
+
+    def forward(self, x: Tensor, times: int = 1) -> Tensor:
+        x = self.second(flambeau.relu(self.first(x))) * self.scale + self.shift
+        if self.training:
+            x = x + 100
+        if self.kind == "odd":
+            x = -x
+        for _ in range(self.count * times):
+            x = x * 1.5
+        return x
+
+
+def pair() -> tuple[Any, Any]:
+    flambeau.manual_seed(3)
+    eager = Net()
+    return eager, flambeau.script(copy.deepcopy(eager), verify=True)
+
+
+def agree(eager: Any, scripted: Any, *args: Any, **kwargs: Any) -> None:
+    for _ in range(4):
+        assert same(eager(X, *args, **kwargs), scripted(X, *args, **kwargs))
+
+
+def test_a_method_is_native_from_end_to_end() -> None:
+    eager, scripted = pair()
+    agree(eager, scripted)
+    assert isinstance(scripted.forward, LiftedMethod)
+    assert "native from end to end" in str(scripted.explain())
+    assert "GetAttr" not in str(scripted.graph_for(X))
+    assert "GetAttr" in str(scripted.graph)
+    assert scripted.forward._seen.native is not None
+
+
+def test_whatever_is_assigned_is_seen() -> None:
+    eager, scripted = pair()
+    agree(eager, scripted)
+    for name, value in [("scale", 0.5), ("count", 1), ("kind", "odd"), ("shift", flambeau.ones(2)), ("kind", "plain")]:
+        setattr(eager, name, value)
+        setattr(scripted, name, value)
+        agree(eager, scripted)
+    for module in (eager, scripted):
+        module.eval()
+    agree(eager, scripted)
+    for module in (eager, scripted):
+        module.first.weight = nn.Parameter(flambeau.full([4, 3], 0.25))
+    agree(eager, scripted)
+    for module in (eager, scripted):
+        module.second.weight.detach().mul_(3)
+        module.shift.add_(1)
+    agree(eager, scripted)
+    for module in (eager, scripted):
+        module.first.bias.data = flambeau.ones(4)
+    agree(eager, scripted)
+    for module in (eager, scripted):
+        module.load_state_dict({n: t * 2 for n, t in module.state_dict().items()})
+    agree(eager, scripted)
+    for module in (eager, scripted):
+        module.double()
+    assert same(eager(X.double()), scripted(X.double()))
+
+
+def test_arguments_by_name_defaults_and_mistakes() -> None:
+    eager, scripted = pair()
+    agree(eager, scripted, 2)
+    agree(eager, scripted, times=2)
+    with pytest.raises(ArgumentError, match=r"forward\(\) is missing value for argument 'x'"):
+        scripted()
+    with pytest.raises(ArgumentError, match=r"forward\(\) expected at most 2 argument\(s\) but received 3"):
+        scripted(X, 1, 2)
+    with pytest.raises(ArgumentError, match=r"Expected a value of type 'int' for argument 'times'"):
+        scripted(X, "a")
+    with pytest.raises(ArgumentError, match=r"Declaration: forward\(__torch__.*Net self, Tensor x, int times=1\)"):
+        scripted(X, [1])
+
+
+def test_instances_share_functions_and_keep_their_own_values() -> None:
+    (a, one), (_, two) = pair(), pair()
+    two.shift = flambeau.ones(2) * 7
+    agree(a, one)
+    assert not same(one(X), two(X))
+    assert one.forward._lifting is two.forward._lifting
+    assert one.forward._seen.native.script_function is two.forward._seen.native.script_function
+    deep = copy.deepcopy(two)
+    two.first.weight.detach().zero_()
+    assert not same(deep(X), two(X))
+
+
+class Tied(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.a = nn.Linear(3, 3)
+        self.b = self.a
+        self.c = nn.Linear(3, 3)
+        self.c.weight = self.a.weight
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.a.weight.detach().add_(0.125)
+        return self.c(self.b(self.a(x)))
+
+
+def test_what_is_shared_stays_shared() -> None:
+    flambeau.manual_seed(1)
+    eager = Tied()
+    scripted = flambeau.script(copy.deepcopy(eager), verify=True)
+    for _ in range(4):
+        assert same(eager(X), scripted(X))
+    assert same(eager.c.weight, scripted.c.weight)
+
+
+class Writes(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.n = 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.n += 1
+        return x * self.n
+
+
+class GivesAway(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = nn.Parameter(flambeau.ones(3))
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return x * self.w, self.w
+
+
+class ReadsList(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes = [1, 2]
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.sizes[0]
+
+
+class AsksForGradient(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = nn.Parameter(flambeau.ones(3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.w if self.w.requires_grad else x
+
+
+@pytest.mark.parametrize("kind", [Writes, GivesAway, ReadsList, AsksForGradient])
+def test_what_needs_the_object_keeps_it(kind: Any) -> None:
+    eager, scripted = kind(), flambeau.script(kind(), verify=True)
+    for _ in range(3):
+        assert same(eager(X), scripted(X))
+    assert not isinstance(scripted.forward, LiftedMethod)
+    assert lifting_of(scripted.forward.script_function) is None
+
+
+def test_a_parameter_that_is_given_away_is_the_parameter() -> None:
+    scripted = flambeau.script(GivesAway())
+    for _ in range(4):
+        assert scripted(X)[1] is scripted.w
+
+
+class Texts(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.kind = "0"
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * float(self.kind)
+
+
+def test_few_functions_are_made_for_texts() -> None:
+    scripted = flambeau.script(Texts())
+    for number in range(2 * MAX_VARIANTS):
+        scripted.kind = str(number)
+        assert same(scripted(X), X * number)
+    assert len(scripted.forward._lifting._variants) == MAX_VARIANTS
+
+
+def test_several_threads_and_changes_between() -> None:
+    _, scripted = pair()
+    scripted.eval()
+    expected = {}
+    for scale in (1.0, 2.0):
+        scripted.scale = scale
+        expected[scale] = scripted(X).tolist()
+    wrong: list[Any] = []
+
+    def call() -> None:
+        for _ in range(300):
+            found = scripted(X).tolist()
+            if found not in expected.values():
+                wrong.append(found)
+
+    threads = [threading.Thread(target=call) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for k in range(300):
+        scripted.scale = 1.0 + k % 2
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_traces_see_the_method() -> None:
+    eager, scripted = pair()
+
+    class Around(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = scripted
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.inner(x) + 1
+
+    scripted(X)
+    traced = flambeau.trace(Around(), X)
+    assert same(traced(X), eager(X) + 1)
+    assert 'prim::CallMethod[name="forward"]' in str(traced.graph)
