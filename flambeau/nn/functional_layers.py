@@ -123,7 +123,7 @@ def local_response_norm(
     rank = input.dim()
     if rank < 3:
         raise ValueError(f"Expected 3D or higher dimensionality  input (got {rank} dimensions)")
-    if input.numel() == 0:
+    if not is_tracing() and input.numel() == 0:
         return input
     square = F.unsqueeze(F.mul(input, input), 1)
     if rank == 3:

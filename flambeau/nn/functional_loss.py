@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from flambeau.ops.families.composite import F
+from flambeau.tensor.observer import is_tracing
 from flambeau.tensor.tensor import Tensor
 
 
@@ -125,7 +126,7 @@ def binary_cross_entropy(
 ) -> Tensor:  # fmt: skip
     """Cross entropy of two classes; `input` is the probability of the second. Raises ValueError for other sizes."""
     number = reduction_number(reduction, size_average, reduce)
-    if not F.is_same_size(target, input):
+    if not is_tracing() and not F.is_same_size(target, input):
         raise ValueError(
             f"Using a target size (torch.Size({list(target.size())})) that is different to the input size "
             f"(torch.Size({list(input.size())})) is deprecated. Please ensure they have the same size."
@@ -139,7 +140,7 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:  # fmt: skip
     """Cross entropy of two classes; `input` is the logarithm of the odds. Raises ValueError for other sizes."""
     number = reduction_number(reduction, size_average, reduce)
-    if not F.is_same_size(target, input):
+    if not is_tracing() and not F.is_same_size(target, input):
         raise ValueError(
             f"Target size (torch.Size({list(target.size())})) must be the same as input size "
             f"(torch.Size({list(input.size())}))"
