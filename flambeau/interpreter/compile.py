@@ -41,7 +41,7 @@ class _Compiler:
         self.current = self.blocks[0]
         self.sites: list[Site] = [Site("prim::Param", None, (), None)]
         self.minus_one = -1
-        self.none = -1
+        self.none = self.spare = -1
         self.used: Known = {}
 
     def code(self) -> Code:
@@ -55,7 +55,7 @@ class _Compiler:
             elif node.kind == "prim::Loop" and self.minus_one < 0:
                 self.minus_one = self.registers.constant(-1)
             elif node.kind == "prim::Exit" and self.none < 0:
-                self.none = self.registers.constant(None)
+                self.none, self.spare = self.registers.constant(None), self.registers.constant(None)
         self.block(self.graph.block, ())
         results = tuple(self.registers[source(v)] for v in self.graph.outputs)
         self.site(self.graph.block.return_node)
@@ -135,6 +135,7 @@ class _Compiler:
         dropped = tuple(r for r in held if r is not None and r not in results)
         if selected.op in (Op.CALL_FUNCTION, Op.CALL_METHOD):
             following = self.new_block()
+            results = results if node.kind != "prim::Exit" else (self.spare,)
             self.emit(selected.op, d=results, f=selected.f, a=operands, b=(following, dropped))
             self.start(following)
         else:

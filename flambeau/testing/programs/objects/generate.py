@@ -18,7 +18,7 @@ class ObjectGenerator(Generator):
         if self.draw.random() < 0.4:
             return super().statement(depth)
         makers = [self.make_counter] * 3 + [self.change_counter] * 4 + [self.pairs] * 3 + [self.boxes, self.shades]
-        makers += [self.places, self.several, self.look] + ([self.maybe_counter] if depth else [])
+        makers += [self.places, self.several, self.look] + ([self.guard, self.maybe_counter] if depth else [])
         return self.draw.choice(makers)(depth)
 
     def int_expression(self, depth: int = 2) -> str:
@@ -47,7 +47,7 @@ class ObjectGenerator(Generator):
         choices = ["shade_of(n) == Shade.DARK"]
         if (a := self.some("counter")) is not None and (b := self.some("counter")) is not None:
             choices += [f"{a.name} == {b.name}", f"{a.name} < {b.name}", f"{a.name} is {b.name}", f"3 in {a.name}"]
-            choices += [f"{a.name} is not {b.name}"]
+            choices += [f"{a.name} != {b.name}", f"{a.name} is not {b.name}"]
         if (s := self.some("shade")) is not None:
             choices += [f"{s.name} == {self.draw.choice(SHADES)}", f"{s.name} != {self.draw.choice(SHADES)}"]
         if (p := self.some("place")) is not None:
