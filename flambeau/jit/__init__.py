@@ -27,9 +27,10 @@ from flambeau.jit.helpers import isinstance_ as isinstance
 from flambeau.jit.interfaces import interface
 from flambeau.jit.module_annotations import Attribute
 from flambeau.jit.module_methods import export
+from flambeau.jit.old_style import ScriptModule, script_method
 from flambeau.jit.overloads import _overload
 from flambeau.jit.script import script
-from flambeau.jit.script_module import RecursiveScriptModule, ScriptModule
+from flambeau.jit.script_module import RecursiveScriptModule
 from flambeau.jit.trace import get_trace_graph, trace, trace_module
 from flambeau.jit.trace_helpers import allow, dynamic, script_if_tracing
 from flambeau.jit.unit import CompilationUnit, create_function_from_graph
@@ -86,6 +87,7 @@ __all__ = [
     "run_frozen_optimizations",
     "script",
     "script_if_tracing",
+    "script_method",
     "trace",
     "trace_module",
     "unused",

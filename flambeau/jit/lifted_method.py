@@ -83,7 +83,7 @@ class LiftedMethod(ScriptMethod):
             and all(map(is_, map(_array_of, seen.tensors), seen.arrays))
         ):
             seen = self._look()
-        if seen.native is None or thread.observer is not None or (seen.learns and is_recording()):
+        if seen.native is None or thread.observer is not None or thread.is_plain or (seen.learns and is_recording()):
             return self._call_slowly(*args, **kwargs)
         if kwargs or len(args) != self._count:
             args = self._signature.bind(args, kwargs)
@@ -94,7 +94,9 @@ class LiftedMethod(ScriptMethod):
             raise
 
     def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
-        """The call as a method of the object."""
+        """The call as a method of the object, or as Python."""
+        if thread.is_plain and self._python is not None:
+            return self._python(*args, **kwargs)
         bound = self._signature.bind(args, kwargs)
         if thread.observer is not None:
             return self._watched(thread.observer, bound)

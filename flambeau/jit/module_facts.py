@@ -13,6 +13,7 @@ from flambeau.frontend.resolver import Resolver
 from flambeau.jit.convert import MismatchError, converter
 from flambeau.jit.infer_type import NoTypeError, infer_type
 from flambeau.jit.module_annotations import Attribute, class_annotations
+from flambeau.jit.module_methods import TEXTS, stubs_of, texts_of
 from flambeau.nn.hooks import Hook
 from flambeau.nn.module import Module
 from flambeau.program.object import ScriptObject
@@ -20,7 +21,7 @@ from flambeau.schema.types import BOOL, TENSOR, InterfaceType, OptionalType, Typ
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import CompileError
 
-_OWN = frozenset(("_parameters", "_buffers", "_modules", "_transient", "training", *Module.HOOKS))
+_OWN = frozenset(("_parameters", "_buffers", "_modules", "_transient", "training", TEXTS, *Module.HOOKS))
 _OF_CONTAINERS = frozenset(("_size", "_keys"))
 NOT_CONSTANT = (
     "'{kind}' object in attribute '{owner}.{name}' is not a valid constant: constants are numbers, strings, bools, "
@@ -44,7 +45,7 @@ class Facts:
         self.ignored = frozenset(getattr(type(module), "__jit_ignored_attributes__", ()))
         self.pre_hooks = tuple(h.function for h in module._forward_pre_hooks.values())
         self.hooks = tuple(h.function for h in module._forward_hooks.values())
-        self.methods = _methods_of(type(module))
+        self.methods = (*_methods_of(type(module)), *stubs_of(module).items(), *((t, None) for t in texts_of(module)))
         self._annotations = class_annotations(type(module))
         for holder in (module._parameters, module._buffers):
             for name, tensor in holder.items():

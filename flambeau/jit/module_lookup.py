@@ -42,7 +42,7 @@ def attribute(classes: ModuleClasses, owner: Value, name: str, where: SourceRang
         function = origin.functions[name]
         plain = inspect.isfunction(function) and not hasattr(function, "operator_name")
         return FunctionAttribute(type(module).__name__, name, function) if plain else function
-    if name in definition.constants:
+    if name in definition.constants or name in definition.methods or name in origin.source.text_methods():
         return None
     python = python_method(module, name)
     if python is not None and static_function(module, name) is None:

@@ -12,12 +12,26 @@ from flambeau.nn.module import Module
 
 EXPORTED = "__flambeau_export__"
 """What marks a method that is compiled although nothing compiled calls it."""
+TEXTS = "_script_texts"
+"""The attribute of a `ScriptModule` under construction with the texts of its methods, each with its scope."""
+
+
+class Stub:
+    """A marked method of a `ScriptModule` subclass, until the class is complete."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+
 _BASES = ("flambeau.nn.module", "flambeau.nn.container", "flambeau.nn.parameter_containers")
 """Files whose methods are Python's affair: programs have other ways to walk over modules."""
 
 
 def method_source(module: Module, name: str) -> Callable[..., Any] | None:
     """The Python function of a method, or of a property's getter, as this instance has it; None if it has none."""
+    stub = stubs_of(module).get(name)
+    if stub is not None:
+        return stub
     found = inspect.getattr_static(module, name, None)
     if isinstance(found, property):
         return found.fget
@@ -27,6 +41,18 @@ def method_source(module: Module, name: str) -> Callable[..., Any] | None:
             return None  # a function that is an attribute: it is not given the module
         return None if is_of_base(function, name) else function
     return None
+
+
+def stubs_of(module: Module) -> dict[str, Callable[..., Any]]:
+    """The marked methods of a `ScriptModule` subclass; none of other classes."""
+    found: dict[str, Callable[..., Any]] = getattr(type(module), "_script_stubs", {})
+    return found
+
+
+def texts_of(module: Module) -> dict[str, Callable[[str], Any]]:
+    """The texts of methods that a `ScriptModule` was given, each with what its names mean."""
+    found: dict[str, Callable[[str], Any]] = vars(module).get(TEXTS, {})
+    return found
 
 
 def is_of_base(function: Callable[..., Any], name: str) -> bool:
@@ -80,6 +106,8 @@ def exported_methods(module: Module) -> list[str]:
     """The methods that scripting a module compiles: `forward`, if it has one, and those marked with `export`."""
     marked = [n for n in dir(type(module)) if getattr(inspect.getattr_static(type(module), n), EXPORTED, False)]
     own = [n for n, value in vars(module).items() if getattr(value, EXPORTED, False)]
+    if hasattr(type(module), "_script_stubs"):
+        return [*stubs_of(module), *marked]
     names = dict.fromkeys(("forward", *marked, *own))
     return [n for n in names if method_source(module, n) is not None and python_mark(module, n) is None]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau.frontend.compile import compile_def
-from flambeau.frontend.convert import get_tree
+from flambeau.frontend.convert import NO_SELF, get_tree, parse_source
 from flambeau.frontend.python_source import NameScope, parameter_defaults
 from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.tree_views import Decl, Def, Ident, Param
@@ -23,6 +23,7 @@ from flambeau.nn.module import Module
 from flambeau.program.classes import ClassDefinition, Property
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
+from flambeau.util.errors import CompileError
 
 ResolverFor = Callable[[Callable[[str], Any], str], Resolver]
 """Makes the resolver for a function, given the scope of its names and what it is called."""
@@ -41,11 +42,15 @@ class ModuleSource:
         self._resolver_for = resolver_for
         self._inherited: dict[tuple[type, str], Function] = {}
         self._hooks: HookTable | None = None
+        self._texts: dict[str, tuple[Def, Callable[[str], Any]]] = {}
+        """Methods that were written as text, and what their names mean."""
 
     def method(self, name: str) -> Function | None:
         """A method; None if the class has none of that name. Raises CompileError."""
         if name in self.definition.methods:
             return self.definition.methods[name]
+        if name in self._texts:
+            return self._from_text(name)
         static = inspect.getattr_static(self.module, name, None)
         if isinstance(static, property):
             found = self.property(name)
@@ -102,6 +107,43 @@ class ModuleSource:
                 return None
             self._hooks = compile_hooks(self.module, self.definition, forward, self.add)
         return self._hooks
+
+    def define(self, text: str, scope: Callable[[str], Any]) -> list[Function]:
+        """Methods from a text, which may call each other. Raises CompileError, RuntimeError for a name taken."""
+        names = self.learn(text, scope)
+        try:
+            return [f for f in map(self.method, names) if f is not None]
+        except BaseException:
+            for name in names:
+                self._texts.pop(name)
+            raise
+
+    def learn(self, text: str, scope: Callable[[str], Any]) -> list[str]:
+        """Take methods from a text, without compiling them; their names. Raises RuntimeError for one that is taken."""
+        trees = parse_source(text, self_name=self.definition.name)
+        for tree in trees:
+            if tree.name in self._texts or tree.name in self.definition.methods:
+                raise RuntimeError(f"method '{self.definition.name}.{tree.name}' already defined")
+            self._texts[tree.name] = (tree, scope)
+        return [tree.name for tree in trees]
+
+    def text_methods(self) -> list[str]:
+        """The names of the methods that were written as text."""
+        return list(self._texts)
+
+    def _from_text(self, name: str) -> Function:
+        tree, scope = self._texts[name]
+        if not tree.decl.params:
+            raise CompileError(NO_SELF, tree.ident.range)
+        definition = self.definition
+        shown = f"{definition.name.rpartition('.')[2]}.{name}"
+        with compiling((definition, name), shown, None):
+            function = compile_def(
+                tree, self._resolver_for(scope, shown), name=f"{definition.name}.{name}", self_type=definition.type
+            )
+        tidy(function)
+        self._registry.attach(function)
+        return definition.add_method(name, function)
 
     def add(self, source: Callable[..., Any], name: str) -> Function:
         """A Python function compiled as a method."""

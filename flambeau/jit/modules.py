@@ -14,6 +14,7 @@ from typing import Any
 from flambeau.frontend.resolver import Resolver
 from flambeau.jit.module_annotations import warn_of_empty_annotations
 from flambeau.jit.module_facts import Facts
+from flambeau.jit.module_methods import texts_of
 from flambeau.jit.module_shell import shell_of
 from flambeau.jit.module_source import ModuleSource
 from flambeau.jit.registry import ScriptRegistry
@@ -132,6 +133,8 @@ class ModuleClasses:
             definition.add_constant(constant, value)
         shell = shell_of(module, shells)
         definition.source = source = ModuleSource(definition, shell, self.registry, self.resolver_for)
+        for text, scope in texts_of(module).items():
+            source.learn(text, scope)
         self._origins[definition] = Origin(source, facts.failed, facts.functions, _keys_of(module))
         warn_of_empty_annotations(type(module))
         return definition

@@ -15,17 +15,19 @@ from flambeau.jit.containers import ScriptDict, ScriptList
 from flambeau.jit.disabled import is_disabled
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.modules import ModuleClasses
+from flambeau.jit.old_style import ScriptModule
 from flambeau.jit.overloads import refuse_direct
 from flambeau.jit.registry import REGISTRY
 from flambeau.jit.resolver import PythonResolver, compile_python_function
 from flambeau.jit.script_class import let_instances_be_met, script_class
-from flambeau.jit.script_module import RecursiveScriptModule, ScriptModule
+from flambeau.jit.script_module import RecursiveScriptModule
 from flambeau.nn.module import Module
 
 T = TypeVar("T")
 CLASSES = ModuleClasses(REGISTRY, PythonResolver)
 """The process's classes of modules."""
 let_instances_be_met(CLASSES)
+ScriptModule._finish.append(lambda instance: RecursiveScriptModule.of(instance, CLASSES, Options()))
 MODULE_CLASS = (
     "class '{0.__name__}' cannot be compiled since it inherits from nn.Module; make an instance and script that"
 )

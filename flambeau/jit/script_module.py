@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from typing import Any, Self
@@ -10,13 +11,22 @@ from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.options import Options
 from flambeau.executor.report import Explanation, PassReport
 from flambeau.frontend.depth import deep_recursion
+from flambeau.frontend.python_source import NameScope
 from flambeau.ir.graph import Graph
 from flambeau.jit import python_view
 from flambeau.jit.convert import MismatchError, converter, type_name
 from flambeau.jit.lifted_method import method_of
 from flambeau.jit.live_tensors import LiveTensors
-from flambeau.jit.module_methods import exported_methods, properties_of, python_method, static_function
+from flambeau.jit.module_methods import (
+    exported_methods,
+    method_source,
+    properties_of,
+    python_method,
+    static_function,
+)
+from flambeau.jit.module_source import ModuleSource
 from flambeau.jit.modules import KEYED, ORDERED, ModuleClasses
+from flambeau.jit.old_style import ScriptModule
 from flambeau.jit.prepared import prepared
 from flambeau.jit.script_method import ScriptMethod
 from flambeau.nn import hooks
@@ -37,10 +47,6 @@ REASSIGNED = (
 WRONG_MODULE = "Expected a value of type '{wanted}' for field '{name}', but found '{found}'. {reason}"
 
 
-class ScriptModule(Module):
-    """What all scripted modules are, those made by `script`, by `trace`, and by classes with `script_method`."""
-
-
 class RecursiveScriptModule(ScriptModule):
     """A scripted or traced module: call it, look at `graph` and `code`, train it, take its `state_dict`.
 
@@ -52,6 +58,7 @@ class RecursiveScriptModule(ScriptModule):
     flambeau.Size([4, 2])
     """
 
+    _is_of_module = True
     script_object: ScriptObject
     _original_name: str
     _methods: dict[str, ScriptMethod]
@@ -89,7 +96,7 @@ class RecursiveScriptModule(ScriptModule):
         if origin is not None:
             if definition not in done:
                 done.add(definition)
-                for name in exported_methods(origin.module):
+                for name in (*exported_methods(origin.module), *origin.source.text_methods()):
                     self._method(name)
                 for name in properties_of(origin.module):
                     definition.find_property(name)
@@ -161,6 +168,20 @@ class RecursiveScriptModule(ScriptModule):
         with watching.module(self):
             return forward(*args, **kwargs)
 
+    def define(self, source: str) -> None:
+        """Add methods written as text to the class of the module. Names are looked up where this is called.
+
+        Raises CompileError, FrontendError, and RuntimeError for a method that is there already.
+        """
+        self._define_methods(source, NameScope.of_frame(sys._getframe(1)))
+
+    def _define_methods(self, source: str, scope: Callable[[str], Any]) -> None:
+        definition = self.script_object.type.definition
+        if not isinstance(definition.source, ModuleSource):
+            raise RuntimeError(f"methods cannot be added to {self._original_name}, which was traced or frozen")
+        with self._classes.registry.lock:
+            definition.source.define(source, scope)
+
     # -- methods ------------------------------------------------------------------------------------------------------
 
     def _method(self, name: str) -> ScriptMethod:
@@ -175,6 +196,10 @@ class RecursiveScriptModule(ScriptModule):
                 raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
             executor = executor_of(function) if self._options == Options() else Executor(function, self._options)
             found = self._methods[name] = method_of(function, self.script_object, executor)
+            origin = self._classes.origin(definition)
+            python = None if origin is None else method_source(origin.module, name)
+            if python is not None:
+                found._python = python.__get__(self)  # for when compilation is disabled
         return found
 
     @property

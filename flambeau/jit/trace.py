@@ -9,9 +9,9 @@ from typing import Any
 
 from flambeau.executor.executor import attach
 from flambeau.jit.function import ScriptFunction
+from flambeau.jit.old_style import ScriptModule
 from flambeau.jit.registry import REGISTRY
 from flambeau.jit.script import CLASSES
-from flambeau.jit.script_module import ScriptModule
 from flambeau.jit.trace_check import check
 from flambeau.jit.trace_modules import reads_to_inputs
 from flambeau.jit.trace_run import Call, Recorded, Run

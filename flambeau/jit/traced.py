@@ -13,7 +13,8 @@ from flambeau.jit.function import ScriptFunction
 from flambeau.jit.live_tensors import LiveTensors
 from flambeau.jit.module_methods import exported_methods
 from flambeau.jit.modules import ModuleClasses
-from flambeau.jit.script_module import RecursiveScriptModule, ScriptModule
+from flambeau.jit.old_style import ScriptModule
+from flambeau.jit.script_module import RecursiveScriptModule
 from flambeau.jit.trace_modules import TracedMethod, resolve_reads
 from flambeau.nn.module import Module
 from flambeau.program.classes import ClassDefinition
