@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -20,6 +21,7 @@ from flambeau.nn.module import Module
 from flambeau.passes import freeze as frozen_reads
 from flambeau.passes import frozen_numerics, remove_dropout
 from flambeau.passes.freeze import Attributes, Method
+from flambeau.passes.freeze_objects import definition_of, objects_below
 from flambeau.passes.freeze_rebuild import rebuild
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
@@ -40,6 +42,10 @@ GONE = (
     "{type} (a frozen module) does not have a field with name '{name}': freezing keeps forward, what it changes, and "
     "what preserved_attrs names"
 )
+
+
+_own: weakref.WeakSet[ClassDefinition] = weakref.WeakSet()
+"""The classes of frozen modules; a submodule that was preserved shares its class with others."""
 
 
 class FrozenMethod(ScriptMethod):
@@ -153,11 +159,11 @@ def freeze_module(mod: ScriptModule, preserved: Sequence[str] = ()) -> ScriptMod
     for name in preserved:
         wanted.add(name)
     state = frozen_reads.freeze(wanted.methods, kept=wanted.attributes, whole=wanted.whole)
-    held = rebuild(root, state, wanted.attributes, REGISTRY.unit.unique_name)
-    for owner in frozen_reads.objects_below([held]):
-        for function in owner.type.definition.methods.values():
-            if function.runner is None:
-                attach(function)
+    held, made = rebuild(root, state, wanted.attributes, REGISTRY.unit.unique_name)
+    for definition in made:
+        _own.add(definition)
+        for function in definition.methods.values():
+            attach(function)
     return FrozenModule.around(held, mod._classes, mod._options, mod._original_name, {})
 
 
@@ -208,8 +214,8 @@ def run_frozen_optimizations(mod: ScriptModule, optimize_numerics: bool = True) 
     With `optimize_numerics`, batch norms go into the convolutions and linears before them, and sums and products with
     constants into convolutions; results then differ in their last digits.
     """
-    for owner in frozen_reads.objects_below([mod.script_object]):
-        for function in owner.type.definition.methods.values():
+    for definition in {definition_of(held) for held in objects_below([mod.script_object])} & set(_own):
+        for function in definition.methods.values():
             graph = clone_graph(function.graph)
             changed = remove_dropout.do(graph)
             if optimize_numerics:

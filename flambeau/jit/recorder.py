@@ -26,7 +26,8 @@ from flambeau.schema import registry
 from flambeau.schema import types as t
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor import dispatch, observer
-from flambeau.tensor.tensor import Tensor
+from flambeau.tensor.random import get_rng_state
+from flambeau.tensor.tensor import Tensor, share
 
 REQUIRES_GRAD_CONSTANT = (
     "Cannot insert a Tensor that requires grad as a constant. Consider making it a parameter or input, or "
@@ -180,6 +181,8 @@ class Recorder:
             result = proceed([plain(a) for a in arguments])
         if definition.draws(arguments):
             self.random.append(definition.name)
+        if isinstance(result, Tensor) and not definition.schema.is_mutable and any(result is a for a in arguments):
+            result = _alias(result)
         returns = [r.type for r in definition.schema.returns]
         node = self.graph.insert(self._recorded_as(definition), operands, returns)
         results = result if len(returns) > 1 else (result,)
@@ -288,9 +291,13 @@ class Recorder:
     ) -> Any:
         returned = function.schema.returns[0].type if function.schema.returns else t.NONE
         node = self.graph.insert(kind, operands, [returned], **attributes)
-        self.random += random_operators(function)
+        may_draw = random_operators(function)
+        before = repr(get_rng_state()) if may_draw else ""
         with observer.observing(None), dispatch.uninterrupted():
             result = run([plain(a) for a in arguments])
+        if may_draw and repr(get_rng_state()) != before:
+            self.random += may_draw
+        result = _apart(result, {id(a) for a in arguments if isinstance(a, Tensor)})
         self._unpack(result, node.output())
         return result
 
@@ -389,6 +396,24 @@ class Recorder:
     def _locate(self) -> None:
         self.graph.current_range = user_range()
         self.graph.current_scope = self._scopes[-1] if self._scopes else ""
+
+
+def _alias(tensor: Tensor) -> Tensor:
+    """Another tensor on the same memory, for an operator that gave back its operand: in a later call it may not."""
+    fresh = share(tensor, tensor._array)
+    return fresh.requires_grad_() if tensor.requires_grad else fresh
+
+
+def _apart(result: Any, given: set[int]) -> Any:
+    """The result of a call, with other tensors on the same memory where it has tensors that were given."""
+    if isinstance(result, Tensor):
+        return _alias(result) if id(result) in given else result
+    if isinstance(result, tuple):
+        items = [_apart(r, given) for r in result]
+        return type(result)._make(items) if hasattr(result, "_make") else tuple(items)
+    if isinstance(result, list):
+        return [_apart(r, given) for r in result]
+    return {k: _apart(r, given) for k, r in result.items()} if isinstance(result, dict) else result
 
 
 def random_operators(function: Function) -> list[str]:

@@ -15,7 +15,7 @@ from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.jit.trace_run import Call, Recorded, Run, state_restored
 from flambeau.jit.trace_values import flat
-from flambeau.passes.freeze import objects_below
+from flambeau.passes.freeze_objects import objects_below
 from flambeau.program.object import ScriptObject
 from flambeau.util.errors import GuardError, TracerWarning, TracingCheckError
 
@@ -68,7 +68,8 @@ def _compare_graphs(first: Graph, again: Graph) -> None:
 def _objects_restored(traced: Any) -> Iterator[None]:
     """Within the block, a traced module may assign its attributes; afterwards they are what they were."""
     owner = getattr(traced, "script_object", getattr(traced, "owner", None))
-    before = [(held, list(held.values)) for held in objects_below([owner])] if isinstance(owner, ScriptObject) else []
+    below = objects_below([owner]) if isinstance(owner, ScriptObject) else []
+    before = [(held, list(held.values)) for held in below if isinstance(held, ScriptObject)]
     try:
         yield
     finally:

@@ -14,12 +14,11 @@ taken for constant. Parameters of methods are taken to share no memory with attr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from flambeau.analysis import shapes
 from flambeau.analysis.alias import AliasAnalysis
-from flambeau.analysis.points_to import memory_key
 from flambeau.ir import constants
 from flambeau.ir.clone import clone_graph, insert_graph
 from flambeau.ir.constants import CONSTANT, insert_constant
@@ -27,6 +26,16 @@ from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.passes import constant_pooling, constant_propagation, cse, dce, inline, lower_tuples, peephole
+from flambeau.passes.freeze_objects import (
+    definition_of,
+    get,
+    has,
+    held_object,
+    is_object,
+    memory_of,
+    nested,
+    objects_below,
+)
 from flambeau.program.function import Function
 from flambeau.program.object import ScriptObject
 from flambeau.schema.types import InterfaceType, TensorType, without_refinement
@@ -69,7 +78,7 @@ class Frozen:
     """Attributes that stay."""
     unknown: Attributes
     """Those of them that may become something else, so that nobody knows what is read from them."""
-    whole: dict[int, ScriptObject]
+    whole: dict[int, Any]
     """Objects that stay as they are, with all that is in them."""
     written: set[int]
     """Memory that is written in place, by its key."""
@@ -147,17 +156,9 @@ def _put_in_object(graph: Graph, owner: ScriptObject) -> None:
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def held_object(value: Value) -> ScriptObject | None:
-    """The object that a value is known to be."""
-    if value.node is None or value.node.kind != CONSTANT:
-        return None
-    held = value.node.attributes.get("value")
-    return held if isinstance(held, ScriptObject) else None
-
-
 def is_settled(value: Any) -> bool:
     """Whether nothing can happen to a value itself: a number, a string, an object (what it holds aside)."""
-    return isinstance(value, ScriptObject) or not constants.is_mutable(value)
+    return is_object(value) or not constants.is_mutable(value)
 
 
 def _is_plain(value: Any) -> bool:
@@ -173,7 +174,7 @@ def _fold_reads(graph: Graph, kept: Attributes, wanted: Callable[[Any], bool]) -
         if node.kind == "prim::CallMethod" and isinstance(node.input().type, InterfaceType):
             held = held_object(node.input())
             if held is not None:
-                node.input().set_type(held.type)
+                node.input().set_type(definition_of(held).type)
                 changed = True
         if node.kind == GET:
             changed |= _fold_read(node, kept, wanted)
@@ -182,15 +183,17 @@ def _fold_reads(graph: Graph, kept: Attributes, wanted: Callable[[Any], bool]) -
 
 def _fold_read(node: Node, kept: Attributes, wanted: Callable[[Any], bool]) -> bool:
     owner, name = held_object(node.input()), node.attribute("name")
-    if owner is None or (id(owner), name) in kept or not owner.has(name):
+    if owner is None or (id(owner), name) in kept or not has(owner, name):
         return False
-    value = owner.get(name)
+    value = get(owner, name)
     if not wanted(value):
         return False
     result = node.output()
     graph = node.graph
     type_ = result.type
-    if value is None or isinstance(value, ScriptObject) or constants.is_tensor(value):
+    if is_object(value):
+        type_ = definition_of(value).type
+    elif value is None or constants.is_tensor(value):
         type_ = constants.type_of(value)
     with graph.inserting(node), graph.at_range(node.range):
         result.replace_uses_with(insert_constant(graph, value, type_))
@@ -198,21 +201,10 @@ def _fold_read(node: Node, kept: Attributes, wanted: Callable[[Any], bool]) -> b
     return True
 
 
-def nested(value: Any) -> Iterator[Any]:
-    """A value and everything in it, objects not looked into."""
-    yield value
-    if isinstance(value, dict):
-        for item in (*value, *value.values()):
-            yield from nested(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from nested(item)
-
-
 def _has_objects(value: Any) -> bool:
     """Whether there are objects in a value, or anything else that a graph has no constant for."""
     for item in nested(value):
-        if isinstance(item, ScriptObject):
+        if is_object(item):
             return True
         try:
             constants.type_of(item)
@@ -234,11 +226,11 @@ def _note_objects(graph: Graph, state: Frozen) -> None:
             assert held is not None
             if use.user.kind in (GET, SET) and use.offset == 0:
                 name = use.user.attribute("name")
-                if not held.has(name) or _has_objects(held.get(name)):
+                if not has(held, name) or _has_objects(get(held, name)):
                     _keep(state, held, name)
                 continue
             if use.user is graph.block.return_node and held is state.methods[0].owner:
-                raise RuntimeError(RETURNS_ITSELF.format(name=held.type.name))
+                raise RuntimeError(RETURNS_ITSELF.format(name=definition_of(held).name))
             _keep_whole(state, held)
 
 
@@ -258,25 +250,25 @@ def _declared(owner: Value, name: str) -> Any:
     return None if attribute is None else attribute.type
 
 
-def _keep(state: Frozen, owner: ScriptObject, name: str) -> None:
+def _keep(state: Frozen, owner: Any, name: str) -> None:
     """An attribute stays; the objects in what it holds now are out of sight from then on."""
     if (id(owner), name) in state.unknown:
         return
     state.kept.add((id(owner), name))
     state.unknown.add((id(owner), name))
-    if not owner.type.definition.is_module:
+    if not definition_of(owner).is_module:
         _keep_whole(state, owner)
-    if owner.has(name):
-        for item in nested(owner.get(name)):
-            if isinstance(item, ScriptObject):
+    if has(owner, name):
+        for item in nested(get(owner, name)):
+            if is_object(item):
                 _keep_whole(state, item)
 
 
-def _keep_whole(state: Frozen, held: ScriptObject) -> None:
+def _keep_whole(state: Frozen, held: Any) -> None:
     if id(held) in state.whole:
         return
     state.whole[id(held)] = held
-    for attribute in held.type.definition.attributes:
+    for attribute in definition_of(held).attributes:
         _keep(state, held, attribute.name)
 
 
@@ -296,44 +288,16 @@ def _note_writes(state: Frozen) -> None:
     for node in together.find_all(CONSTANT):
         value = node.output()
         held = node.attributes.get("value")
-        if isinstance(held, ScriptObject) or not constants.is_mutable(held):
+        if is_object(held) or not constants.is_mutable(held):
             continue
         if facts.has_writers(value) or (isinstance(held, list | dict) and facts.is_returned(value)):
             written |= memory_of(held)
     for owner in objects_below(m.owner for m in state.methods) if written else ():
-        for attribute in owner.type.definition.attributes:
-            memory = memory_of(owner.get(attribute.name)) if owner.has(attribute.name) else set()
+        for attribute in definition_of(owner).attributes:
+            memory = memory_of(get(owner, attribute.name)) if has(owner, attribute.name) else set()
             if not memory.isdisjoint(written):
                 state.written |= memory
                 state.kept.add((id(owner), attribute.name))
-
-
-def memory_of(value: Any) -> set[int]:
-    """The memory that a value is, or that is in it."""
-    return {memory_key(i) for i in nested(value) if constants.is_mutable(i)}
-
-
-def objects_below(roots: Iterable[ScriptObject]) -> list[ScriptObject]:
-    """The objects that can be reached from these, themselves included, each once."""
-    found: dict[int, ScriptObject] = {}
-    waiting = list(roots)
-    while waiting:
-        held = waiting.pop()
-        if id(held) not in found:
-            found[id(held)] = held
-            waiting += [child for _, child in children(held)]
-    return list(found.values())
-
-
-def children(held: ScriptObject) -> list[tuple[str, ScriptObject]]:
-    """The objects in an object's attributes, with the names of those attributes."""
-    return [
-        (attribute.name, item)
-        for attribute in held.type.definition.attributes
-        if held.has(attribute.name)
-        for item in nested(held.get(attribute.name))
-        if isinstance(item, ScriptObject)
-    ]
 
 
 def _take_snapshots(graph: Graph) -> None:
@@ -341,7 +305,7 @@ def _take_snapshots(graph: Graph) -> None:
     taken: dict[int, Any] = {}
     for node in graph.find_all(CONSTANT):
         held = node.attributes.get("value")
-        if isinstance(held, ScriptObject) or not constants.is_mutable(held):
+        if is_object(held) or not constants.is_mutable(held):
             continue
         node.attributes["value"] = own = _snapshot(held, taken)
         if constants.is_tensor(own) and isinstance(node.output().type, TensorType):

@@ -20,7 +20,9 @@ from flambeau.analysis.points_to import memory_key
 from flambeau.ir import constants
 from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Graph
-from flambeau.passes.freeze import GET, SET, Attributes, Frozen, Method, children, held_object, objects_below
+from flambeau.passes.freeze import GET, SET, Attributes, Frozen, Method
+from flambeau.passes.freeze_objects import children, definition_of, get, has, held_object, is_object, objects_below
+from flambeau.program import instances
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
 from flambeau.program.object import ScriptObject
@@ -30,9 +32,11 @@ from flambeau.util.record import replace
 
 def rebuild(
     root: ScriptObject, frozen: Frozen, preserved: Attributes, unique_name: Callable[[str], str]
-) -> ScriptObject:
-    """The frozen module. `preserved` stays in any case; `unique_name` gives names for its classes."""
-    return _Rebuilder(root, frozen, preserved, unique_name).run()
+) -> tuple[ScriptObject, list[ClassDefinition]]:
+    """The frozen module, and the classes made for it. `preserved` stays; `unique_name` gives names for classes."""
+    made = _Rebuilder(root, frozen, preserved, unique_name)
+    result = made.run()
+    return result, [type_.definition for type_ in made.types.values()]
 
 
 class _Rebuilder:
@@ -53,7 +57,7 @@ class _Rebuilder:
             self.needed.setdefault(id(method.owner), set())
             self._note_uses(method.graph)
         for held in self.frozen.whole.values():
-            self.needed.setdefault(id(held), set()).update(a.name for a in held.type.definition.attributes)
+            self.needed.setdefault(id(held), set()).update(a.name for a in definition_of(held).attributes)
         self._note_ways()
         result: ScriptObject = self._copy(self.root)
         for method in self.frozen.methods:
@@ -72,7 +76,7 @@ class _Rebuilder:
 
     def _note_ways(self) -> None:
         """What leads to an object that stays, stays."""
-        parents: dict[int, list[tuple[ScriptObject, str]]] = {}
+        parents: dict[int, list[tuple[Any, str]]] = {}
         for held in self.objects:
             for name, child in children(held):
                 parents.setdefault(id(child), []).append((held, name))
@@ -87,21 +91,21 @@ class _Rebuilder:
 
     # -- objects ------------------------------------------------------------------------------------------------------
 
-    def _is_rebuilt(self, held: ScriptObject) -> bool:
+    def _is_rebuilt(self, held: Any) -> bool:
         """Whether an object gets a class of its own."""
-        return held is self.root or id(held) not in self.frozen.whole
+        return held is self.root or (id(held) not in self.frozen.whole and definition_of(held).is_module)
 
-    def _type(self, held: ScriptObject) -> ClassType:
+    def _type(self, held: Any) -> ClassType:
         if not self._is_rebuilt(held):
-            return held.type
+            return definition_of(held).type
         found = self.types.get(id(held))
         if found is None:
-            old = held.type.definition
+            old = definition_of(held)
             new = ClassDefinition(self.unique_name(old.name), is_module=old.is_module, python=old.python, doc=old.doc)
             found = self.types[id(held)] = new.type
             for a in old.attributes:
                 if a.name in self.needed[id(held)]:
-                    value = held.get(a.name) if held.has(a.name) else None
+                    value = get(held, a.name) if has(held, a.name) else None
                     type_ = self._type(value) if isinstance(value, ScriptObject) else a.type
                     new.add_attribute(a.name, type_, is_parameter=a.is_parameter, is_buffer=a.is_buffer)
         return found
@@ -111,16 +115,16 @@ class _Rebuilder:
         if constants.is_tensor(value):
             is_written = self.frozen.writes_outside or memory_key(value) in self.frozen.written
             return deepcopy(value, self.copies) if is_written else value
-        if not isinstance(value, ScriptObject | list | dict | tuple):
+        if not (isinstance(value, list | dict | tuple) or is_object(value)):
             return value
         if id(value) in self.copies:
             return self.copies[id(value)]
         made: Any
-        if isinstance(value, ScriptObject):
-            made = self.copies[id(value)] = ScriptObject(self._type(value))
-            for a in made.type.definition.attributes:
-                if value.has(a.name):
-                    made.set(a.name, self._copy(value.get(a.name)))
+        if is_object(value):
+            made = self.copies[id(value)] = self._empty(value)
+            for a in definition_of(made).attributes:
+                if has(value, a.name):
+                    instances.writer(a.name)(made, self._copy(get(value, a.name)))
         elif isinstance(value, list):
             made = self.copies[id(value)] = []
             made.extend(map(self._copy, value))
@@ -130,6 +134,15 @@ class _Rebuilder:
         else:
             items = map(self._copy, value)
             made = self.copies[id(value)] = type(value)._make(items) if hasattr(value, "_make") else tuple(items)
+        return made
+
+    def _empty(self, value: Any) -> Any:
+        """A new object for what an object holds; what programs do not know of an instance of Python stays."""
+        if isinstance(value, ScriptObject):
+            return ScriptObject(self._type(value))
+        made = object.__new__(type(value))
+        if hasattr(made, "__dict__"):
+            vars(made).update(vars(value))
         return made
 
     # -- methods ------------------------------------------------------------------------------------------------------
@@ -145,7 +158,7 @@ class _Rebuilder:
                 continue
             value, place = graph.inputs[0], method.owner
             for name in ways[id(held)]:
-                place = place.get(name)
+                place = get(place, name)
                 with graph.inserting(node), graph.at_range(node.range):
                     value = graph.insert(GET, [value], [self._type(place)], name=name).output()
             node.output().replace_uses_with(value)
@@ -154,15 +167,15 @@ class _Rebuilder:
         schema = replace(old.schema, arguments=(replace(first, type=owner), *others))
         owner.definition.add_method(method.name, Function(f"{owner.name}.{method.name}", graph, schema, doc=old.doc))
 
-    def _ways(self, owner: ScriptObject) -> dict[int, tuple[str, ...]]:
+    def _ways(self, owner: Any) -> dict[int, tuple[str, ...]]:
         """To each object that a method may know, the attributes to read one after another, none of which changes."""
         found: dict[int, tuple[str, ...]] = {id(owner): ()}
         waiting = deque([owner])
         while waiting:
             held = waiting.popleft()
-            for attribute in held.type.definition.attributes:
-                child = held.get(attribute.name) if held.has(attribute.name) else None
-                if not isinstance(child, ScriptObject) or id(child) in found:
+            for attribute in definition_of(held).attributes:
+                child = get(held, attribute.name) if has(held, attribute.name) else None
+                if not is_object(child) or id(child) in found:
                     continue
                 if (id(held), attribute.name) not in self.frozen.kept:
                     found[id(child)] = (*found[id(held)], attribute.name)

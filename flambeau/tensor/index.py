@@ -57,7 +57,7 @@ def set_item(self: Tensor, key: Any, value: Any) -> None:
     if all(i is None for i in indices):
         source = _without_leading_ones(value, view._array.ndim)
         if source._array.shape != view._array.shape:
-            source = call("aten::expand", source, list(view._array.shape))
+            source = call("aten::expand", source, list(view.shape))
         call("aten::copy_", view, source)
         return
     call("aten::index_put_", view, indices, _without_leading_ones(value, _result_rank(view, indices)))
@@ -155,7 +155,9 @@ def _apply(self: Tensor, items: list[Any]) -> tuple[Tensor, list[Tensor | None]]
     indices: list[Tensor | None] = []
     for position, item in enumerate(items):
         if item is Ellipsis:
-            skipped = view._array.ndim - dim - sum(map(_consumed, items[position + 1 :]))
+            rest = items[position + 1 :]
+            rank = view.dim() if rest else view._array.ndim  # what is asked for, a trace keeps to
+            skipped = rank - dim - sum(map(_consumed, rest))
             dim += skipped
             indices += [None] * skipped
         elif item is None:
@@ -229,7 +231,7 @@ def _without_leading_ones(value: Tensor, rank: int) -> Tensor:
     while array.ndim - extra > rank and array.shape[extra] == 1:
         extra += 1
     for _ in range(extra):
-        value = call("aten::select", value, 0, 0)
+        value = call("aten::squeeze", value, 0)
     return value
 
 

@@ -102,7 +102,7 @@ def _contains(self: Tensor, element: Any) -> bool:
 
 
 def _reversed(self: Tensor) -> Tensor:
-    flipped: Tensor = call("aten::flip", self, list(range(self._array.ndim)))
+    flipped: Tensor = call("aten::flip", self, list(range(self.dim())))
     return flipped
 
 

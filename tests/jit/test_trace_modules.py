@@ -312,6 +312,11 @@ def test_random_modules_are_not_compared() -> None:
 
     with pytest.warns(TracerWarning, match="Trace had nondeterministic nodes"):
         flambeau.trace(nn.Sequential(Random()), flambeau.ones(1))
+    with pytest.warns(TracerWarning, match="aten::dropout"):
+        flambeau.trace(Parent(flambeau.script(Random())), flambeau.ones(1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        flambeau.trace(Parent(flambeau.script(Random().eval())), flambeau.ones(1))
 
 
 def test_the_structure_is_that_of_torch() -> None:
