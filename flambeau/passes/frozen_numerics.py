@@ -60,7 +60,7 @@ def _fold_one(graph: Graph) -> bool:
         for side in (0, 1) if node.kind in _TWO_SIDED else (0,):
             source = node.input(side)
             before = source.node
-            if before is None or len(source.uses) != 1 or before.owner_block is not node.owner_block:
+            if before is None or before.owner_block is not node.owner_block or not _is_private(source):
                 continue
             if before.kind == "aten::linear" and _is_guarded(before):
                 continue
@@ -73,6 +73,11 @@ def _fold_one(graph: Graph) -> bool:
                 _apply(before, node, weights, affine)
                 return True
     return False
+
+
+def _is_private(value: Value) -> bool:
+    """Whether one node looks at a value, those that ask for its rank aside."""
+    return sum(u.user.kind != "aten::dim" for u in value.uses) == 1
 
 
 def _weights(node: Node) -> tuple[Array, Array] | None:
@@ -185,6 +190,9 @@ _TWO_SIDED = frozenset({"aten::add", "aten::sub", "aten::mul"})
 
 def _apply(before: Node, after: Node, weights: tuple[Array, Array], affine: Affine) -> None:
     graph = after.graph
+    for use in before.output().uses:
+        if use.user.kind == "aten::dim":  # convolutions and linears keep the rank
+            use.user.replace_input(use.offset, before.input(0))
     known = constants.constant_value(before.input(1))
     weight = weights[0] * affine.scale.reshape(-1, *(1,) * (weights[0].ndim - 1))
     bias = weights[1] * affine.scale + affine.shift

@@ -66,6 +66,24 @@ def test_batch_norm_goes_into_convolutions(spatial: int, bias: bool, affine: boo
     check(nn.Sequential(Conv(spatial, bias), Norm(affine)), numbers(2, 3, *(4,) * spatial), "aten::batch_norm")
 
 
+def test_layers_that_ask_for_ranks() -> None:
+    class Asking(Norm):
+        def forward(self, x: Tensor) -> Tensor:
+            if x.dim() != 4:
+                raise ValueError("expected 4D input")
+            return flambeau.batch_norm(x, self.weight, self.bias, self.mean, self.var, self.training, 0.1, 1e-5, False)
+
+    check(nn.Sequential(Conv(), Asking()), numbers(2, 3, 4, 4), "aten::batch_norm")
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(16, 2)).eval()
+    x = numbers(2, 3, 4, 4)
+    for source in (flambeau.script(model), flambeau.trace(model, x)):
+        found = freeze(source)
+        assert found.graph.find("aten::batch_norm") is None
+        np.testing.assert_allclose(found(x).numpy(), model(x).detach().numpy(), rtol=1e-4, atol=1e-5)
+    with pytest.raises(Exception, match="the number of dimensions"):
+        found(numbers(3, 4, 4))
+
+
 def test_a_batch_norm_without_statistics_stays() -> None:
     class Without(nn.Module):
         def forward(self, x: Tensor) -> Tensor:
