@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections import ChainMap
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from flambeau.frontend.class_source import field_range
+from flambeau.frontend.enclosing import enclosing_types
 from flambeau.frontend.resolver import MISSING, Resolver
 from flambeau.program.named_tuples import register_class
 from flambeau.schema.types import TENSOR, TupleType, Type
@@ -72,7 +74,8 @@ class _Home:
     """Resolves names in the module of a class first; everything else as around the program."""
 
     def __init__(self, cls: type, outer: Resolver) -> None:
-        self._names = vars(sys.modules[cls.__module__]) if cls.__module__ in sys.modules else {}
+        module = vars(sys.modules[cls.__module__]) if cls.__module__ in sys.modules else {}
+        self._names: Mapping[str, Any] = ChainMap(enclosing_types(cls), module)
         self._outer = outer
 
     def __getattr__(self, name: str) -> Any:

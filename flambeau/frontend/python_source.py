@@ -14,6 +14,7 @@ import tokenize
 from collections.abc import Callable, Mapping
 from types import FrameType, FunctionType
 
+from flambeau.frontend.enclosing import enclosing_types
 from flambeau.frontend.lost_source import find_lines
 from flambeau.frontend.syntax_errors import syntax_message
 from flambeau.util.errors import FrontendError, NotSupportedError
@@ -195,10 +196,12 @@ class NameScope:
     def of_function(cls, fn: object, *outer: Mapping[str, object]) -> NameScope:
         """The scope of a function's body. `outer` has further names, such as those of the frame that compiles it.
 
-        Globals and closure variables are read when asked for, so a function defined later is found.
+        Globals and closure variables are read when asked for, so a function defined later is found; classes local to
+        functions around it are those of now.
         """
         function = innermost_function(fn)
-        return cls(function.__globals__, *outer, closure=lambda: _closure_variables(function))
+        levels = (enclosing_types(function), function.__globals__, *outer)
+        return cls(*levels, closure=lambda: _closure_variables(function))
 
     @classmethod
     def of_frame(cls, frame: FrameType) -> NameScope:

@@ -129,7 +129,8 @@ class _Compiler:
             operands = (*operands, self.none, self.none, self.none)
         mine = set(node.outputs)
         unused = [v for v in ended if v in mine]
-        held = [registers.end(v) for v in ended if v not in mine]
+        entered = [v for v in ended if v not in mine] if node.kind == "prim::Enter" else []
+        held = [registers.end(v) for v in ended if v not in mine and v not in entered]
         skips_results = selected.op is Op.CALL and len(unused) == len(mine)
         results = () if skips_results else tuple(map(registers.take, node.outputs))
         dropped = tuple(r for r in held if r is not None and r not in results)
@@ -144,8 +145,9 @@ class _Compiler:
                 self.emit(Op.DROP, a=dropped)
         if not skips_results:
             self.drop(unused)
-        if node.kind == "prim::Enter":
+        if node.kind == "prim::Enter":  # its object is noted before its register may hold anything else
             self.emit(Op.ENTERED, a=operands[0])
+            self.drop(entered)
 
     def operate(self, selected: Selected, results: tuple[int, ...], operands: tuple[int, ...]) -> None:
         """The instruction of an operation that is neither a jump nor a call of a program's function."""

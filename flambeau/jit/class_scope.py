@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import sys
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 
 from flambeau.frontend.python_source import NameScope
 
 
-def class_scope(cls: type, fn: FunctionType | None) -> Callable[[str], Any]:
-    """The scope of a method, or of the class body for None. Raises KeyError for unknown names."""
+def class_scope(cls: type, fn: FunctionType | None, around: Mapping[str, Any]) -> Callable[[str], Any]:
+    """The scope of a method, or of the class body for None. Raises KeyError for unknown names.
+
+    `around` has classes that are local to the functions around the class.
+    """
     if fn is not None:
-        scopes = [NameScope.of_function(fn, _annotated_classes(fn))]
+        scopes = [NameScope.of_function(fn, _annotated_classes(fn), around)]
     else:
         methods = [m for m in vars(cls).values() if isinstance(m, FunctionType)]
-        scopes = [NameScope(vars(sys.modules.get(cls.__module__, typing))), *map(NameScope.of_function, methods)]
+        home = vars(sys.modules.get(cls.__module__, typing))
+        scopes = [NameScope(around, home), *map(NameScope.of_function, methods)]
 
     def find(name: str) -> Any:
         if name == cls.__name__:

@@ -19,7 +19,8 @@ from flambeau.jit.old_style import ScriptModule
 from flambeau.jit.overloads import refuse_direct
 from flambeau.jit.registry import REGISTRY
 from flambeau.jit.resolver import PythonResolver, compile_python_function
-from flambeau.jit.script_class import let_instances_be_met, script_class
+from flambeau.jit.script_class import define, let_instances_be_met, script_class
+from flambeau.jit.script_instance import ScriptInstance
 from flambeau.jit.script_module import RecursiveScriptModule
 from flambeau.nn.module import Module
 
@@ -147,7 +148,7 @@ def script_with(obj: Any, options: Options) -> Any:
         return ScriptList(obj)
     if isinstance(obj, dict):
         return ScriptDict(obj)
-    if is_disabled() or isinstance(obj, ScriptModule | ScriptList | ScriptDict):
+    if is_disabled() or isinstance(obj, ScriptModule | ScriptInstance | ScriptList | ScriptDict):
         return obj
     if isinstance(obj, ScriptFunction):
         return obj if options == obj.options else ScriptFunction.with_options(obj, options)
@@ -166,12 +167,9 @@ def script_with(obj: Any, options: Options) -> Any:
         return script_class(obj, CLASSES)
     if inspect.isfunction(obj) or inspect.ismethod(obj) or hasattr(obj, "__wrapped__"):
         return script_function(obj, options)
-    if callable(obj) and not inspect.isbuiltin(obj):
-        raise TypeError(
-            WHAT_TO_SCRIPT.format(
-                kind=type(obj).__name__, hint="write a function that does what calling the object does"
-            )
-        )
+    definition = define(type(obj), CLASSES)
+    if definition is not None:
+        return ScriptInstance(obj, definition, options)
     raise TypeError(WHAT_TO_SCRIPT.format(kind=type(obj).__name__, hint="it has no Python source to compile"))
 
 

@@ -21,6 +21,7 @@ from flambeau.frontend.class_source import class_range
 from flambeau.frontend.compile import compile_def, declared_schema
 from flambeau.frontend.constants import constant_type
 from flambeau.frontend.convert import get_tree
+from flambeau.frontend.enclosing import enclosing_types
 from flambeau.frontend.python_calls import IGNORE, UNUSED, modifier
 from flambeau.frontend.python_source import parameter_defaults
 from flambeau.frontend.receivers import Receiver
@@ -110,6 +111,7 @@ class PythonSource:
         """Attributes that `__init__` may leave without a value."""
         self.record = RecordSource(self.python) if record_fields(self.python) else None
         self._members = _members(self.python)
+        self._around = enclosing_types(self.python)
 
     # -- attributes ---------------------------------------------------------------------------------------------------
 
@@ -334,7 +336,7 @@ class PythonSource:
         return self.definition.static_methods[key]
 
     def _scope(self, fn: FunctionType | None) -> Callable[[str], Any]:
-        return class_scope(self.python, fn)
+        return class_scope(self.python, fn, self._around)
 
     def _unused_properties(self) -> frozenset[str]:
         return frozenset(getattr(self.python, "__jit_unused_properties__", ()))

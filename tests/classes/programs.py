@@ -529,3 +529,33 @@ CASES: list[tuple[Callable[..., Any], Arguments]] = [
     (raised_midway, lambda: (_counter(), 1)),
     (numbers_in_objects, lambda: (Matrix([[1.0, 2.0], [3.0, 4.0]]), 0.5)),
 ]
+
+
+class Context:
+    def __init__(self, log: List[str]):
+        self.log = log
+
+    def __enter__(self) -> int:
+        self.log.append("in")
+        return len(self.log)
+
+    def __exit__(self, type: Any, value: Any, tb: Any):
+        self.log.append("out")
+
+
+def contexts(c: Context, k: int):
+    for i in range(k):
+        with c as n, Context(c.log) as m:
+            c.log.append(str(n + m))
+            if i == 1:
+                continue
+            if i == 3:
+                break
+            with c:
+                if i == 2 and k == 3:
+                    return i
+        c.log.append("after")
+    return -1
+
+
+CASES += [(contexts, lambda k=k: (Context([]), k)) for k in range(6)]  # type: ignore[misc]
