@@ -142,7 +142,7 @@ def run(code: Code, inputs: Sequence[Any]) -> tuple[Any, ...]:
                     return results
                 code, regs, block, d, site = stack.pop()
                 blocks = blocks_of(code)
-                for i, value in zip(d, results, strict=bool(d)):  # what `__exit__` gives is not looked at
+                for i, value in zip(d, results, strict=True):
                     regs[i] = value
             else:
                 arguments = [regs[i] for i in a]

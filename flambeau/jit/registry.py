@@ -53,10 +53,9 @@ class ScriptRegistry:
 
     def clear_classes(self) -> None:
         """Forget all classes and interfaces. Functions that use them keep what they were compiled with."""
-        for cls in list(self.classes):
-            self.forget_class(cls)
-        for interface in self.interfaces.values():
-            self.unit.types.pop(interface.name, None)
+        for definition in (*self.classes.values(), *self.interfaces.values()):
+            self.unit.types.pop(definition.name, None)
+        self.classes.clear()
         self.interfaces.clear()
 
     def forget(self, fn: FunctionType) -> None:

@@ -19,6 +19,7 @@ from flambeau.jit import module_lookup
 from flambeau.jit.class_rules import is_user_class
 from flambeau.jit.class_values import ClassValue, IgnoredClass, super_form
 from flambeau.jit.compiling import compiling, is_compiling, tidy
+from flambeau.jit.interface_definitions import INTERFACE, find_interface
 from flambeau.jit.module_hooks import HookedCall
 from flambeau.jit.module_source import ModuleSource
 from flambeau.jit.modules import ModuleClasses
@@ -82,7 +83,7 @@ class PythonResolver:
 
     def class_type(self, cls: type, where: SourceRange | None) -> Type | None:
         """Interfaces, and classes of users, which are compiled now if they are not."""
-        interface = self._classes.registry.interfaces.get(cls)
+        interface = find_interface(cls, self._classes.registry, self._resolver_for)
         if interface is not None:
             return interface.type
         definition = self.class_definition(cls, where)
@@ -113,7 +114,7 @@ class PythonResolver:
         if isinstance(value, type):
             if vars(value).get(MODIFIER) == IGNORE:
                 return IgnoredClass(value)
-            if value in self._classes.registry.interfaces:
+            if INTERFACE in vars(value):
                 raise CompileError(NO_INSTANCE.format(name=value.__name__), where)
             definition = self.class_definition(value, where)
             return None if definition is None else ClassValue(definition)

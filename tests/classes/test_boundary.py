@@ -11,7 +11,11 @@ import pytest
 
 import flambeau
 from flambeau import Tensor, nn
+from flambeau.interpreter.reference import evaluate
 from flambeau.jit import CompileError, ScriptError
+from flambeau.jit.modules import ModuleClasses
+from flambeau.jit.registry import ScriptRegistry
+from flambeau.jit.resolver import PythonResolver, compile_python_function
 from tests.classes.comparing import BACKENDS
 from tests.classes.programs import Context, Counter, Cube, Node, Shape, Square
 
@@ -372,7 +376,7 @@ def test_scripted_objects() -> None:
     assert repr(scripted) == "<scripted Counter with n=9, size=1, seen=[4, 6]>"
     assert flambeau.script(scripted) is scripted
     assert "step" in dir(scripted)
-    with pytest.raises(RuntimeError, match="Wrong type for attribute assignment of 'n'. Expected int"):
+    with pytest.raises(RuntimeError, match=r"Wrong type for attribute assignment of 'n'. Expected int"):
         scripted.n = "a"
     with pytest.raises(AttributeError, match="nothing"):
         _ = scripted.nothing
@@ -383,18 +387,32 @@ def test_scripted_objects() -> None:
         scripted.step()
 
 
+@flambeau.interface
+class Steps:
+    def step(self, times: int) -> int:
+        pass
+
+
 def test_clearing_classes() -> None:
+    registry = ScriptRegistry()
+    classes = ModuleClasses(registry, PythonResolver)
+
     class Local:
         def __init__(self) -> None:
             self.n = 1
 
-    def use():
+    def use(steps: Steps):
         return Local().n
 
-    from flambeau.jit.script import REGISTRY
-
-    scripted = flambeau.script(use)
-    assert Local in REGISTRY.classes
-    REGISTRY.clear_classes()
-    assert not REGISTRY.classes
-    assert scripted() == 1
+    function = compile_python_function(use, classes)
+    assert list(registry.classes) == [Local]
+    assert list(registry.interfaces) == [Steps]
+    assert ".Local = prim::CreateObject()" in str(function.graph)
+    registry.clear_classes()
+    assert not registry.classes
+    assert not registry.interfaces
+    assert not registry.unit.types
+    assert evaluate(function.graph, [Counter(1)], check_types=False) == (1,)
+    registry.forget(use)
+    compile_python_function(use, classes)
+    assert list(registry.interfaces) == [Steps]

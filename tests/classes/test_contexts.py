@@ -32,9 +32,8 @@ def plain(log: list[int], n: int) -> list[int]:
 
 
 def nested(log: list[int], n: int) -> list[int]:
-    with Guard(log, 1) as a, Guard(log, 2) as b:
-        with Guard(log, 3):
-            log.append(a * 10 + b)
+    with Guard(log, 1) as a, Guard(log, 2) as b, Guard(log, 3):
+        log.append(a * 10 + b)
     return log
 
 
@@ -58,9 +57,8 @@ def looping(log: list[int], n: int) -> list[int]:
 
 
 def failing(log: list[int], n: int) -> list[int]:
-    with Guard(log, 6):
-        with Guard(log, 7):
-            log.append(log[n])
+    with Guard(log, 6), Guard(log, 7):
+        log.append(log[n])
     return log
 
 
