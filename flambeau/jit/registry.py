@@ -53,8 +53,9 @@ class ScriptRegistry:
 
     def clear_classes(self) -> None:
         """Forget all classes and interfaces. Functions that use them keep what they were compiled with."""
-        for definition in (*self.classes.values(), *self.interfaces.values()):
-            self.unit.types.pop(definition.name, None)
+        taken = [d.name for d in self.classes.values()] + [d.name for d in self.interfaces.values()]
+        for name in taken:
+            self.unit.types.pop(name, None)
         self.classes.clear()
         self.interfaces.clear()
 
