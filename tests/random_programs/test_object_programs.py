@@ -7,7 +7,7 @@ import pytest
 from flambeau.testing.programs.check import arguments, compile_source, disagreement, paths_for, report
 from flambeau.testing.programs.objects.generate import generate
 
-CHUNKS = 10
+CHUNKS = 6
 PER_CHUNK = 10
 
 

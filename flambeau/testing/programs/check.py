@@ -57,7 +57,7 @@ def compile_source(source: str, filename: str) -> dict[str, Any]:
     namespace: dict[str, Any] = {
         "flambeau": flambeau, "Tensor": Tensor, "Optional": Optional, "__name__": module.__name__,
     }  # fmt: skip
-    exec(compile(source, filename, "exec"), namespace)
+    exec(compile(source, filename, "exec", dont_inherit=True), namespace)
     return namespace
 
 

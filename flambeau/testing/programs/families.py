@@ -8,6 +8,8 @@ from typing import Any
 
 from flambeau.testing.programs import check, generate
 from flambeau.testing.programs.model import Program
+from flambeau.testing.programs.modules import check as modules_check
+from flambeau.testing.programs.modules import generate as modules_generate
 from flambeau.testing.programs.native import check as native_check
 from flambeau.testing.programs.native import generate as native_generate
 from flambeau.testing.programs.objects import generate as objects_generate
@@ -45,6 +47,13 @@ FAMILIES: Mapping[str, Family] = {
             generate=objects_generate.generate,
             disagreement=check.disagreement,
             report=check.report,
+        ),
+        Family(
+            name="modules",
+            doc="modules with state, submodules, methods and properties; results and the state afterwards",
+            generate=modules_generate.generate,
+            disagreement=modules_check.disagreement,
+            report=modules_check.report,
         ),
         Family(
             name="native",

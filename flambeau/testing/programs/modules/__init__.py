@@ -1,0 +1,1 @@
+"""Random programs that are modules: parameters, buffers, attributes, submodules, methods and hooks."""
