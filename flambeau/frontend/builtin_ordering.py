@@ -14,7 +14,7 @@ from flambeau.frontend.object_methods import check_sortable
 from flambeau.frontend.schema_matching import call_operator
 from flambeau.frontend.simple_value import SimpleValue
 from flambeau.frontend.sugared import Given, Sugared
-from flambeau.frontend.tree_views import Apply, Attribute
+from flambeau.frontend.tree_views import Apply, Attribute, Clause, Comprehension, Ident, NoneLit, Var
 from flambeau.ir.value import Value
 from flambeau.schema.types import STRING, DictType, ListType, TensorType, TupleType, Type
 from flambeau.util.errors import CompileError
@@ -96,3 +96,13 @@ def emit_format(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
         args = [*args, Given(e.constant("", STRING), tree.range)]
     return SimpleValue(call_operator(e, tree.callee.range, "python::format", args, keywords))
 
+
+def emit_filter(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """`filter(f, x)`: the list of the items for which the function gives a true value."""
+    if len(tree.args) != 2 or tree.keywords:
+        raise CompileError(f"filter expected 2 arguments, got {len(tree.args)}", tree.callee.range)
+    where = tree.range
+    item = Var(where, Ident(where, "$item"))
+    condition = item if isinstance(tree.args[0], NoneLit) else Apply(where, tree.args[0], (item,), ())
+    clause = Clause(where, item, tree.args[1], (condition,))
+    return e.sugared(Comprehension(where, None, item, (clause,)))

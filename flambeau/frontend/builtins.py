@@ -125,6 +125,8 @@ FORMS: Final[dict[Any, Sugared]] = {
     enumerate: FormValue("enumerate", iterables.emit_enumerate),
     zip: FormValue("zip", iterables.emit_zip),
     reversed: FormValue("reversed", iterables.emit_reversed),
+    map: FormValue("map", iterables.emit_map),
+    filter: FormValue("filter", ordering.emit_filter),
 }
 
 BUILTINS: Final[dict[Any, Sugared]] = {

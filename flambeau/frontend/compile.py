@@ -27,6 +27,7 @@ from flambeau.frontend import (
 )
 from flambeau.frontend import tree_views as t
 from flambeau.frontend.annotations import broadcast_count, type_of_tree
+from flambeau.frontend.bound import NOTHING_BOUND, Bound
 from flambeau.frontend.cleanup import clean
 from flambeau.frontend.convert import parse_source
 from flambeau.frontend.defaults import broadcast_default, check_defaults, written_defaults
@@ -35,12 +36,13 @@ from flambeau.frontend.emission import Emission, ExpressionRule, Rules, Statemen
 from flambeau.frontend.exits import make_structured
 from flambeau.frontend.receivers import Receiver
 from flambeau.frontend.resolver import Resolver, recursion_error
+from flambeau.frontend.templates import ClosureValue, Template, TemplateResolver, closure
 from flambeau.frontend.to_ssa import to_ssa
 from flambeau.ir.graph import Graph
 from flambeau.program.function import Function
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
 from flambeau.schema.types import NONE, TENSOR, OptionalType, TensorType, Type
-from flambeau.util.errors import CompileError
+from flambeau.util.errors import CompileError, NotSupportedError
 from flambeau.util.source import SourceRange
 
 EXPRESSIONS: Final[Mapping[type, ExpressionRule]] = {
@@ -71,6 +73,7 @@ EXPRESSIONS: Final[Mapping[type, ExpressionRule]] = {
     t.SetLiteral: emit_extras.emit_set,
     t.Formatted: emit_extras.emit_formatted,
     t.Comprehension: emit_extras.emit_comprehension,
+    t.Lambda: lambda e, tree, hint: _nested(e, _as_def(tree)),
 }
 
 STATEMENTS: Final[Mapping[type, StatementRule]] = {
@@ -88,10 +91,14 @@ STATEMENTS: Final[Mapping[type, StatementRule]] = {
     t.Continue: emit_control.emit_continue,
     t.Delete: emit_statement.emit_delete,
     t.With: emit_with.emit_with,
-    t.Def: emit_statement.emit_nested_def,
+    t.Def: lambda e, tree: _emit_nested(e, tree),
     t.Import: emit_extras.emit_import,
 }
 
+VARIABLE_ARGUMENTS = (
+    "Compiled functions can't take variable number of arguments or use keyword-only arguments with defaults, but where "
+    "a call of the program says what they are"
+)
 RULES: Final = Rules(expressions=EXPRESSIONS, statements=STATEMENTS, wrap=sugared_python.wrap)
 
 NO_RETURN = "Function was not annotated as having type None, but does not return along all paths"
@@ -106,17 +113,19 @@ def compile_def(
     defaults: Mapping[str, Any] | None = None,
     self_type: Type | None = None,
     receiver: Receiver | None = None,
+    bound: Bound = NOTHING_BOUND,
 ) -> Function:
     """The function that a tree defines.
 
     `name` is its qualified name, its own if not given. `defaults` are values of parameters by name, those of a Python
     function; what the tree itself says comes first. With `self_type` it is a method whose first parameter has that
-    type; with `receiver` it is an `__init__`, which adds attributes to its class.
+    type; with `receiver` it is an `__init__`, which adds attributes to its class. `bound` is what a call tells of
+    parameters whose types or values are the call's.
     Raises CompileError for what is not of the language or does not fit its types.
     """
     try:
         with deep_recursion():
-            return _compile(tree, resolver, name or tree.name, defaults or {}, self_type, receiver)
+            return _compile(tree, resolver, name or tree.name, defaults or {}, self_type, receiver, bound)
     except RecursionError:
         raise CompileError(TOO_DEEP, tree.ident.range) from None
 
@@ -128,7 +137,11 @@ def _compile(
     defaults: Mapping[str, Any],
     self_type: Type | None,
     receiver: Receiver | None,
+    bound: Bound,
 ) -> Function:
+    for variable in (tree.decl.vararg, tree.decl.kwarg):
+        if variable is not None and variable.name not in bound.types and variable.name not in bound.constants:
+            raise NotSupportedError(VARIABLE_ARGUMENTS, variable.range)
     graph = Graph(tree.name)
     declared = None if tree.decl.returns is None else type_of_tree(tree.decl.returns, resolver)
     e = Emission(
@@ -141,8 +154,11 @@ def _compile(
         receiver=receiver,
     )
     values = {**defaults, **written_defaults(tree, resolver)}
+    e.frame.names.update(bound.constants)
     arguments = [
-        _parameter(e, param, values, self_type if i == 0 else None) for i, param in enumerate(tree.decl.params)
+        _parameter(e, param, values, bound.types.get(param.name, self_type if i == 0 else None))
+        for i, param in enumerate((*tree.decl.params, *bound.params))
+        if param.name not in bound.constants
     ]
     check_defaults(arguments, tree)
     with graph.at_range(tree.range):
@@ -156,6 +172,22 @@ def _compile(
     parameters = tuple(map(broadcast_default, arguments))
     schema = FunctionSchema(tree.name, "", parameters, (Argument("", result),))
     return Function(name, graph, schema)
+
+
+def _emit_nested(e: Emission, tree: t.Def) -> bool:
+    """A function inside a function: its name stands for it."""
+    e.frame.names[tree.name] = _nested(e, tree)
+    return True
+
+
+def _nested(e: Emission, tree: t.Def) -> ClosureValue:
+    return closure(e, tree, written_defaults(tree, e.resolver), compile_def)
+
+
+def _as_def(tree: t.Lambda) -> t.Def:
+    """A lambda as a function that returns its body."""
+    ident = t.Ident(tree.decl.range, "lambda_")
+    return t.Def(tree.range, ident, tree.decl, (t.Return(tree.body.range, tree.body),))
 
 
 def declared_schema(
@@ -259,6 +291,12 @@ class _SourceUnit:
             return self.compiled(fn, where)
         except CompileError as error:
             raise error.with_caller(fn.name, caller, where) from None
+
+    def template(self, fn: Any) -> Template | None:
+        """One of the text's own functions, or another, to be compiled for a call."""
+        if isinstance(fn, t.Def):
+            return Template(fn, self, written_defaults(fn, self), compile_def)
+        return self.outer.template(fn) if isinstance(self.outer, TemplateResolver) else None
 
     def operator_name(self, value: Any) -> str | None:
         """As outside."""

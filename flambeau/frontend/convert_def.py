@@ -17,25 +17,35 @@ from flambeau.util.errors import NotSupportedError
 from flambeau.util.record import replace
 from flambeau.util.source import SourceRange
 
-VARIABLE_ARGUMENTS = (
-    "Compiled functions can't take variable number of arguments or use keyword-only arguments with defaults"
-)
-POSITIONAL_ONLY = "positional-only parameters aren't supported. Leave the '/' out"
 TYPE_PARAMETERS = "type parameters aren't supported. Write a function for each type"
 
 
 def define(context: Context, node: ast.FunctionDef) -> Step:
     """The `Def` of a function. Raises `NotSupportedError` for parameters that the language does not have."""
-    inner = replace(context, function=node.name, in_loop=False)
+    is_nested = bool(context.function)
+    self_name = None if is_nested else context.self_name
+    inner = replace(context, function=node.name, in_loop=False, broken="", self_name=self_name, is_nested=is_nested)
     _check_parameters(context, node)
     ident = context.ident_after(context.text.start(node) + len("def"), node.name)
     comments = find_type_comments(context.text, node, context.self_name is not None and not context.function)
     params = yield from _parameters(inner, node.args, comments)
+    vararg = yield from _collector(inner, node.args.vararg, "*")
+    kwarg = yield from _collector(inner, node.args.kwarg, "**")
     returns: Expr | None = yield from optional(comments.returns if comments.returns is not None else node.returns)
     body: Statements = yield from all_of((inner, statement) for statement in node.body)
     start = context.text.start(node)
     end = max(part.range.end for part in (ident, *params, *body))
-    return Def(context.text.source.range(start, end), ident, _decl(ident, params, returns), body)
+    decl = replace(_decl(ident, params, returns), vararg=vararg, kwarg=kwarg)
+    return Def(context.text.source.range(start, end), ident, decl, body)
+
+
+def declaration(context: Context, node: ast.Lambda) -> Step:
+    """The parameters of a lambda."""
+    inner = replace(context, self_name=None, is_nested=True)
+    params = yield from _parameters(inner, node.args, TypeComments({}, None))
+    vararg = yield from _collector(inner, node.args.vararg, "*")
+    kwarg = yield from _collector(inner, node.args.kwarg, "**")
+    return Decl(context.span(node, params, "lambda"), params, None, vararg, kwarg)
 
 
 def _decl(ident: Ident, params: tuple[Param, ...], returns: Expr | None) -> Decl:
@@ -47,19 +57,20 @@ def _decl(ident: Ident, params: tuple[Param, ...], returns: Expr | None) -> Decl
 
 
 def _check_parameters(context: Context, node: ast.FunctionDef) -> None:
-    args = node.args
     type_parameters = getattr(node, "type_params", None)
     if type_parameters:
         raise NotSupportedError(TYPE_PARAMETERS, context.range(type_parameters[0]))
-    if args.posonlyargs:
-        raise NotSupportedError(POSITIONAL_ONLY, context.range(args.posonlyargs[0]))
-    for stars, variable in (("*", args.vararg), ("**", args.kwarg)):
-        if variable is not None:
-            raise NotSupportedError(VARIABLE_ARGUMENTS, _with_stars(context, variable, stars))
-    if not context.is_text:
-        for default in args.kw_defaults:
-            if default is not None:
-                raise NotSupportedError(VARIABLE_ARGUMENTS, context.range(default))
+
+
+def _collector(
+    context: Context, argument: ast.arg | None, stars: str
+) -> Generator[Wanted, Any, Param | None]:
+    """`*args` or `**options` as a parameter whose place includes the stars."""
+    if argument is None:
+        return None
+    annotation: Expr | None = yield from optional(argument.annotation)
+    ident = context.ident(argument, argument.arg)
+    return Param(_with_stars(context, argument, stars), ident, annotation, None, False)
 
 
 def _with_stars(context: Context, variable: ast.arg, stars: str) -> SourceRange:
@@ -72,15 +83,16 @@ def _parameters(
     context: Context, args: ast.arguments, comments: TypeComments
 ) -> Generator[Wanted, Any, tuple[Param, ...]]:
     params: list[Param] = []
-    positional_defaults: list[ast.expr | None] = [None] * (len(args.args) - len(args.defaults))
+    positional_defaults: list[ast.expr | None] = [None] * (len(args.posonlyargs) + len(args.args) - len(args.defaults))
     defaults = [*positional_defaults, *args.defaults, *args.kw_defaults]
-    for index, (argument, default) in enumerate(zip((*args.args, *args.kwonlyargs), defaults, strict=True)):
+    arguments = (*args.posonlyargs, *args.args, *args.kwonlyargs)
+    for index, (argument, default) in enumerate(zip(arguments, defaults, strict=True)):
         ident = context.ident(argument, argument.arg)
         annotation: Expr | None = yield from optional(comments.params.get(index, argument.annotation))
         if annotation is None and index == 0 and context.self_name is not None and argument.arg != "cls":
             annotation = Var(ident.range, Ident(ident.range, context.self_name))
         # A Python function's defaults are values it already has; only a source text's are read from the text.
-        written: Expr | None = yield from optional(default if context.is_text else None)
+        written: Expr | None = yield from optional(default if context.is_text or context.is_nested else None)
         where = context.text.range(argument)
-        params.append(Param(where, ident, annotation, written, index >= len(args.args)))
+        params.append(Param(where, ident, annotation, written, index >= len(args.posonlyargs) + len(args.args)))
     return tuple(params)

@@ -9,6 +9,7 @@ import ast
 from collections.abc import Generator
 from typing import Any
 
+from flambeau.frontend.convert_def import declaration
 from flambeau.frontend.convert_rules import Context, Rule, Step, Wanted, all_of, optional, union
 from flambeau.frontend.tree_views import (
     And,
@@ -19,6 +20,7 @@ from flambeau.frontend.tree_views import (
     Compare,
     Comprehension,
     Const,
+    Decl,
     DictComp,
     DictLiteral,
     Dots,
@@ -27,6 +29,7 @@ from flambeau.frontend.tree_views import (
     Formatted,
     Ident,
     Invert,
+    Lambda,
     ListComp,
     ListLiteral,
     NoneLit,
@@ -48,7 +51,6 @@ from flambeau.frontend.tree_views import (
 )
 from flambeau.util.errors import NotSupportedError
 
-KEYWORD_EXPANSION = "keyword-arg expansion is not supported. Write the keyword arguments out"
 NO_ASYNC = "async comprehensions aren't supported. Use a plain for"
 UNKNOWN_CONSTANT = "Unknown Constant expression type {kind}. Use a str or a list of ints"
 
@@ -119,9 +121,11 @@ def _call(context: Context, node: ast.Call) -> Step:
     args: tuple[Expr, ...] = yield from all_of(node.args)
     keywords = []
     for keyword in node.keywords:
-        if keyword.arg is None:
-            raise NotSupportedError(KEYWORD_EXPANSION, context.range(keyword))
         value: Expr = yield keyword.value
+        if keyword.arg is None:
+            where = context.range(keyword)
+            keywords.append(Attribute(where, Ident(where, "**"), value))
+            continue
         ident = context.ident_after(context.text.start(keyword), keyword.arg)
         keywords.append(Attribute(union(ident, value), ident, value))
     return Apply(union(callee, *args, *keywords), callee, args, tuple(keywords))
@@ -203,6 +207,13 @@ def _walrus(context: Context, node: ast.NamedExpr) -> Step:
     value: Expr = yield node.value
     ident = Ident(context.range(node.target), node.target.id)
     return Walrus(context.range(node), Var(ident.range, ident), value)
+
+
+def _lambda(context: Context, node: ast.Lambda) -> Step:
+    decl = yield from declaration(context, node)
+    assert isinstance(decl, Decl)
+    body: Expr = yield node.body
+    return Lambda(context.span(node, (body,), "lambda"), decl, body)
 
 
 def _set(context: Context, node: ast.Set) -> Step:
@@ -297,6 +308,7 @@ EXPRESSIONS: dict[type[ast.AST], Rule] = {
     ast.JoinedStr: _f_string,
     ast.List: _list,
     ast.ListComp: _list_comprehension,
+    ast.Lambda: _lambda,
     ast.Name: _name,
     ast.NamedExpr: _walrus,
     ast.Set: _set,

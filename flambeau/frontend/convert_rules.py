@@ -32,6 +32,8 @@ class Context:
     """Type name of the first parameter, in methods."""
     is_text: bool = False
     """Whether this is a source text, which may nest functions and has its defaults in its trees."""
+    is_nested: bool = False
+    """Whether it is a function inside a function."""
     in_loop: bool = False
     """Whether `break` and `continue` have a loop to leave."""
     broken: str = ""

@@ -242,8 +242,6 @@ def _import(context: Context, node: ast.Import | ast.ImportFrom) -> Step:
 
 
 def _function(context: Context, node: ast.FunctionDef) -> Step:
-    if not context.is_text:
-        raise refused(context, node)
     return (yield from define(context, node))
 
 

@@ -53,8 +53,10 @@ def _literal(tree: t.Expr, resolver: Resolver) -> Any:
 
 def check_defaults(arguments: Sequence[Argument], tree: t.Def) -> None:
     """Raise CompileError for a default that could change between calls or does not have its parameter's type."""
-    for argument, param in zip(arguments, tree.decl.params, strict=True):
-        if argument.has_default:
+    params = {param.name: param for param in tree.decl.params}
+    for argument in arguments:
+        param = params.get(argument.name)
+        if argument.has_default and param is not None:
             _check_mutable(argument.default, argument, param)
             if not _fits(broadcast_default(argument).default, argument.type):
                 text = WRONG_DEFAULT.format(wanted=_shown(argument.type), name=argument.name)

@@ -48,5 +48,11 @@ def emit_arguments(e: Emission, tree: Apply) -> tuple[list[Given], list[Given]]:
             args += [Given(item.as_value(e, arg.range), arg.range) for item in items]
         else:
             args.append(Given(e.value(arg), arg.range))
-    keywords = [Given(e.value(k.value), k.value.range, k.name) for k in tree.keywords]
+    keywords: list[Given] = []
+    for keyword in tree.keywords:
+        if keyword.name == "**":
+            spread = e.sugared(keyword.value).as_keywords(e, keyword.range)
+            keywords += [Given(v.as_value(e, keyword.range), keyword.range, name) for name, v in spread.items()]
+        else:
+            keywords.append(Given(e.value(keyword.value), keyword.value.range, keyword.name))
     return args, keywords

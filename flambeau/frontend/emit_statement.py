@@ -26,7 +26,6 @@ from flambeau.frontend.tree_views import (
     Raise,
     Return,
     SliceExpr,
-    Stmt,
     StringLiteral,
     Subscript,
     Var,
@@ -188,8 +187,3 @@ def _delete_item(e: Emission, target: Subscript) -> None:
     if not isinstance(owner.type, ListType | DictType):
         raise CompileError(NO_DELETE, where)
     call_operator(e, where, "aten::Delete", [owner, subscript_values(e, target)])
-
-
-def emit_nested_def(e: Emission, tree: Stmt) -> bool:
-    """A function inside a function."""
-    raise UnsupportedNodeError.of("function definitions", tree.range, "move it out of this function")

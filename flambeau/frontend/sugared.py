@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from flambeau.ir.value import Value
 from flambeau.schema.types import Type
-from flambeau.util.errors import CompileError
+from flambeau.util.errors import CompileError, NotSupportedError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
@@ -78,6 +78,11 @@ class Sugared:
     def as_tuple(self, e: Emission, where: SourceRange, size: int | None = None) -> list[Sugared]:
         """Its items, for unpacking; `size` is how many are wanted, where that is known."""
         raise CompileError(f"{self.kind} cannot be used as a tuple", where)
+
+    def as_keywords(self, e: Emission, where: SourceRange) -> dict[str, Sugared]:
+        """What `**self` spreads out in a call."""
+        text = "keyword-arg expansion is not supported for what has no names while compiling. Write the arguments out"
+        raise NotSupportedError(text, where)
 
     def iterate(self, e: Emission, where: SourceRange) -> Iteration:
         """How a loop goes over it."""

@@ -6,7 +6,7 @@ from flambeau.frontend.emission import Emission
 from flambeau.frontend.emit_call import emit_arguments
 from flambeau.frontend.schema_matching import call_operator
 from flambeau.frontend.simple_value import ItemIteration, SimpleValue, UnrolledIteration
-from flambeau.frontend.sugared import Iteration, Sugared
+from flambeau.frontend.sugared import Given, Iteration, Sugared
 from flambeau.frontend.sugared_tuple import TupleValue
 from flambeau.frontend.tree_views import Apply
 from flambeau.ir.value import Value
@@ -149,6 +149,48 @@ class JoinedIteration(Iteration):
 
 
 @dataclass(slots=True)
+class MappedValue(Sugared):
+    """`map(f, a, b)`: what a function gives for the items of one or several things."""
+
+    function: Sugared
+    source: Sugared
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "map"
+
+    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+        """Over the function's results."""
+        inner = self.source.iterate(e, where)
+        if inner.unrolled is not None:
+            return UnrolledIteration([apply_item(e, where, self.function, item) for item in inner.unrolled])
+        return MappedIteration(self.function, inner)
+
+
+@dataclass(slots=True)
+class MappedIteration(Iteration):
+    """Another iteration through a function."""
+
+    function: Sugared
+    inner: Iteration
+
+    def trip_count(self, e: Emission, where: SourceRange) -> Value | None:
+        """That of the other one."""
+        return self.inner.trip_count(e, where)
+
+    def at(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+        """What the function gives for its item."""
+        return apply_item(e, where, self.function, self.inner.at(e, where, index))
+
+
+def apply_item(e: Emission, where: SourceRange, function: Sugared, item: Sugared) -> Sugared:
+    """The function's result for an item; the items of a `zip` are its arguments."""
+    parts = item.items if isinstance(item, TupleValue) else [item]
+    return function.call(e, where, [Given(part.as_value(e, where), where) for part in parts], ())
+
+
+@dataclass(slots=True)
 class CountIteration(Iteration):
     """The numbers of an `enumerate`, without an end of their own."""
 
@@ -261,3 +303,15 @@ def emit_reversed(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
         count = len(tree.args) + len(tree.keywords)
         raise CompileError(f"reversed expected 1 argument, got {count}", tree.callee.range)
     return ReversedValue(e.sugared(tree.args[0]))
+
+
+def emit_map(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """`map(f, a, ...)`."""
+    if len(tree.args) < 2 or tree.keywords:
+        raise CompileError("map expected a function and at least one iterable", tree.callee.range)
+    function = e.sugared(tree.args[0])
+    sources = [e.sugared(arg) for arg in tree.args[1:]]
+    if len(sources) == 1:
+        return MappedValue(function, sources[0])
+    parts = [s.iterate(e, a.range) for s, a in zip(sources, tree.args[1:], strict=True)]
+    return MappedValue(function, JoinedValue("map", parts))

@@ -5,6 +5,8 @@ import math; LIMIT = 3          `math` is a namespace, `math.sqrt` an operator, 
 
 from __future__ import annotations
 
+import functools
+import inspect
 import types
 from collections.abc import Sequence
 from typing import Any
@@ -20,8 +22,11 @@ from flambeau.frontend.simple_value import OperatorValue, SimpleValue
 from flambeau.frontend.sugared import Given, Sugared
 from flambeau.frontend.sugared_choice import wrap_choice
 from flambeau.frontend.sugared_classes import wrap_class
+from flambeau.frontend.templates import ClosureValue, TemplateResolver, emit_all, instantiate
+from flambeau.frontend.tree_views import Apply, Def, Expr, Lambda, Var
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
+from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
@@ -61,6 +66,19 @@ class PythonValue(Sugared):
         """Whether the Python value has it, which is known while compiling."""
         return hasattr(self.python, name)
 
+    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared | None:
+        """A call of a function that has to be compiled for it: that gathers arguments, or is given functions."""
+        if not isinstance(e.resolver, TemplateResolver) or not _needs_template(e, self.python, tree):
+            return None
+        template = e.resolver.template(self.python)
+        if template is None:
+            return None
+        args, keywords = emit_all(e, tree)
+        try:
+            return instantiate(e, tree.callee.range, template, args, keywords)
+        except CompileError as error:
+            raise error.with_caller(template.tree.name, e.name, tree.callee.range) from None
+
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A call of a Python function, which is compiled when it is reached."""
         function = e.resolver.compile_function(self.python, where)
@@ -69,6 +87,52 @@ class PythonValue(Sugared):
         if isinstance(self.python, types.BuiltinFunctionType):
             raise CompileError(UNSUPPORTED_BUILTIN.format(value=self.python), where)
         raise CompileError(f"cannot call a {self.kind}", where)
+
+
+def _needs_template(e: Emission, python: Any, tree: Apply) -> bool:
+    if isinstance(python, types.FunctionType):
+        gathers = bool(python.__code__.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
+    elif isinstance(python, Def):
+        gathers = python.decl.vararg is not None or python.decl.kwarg is not None
+    else:
+        return False
+    return gathers or any(_is_function(e, arg) for arg in (*tree.args, *(k.value for k in tree.keywords)))
+
+
+def _is_function(e: Emission, tree: Expr) -> bool:
+    """Whether an argument is a function, as its tree tells."""
+    if isinstance(tree, Lambda):
+        return True
+    if not isinstance(tree, Var):
+        return False
+    found = e.frame.find(tree.name)
+    if found is not None:
+        return isinstance(found, ClosureValue | PythonValue | FunctionValue | OperatorValue)
+    value = e.resolver.resolve(tree.name)
+    return isinstance(value, types.FunctionType | types.BuiltinFunctionType | Def) or hasattr(value, "script_function")
+
+
+@dataclass(slots=True)
+class PartialValue(Sugared):
+    """`functools.partial(f, 1, k=2)`: a function with some arguments given."""
+
+    python: functools.partial[Any]
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "partial function"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A call with the given arguments before the others."""
+
+        def given(value: Any, name: str = "") -> Given:
+            return Given(e.wrap(value, where).as_value(e, where), where, name)
+
+        first = [given(value) for value in self.python.args]
+        named = {name: given(value, name) for name, value in self.python.keywords.items()}
+        named.update({keyword.name: keyword for keyword in keywords})
+        return e.wrap(self.python.func, where).call(e, where, [*first, *args], list(named.values()))
 
 
 @dataclass(slots=True)
@@ -114,6 +178,8 @@ def wrap(e: Emission, value: Any, where: SourceRange) -> Sugared:
         return OperatorValue(operator)
     if isinstance(value, Function):
         return FunctionValue(value)
+    if isinstance(value, functools.partial):
+        return PartialValue(value)
     if isinstance(value, type):
         wrapped = wrap_class(e, value, where)
         return PythonValue(value) if wrapped is None else wrapped

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from flambeau.frontend.tree_base import OPERATOR_WORDS, OPTION, Expr, Ident, Stmt, Tree, tree_class
+from flambeau.frontend.tree_base import HIDDEN, OPERATOR_WORDS, OPTION, Expr, Ident, Stmt, Tree, tree_class
 from flambeau.frontend.tree_expressions import Var
 from flambeau.frontend.tree_text import Shape
 from flambeau.util.record import field
@@ -184,6 +184,10 @@ class Decl(Tree):
     HEAD: ClassVar[str] = "decl"
     params: tuple[Param, ...]
     returns: Expr | None = field(metadata=OPTION)
+    vararg: Param | None = field(metadata=HIDDEN, default=None)
+    """`*args`: what is left of the positional arguments."""
+    kwarg: Param | None = field(metadata=HIDDEN, default=None)
+    """`**options`: what is left of the keyword arguments."""
 
 
 @tree_class

@@ -13,7 +13,7 @@ from flambeau.frontend.compile import compile_def
 from flambeau.frontend.convert import NO_SELF, get_tree, parse_source
 from flambeau.frontend.python_source import NameScope, parameter_defaults
 from flambeau.frontend.resolver import Resolver
-from flambeau.frontend.tree_views import Decl, Def, Ident, Param
+from flambeau.frontend.tree_views import Def, Ident, Param
 from flambeau.jit.compiling import compiling, tidy
 from flambeau.jit.module_hooks import HookTable, compile_hooks
 from flambeau.jit.module_methods import is_of_base, is_unused_property, method_source
@@ -24,6 +24,7 @@ from flambeau.program.classes import ClassDefinition, Property
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
 from flambeau.util.errors import CompileError
+from flambeau.util.record import replace
 
 ResolverFor = Callable[[Callable[[str], Any], str], Resolver]
 """Makes the resolver for a function, given the scope of its names and what it is called."""
@@ -180,4 +181,4 @@ def _with_self(tree: Def) -> Def:
     """A static method as a method that makes no use of its object."""
     place = tree.decl.range
     own = Param(place, Ident(place, "self"), None, None, False)
-    return Def(tree.range, tree.ident, Decl(place, (own, *tree.decl.params), tree.decl.returns), tree.body)
+    return Def(tree.range, tree.ident, replace(tree.decl, range=place, params=(own, *tree.decl.params)), tree.body)

@@ -23,7 +23,7 @@ from flambeau.frontend.python_source import innermost_function, parameter_defaul
 from flambeau.frontend.schema_matching import match_schemas
 from flambeau.frontend.simple_value import SimpleValue
 from flambeau.frontend.sugared import Given, Sugared
-from flambeau.frontend.tree_views import Decl, Def, Param, StringLiteral
+from flambeau.frontend.tree_views import Def, Param, StringLiteral
 from flambeau.program.function import Function
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, replace
@@ -112,7 +112,7 @@ def signature_tree(declaration: Any, implementation: Any) -> tuple[Def, dict[str
     params = [*signature.params]
     for param in tree.decl.params[len(params) :]:
         params.append(_of_default(param, defaults))
-    return replace(tree, decl=Decl(tree.decl.range, tuple(params), signature.returns)), defaults
+    return replace(tree, decl=replace(tree.decl, params=tuple(params), returns=signature.returns)), defaults
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from types import FunctionType
+from typing import Any
 
 from flambeau.executor.executor import attach
 from flambeau.program import instances
@@ -24,6 +25,8 @@ class ScriptRegistry:
         """What Python classes were compiled to."""
         self.interfaces: dict[type, InterfaceDefinition] = {}
         """What Python classes that are interfaces stand for."""
+        self.templates: weakref.WeakKeyDictionary[FunctionType, Any] = weakref.WeakKeyDictionary()
+        """Functions that are compiled for each call."""
         self.lock = threading.RLock()
         """Held while compiling: two threads that script one function get one result."""
 

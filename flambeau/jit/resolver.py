@@ -14,6 +14,7 @@ from flambeau.frontend.convert import get_tree
 from flambeau.frontend.python_calls import IGNORE, MODIFIER, PythonFunction, wrap_python
 from flambeau.frontend.python_source import NameScope, innermost_function, parameter_defaults
 from flambeau.frontend.resolver import MISSING, recursion_error
+from flambeau.frontend.templates import Template
 from flambeau.ir.value import Value
 from flambeau.jit import module_lookup
 from flambeau.jit.class_rules import is_user_class
@@ -73,6 +74,18 @@ class PythonResolver:
             return compile_python_function(fn, self._classes, where)
         except CompileError as error:
             raise error.with_caller(fn.__name__, self._caller, where) from None
+
+    def template(self, fn: Any) -> Template | None:
+        """A Python function, to be compiled for a call."""
+        if not inspect.isfunction(fn):
+            return None
+        inner = innermost_function(fn)
+        found = self._classes.registry.templates.get(inner)
+        if found is None:
+            resolver = PythonResolver(NameScope.of_function(fn), self._classes, inner.__name__)
+            found = Template(get_tree(fn), resolver, parameter_defaults(fn), compile_def)
+            self._classes.registry.templates[inner] = found
+        return found
 
     def operator_name(self, value: Any) -> str | None:
         """The operator that a function of this package runs."""

@@ -26,7 +26,7 @@ from flambeau.frontend.python_calls import IGNORE, UNUSED, modifier
 from flambeau.frontend.python_source import parameter_defaults
 from flambeau.frontend.receivers import Receiver
 from flambeau.frontend.resolver import Resolver
-from flambeau.frontend.tree_views import Decl, Def
+from flambeau.frontend.tree_views import Def
 from flambeau.jit.class_rules import check_class
 from flambeau.jit.class_scope import class_scope
 from flambeau.jit.compiling import afterwards, compiling, tidy
@@ -39,7 +39,7 @@ from flambeau.schema.function import FunctionSchema
 from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError
 from flambeau.util.names import qualified_name
-from flambeau.util.record import dataclass
+from flambeau.util.record import dataclass, replace
 
 ResolverFor = Callable[[Callable[[str], Any], str], Resolver]
 """Makes a resolver of a scope and the name of what is compiled in it."""
@@ -355,7 +355,7 @@ def _members(cls: type) -> dict[str, Any]:
 def bound_to_class(tree: Def, scope: Callable[[str], Any], cls: type) -> tuple[Def, Callable[[str], Any]]:
     """A class method without its first parameter, which means the class."""
     first = tree.decl.params[0].name
-    decl = Decl(tree.decl.range, tree.decl.params[1:], tree.decl.returns)
+    decl = replace(tree.decl, params=tree.decl.params[1:])
     bound = Def(tree.range, tree.ident, decl, tree.body)
     return bound, lambda name: cls if name == first else scope(name)
 

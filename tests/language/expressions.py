@@ -70,4 +70,7 @@ ROWS = [
     refused("an unsupported builtin", "def f(x: int):\n    return open('a')", "currently not supported in Torchscript"),
     accepted("hash", "def f(a: str, n: int):\n    return hash(a) == hash('a'), hash(n) == hash(5)", "f('a', 5)"),
     accepted("len", "def f(l: List[int], d: Dict[str, int], s: str, t: Tuple[int, int], x: Tensor):\n    return len(l), len(d), len(s), len(t), len(x)", "f([1], {}, 'abc', (1, 2), flambeau.ones(4, 2))"),
+    accepted("lambda", "def f(x: int):\n    g = lambda v: v * 2 + x\n    return g(3) + g(x)", "f(1)", torch=False),
+    accepted("a lambda as an argument", "def apply(g, x: int):\n    return g(x)\ndef f(x: int):\n    return apply(lambda v: v + 1, x)", "f(1)", torch=False),
+    accepted("nested function", "def f(x: int):\n    def g(v: int) -> int:\n        return v * 2 + x\n    return g(3) + g(x)", "f(1)", torch=False),
 ]

@@ -1,0 +1,26 @@
+"""What a call tells of a function that is compiled for it: types of parameters, and what is no value at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from flambeau.frontend.sugared import Sugared
+from flambeau.frontend.tree_views import Param
+from flambeau.schema.types import Type
+from flambeau.util.record import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Types and meanings of parameters by name."""
+
+    types: Mapping[str, Type] = field(default_factory=dict)
+    """The types of parameters that say none themselves."""
+    constants: Mapping[str, Sugared] = field(default_factory=dict)
+    """Names that stand for functions and the like; they are no parameters of the compiled function."""
+    params: tuple[Param, ...] = ()
+    """Further parameters: what a nested function reads of the function around it, what `*args` gather."""
+
+
+NOTHING_BOUND: Final = Bound()
