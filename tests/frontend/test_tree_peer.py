@@ -132,8 +132,9 @@ def test_functions_of_other_people() -> None:
             ours = str(get_tree(fn, fn.__name__))
         except (RuntimeError, torch.jit.frontend.FrontendError, OSError):
             continue  # refused by one of the two; refusals have tests of their own
-        if fn.__code__.co_posonlyargcount or ours.count("(def") > 1:
-            continue  # the reference leaves such parameters out, and puts no nested function into its trees
+        is_replaced = "(raise" in theirs and "(raise" not in ours
+        if fn.__code__.co_posonlyargcount or is_replaced or "annotated to be ignored" in theirs:
+            continue  # the reference leaves such parameters out, and the bodies of what it ignores
         compared += 1
         # The reference dedents the text of strings over several lines; here they keep it, as in Python.
         assert [line.strip() for line in ours.split("\n")] == [line.strip() for line in theirs.split("\n")], fn
