@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import sqrt
 
 from flambeau.ops.families.composite import F
+from flambeau.schema.dtype import bool_
 from flambeau.tensor.tensor import Tensor
 
 
@@ -12,7 +13,7 @@ def as_added(mask: Tensor | None, like: Tensor) -> Tensor | None:
     """A mask as numbers to add: a bool mask hides where it is True."""
     if mask is None:
         return None
-    if F.is_floating_point(mask):
+    if mask.dtype != bool_:
         return mask
     return F.masked_fill(F.zeros(mask.size(), dtype=like.dtype, device=like.device), mask, float("-inf"))
 

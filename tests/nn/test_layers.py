@@ -66,11 +66,10 @@ def test_same_as_torch(make: str, inputs: list[str], remark: str, dtype: Any) ->
 def test_scripted_and_traced(make: str, inputs: list[str], remark: str) -> None:
     eager = made(make, remark)
     want = eager(*tensors(inputs))
-    for backend in ("interpreter", "native"):
-        layer = made(make, remark)
-        assert_same(flambeau.script(layer, backend=backend)(*tensors(inputs)), want, 2e-5)
-        for name, value in eager.state_dict().items():
-            assert_same(layer.state_dict()[name], value, 2e-5)
+    layer = made(make, remark)
+    assert_same(flambeau.script(layer)(*tensors(inputs)), want, 2e-5)
+    for name, value in eager.state_dict().items():
+        assert_same(layer.state_dict()[name], value, 2e-5)
     if remark != "untraced":
         with warnings.catch_warnings():
             warnings.simplefilter("error")
