@@ -30,6 +30,8 @@ class _Seen:
     places: list[int] = field(default_factory=list)
     found: list[Any] = field(default_factory=list)
     """Where objects and values were: in which list, at which place, and what was there."""
+    noted: set[tuple[int, int]] = field(default_factory=set)
+    """Which of them are in these lists."""
     tensors: list[Tensor] = field(default_factory=list)
     arrays: list[Any] = field(default_factory=list)
     """Parameters that plain tensors stand for, and the memory that those show."""
@@ -48,7 +50,8 @@ class _Seen:
                 return UNSET
             held, place = value.values, value.type.definition.slot(name)
             value = held[place]
-            if not any(a is held and b == place for a, b in zip(self.lists, self.places, strict=True)):
+            if (id(held), place) not in self.noted:
+                self.noted.add((id(held), place))
                 self.lists.append(held)
                 self.places.append(place)
                 self.found.append(value)
@@ -66,19 +69,23 @@ class _Seen:
 class LiftedMethod(ScriptMethod):
     """A method whose object's attributes are looked up before each call, which sees whatever was assigned since."""
 
-    def __init__(self, function: Function, owner: ScriptObject, executor: Executor, lifting: Lifting) -> None:
+    def __init__(self, function: Function, owner: ScriptObject, executor: Executor) -> None:
         super().__init__(function, owner, executor)
         self._with_object = executor
-        self._lifting = lifting
         self._count = len(function.schema.arguments) - 1
         self._natives: dict[Function, ScriptFunction] = {}
-        self._seen = _Seen()
-        self._seen = self._look()
+        self._seen: _Seen | None = None
+        """None before the first call: only what is called is worth lifting."""
+
+    @property
+    def lifting(self) -> Lifting | None:
+        """How the method runs without its object; None where it needs it."""
+        return lifting_of(self.script_function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it. Raises ArgumentError before anything runs, ScriptError for its own raise, else RuntimeError."""
         seen = self._seen
-        if not (
+        if seen is None or not (
             all(map(is_, map(getitem, seen.lists, seen.places), seen.found))
             and all(map(is_, map(_array_of, seen.tensors), seen.arrays))
         ):
@@ -112,11 +119,11 @@ class LiftedMethod(ScriptMethod):
 
     def _look(self) -> _Seen:
         """The hidden arguments as they are now, and the function that takes them."""
-        seen = _Seen()
-        values = [seen.read(self.owner, path) for path in self._lifting.paths]
-        function = None if any(v is UNSET for v in values) else self._lifting.variant(values)
-        if function is not None:
-            fixed = self._lifting.is_written_in
+        seen, lifting = _Seen(), self.lifting
+        values = [] if lifting is None else [seen.read(self.owner, path) for path in lifting.paths]
+        function = None if lifting is None or any(v is UNSET for v in values) else lifting.variant(values)
+        if lifting is not None and function is not None:
+            fixed = lifting.is_written_in
             seen.learns = any(isinstance(v, Tensor) and v.requires_grad for v in values)
             seen.hidden = tuple([seen.stand_in(v) for v, known in zip(values, fixed, strict=True) if not known])
             seen.native = self._native(function)
@@ -134,8 +141,6 @@ class LiftedMethod(ScriptMethod):
 
 
 def method_of(function: Function, owner: ScriptObject, executor: Executor) -> ScriptMethod:
-    """A method with its object; where native code is wanted and can do without the object, one that does."""
-    lifting = lifting_of(function) if executor.options.backend == "native" else None
-    if lifting is None:
-        return ScriptMethod(function, owner, executor)
-    return LiftedMethod(function, owner, executor, lifting)
+    """A method with its object; where native code is wanted, one that does without it if it can."""
+    kind = LiftedMethod if executor.options.backend == "native" else ScriptMethod
+    return kind(function, owner, executor)

@@ -29,10 +29,17 @@ NOT_CONSTANT = (
 )
 
 
+KnownClasses = dict[type, tuple[dict[str, Any], tuple[tuple[str, Any], ...]]]
+"""Annotations and methods of the classes met while one tree of modules is looked at."""
+
+
 class Facts:
     """What a program can see of one module."""
 
-    def __init__(self, module: Module, children: Mapping[str, ScriptObject], resolver: Resolver) -> None:
+    def __init__(
+        self, module: Module, children: Mapping[str, ScriptObject], resolver: Resolver, known: KnownClasses
+    ) -> None:
+        """`known` has what was found out about classes; it is added to."""
         self._resolver = resolver
         self.python = type(module)
         self.types: dict[str, Type] = {}
@@ -45,8 +52,11 @@ class Facts:
         self.ignored = frozenset(getattr(type(module), "__jit_ignored_attributes__", ()))
         self.pre_hooks = tuple(h.function for h in module._forward_pre_hooks.values())
         self.hooks = tuple(h.function for h in module._forward_hooks.values())
-        self.methods = (*_methods_of(type(module)), *stubs_of(module).items(), *((t, None) for t in texts_of(module)))
-        self._annotations = class_annotations(type(module))
+        cls = type(module)
+        if cls not in known:
+            known[cls] = (class_annotations(cls), _methods_of(cls))
+        self._annotations, methods = known[cls]
+        self.methods = (*methods, *stubs_of(module).items(), *((t, None) for t in texts_of(module)))
         for holder in (module._parameters, module._buffers):
             for name, tensor in holder.items():
                 self._tensor(name, tensor)

@@ -13,8 +13,8 @@ from typing import Any
 
 from flambeau.frontend.resolver import Resolver
 from flambeau.jit.module_annotations import warn_of_empty_annotations
-from flambeau.jit.module_facts import Facts
-from flambeau.jit.module_methods import texts_of
+from flambeau.jit.module_facts import Facts, KnownClasses
+from flambeau.jit.module_methods import exported_methods, texts_of
 from flambeau.jit.module_shell import shell_of
 from flambeau.jit.module_source import ModuleSource
 from flambeau.jit.registry import ScriptRegistry
@@ -25,7 +25,7 @@ from flambeau.program.classes import ClassDefinition
 from flambeau.program.object import ScriptObject
 from flambeau.schema.types import NamedType, Type
 from flambeau.util.names import qualified_name
-from flambeau.util.record import dataclass
+from flambeau.util.record import dataclass, field
 
 ORDERED = (ModuleList, Sequential, ParameterList)
 """Containers reached by position."""
@@ -62,11 +62,22 @@ class Origin:
     """Functions and classes that are attributes of its instances."""
     keys: list[str] | None = None
     """The keys of a container that is reached by name."""
+    exported: list[str] = field(default_factory=list)
+    """The methods that are compiled whether anything reaches them or not."""
 
     @property
     def module(self) -> Module:
         """The shell of an instance, for what is looked up on Python's side."""
         return self.source.module
+
+
+@dataclass(slots=True)
+class _Walk:
+    """What was made while one tree of modules is looked at."""
+
+    made: dict[int, ScriptObject]
+    shells: dict[int, Module] = field(default_factory=dict)
+    known: KnownClasses = field(default_factory=dict)
 
 
 class ModuleClasses:
@@ -86,12 +97,10 @@ class ModuleClasses:
 
         Raises RuntimeError for a module whose `__init__` did not run, or that contains itself.
         """
-        return self._object_of(module, {} if made is None else made, {}, ())
+        return self._object_of(module, _Walk({} if made is None else made), ())
 
-    def _object_of(
-        self, module: Module, made: dict[int, ScriptObject], shells: dict[int, Module],
-        around: tuple[tuple[str, Module], ...],
-    ) -> ScriptObject:  # fmt: skip
+    def _object_of(self, module: Module, walk: _Walk, around: tuple[tuple[str, Module], ...]) -> ScriptObject:
+        made = walk.made
         if id(module) in made:
             return made[id(module)]
         scripted = vars(module).get("script_object")
@@ -108,12 +117,12 @@ class ModuleClasses:
             if any(child is outer for _, outer in inside):
                 path = ".".join(n for n, _ in inside)
                 raise RuntimeError(CYCLE.format(name=type(child).__name__, path=path))
-            children[name] = self._object_of(child, made, shells, inside)
-        facts = Facts(module, children, self.resolver_for(_nothing, type(module).__name__))
+            children[name] = self._object_of(child, walk, inside)
+        facts = Facts(module, children, self.resolver_for(_nothing, type(module).__name__), walk.known)
         key = facts.key()
         definition = self._classes.get(key)
         if definition is None:
-            definition = self._classes[key] = self._define(module, facts, shells)
+            definition = self._classes[key] = self._define(module, facts, walk.shells)
         made[id(module)] = found = ScriptObject(definition.type)
         for name, value in facts.values.items():
             found.set(name, value)
@@ -135,7 +144,9 @@ class ModuleClasses:
         definition.source = source = ModuleSource(definition, shell, self.registry, self.resolver_for)
         for text, scope in texts_of(module).items():
             source.learn(text, scope)
-        self._origins[definition] = Origin(source, facts.failed, facts.functions, _keys_of(module))
+        self._origins[definition] = Origin(
+            source, facts.failed, facts.functions, _keys_of(module), exported_methods(module)
+        )
         warn_of_empty_annotations(type(module))
         return definition
 

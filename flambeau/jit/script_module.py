@@ -25,7 +25,7 @@ from flambeau.jit.module_methods import (
     static_function,
 )
 from flambeau.jit.module_source import ModuleSource
-from flambeau.jit.modules import KEYED, ORDERED, ModuleClasses
+from flambeau.jit.modules import KEYED, ORDERED, ModuleClasses, Origin
 from flambeau.jit.old_style import ScriptModule
 from flambeau.jit.prepared import prepared
 from flambeau.jit.script_method import ScriptMethod
@@ -96,7 +96,7 @@ class RecursiveScriptModule(ScriptModule):
         if origin is not None:
             if definition not in done:
                 done.add(definition)
-                for name in (*exported_methods(origin.module), *origin.source.text_methods()):
+                for name in (*origin.exported, *origin.source.text_methods()):
                     self._method(name)
                 for name in properties_of(origin.module):
                     definition.find_property(name)
@@ -135,7 +135,7 @@ class RecursiveScriptModule(ScriptModule):
         objects: dict[int, ScriptObject],
         made: dict[int, Module],
     ) -> Self:
-        kind = _kind_for(cls, module)
+        kind = _kind_for(cls, module, classes.origin(held.type.definition))
         found: Self = kind(held, classes, options, type(module).__name__)
         made[id(module)] = found
         python_view.register(held, found)
@@ -418,10 +418,11 @@ class ScriptTable(RecursiveScriptModule):
         return list(self._table().items())
 
 
-def _kind_for(base: type, module: Module) -> Any:
+def _kind_for(base: type, module: Module, origin: Origin | None) -> Any:
     """The class of the scripted module: containers are containers, exported magic methods are where Python looks."""
     kind: Any = ScriptContainer if isinstance(module, ORDERED) else ScriptTable if isinstance(module, KEYED) else base
-    magic = [n for n in exported_methods(module) if n.startswith("__") and n.endswith("__")]
+    exported = exported_methods(module) if origin is None else origin.exported
+    magic = [n for n in exported if n.startswith("__") and n.endswith("__")]
     if not magic:
         return kind
     return type(kind.__name__, (kind,), {name: _forwarding(name) for name in magic})

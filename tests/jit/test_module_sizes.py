@@ -1,0 +1,100 @@
+"""Large modules: what scripting does grows as the number of modules does. Work is counted, not timed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import flambeau
+from flambeau import Tensor, nn
+
+
+class Block(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return flambeau.relu(self.layer(x))
+
+
+class Flat(nn.Module):
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList([Block() for _ in range(count)])
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+class Different(nn.Module):
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            *(nn.Sequential(nn.Linear(4, 4, bias=i % 2 == 0), *[nn.ReLU()] * (i % 7)) for i in range(count))
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layers(x)
+
+
+class Nested(nn.Module):
+    """Each level is of a class of its own: it has other things in it."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.inner = Nested(count - 1) if count > 1 else None
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.layer(x)
+        if self.inner is not None:
+            x = self.inner(x)
+        return x
+
+
+def work(run: Callable[[], Any]) -> int:
+    """How many Python functions a call calls."""
+    count = 0
+
+    def note(frame: Any, event: str, argument: Any) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(note)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize(("make", "sizes"), [(Flat, (60, 180)), (Different, (60, 180)), (Nested, (20, 60))])
+def test_scripting_is_linear(make: Any, sizes: tuple[int, int]) -> None:
+    small, large = (make(size) for size in sizes)
+    flambeau.script(make(3))
+    counts = [work(lambda module=module: flambeau.script(module)) for module in (small, large)]
+    assert counts[1] < 3.4 * counts[0], counts
+
+
+def test_a_thousand_modules() -> None:
+    model = Flat(500)
+    scripted = flambeau.script(model, backend="interpreter")
+    assert len(list(scripted.modules())) == 1002
+    x = flambeau.ones(2, 4)
+    assert flambeau.allclose(scripted(x), model(x))
+    assert len({m.script_object.type.definition.name for m in scripted.modules()}) == 4
+
+
+def test_state_of_many_modules_is_loaded_in_linear_time() -> None:
+    counts = []
+    for size in (60, 180):
+        model = Flat(size)
+        state = model.state_dict()
+        counts.append(work(lambda model=model, state=state: model.load_state_dict(state)))
+    assert counts[1] < 3.4 * counts[0], counts
