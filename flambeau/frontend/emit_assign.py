@@ -16,6 +16,7 @@ from flambeau.frontend.sugared_tuple import TupleValue
 from flambeau.frontend.targets import assign_attribute, assign_item
 from flambeau.frontend.tree_views import Expr, ListLiteral, Select, Starred, Subscript, TupleLiteral, Var
 from flambeau.ir.value import Value
+from flambeau.program.classes import why_no_interface
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import TENSOR, ListType, Type, without_refinement
 from flambeau.util.errors import CompileError
@@ -117,7 +118,8 @@ def assign_name(e: Emission, where: SourceRange, name: str, value: Sugared, anno
         held = convert(e, held, annotation, implicit=True)
         if not is_subtype(held.type, annotation):
             found = held.type.annotation
-            raise CompileError(WRONG_ANNOTATION.format(name=name, wanted=annotation.annotation, found=found), where)
+            text = WRONG_ANNOTATION.format(name=name, wanted=annotation.annotation, found=found)
+            raise CompileError(text + why_no_interface(held.type, annotation), where)
     e.store(name, held, annotation)
 
 

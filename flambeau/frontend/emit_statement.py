@@ -31,6 +31,7 @@ from flambeau.frontend.tree_views import (
     Var,
 )
 from flambeau.ir.value import Value
+from flambeau.program.classes import why_no_interface
 from flambeau.schema.subtype import is_subtype, unify
 from flambeau.schema.types import STRING, DictType, ListType, NamedType, Type
 from flambeau.util.errors import CompileError, UnsupportedNodeError
@@ -99,6 +100,7 @@ def _as_declared(e: Emission, tree: Return, value: Value, declared: Type) -> Val
     type_, plan = plan_conversion(value, declared, implicit=True)
     if not is_subtype(type_, declared):
         text = WRONG_RETURN.format(wanted=declared.annotation, found=value.type.annotation)
+        text += why_no_interface(value.type, declared)
         raise CompileError(text, tree.range)
     return value if is_subtype(value.type, declared) else plan(e)
 

@@ -13,6 +13,7 @@ from flambeau.frontend.constants import default_type
 from flambeau.frontend.conversions import Plan, is_empty_literal, keep, pack_list, pack_tuple, plan_conversion
 from flambeau.frontend.sugared import Given
 from flambeau.ir.value import Value
+from flambeau.program.classes import why_no_interface
 from flambeau.schema import registry
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.match import Bindings, bind, fits, has_variables, result_types, substitute
@@ -299,6 +300,7 @@ def _shown(type_: Type) -> str:
 
 def _not_a(formal: Argument, given: Type, converted: Type | None = None) -> str:
     text = WRONG_TYPE.format(wanted=_shown(formal.type), name=formal.name, found=_shown(given))
+    text += why_no_interface(given, formal.type)
     if isinstance(formal.type, TensorType) and formal.type.inferred:
         text += f"\nInferred '{formal.name}' to be of type 'Tensor' because it was not annotated with an explicit type."
     if isinstance(given, TensorType) and given.inferred:

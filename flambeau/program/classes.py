@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.subtype import is_subtype
-from flambeau.schema.types import ClassType, InterfaceType, NamedType, Type
+from flambeau.schema.types import ClassType, InterfaceType, NamedType, OptionalType, Type
 from flambeau.util.record import dataclass, replace
 
 
@@ -222,6 +222,15 @@ class InterfaceDefinition:
 
     def __repr__(self) -> str:
         return f"<interface {self.name}>"
+
+
+def why_no_interface(found: Type, wanted: Type) -> str:
+    """Behind a message that a value has the wrong type: what keeps it from being used as an interface, else nothing."""
+    wanted = wanted.element if isinstance(wanted, OptionalType) else wanted
+    if not (isinstance(wanted, InterfaceType) and isinstance(found, NamedType) and wanted.definition is not None):
+        return ""
+    reason = wanted.definition.why_not(found)
+    return f"\n{reason}" if reason else ""
 
 
 class _Assumed(threading.local):

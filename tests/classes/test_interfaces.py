@@ -134,6 +134,14 @@ def assigns() -> Op:
     return made
 
 
+def passes_on() -> int:
+    return len(use([], Without(), flambeau.ones(2)))
+
+
+def returns() -> Op:
+    return Without()
+
+
 def calls_other(op: Op):
     return op.three()
 
@@ -141,6 +149,9 @@ def calls_other(op: Op):
 def test_refusals_while_compiling() -> None:
     with pytest.raises(CompileError, match=r"is annotated with type .*Op.* but is being assigned to a value of type"):
         flambeau.script(assigns)
+    for function in (assigns, passes_on, returns):
+        with pytest.raises(CompileError, match=r"Without' does not have method 'one' but '__torch__"):
+            flambeau.script(function)
     with pytest.raises(CompileError, match="object has no attribute or method 'three'") as caught:
         flambeau.script(calls_other)
     assert caught.value.range is not None
