@@ -7,7 +7,7 @@ from flambeau.interpreter.future import Future
 from flambeau.jit import annotations
 from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.containers import ScriptDict, ScriptList
-from flambeau.jit.freeze import freeze, optimize_for_inference, run_frozen_optimizations
+from flambeau.jit.freeze import freeze, freeze_module, optimize_for_inference, run_frozen_optimizations
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.helpers import (
     _awaitable,
@@ -48,6 +48,8 @@ from flambeau.util.errors import (
 _fork, _wait = fork, wait
 Error = ScriptError
 """The name that TorchScript programs catch it by."""
+_get_trace_graph = get_trace_graph
+"""The name that TorchScript programs call it by."""
 
 __all__ = [
     "ArgumentError",
@@ -77,6 +79,7 @@ __all__ = [
     "export",
     "fork",
     "freeze",
+    "freeze_module",
     "get_trace_graph",
     "ignore",
     "interface",

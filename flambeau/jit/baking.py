@@ -155,8 +155,12 @@ def user_frame() -> Any:
 def user_range() -> SourceRange:
     """The line of the innermost frame outside this package."""
     frame = user_frame()
-    filename, number = frame.f_code.co_filename, frame.f_lineno
-    line = linecache.getline(filename, number, frame.f_globals).rstrip("\n")
+    return range_of_line(frame.f_code.co_filename, frame.f_lineno, frame.f_globals)
+
+
+def range_of_line(filename: str, number: int, namespace: dict[str, Any] | None = None) -> SourceRange:
+    """A line of a file, without its indentation."""
+    line = linecache.getline(filename, number, namespace).rstrip("\n")
     if not line:
         return SourceRange.at(filename, number, 0)
     start = len(line) - len(line.lstrip())

@@ -149,14 +149,18 @@ def freeze(mod: Any, preserved_attrs: Sequence[str] | None = None, optimize_nume
     return frozen
 
 
-def freeze_module(mod: ScriptModule, preserved: Sequence[str] = ()) -> ScriptModule:
+def freeze_module(
+    mod: ScriptModule, preserved: Sequence[str] = (), *, preserve_parameters: bool = False
+) -> ScriptModule:
     """`freeze` of a module in any mode, without optimising its numbers; dropouts and batch norms stay what they are.
 
-    Raises what `freeze` raises, but for the mode.
+    With `preserve_parameters`, parameters stay attributes that can be trained. Raises what `freeze` raises, but for the
+    mode.
     """
     root = mod.script_object
     wanted = _Wanted(mod)
-    for name in preserved:
+    parameters = [name for name, _ in mod.named_parameters()] if preserve_parameters else []
+    for name in dict.fromkeys((*preserved, *parameters)):
         wanted.add(name)
     state = frozen_reads.freeze(wanted.methods, kept=wanted.attributes, whole=wanted.whole)
     held, made = rebuild(root, state, wanted.attributes, REGISTRY.unit.unique_name)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from flambeau.ir import constants
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.constants import CONSTANT, insert_constant
 from flambeau.ir.graph import Graph
@@ -25,6 +26,7 @@ from flambeau.program.function import Function
 from flambeau.schema import registry
 from flambeau.schema import types as t
 from flambeau.schema.opdef import OpDef
+from flambeau.schema.subtype import is_subtype
 from flambeau.tensor import dispatch, observer
 from flambeau.tensor.random import get_rng_state
 from flambeau.tensor.tensor import Tensor, share
@@ -136,8 +138,10 @@ class Recorder:
             return self.graph.insert("prim::DictConstruct", parts, [t.DictType(key, inner)]).output()
         if isinstance(given, list | tuple) and isinstance(type_, t.ListType | t.OptionalType):
             given = list(given)
-        is_number = isinstance(given, int | float | complex)
-        return insert_constant(self.graph, given, None if is_number and isinstance(type_, t.NumberType) else type_)
+        if given is None or isinstance(given, bool | int | float | complex | str):
+            own = constants.type_of(given)
+            type_ = own if is_subtype(own, type_) else type_
+        return insert_constant(self.graph, given, type_)
 
     def _tensor(self, tensor: Tensor) -> Value:
         found = self._values.get(id(tensor))
@@ -194,6 +198,8 @@ class Recorder:
     def _recorded_as(self, definition: OpDef) -> str:
         """The operator that a node names: for `_force_outplace` the one that makes a new tensor."""
         name = definition.name
+        if name == "aten::detach_":
+            return "aten::detach"  # a graph has no tensors to detach in place
         if self._outplace and definition.family == "in_place" and registry.overloads(name.removesuffix("_")):
             return name.removesuffix("_")
         return name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,7 +11,7 @@ from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
 from flambeau.jit import trace_modules
-from flambeau.jit.baking import Baked
+from flambeau.jit.baking import Baked, range_of_line
 from flambeau.jit.recorder import Recorder
 from flambeau.jit.trace_facts import drop_implied
 from flambeau.jit.trace_modules import TracedMethod
@@ -20,6 +21,7 @@ from flambeau.passes import constant_pooling, dce
 from flambeau.schema import types as t
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.record import dataclass, field
+from flambeau.util.source import SourceRange
 
 BACKWARD_HOOKS = (
     "modules that have backward hooks assigned can't be compiled: {name} has one, which a trace does not run. Remove it"
@@ -84,6 +86,7 @@ class Run:
         if self.module is not None:
             _refuse_hooks(self.module)
             recorder.self_value = graph.add_input(t.ANY, "self")
+        graph.current_range = _definition_of(self.func)
         own = call.fresh()
         names = parameter_names(self.func, own.args, own.keywords)
         with state_restored(self.module), recorder.recording():
@@ -99,6 +102,13 @@ class Run:
             trace_modules.drop_markers(one)
             _tidy(one)
         return found
+
+
+def _definition_of(func: Any) -> SourceRange | None:
+    """Where a function begins: the place of what is done to its inputs."""
+    function = inspect.unwrap(getattr(func, "forward", func) if isinstance(func, Module) else func)
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    return None if code is None else range_of_line(code.co_filename, code.co_firstlineno)
 
 
 def _tidy(graph: Graph) -> None:

@@ -292,6 +292,14 @@ def test_deep_copies_and_modes_of_frozen_modules() -> None:
     assert found.eval() is found
 
 
+def test_parameters_may_stay() -> None:
+    found = freeze_module(flambeau.script(MLP()), preserve_parameters=True)
+    assert len(list(found.parameters())) == 6
+    assert all(p.requires_grad for p in found.parameters())
+    assert "prim::CallMethod" not in str(found.graph)
+    assert not hasattr(found, "scale")
+
+
 def test_constants_are_shared_with_the_source() -> None:
     module = nn.Linear(2, 2)
     scripted = flambeau.script(module.eval())
