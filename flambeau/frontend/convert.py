@@ -41,10 +41,23 @@ def get_tree(fn: object, name: str | None = None, self_name: str | None = None) 
     text, node = parse_function(innermost_function(fn))
     if self_name is not None and not (node.args.posonlyargs or node.args.args):
         raise FrontendError(NO_SELF, text.first(node, "def"))
+    if self_name is not None:
+        mangle_private_names(node, innermost_function(fn).__qualname__)
     context = Context(text, "", self_name)
     tree = run(context, define(context, node))
     assert isinstance(tree, Def)
     return _renamed(tree, name)
+
+
+def mangle_private_names(node: ast.FunctionDef, qualified: str) -> None:
+    """Let `self.__x` in a method of class C be `self._C__x`, as it is in Python."""
+    owner = qualified.split(".")[-2:-1]
+    if not owner or owner[0] == "<locals>":
+        return
+    prefix = "_" + owner[0].lstrip("_")
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Attribute) and inner.attr.startswith("__") and not inner.attr.endswith("__"):
+            inner.attr = prefix + inner.attr
 
 
 def parse_source(text: str, filename: str = "<string>", self_name: str | None = None) -> list[Def]:

@@ -31,6 +31,7 @@ NOT_A_VALUE = (
     "python value of type 'type' cannot be used as a value: '{name}' is a class. Call it to make an object, and pass "
     "that"
 )
+NO_TYPE = "type() takes one object of a class that programs have; use isinstance to test the type of other values"
 NO_OBJECT = "Cannot instantiate class '{name}' in a script function: it is marked with ignore"
 NO_INIT = "Class {name} does not have an __init__ function defined"
 ABSTRACT = "Can't instantiate abstract class {name} with abstract methods {methods}"
@@ -115,6 +116,23 @@ class ClassValue(Sugared):
     def has_attribute(self, e: Emission, where: SourceRange, name: str) -> bool:
         """Whether the Python class has it."""
         return hasattr(self.definition.python, name)
+
+
+class TypeForm(Sugared):
+    """`type`, of an object whose class is compiled."""
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "type"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """The class of the object."""
+        type_ = args[0].value.type if len(args) == 1 and not keywords else None
+        definition = type_.definition if isinstance(type_, ClassType) else None
+        if definition is None or not isinstance(definition.source, PythonSource):
+            raise CompileError(NO_TYPE, where)
+        return ClassValue(definition)
 
 
 @dataclass(slots=True)

@@ -16,8 +16,10 @@ from flambeau.program.object import ScriptObject
 from flambeau.schema import types as t
 from flambeau.schema.subtype import is_subtype
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.errors import CompileError
 
 Converter = Callable[[Any], Any]
+INT_MIN, INT_MAX = -(1 << 63), (1 << 63) - 1
 NO_INSTANCE = "{value} is no instance of {name}"
 SUBCLASS = (
     "{value} is an instance of '{found}', a subclass of '{wanted}': a program knows the methods of one class only. "
@@ -44,7 +46,9 @@ def object_converter(type_: t.NamedType, converter_of: Callable[[t.Type], Conver
 
     def convert(value: Any) -> Any:
         held = getattr(value, "script_object", value)
-        definition = instances.definition_or_compiled(held)
+        definition = instances.definition_of(held)
+        if definition is None and isinstance(type_, t.InterfaceType):
+            definition = _compiled(held)
         if definition is None or not is_subtype(definition.type, type_):
             raise MismatchError(_why_not(value, type_, definition))
         if not isinstance(held, ScriptObject):
@@ -52,6 +56,13 @@ def object_converter(type_: t.NamedType, converter_of: Callable[[t.Type], Conver
         return held
 
     return convert
+
+
+def _compiled(value: Any) -> ClassDefinition | None:
+    try:
+        return instances.definition_or_compiled(value)
+    except CompileError as error:
+        raise MismatchError(f"class {type(value).__name__} cannot be compiled: {error}") from None
 
 
 def _why_not(value: Any, type_: t.NamedType, definition: ClassDefinition | None) -> str:
@@ -74,10 +85,25 @@ def _look_at(value: Any, definition: ClassDefinition, converter_of: Callable[[t.
         if id(value) not in seen:
             seen.add(id(value))
             for attribute in definition.attributes:
-                _attribute(value, definition, attribute.name, converter_of(attribute.type))
+                if not _is_exact(getattr(value, attribute.name, None), attribute.type):
+                    _attribute(value, definition, attribute.name, converter_of(attribute.type))
     finally:
         if outermost:
             _admitted.seen = None
+
+
+_EXACT: dict[type[t.Type], type] = {
+    t.FloatType: float, t.BoolType: bool, t.StringType: str, t.ComplexType: complex, t.TensorType: Tensor,
+}  # fmt: skip
+
+
+def _is_exact(value: Any, type_: t.Type) -> bool:
+    """Whether a value surely needs no conversion; quick for long lists."""
+    if isinstance(type_, t.ListType) and type(value) is list:
+        if type_.element == t.INT:
+            return set(map(type, value)) == {int} and min(value) >= INT_MIN and max(value) <= INT_MAX
+        return {_EXACT.get(type(type_.element))}.issuperset(map(type, value))
+    return type(value) is _EXACT.get(type(type_))
 
 
 def _attribute(value: Any, definition: ClassDefinition, name: str, convert: Converter) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
+import reprlib
 from collections.abc import Collection, Iterator, Mapping
 from types import FunctionType
 from typing import Any, Final
@@ -52,6 +53,11 @@ def is_generated(cls: type, name: str) -> bool:
     """Whether `dataclass` made a method of a class or of a base."""
     found = inspect.getattr_static(cls, name, None)
     return isinstance(found, FunctionType) and found.__code__.co_filename == "<string>" and bool(record_fields(cls))
+
+
+def is_generated_text(fn: FunctionType) -> bool:
+    """Whether a method is the `__repr__` of a dataclass, which Python runs."""
+    return fn.__name__ == "__repr__" and fn.__code__.co_filename in ("<string>", dataclasses.__file__, reprlib.__file__)
 
 
 def _kind(field: dataclasses.Field[Any]) -> str:

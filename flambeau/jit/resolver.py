@@ -18,7 +18,7 @@ from flambeau.frontend.templates import Template
 from flambeau.ir.value import Value
 from flambeau.jit import module_lookup
 from flambeau.jit.class_rules import is_user_class
-from flambeau.jit.class_values import ClassValue, IgnoredClass, super_form
+from flambeau.jit.class_values import ClassValue, IgnoredClass, TypeForm, super_form
 from flambeau.jit.compiling import compiling, is_compiling, tidy
 from flambeau.jit.interface_definitions import INTERFACE, find_interface
 from flambeau.jit.module_hooks import HookedCall
@@ -124,6 +124,8 @@ class PythonResolver:
             return marked
         if value is builtins.super:
             return super_form(self.resolve)
+        if value is builtins.type:
+            return TypeForm()
         if isinstance(value, type):
             if vars(value).get(MODIFIER) == IGNORE:
                 return IgnoredClass(value)
@@ -166,6 +168,8 @@ class PythonResolver:
 
     def _class_attribute(self, source: PythonSource, owner: Value, name: str, where: SourceRange) -> Any:
         """A static or class method, or a method that stays Python. Raises CompileError for attributes of the class."""
+        if name == "__class__":
+            return ClassValue(source.definition)
         marked = source.marked(name)
         if marked is not None:
             fn, is_static = marked

@@ -30,7 +30,7 @@ from flambeau.frontend.tree_views import Def
 from flambeau.jit.class_rules import check_class
 from flambeau.jit.class_scope import class_scope
 from flambeau.jit.compiling import afterwards, compiling, tidy
-from flambeau.jit.record_classes import RecordSource, Written, is_generated, record_fields
+from flambeau.jit.record_classes import RecordSource, Written, is_generated, is_generated_text, record_fields
 from flambeau.jit.registry import ScriptRegistry
 from flambeau.program import instances
 from flambeau.program.classes import ClassDefinition, Property
@@ -156,7 +156,7 @@ class PythonSource:
         if name in self.definition.methods:
             return self.definition.methods[name]
         found = inspect.getattr_static(self.python, name, None)
-        if not isinstance(found, FunctionType) or modifier(found) in STAYS_PYTHON:
+        if not isinstance(found, FunctionType) or modifier(found) in STAYS_PYTHON or is_generated_text(found):
             return None
         return self.definition.add_method(name, self._compiled(found, name))
 

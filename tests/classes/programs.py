@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Callable
-from typing import Any, Dict, List, Optional, Tuple, Union
+from dataclasses import dataclass
+from typing import Any, Dict, Final, List, Optional, Tuple, Union
 
 import flambeau
 from flambeau import Tensor
@@ -559,3 +561,105 @@ def contexts(c: Context, k: int):
 
 
 CASES += [(contexts, lambda k=k: (Context([]), k)) for k in range(6)]  # type: ignore[misc]
+
+
+class Private:
+    __slots__ = ("_Private__hidden", "shown")
+
+    def __init__(self, k: int):
+        self.__hidden = k
+        self.shown = self.__doubled()
+
+    def __doubled(self) -> int:
+        return self.__hidden * 2
+
+    def again(self) -> Private:
+        made = type(self)(self.__hidden + 1)
+        made.__hidden += 10
+        return self.__class__(made.__doubled())
+
+
+def private_names(p: Private):
+    q = p.again()
+    q.shown += 1
+    return q, q.shown, p.shown
+
+
+class Abstract(abc.ABC):
+    LIMIT: Final[int] = 5
+    RATE: Final = 0.5
+
+    def __init__(self, k: int):
+        self.k = k
+
+    @abc.abstractmethod
+    def value(self) -> int:
+        pass
+
+    def limited(self) -> int:
+        return min(self.value(), self.LIMIT)
+
+    @classmethod
+    def make(cls, k: int):
+        return cls(k)
+
+
+class Concrete(Abstract):
+    def value(self) -> int:
+        return self.k * 2
+
+    def rated(self) -> float:
+        return self.value() * self.RATE
+
+
+def abstract_classes(k: int):
+    c = Concrete.make(k)
+    return c.limited(), c.rated(), Concrete.LIMIT, c
+
+
+@dataclass
+class Shown:
+    a: int
+    b: str = "x"
+
+
+def generated_text(s: Shown):
+    return str(s), f"{s}!", "{}".format(Shown(2))
+
+
+class Left:
+    def __init__(self, a: int):
+        self.a = a
+
+    def who(self) -> str:
+        return "left"
+
+
+class Right:
+    def who(self) -> str:
+        return "right"
+
+    def other(self) -> str:
+        return self.who() + "!"
+
+
+class Both(Left, Right):
+    def __init__(self, a: int, b: int):
+        super().__init__(a)
+        self.b = b
+
+    def who(self) -> str:
+        return super().who() + Right.who(self)
+
+
+def several_bases(b: Both):
+    return b.who(), b.other(), b.a + b.b, Both(1, 2)
+
+
+CASES += [
+    (private_names, lambda: (Private(3),)),
+    (abstract_classes, lambda: (2,)),
+    (abstract_classes, lambda: (9,)),
+    (generated_text, lambda: (Shown(1),)),
+    (several_bases, lambda: (Both(3, 4),)),
+]
