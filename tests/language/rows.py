@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import linecache
 import math
+import sys
 import textwrap
+import types
 import typing
 from dataclasses import dataclass, field
 from itertools import count
@@ -72,8 +74,12 @@ def names(package: Any = flambeau) -> dict[str, Any]:
 
 def load(source: str, package: Any = flambeau) -> dict[str, Any]:
     """The namespace after running a source text as if it were a file of its own."""
-    filename = f"<example {next(_numbers)}>"
+    number = next(_numbers)
+    filename = f"<example {number}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    namespace = names(package)
+    module = sys.modules[f"example_{number}"] = types.ModuleType(f"example_{number}")
+    module.__file__ = filename  # where tools that want the source of a class look for it
+    namespace = vars(module)
+    namespace.update({**names(package), "__name__": module.__name__})
     exec(compile(source, filename, "exec", dont_inherit=True), namespace)
     return namespace

@@ -1,0 +1,679 @@
+"""Classes, dataclasses, interfaces, named tuples and enums."""
+
+from __future__ import annotations
+
+from tests.language.rows import Row, accepted, refused
+
+TITLE = "Classes"
+ORDER = 60
+
+COUNTER = """
+    class C:
+        def __init__(self, n: int):
+            self.n = n
+
+        def step(self, by: int = 1) -> int:
+            self.n += by
+            return self.n
+    """
+
+ROWS: list[Row] = [
+    accepted(
+        "objects made in a program",
+        COUNTER
+        + """
+    def f(k: int):
+        c = C(k)
+        c.step()
+        c.n *= 2
+        return c.step(by=3), c.n
+    """,
+        "f(1)",
+    ),
+    accepted(
+        "objects that Python passes in are changed, not copied",
+        COUNTER
+        + """
+    def f(c: C):
+        return c.step()
+
+    def twice(g):
+        c = C(1)
+        return g(c), g(c), c.n
+    """,
+        "twice(f)",
+        torch=False,
+    ),
+    accepted(
+        "lists in attributes are shared too",
+        """
+        class C:
+            def __init__(self, items: List[int]):
+                self.items = items
+
+        def f(c: C):
+            c.items.append(7)
+            return c.items
+
+        def shared(g):
+            mine = [1]
+            return g(C(mine)) is mine, mine
+        """,
+        "shared(f)",
+        torch=False,
+    ),
+    accepted(
+        "identity",
+        COUNTER
+        + """
+    def f(k: int):
+        a = C(k)
+        b = a
+        b.n = 7
+        return a is b, a is not C(k), a.n
+    """,
+        "f(1)",
+    ),
+    accepted(
+        "attributes with declared types",
+        """
+        class C:
+            def __init__(self):
+                self.items: List[int] = []
+                self.best: Optional[float] = None
+                self.pair = (1, 'a')
+
+        def f(k: int):
+            c = C()
+            c.items.append(k)
+            c.best = k / 2
+            return c.items, c.best, c.pair[1]
+        """,
+        "f(3)",
+        torch=False,
+    ),
+    accepted(
+        "annotations in the class body",
+        """
+        class C:
+            items: List[int]
+            best: Optional[int]
+
+            def __init__(self, k: int):
+                self.items = []
+                if k > 2:
+                    self.best = k
+                else:
+                    self.best = None
+
+        def f(k: int):
+            c = C(k)
+            c.items.append(k)
+            return c.items, c.best
+        """,
+        "f(1)",
+        "f(3)",
+        torch=False,
+    ),
+    accepted(
+        "properties, static and class methods",
+        """
+        class C:
+            def __init__(self, n: int):
+                self.n = n
+
+            @property
+            def double(self) -> int:
+                return 2 * self.n
+
+            @double.setter
+            def double(self, value: int):
+                self.n = value // 2
+
+            @staticmethod
+            def add(a: int, b: int) -> int:
+                return a + b
+
+            @classmethod
+            def make(cls, k: int):
+                return cls(k + 1)
+
+        def f(k: int):
+            c = C.make(k)
+            before = c.double
+            c.double = 20
+            return before, c.n, C.add(1, 2), c.add(3, 4)
+        """,
+        "f(1)",
+        torch=False,
+    ),
+    accepted(
+        "operators",
+        """
+        class V:
+            def __init__(self, x: float):
+                self.x = x
+
+            def __add__(self, other: 'V') -> 'V':
+                return V(self.x + other.x)
+
+            def __mul__(self, k: float) -> 'V':
+                return V(self.x * k)
+
+            def __neg__(self) -> 'V':
+                return V(-self.x)
+
+            def __eq__(self, other: 'V') -> bool:
+                return self.x == other.x
+
+            def __lt__(self, other: 'V') -> bool:
+                return self.x < other.x
+
+            def __len__(self) -> int:
+                return 3
+
+            def __getitem__(self, i: int) -> float:
+                return self.x * i
+
+            def __setitem__(self, i: int, value: float):
+                self.x = i + value
+
+            def __contains__(self, k: float) -> bool:
+                return k == self.x
+
+            def __call__(self, k: float) -> float:
+                return self.x + k
+
+            def __bool__(self) -> bool:
+                return self.x > 0
+
+            def __str__(self) -> str:
+                return 'V!'
+
+        def f(x: float):
+            a, b = V(x), V(1.0)
+            c = -(a + b * 2.0)
+            d = (c == a, a < b, len(a), a[2], 1.0 in b, a(1.0), bool(c), str(a))
+            a[1] = 0.5
+            return c.x, d, a.x
+        """,
+        "f(2.0)",
+    ),
+    accepted(
+        "reflected operators, truth by length, objects in texts",
+        """
+        class V:
+            def __init__(self, x: int):
+                self.x = x
+
+            def __radd__(self, k: int) -> int:
+                return k + self.x
+
+            def __rsub__(self, k: int) -> int:
+                return k - self.x
+
+            def __gt__(self, k: int) -> bool:
+                return self.x > k
+
+            def __len__(self) -> int:
+                return self.x
+
+            def __repr__(self) -> str:
+                return 'V(' + str(self.x) + ')'
+
+        def f(k: int):
+            v = V(k)
+            return 5 + v, 5 - v, 1 < v, 1 if v else 0, f'{v}'
+        """,
+        "f(0)",
+        "f(3)",
+        torch=False,
+    ),
+    accepted(
+        "objects are sorted by __lt__",
+        """
+        class V:
+            def __init__(self, x: int):
+                self.x = x
+
+            def __lt__(self, other: 'V') -> bool:
+                return self.x < other.x
+
+        def f(k: int):
+            vs = [V(3), V(k), V(2)]
+            vs.sort()
+            return [v.x for v in vs], [v.x for v in sorted([V(9), V(k)])]
+        """,
+        "f(1)",
+    ),
+    accepted(
+        "inheritance: what is inherited is compiled for the class",
+        """
+        class Base:
+            def __init__(self, a: int):
+                self.a = a
+
+            def value(self) -> int:
+                return self.a
+
+            def shown(self) -> str:
+                return 'value ' + str(self.value())
+
+        class Derived(Base):
+            def __init__(self, a: int):
+                super().__init__(a + 1)
+                self.b = 10
+
+            def value(self) -> int:
+                return super().value() + self.b
+
+        def f(k: int):
+            d = Derived(k)
+            return d.shown(), Base(k).shown(), isinstance(d, Base)
+        """,
+        "f(1)",
+        torch=False,
+    ),
+    accepted(
+        "contexts",
+        """
+        class Log:
+            def __init__(self):
+                self.lines: List[str] = []
+
+            def __enter__(self) -> int:
+                self.lines.append('in')
+                return len(self.lines)
+
+            def __exit__(self, type: Any, value: Any, tb: Any):
+                self.lines.append('out')
+
+        def f(k: int):
+            log = Log()
+            for i in range(k):
+                with log as n:
+                    if i == 1:
+                        continue
+                    log.lines.append(str(n))
+            return log.lines
+        """,
+        "f(2)",
+    ),
+    accepted(
+        "objects that refer to their own class",
+        """
+        class Node:
+            def __init__(self, value: int):
+                self.value = value
+                self.next: Optional[Node] = None
+
+        def f(k: int):
+            head = Node(0)
+            last = head
+            for i in range(k):
+                made = Node(i + 1)
+                last.next = made
+                last = made
+            total = 0
+            at: Optional[Node] = head
+            while at is not None:
+                total = total * 10 + at.value
+                at = at.next
+            return total
+        """,
+        "f(4)",
+        torch=False,
+    ),
+    accepted(
+        "isinstance and hasattr",
+        COUNTER
+        + """
+    def f(k: int):
+        x: Union[C, int] = C(k)
+        if isinstance(x, C):
+            return x.n, hasattr(x, 'n'), hasattr(x, 'm'), getattr(x, 'n')
+        return 0, False, False, 0
+    """,
+        "f(4)",
+    ),
+    accepted(
+        "an interface",
+        """
+        @jit.interface
+        class Shape:
+            def area(self) -> float:
+                pass
+
+        class Square:
+            def __init__(self, a: float):
+                self.a = a
+
+            def area(self) -> float:
+                return self.a * self.a
+
+        class Circle:
+            def __init__(self, r: float):
+                self.r = r
+
+            def area(self) -> float:
+                return 3.0 * self.r * self.r
+
+        def f(k: float):
+            shapes: List[Shape] = [Square(k), Circle(k)]
+            total = 0.0
+            for shape in shapes:
+                total += shape.area()
+            return total
+        """,
+        "f(2.0)",
+        torch=False,
+    ),
+    accepted(
+        "a dataclass",
+        """
+        from dataclasses import dataclass, field
+
+        @dataclass(order=True)
+        class P:
+            x: int
+            y: float = 0.5
+            tags: List[str] = field(default_factory=list, compare=False)
+
+            def norm(self) -> float:
+                return self.x * self.x + self.y * self.y
+
+        def f(k: int):
+            p, q = P(k), P(2, y=1.5)
+            p.tags.append('a')
+            return p.norm(), p == P(k), p < q, p.tags, q.tags
+        """,
+        "f(1)",
+        torch=False,
+    ),
+    accepted(
+        "a dataclass with __post_init__",
+        """
+        from dataclasses import InitVar, dataclass, field
+
+        @dataclass
+        class P:
+            x: int
+            scale: InitVar[int] = 2
+            scaled: int = field(init=False)
+
+            def __post_init__(self, scale: int):
+                self.scaled = self.x * scale
+
+        def f(k: int):
+            return P(k).scaled, P(k, 5).scaled
+        """,
+        "f(3)",
+        torch=False,
+    ),
+    accepted(
+        "named tuples",
+        """
+        class P(NamedTuple):
+            x: int
+            y: float = 2.5
+
+        def f(p: P):
+            a, b = p
+            q = P(y=1.0, x=4)
+            return q, P(7), a + q.x, p[1], q.y == b
+        """,
+        "f(P(1))",
+    ),
+    accepted(
+        "collections.namedtuple: fields are tensors",
+        """
+        from collections import namedtuple
+
+        P = namedtuple('P', ['x', 'y'])
+
+        def f(x: Tensor):
+            p = P(x, x + 1)
+            return p.y, p
+        """,
+        "f(flambeau.ones(1))",
+    ),
+    accepted(
+        "enums",
+        """
+        from enum import Enum
+
+        class Color(Enum):
+            RED = 1
+            GREEN = 2
+
+        def f(c: Color):
+            names: List[str] = []
+            for m in Color:
+                names.append(m.name)
+            return c == Color.RED, c != Color.GREEN, c.name, c.value + 1, names, Color.GREEN
+        """,
+        "f(Color.RED)",
+    ),
+    accepted(
+        "enums compared by identity",
+        """
+        from enum import Enum
+
+        class Color(Enum):
+            RED = 1
+            GREEN = 2
+
+        def f(c: Color):
+            return c is Color.RED, c is not Color.RED
+        """,
+        "f(Color.RED)",
+        "f(Color.GREEN)",
+        torch=False,
+    ),
+    refused(
+        "a type that changes",
+        COUNTER
+        + """
+    def f(c: C):
+        c.n = 'a'
+    """,
+        "Wrong type for attribute assignment. Expected int but got str",
+    ),
+    refused(
+        "a new attribute outside __init__",
+        COUNTER
+        + """
+    def f(c: C):
+        c.m = 1
+    """,
+        "Tried to set nonexistent attribute: m. Did you forget to initialize it in __init__()?",
+    ),
+    refused(
+        "an attribute that is not there",
+        COUNTER
+        + """
+    def f(c: C):
+        return c.m
+    """,
+        "object has no attribute or method 'm'",
+        "c.m",
+    ),
+    refused(
+        "a first assignment inside of control flow",
+        """
+        class C:
+            def __init__(self, k: int):
+                if k > 2:
+                    self.a = k
+
+        def f(k: int):
+            return C(k)
+        """,
+        "assignment cannot be in a control-flow block",
+        "self.a = k",
+    ),
+    refused(
+        "attributes of the class",
+        """
+        class C:
+            K = 3
+
+            def __init__(self):
+                self.n = 1
+
+        def f():
+            return C().K
+        """,
+        "'K' is defined as a class attribute which currently is not supported",
+    ),
+    refused(
+        "a class without __init__",
+        """
+        class C:
+            pass
+
+        def f():
+            return C()
+        """,
+        "does not have an __init__ function defined",
+    ),
+    refused(
+        "mutable defaults",
+        """
+        class C:
+            def __init__(self):
+                self.n = 1
+
+            def use(self, x: List[int] = []) -> int:
+                return len(x)
+
+        def f(c: C):
+            return c.use()
+        """,
+        "Mutable default parameters are not supported because Python binds them to the function",
+    ),
+    refused(
+        "equality that nobody wrote",
+        COUNTER
+        + """
+    def f(c: C):
+        return c == c
+    """,
+        "has no attribute or method '__eq__'",
+    ),
+    refused(
+        "iteration over an object",
+        """
+        class C:
+            def __init__(self):
+                self.n = 1
+
+            def __iter__(self):
+                return [1]
+
+        def f():
+            for x in C():
+                pass
+        """,
+        "object is not iterable",
+        torch=False,
+    ),
+    refused(
+        "sorting without order",
+        COUNTER
+        + """
+    def f(cs: List[C]):
+        cs.sort()
+    """,
+        "must define a __lt__",
+        torch=False,
+    ),
+    refused(
+        "a subclass where its base is expected",
+        COUNTER
+        + """
+    class D(C):
+        pass
+
+    def f(c: C):
+        return c.n
+    """,
+        "an instance of 'D', a subclass of 'C'",
+        calls=("f(D(1))",),
+        torch=False,
+    ),
+    refused(
+        "an object that lost an attribute",
+        COUNTER
+        + """
+    def broken():
+        c = C(1)
+        del c.n
+        return c
+
+    def f(c: C):
+        return c.n
+    """,
+        "missing attribute n",
+        calls=("f(broken())",),
+        torch=False,
+    ),
+    refused(
+        "a class that does not have an interface's method",
+        """
+        @jit.interface
+        class Shape:
+            def area(self) -> float:
+                pass
+
+        class Line:
+            def __init__(self):
+                self.n = 1
+
+        def f():
+            shape: Shape = Line()
+            return shape
+        """,
+        "Variable 'shape' is annotated with type",
+        torch=False,
+    ),
+    refused(
+        "a member that an enum does not have",
+        """
+        from enum import Enum
+
+        class Color(Enum):
+            RED = 1
+
+        def f():
+            return Color.PURPLE
+        """,
+        "has no attribute 'PURPLE'",
+        "Color.PURPLE",
+    ),
+    refused(
+        "enums of several kinds of values",
+        """
+        from enum import Enum
+
+        class Mixed(Enum):
+            A = 1
+            B = 'b'
+
+        def f(x: Mixed):
+            return x
+        """,
+        "Could not unify type list",
+    ),
+    refused(
+        "a named tuple of wrong values",
+        """
+        class P(NamedTuple):
+            x: int
+
+        def f():
+            return P('a')
+        """,
+        "Expected a value of type 'int' for argument 'x' but instead found type 'str'",
+    ),
+]
