@@ -25,6 +25,7 @@ from flambeau.jit.helpers import (
 )
 from flambeau.jit.helpers import isinstance_ as isinstance
 from flambeau.jit.interfaces import interface
+from flambeau.jit.method_overloads import _overload_method
 from flambeau.jit.module_annotations import Attribute
 from flambeau.jit.module_methods import export
 from flambeau.jit.old_style import ScriptModule, script_method

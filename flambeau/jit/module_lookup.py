@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 from flambeau.ir.value import Value
+from flambeau.jit.method_overloads import OverloadedMethod
 from flambeau.jit.module_methods import (
     is_of_base,
     is_unused_property,
@@ -42,6 +43,9 @@ def attribute(classes: ModuleClasses, owner: Value, name: str, where: SourceRang
         function = origin.functions[name]
         plain = inspect.isfunction(function) and not hasattr(function, "operator_name")
         return FunctionAttribute(type(module).__name__, name, function) if plain else function
+    overloads = origin.source.overloads(name)
+    if overloads:
+        return OverloadedMethod(owner, overloads)
     if name in definition.constants or name in definition.methods or name in origin.source.text_methods():
         return None
     python = python_method(module, name)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from flambeau.frontend.python_calls import modifier
+from flambeau.jit.method_overloads import TABLE
 from flambeau.nn.module import Module
 
 EXPORTED = "__flambeau_export__"
@@ -109,7 +110,8 @@ def exported_methods(module: Module) -> list[str]:
     if hasattr(type(module), "_script_stubs"):
         return [*stubs_of(module), *marked]
     names = dict.fromkeys(("forward", *marked, *own))
-    return [n for n in names if method_source(module, n) is not None and python_mark(module, n) is None]
+    found = [n for n in names if method_source(module, n) is not None and python_mark(module, n) is None]
+    return [n for n in found if not any(n in vars(cls).get(TABLE, ()) for cls in type(module).__mro__)]
 
 
 def python_mark(module: Module, name: str) -> str | None:

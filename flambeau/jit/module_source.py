@@ -6,7 +6,7 @@ Each method is compiled when something first asks for it.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from flambeau.frontend.compile import compile_def
@@ -15,8 +15,10 @@ from flambeau.frontend.python_source import NameScope, parameter_defaults
 from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.tree_views import Def, Ident, Param
 from flambeau.jit.compiling import compiling, tidy
+from flambeau.jit.method_overloads import declared_overloads, overload_name
 from flambeau.jit.module_hooks import HookTable, compile_hooks
 from flambeau.jit.module_methods import is_of_base, is_unused_property, method_source
+from flambeau.jit.overloads import signature_tree
 from flambeau.jit.registry import ScriptRegistry
 from flambeau.jit.script_classes import bound_to_class
 from flambeau.nn.module import Module
@@ -87,6 +89,24 @@ class ModuleSource:
             self.definition.static_methods[name] = function
         return self.definition.static_methods[name]
 
+    def overloads(self, name: str) -> list[Function]:
+        """A method compiled for each of the signatures declared for it; none if there are none. Raises CompileError."""
+        functions = []
+        for number, declaration in enumerate(declared_overloads(self.module, name)):
+            own = overload_name(name, number)
+            if own not in self.definition.methods:
+                implementation = inspect.getattr_static(self.module, name)
+                try:
+                    tree, defaults = signature_tree(declaration, implementation, self.definition.name)
+                except CompileError:
+                    raise
+                except RuntimeError as error:
+                    raise CompileError(str(error)) from None
+                function = self._from_tree(tree, own, NameScope.of_function(implementation), defaults)
+                self.definition.add_method(own, function)
+            functions.append(self.definition.methods[own])
+        return functions
+
     def inherited(self, name: str, after: type | None) -> Function | None:
         """A method as the bases behind `after` have it."""
         order = type(self.module).__mro__
@@ -136,15 +156,27 @@ class ModuleSource:
         tree, scope = self._texts[name]
         if not tree.decl.params:
             raise CompileError(NO_SELF, tree.ident.range)
+        return self.definition.add_method(name, self._from_tree(tree, name, scope, {}))
+
+    def _from_tree(
+        self, tree: Def, name: str, scope: Callable[[str], Any], defaults: Mapping[str, Any], doc: str = "",
+        *, has_self: bool = True,
+    ) -> Function:  # fmt: skip
+        """A tree compiled as a method."""
         definition = self.definition
         shown = f"{definition.name.rpartition('.')[2]}.{name}"
         with compiling((definition, name), shown, None):
             function = compile_def(
-                tree, self._resolver_for(scope, shown), name=f"{definition.name}.{name}", self_type=definition.type
+                tree,
+                self._resolver_for(scope, shown),
+                name=f"{definition.name}.{name}",
+                defaults=defaults,
+                self_type=definition.type if has_self else None,
             )
+        function.doc = doc
         tidy(function)
         self._registry.attach(function)
-        return definition.add_method(name, function)
+        return function
 
     def add(self, source: Callable[..., Any], name: str) -> Function:
         """A Python function compiled as a method."""
@@ -153,28 +185,14 @@ class ModuleSource:
     def _compiled(
         self, source: Callable[..., Any], name: str, *, bind_class: bool = False, without_self: bool = False
     ) -> Function:
-        definition = self.definition
-        shown = f"{definition.name.rpartition('.')[2]}.{name}"
         has_self = not (bind_class or without_self)
-        self_type = None if bind_class else definition.type
-        with compiling((definition, name), shown, None):
-            scope: Callable[[str], Any] = NameScope.of_function(source)
-            tree = get_tree(source, self_name=definition.name if has_self else None)
-            if without_self:
-                tree = _with_self(tree)
-            if bind_class:
-                tree, scope = bound_to_class(tree, scope, type(self.module))
-            function = compile_def(
-                tree,
-                self._resolver_for(scope, shown),
-                name=f"{definition.name}.{name}",
-                defaults=parameter_defaults(source),
-                self_type=self_type,
-            )
-            function.doc = inspect.getdoc(source) or ""
-        tidy(function)
-        self._registry.attach(function)
-        return function
+        scope: Callable[[str], Any] = NameScope.of_function(source)
+        tree = get_tree(source, self_name=self.definition.name if has_self else None)
+        defaults, doc = parameter_defaults(source), inspect.getdoc(source) or ""
+        if not bind_class:
+            return self._from_tree(_with_self(tree) if without_self else tree, name, scope, defaults, doc)
+        tree, scope = bound_to_class(tree, scope, type(self.module))
+        return self._from_tree(tree, name, scope, defaults, doc, has_self=False)
 
 
 def _with_self(tree: Def) -> Def:

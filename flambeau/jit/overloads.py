@@ -63,13 +63,14 @@ def _overload(func: F) -> F:
 
     Raises RuntimeError when it has a body.
     """
-    _check_body(func)
+    check_body(func)
     _declared.setdefault(qualified(func), []).append(func)
     func.__flambeau_overload__ = True  # type: ignore[attr-defined]
     return func
 
 
-def _check_body(func: Any) -> None:
+def check_body(func: Any) -> None:
+    """Raise RuntimeError for a declaration that does anything."""
     _, node = parse_function(func)
     for statement in node.body:
         is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
@@ -96,12 +97,16 @@ def refuse_direct(fn: Any) -> None:
         raise RuntimeError(DIRECT.format(name=fn.__name__))
 
 
-def signature_tree(declaration: Any, implementation: Any) -> tuple[Def, dict[str, Any]]:
+def signature_tree(
+    declaration: Any, implementation: Any, self_name: str | None = None
+) -> tuple[Def, dict[str, Any]]:
     """The implementation with the signature of a declaration, and the defaults of its parameters.
+
+    `self_name` makes it a method, of the class of that name.
 
     Raises RuntimeError for a declaration without types, or with defaults of its own that differ.
     """
-    tree, signature = get_tree(implementation), get_tree(declaration).decl
+    tree, signature = get_tree(implementation, None, self_name), get_tree(declaration, None, self_name).decl
     if any(p.annotation is None for p in signature.params):
         raise RuntimeError(UNTYPED.format(name=declaration.__name__))
     own, defaults = parameter_defaults(declaration), parameter_defaults(implementation)

@@ -31,11 +31,13 @@ class ScriptMethod(ScriptFunction):
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
         """The optimised graph that runs for arguments like these."""
-        return self._executor.plan_for(self._full(args, kwargs)).graph
+        given = self._full(args, kwargs)  # which may change the executor
+        return self._executor.plan_for(given).graph
 
     def passes(self, *args: Any, **kwargs: Any) -> PassReport:
         """Each pass that runs for arguments like these."""
-        return self._executor.pass_report(self._full(args, kwargs))
+        given = self._full(args, kwargs)
+        return self._executor.pass_report(given)
 
     def _full(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         return (*self._first, *self._signature.bind(tuple(args), kwargs))

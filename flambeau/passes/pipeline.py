@@ -41,6 +41,7 @@ from flambeau.passes import (
     lower_tuples,
     modified_loops,
     peephole,
+    remove_dropout,
     remove_mutation,
     short_circuit,
 )
@@ -145,6 +146,13 @@ STEPS: tuple[Step, ...] = (
             ("unroll", "writes in a loop to what was made outside it stay; those in its copies need not"),
         ),
         before=(("cse", "nothing written is merged"), ("fuse", "writes are not fused")),
+    ),
+    Step(
+        phase="simplify",
+        name="remove_dropout",
+        run=remove_dropout.do_checked,
+        after=(("constant_propagation_3", "whether a dropout is in training is known by then"),),
+        before=(("fuse", "what stood before and behind a dropout may be one group"),),
     ),
     Step(
         phase="simplify",

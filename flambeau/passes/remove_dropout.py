@@ -14,6 +14,7 @@ from __future__ import annotations
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.ir import constants
 from flambeau.ir.graph import Graph
+from flambeau.ir.value import Value
 
 DROPOUTS = frozenset({
     "aten::dropout", "aten::dropout_", "aten::feature_dropout", "aten::feature_dropout_", "aten::alpha_dropout",
@@ -21,12 +22,20 @@ DROPOUTS = frozenset({
 })  # fmt: skip
 
 
-def do(graph: Graph) -> bool:
+def do_checked(graph: Graph) -> bool:
+    """`do`, for those whose probability is known to be one: others raise an error, which stays."""
+    return do(graph, only_checked=True)
+
+
+def do(graph: Graph, *, only_checked: bool = False) -> bool:
     """Remove every dropout that is known not to be in training."""
     found = [
         n
         for n in graph.all_nodes()
-        if n.kind in DROPOUTS and constants.is_constant(n.input(2)) and not constants.constant_value(n.input(2))
+        if n.kind in DROPOUTS
+        and constants.is_constant(n.input(2))
+        and not constants.constant_value(n.input(2))
+        and (not only_checked or _is_probability(n.input(1)))
     ]
     if not found:
         return False
@@ -39,3 +48,7 @@ def do(graph: Graph) -> bool:
             node.destroy()
             changed = True
     return changed
+
+
+def _is_probability(value: Value) -> bool:
+    return constants.is_constant(value) and 0 <= constants.constant_value(value) <= 1

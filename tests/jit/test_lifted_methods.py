@@ -246,3 +246,20 @@ def test_traces_see_the_method() -> None:
     traced = flambeau.trace(Around(), X)
     assert same(traced(X), eager(X) + 1)
     assert 'prim::CallMethod[name="forward"]' in str(traced.graph)
+
+
+def test_idle_dropouts_are_not_in_the_way() -> None:
+    model = nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5), nn.GELU()).eval()
+    scripted = flambeau.script(model, verify=True)
+    for _ in range(4):
+        assert same(scripted(X), model(X))
+    assert scripted.explain(measure=False).is_native
+    assert "aten::dropout" in str(scripted.train().graph_for(X))
+    assert len({tuple(scripted(flambeau.ones(1, 3)).flatten().tolist()) for _ in range(20)}) > 1
+    assert "aten::dropout" not in str(scripted.eval().graph_for(X))
+
+
+def test_a_dropout_that_would_fail_fails() -> None:
+    unit = flambeau.CompilationUnit("def f(x: Tensor): return flambeau.dropout(x, 1.5, False) * 2")
+    with pytest.raises(RuntimeError, match="dropout probability has to be between 0 and 1"):
+        unit.f(X)
