@@ -190,6 +190,9 @@ def emit_tuple(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
 def emit_dict(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     """A new dict of pairs, of another dict, of keywords, or of both."""
     hinted = without_none(hint)
+    if isinstance(hinted, UnionType) and sum(isinstance(m, DictType) for m in hinted.members) > 1:
+        text = "full type inference is not yet supported for dict() where a Union of dicts is expected"
+        raise CompileError(f"{text}: annotate a variable with the one that is meant", tree.range)
     return SimpleValue(collect_dict(e, tree, hinted if isinstance(hinted, DictType) else None))
 
 

@@ -11,7 +11,9 @@ from flambeau.frontend.object_methods import as_text, has_method
 from flambeau.frontend.schema_matching import call_operator
 from flambeau.frontend.simple_value import SimpleValue
 from flambeau.frontend.sugared import Given, Sugared
+from flambeau.ir.value import Value
 from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, STRING, NamedType, Type
+from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
@@ -31,6 +33,10 @@ class CastValue(Sugared):
     def kind(self) -> str:
         """As messages call it."""
         return f"type '{self.type}'"
+
+    def as_value(self, e: Emission, where: SourceRange) -> Value:
+        """Types are no values."""
+        raise CompileError("python value of type 'type' cannot be used as a value: call it, or use it as a type", where)
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The converted value; the value itself if there is nothing to convert."""

@@ -20,6 +20,7 @@ from flambeau.frontend.resolver import ObjectResolver
 from flambeau.frontend.schema_matching import call_method, call_operator
 from flambeau.frontend.sugared import Given, Iteration, Sugared
 from flambeau.frontend.tensor_attributes import CONVERSIONS, ELEMENT_CODES, PROPERTIES
+from flambeau.frontend.tree_views import Select, Subscript
 from flambeau.ir.value import Value
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
@@ -339,6 +340,25 @@ class AffixMethod(Sugared):
 
 
 @dataclass(slots=True)
+class GetItemMethod(Sugared):
+    """`x.__getitem__`, called by its name: a subscript."""
+
+    owner: Value
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "method __getitem__"
+
+    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+        """`x[index]`."""
+        if len(tree.args) != 1 or tree.keywords or not isinstance(tree.callee, Select):
+            given = len(tree.args) + len(tree.keywords)
+            raise CompileError(f"__getitem__ expected exactly 1 argument, got {given}", tree.callee.range)
+        return e.sugared(Subscript(tree.range, tree.callee.value, tree.args), hint)
+
+
+@dataclass(slots=True)
 class WaitMethod(Sugared):
     """`future.wait`."""
 
@@ -406,6 +426,8 @@ def _attribute(e: Emission, where: SourceRange, value: Value, name: str) -> Suga
         return ConversionValue(value, CONVERSIONS[name].code, INT)
     if isinstance(type_, TensorType) and name == "cpu":
         return ConversionValue(value, CPU, DEVICE)
+    if isinstance(type_, TensorType) and name == "__getitem__":
+        return GetItemMethod(value)
     if isinstance(type_, TensorType) and name == "tolist":
         return ToListValue(value)
     if isinstance(type_, TupleType) and type_.name is None and name in ("count", "index"):

@@ -41,6 +41,7 @@ from flambeau.schema.types import (
     TupleType,
     Type,
     UnionType,
+    union_order,
     without_refinement,
 )
 
@@ -171,7 +172,7 @@ def union_of(members: Iterable[Type]) -> Type:
         return kept[0]
     if len(kept) == 2 and NONE in kept:
         return OptionalType(next(k for k in kept if k != NONE))
-    return UnionType(tuple(sorted(kept, key=str)))
+    return UnionType(tuple(sorted(kept, key=union_order)))
 
 
 def subtract(type_: Type, removed: Type) -> Type | None:

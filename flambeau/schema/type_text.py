@@ -35,6 +35,7 @@ from flambeau.schema.types import (
     Type,
     UnionType,
     VarType,
+    union_order,
 )
 
 NameLookup = Callable[[str], Type | None]
@@ -100,7 +101,7 @@ def _tensor_text(t: TensorType) -> str:
 
 
 def _union_text(members: tuple[Type, ...], annotation: bool) -> str:
-    inner = ", ".join(print_type(m, annotation) for m in sorted(members, key=lambda m: print_type(m, True)))
+    inner = ", ".join(print_type(m, annotation) for m in sorted(members, key=union_order))
     return f"Union[{inner}]" if annotation else f"Union({inner})"
 
 
@@ -311,7 +312,7 @@ def is_variable(name: str) -> bool:
 
 
 def _union(members: tuple[Type, ...]) -> Type:
-    return UnionType(tuple(sorted(members, key=str)))
+    return UnionType(tuple(sorted(members, key=union_order)))
 
 
 def parse_default(tokens: Tokens) -> Any:

@@ -367,6 +367,20 @@ class UnionType(Type):
         return UnionType(new)
 
 
+_UNION_ORDER = (
+    "AnyType", "EnumType", "AnyEnumType", "TensorType", "StorageType", "TupleType", "ListType", "DictType",
+    "NumberType", "FloatType", "ComplexType", "FutureType", "AwaitType", "RRefType", "IntType", "NoneType",
+    "StringType", "GeneratorType", "BoolType", "OptionalType", "VarType", "DeviceObjType", "StreamObjType",
+    "FunctionType", "ClassType", "InterfaceType", "QSchemeType", "AnyListType", "AnyTupleType", "AnyDictType",
+    "AnyClassType", "UnionType",
+)  # fmt: skip
+
+
+def union_order(member: Type) -> tuple[int, str]:
+    """Where a member stands in a union: by kind as TorchScript numbers them, then by text."""
+    return _UNION_ORDER.index(member.kind), str(member)
+
+
 @dataclass(frozen=True)
 class TupleType(Type):
     """A tuple of known length; covariant. A named tuple has a qualified name, field names and defaults."""

@@ -34,8 +34,8 @@ OBJECTS: list[tuple[Any, str]] = [
     (dict[str, list[int]], "Dict(str, int[])"), (Tuple[int, str], "(int, str)"), (tuple[int, str], "(int, str)"),
     (tuple[()], "()"), (Optional[int], "int?"), (int | None, "int?"), (Union[int, None], "int?"),
     (Union[int, str], "Union(int, str)"), (int | str, "Union(int, str)"),
-    (int | str | None, "Union(NoneType, int, str)"), (Union[int, float, complex], "Scalar"),
-    (Optional[Union[int, str]], "Union(NoneType, int, str)"), (ForwardRef("int"), "int"), ("Tensor", "Tensor"),
+    (int | str | None, "Union(int, NoneType, str)"), (Union[int, float, complex], "Scalar"),
+    (Optional[Union[int, str]], "Union(int, NoneType, str)"), (ForwardRef("int"), "int"), ("Tensor", "Tensor"),
     (Optional[Any], "Any"), (Point, "NamedTuple(x : int, y : float? = None)"),
 ]  # fmt: skip
 

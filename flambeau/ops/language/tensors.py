@@ -18,11 +18,25 @@ _KINDS = {"bool": BOOL, "int": INT, "float": FLOAT, "complex": COMPLEX}
 
 
 def _tensor(data: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
-    return tensor(data, dtype=dtype, device=device, requires_grad=requires_grad)
+    return _made(data, dtype, device, requires_grad)
+
+
+def _made(data: Any, dtype: Any, device: Any, requires_grad: bool = False) -> Tensor:
+    """A tensor of numbers. Raises RuntimeError in the words of programs."""
+    try:
+        return tensor(data, dtype=dtype, device=device, requires_grad=requires_grad)
+    except (ValueError, TypeError) as error:
+        text = str(error)
+        raise RuntimeError(text[:1].upper() + text[1:]) from None
+    except RuntimeError as error:
+        kind = str(error).removeprefix("Could not infer dtype of ")
+        if kind == str(error):
+            raise
+        raise RuntimeError(f"Input must be of ints, floats, or bools, got {kind}") from None
 
 
 def _as_tensor(data: Any, dtype: Any, device: Any) -> Tensor:
-    return tensor(data, dtype=dtype, device=device)
+    return _made(data, dtype, device)
 
 
 def _same_or_converted(data: Tensor, dtype: Any, device: Any) -> Tensor:
