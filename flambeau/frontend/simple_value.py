@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from flambeau.frontend import receivers
-from flambeau.frontend.conversions import pack_list, unpack_tuple
+from flambeau.frontend.conversions import unpack_tuple
 from flambeau.frontend.held_objects import frozen, held_count, module_keys
 from flambeau.frontend.object_methods import (
     as_text,
@@ -20,7 +20,7 @@ from flambeau.frontend.resolver import ObjectResolver
 from flambeau.frontend.schema_matching import call_method, call_operator
 from flambeau.frontend.sugared import Given, Iteration, Sugared
 from flambeau.frontend.tensor_attributes import CONVERSIONS, ELEMENT_CODES, PROPERTIES
-from flambeau.frontend.tree_views import Select, Subscript
+from flambeau.frontend.value_methods import AffixMethod, GetItemMethod, TupleMethod, WaitMethod
 from flambeau.ir.value import Value
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
@@ -294,90 +294,6 @@ class ToListValue(Sugared):
 
 
 @dataclass(slots=True)
-class TupleMethod(Sugared):
-    """`t.count`, `t.index` of a tuple of one type: those of the list of its items."""
-
-    tuple: Value
-    name: str
-
-    @property
-    def kind(self) -> str:
-        """As messages call it."""
-        return f"method {self.name}"
-
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
-        """An int."""
-        items = unpack_tuple(e, self.tuple)
-        if not items or any(i.type != items[0].type for i in items):
-            raise CompileError(f"{self.name} of a tuple is for items of one type", where)
-        listed = pack_list(e, items, items[0].type)
-        return SimpleValue(call_operator(e, where, f"python::{self.name}", [listed, *args], keywords))
-
-
-@dataclass(slots=True)
-class AffixMethod(Sugared):
-    """`s.startswith`, `s.endswith`, of one text or of a tuple of them."""
-
-    text: Value
-    name: str
-
-    @property
-    def kind(self) -> str:
-        """As messages call it."""
-        return "builtin"
-
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
-        """A bool."""
-        kind = f"aten::{self.name}"
-        if not args or not isinstance(args[0].value.type, TupleType):
-            return SimpleValue(call_operator(e, where, kind, [Given(self.text, where), *args], keywords))
-        result = e.constant(False)
-        for item in unpack_tuple(e, args[0].value):
-            given = [Given(self.text, where), Given(item, args[0].where), *args[1:]]
-            found = call_operator(e, where, kind, given, keywords)
-            result = call_operator(e, where, "aten::__or__", [result, found])
-        return SimpleValue(result)
-
-
-@dataclass(slots=True)
-class GetItemMethod(Sugared):
-    """`x.__getitem__`, called by its name: a subscript."""
-
-    owner: Value
-
-    @property
-    def kind(self) -> str:
-        """As messages call it."""
-        return "method __getitem__"
-
-    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
-        """`x[index]`."""
-        if len(tree.args) != 1 or tree.keywords or not isinstance(tree.callee, Select):
-            given = len(tree.args) + len(tree.keywords)
-            raise CompileError(f"__getitem__ expected exactly 1 argument, got {given}", tree.callee.range)
-        return e.sugared(Subscript(tree.range, tree.callee.value, tree.args), hint)
-
-
-@dataclass(slots=True)
-class WaitMethod(Sugared):
-    """`future.wait`."""
-
-    future: Value
-
-    @property
-    def kind(self) -> str:
-        """As messages call it."""
-        return "method wait"
-
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
-        """The task's result."""
-        assert isinstance(self.future.type, FutureType)
-        if args or keywords:
-            raise CompileError("wait() takes no arguments", where)
-        return SimpleValue(e.emit("aten::wait", (self.future,), self.future.type.element))
-
-
-@dataclass(slots=True)
 class ItemIteration(Iteration):
     """Over a list or tensor by index."""
 
@@ -427,17 +343,17 @@ def _attribute(e: Emission, where: SourceRange, value: Value, name: str) -> Suga
     if isinstance(type_, TensorType) and name == "cpu":
         return ConversionValue(value, CPU, DEVICE)
     if isinstance(type_, TensorType) and name == "__getitem__":
-        return GetItemMethod(value)
+        return GetItemMethod(SimpleValue, value)
     if isinstance(type_, TensorType) and name == "tolist":
         return ToListValue(value)
     if isinstance(type_, TupleType) and type_.name is None and name in ("count", "index"):
-        return TupleMethod(value, name)
+        return TupleMethod(SimpleValue, value, name)
     if isinstance(type_, StringType) and name in ("startswith", "endswith"):
-        return AffixMethod(value, name)
+        return AffixMethod(SimpleValue, value, name)
     if isinstance(type_, ComplexType) and name in ("real", "imag"):
         return SimpleValue(call_operator(e, where, f"python::{name}", [value]))
     if isinstance(type_, FutureType) and name in ("wait", "value"):
-        return WaitMethod(value)
+        return WaitMethod(SimpleValue, value)
     if isinstance(type_, AwaitType):
         waited = e.emit("prim::awaitable_wait", (value,), type_.element)
         return SimpleValue(waited).attribute(e, where, name)
