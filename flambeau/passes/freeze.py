@@ -235,13 +235,33 @@ def _note_objects(graph: Graph, state: Frozen) -> None:
 
 
 def _note_assignment(node: Node, state: Frozen) -> None:
-    owner, _value = node.inputs
+    owner, value = node.inputs
     name = node.attribute("name")
     if isinstance(owner.type, InterfaceType) or isinstance(_declared(owner, name), InterfaceType):
         raise RuntimeError(SET_INTERFACE.format(name=name))
     held = held_object(owner)
-    if held is not None:
+    if held is None:
+        return
+    if _is_what_it_was(value, held, name):
+        state.kept.add((id(held), name))
+    else:
         _keep(state, held, name)
+
+
+def _is_what_it_was(value: Value, owner: Any, name: str) -> bool:
+    """Whether an attribute is given what it holds, as `self.x += 1` does after it has changed that in place."""
+    node = value.node
+    while node is not None and node.definition is not None and node.inputs:
+        schema = node.definition.schema
+        first, result = schema.arguments[0].alias, schema.returns[0].alias if schema.returns else None
+        if first is None or first != result or not isinstance(node.input(0).type, TensorType):
+            break
+        node = node.input(0).node
+    if node is None:
+        return False
+    if node.kind == GET:
+        return node.attribute("name") == name and held_object(node.input()) is owner
+    return node.kind == CONSTANT and has(owner, name) and node.attributes.get("value") is get(owner, name)
 
 
 def _declared(owner: Value, name: str) -> Any:

@@ -89,6 +89,33 @@ def test_what_changes_stays_and_is_apart_from_its_source() -> None:
     assert [n for n, _ in found.named_buffers()] == ["total"]
 
 
+class Adding(nn.Module):
+    def __init__(self, shares: bool, swaps: bool) -> None:
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+        self.total = flambeau.zeros(2)
+        self.other = self.total if shares else flambeau.ones(2)
+        self.swaps = swaps
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.swaps:
+            self.total = self.other
+        self.total += x
+        return self.total + self.other * 2 + self.fc(x)
+
+
+@pytest.mark.parametrize("shares", [False, True])
+@pytest.mark.parametrize("swaps", [False, True])
+def test_a_tensor_that_is_added_to_in_place_keeps_what_shares_its_memory(shares: bool, swaps: bool) -> None:
+    module = Adding(shares, swaps)
+    found = frozen(deepcopy(module))
+    eager = module.eval()
+    x = flambeau.tensor([1.0, 2.0])
+    for _ in range(3):
+        np.testing.assert_allclose(found(x).numpy(), eager(x).detach().numpy(), rtol=1e-6)
+    assert has(found, "total", "other", "fc") == [True, shares or swaps, swaps]
+
+
 class Untaken(nn.Module):
     def __init__(self, flag: bool) -> None:
         super().__init__()
