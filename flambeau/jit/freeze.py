@@ -12,6 +12,7 @@ from flambeau.executor.executor import Executor, attach, executor_of
 from flambeau.executor.options import Options
 from flambeau.ir.clone import clone_graph
 from flambeau.jit import python_view
+from flambeau.jit.disabled import is_disabled
 from flambeau.jit.live_tensors import LiveTensors
 from flambeau.jit.modules import ModuleClasses
 from flambeau.jit.registry import REGISTRY
@@ -140,6 +141,8 @@ def freeze(mod: Any, preserved_attrs: Sequence[str] | None = None, optimize_nume
     >>> hasattr(frozen, "weight"), frozen.graph.find("prim::GetAttr")
     (False, None)
     """
+    if is_disabled():
+        return mod  # type: ignore[no-any-return]
     if not isinstance(mod, ScriptModule):
         raise RuntimeError(NOT_SCRIPTED.format(type=type(mod).__name__))
     if mod.script_object.has("training") and mod.script_object.get("training"):
@@ -218,6 +221,8 @@ def run_frozen_optimizations(mod: ScriptModule, optimize_numerics: bool = True) 
     With `optimize_numerics`, batch norms go into the convolutions and linears before them, and sums and products with
     constants into convolutions; results then differ in their last digits.
     """
+    if is_disabled():
+        return
     for definition in {definition_of(held) for held in objects_below([mod.script_object])} & set(_own):
         for function in definition.methods.values():
             graph = clone_graph(function.graph)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from flambeau.executor.executor import attach
+from flambeau.jit.disabled import is_disabled
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.old_style import ScriptModule
 from flambeau.jit.registry import REGISTRY
@@ -70,6 +71,8 @@ def trace(
     >>> traced(flambeau.zeros(2))
     tensor([1., 1.])
     """
+    if is_disabled():
+        return func
     if isinstance(func, ScriptFunction | ScriptModule):
         kind = "ScriptModule" if isinstance(func, ScriptModule) else "ScriptFunction"
         warnings.warn(ALREADY.format(kind=kind), UserWarning, stacklevel=2)
@@ -101,7 +104,7 @@ def trace_module(
     example_inputs_is_kwarg: bool = False,
     _force_outplace: bool = False,
     _store_inputs: bool = True,
-) -> TracedModule:
+) -> Any:
     """Trace several methods of a module: `inputs` has example inputs by the names of methods.
 
     With `example_inputs_is_kwarg` they are dicts of arguments by keyword. The rest is as in `trace`.
@@ -118,6 +121,8 @@ def trace_module(
     >>> traced.twice(flambeau.ones(2))
     tensor([2., 2.])
     """
+    if is_disabled():
+        return mod
     if not isinstance(mod, Module):
         raise AttributeError(NO_MODULE.format(type=type(mod).__name__))
 
@@ -164,6 +169,7 @@ def _function(func: Callable[..., Any], recorded: Recorded) -> TracedFunction:
     function.doc = inspect.getdoc(func) or "" if hasattr(func, "__qualname__") else ""
     attach(function)
     traced = TracedFunction(function)
+    traced._python = func  # for when compilation is disabled
     traced.baked = recorded.baked
     return traced
 
@@ -175,5 +181,7 @@ def _module(module: Module, recorded: Mapping[str, Recorded]) -> TracedModule:
         tree.add(name, one.graph, one.split(taken))
     tree.compile_exported()
     traced = tree.module()
+    for name in recorded:
+        traced._method(name)._python = module if name == "forward" else getattr(module, name)
     object.__setattr__(traced, "baked", [b for one in recorded.values() for b in one.baked])
     return traced

@@ -11,7 +11,7 @@ from flambeau.jit import python_view
 from flambeau.jit.baking import Baked
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.live_tensors import LiveTensors
-from flambeau.jit.module_methods import exported_methods
+from flambeau.jit.module_methods import EXPORTED, exported_methods
 from flambeau.jit.modules import ModuleClasses
 from flambeau.jit.old_style import ScriptModule
 from flambeau.jit.script_module import RecursiveScriptModule
@@ -112,8 +112,11 @@ class TracedTree:
 
     def compile_exported(self) -> None:
         """Compile the methods marked with `export`, with the attributes that programs may have."""
+        by_class: dict[type, list[str]] = {}
         for module in self._plain:
-            names = [n for n in exported_methods(module) if n != "forward"]
+            names = by_class.get(type(module))
+            if names is None or any(hasattr(v, EXPORTED) for v in vars(module).values()):
+                names = by_class[type(module)] = [n for n in exported_methods(module) if n != "forward"]
             definition = self._objects[id(module)].type.definition
             if names:
                 self._add_attributes(module)

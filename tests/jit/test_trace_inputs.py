@@ -214,6 +214,28 @@ def test_threads_trace_for_themselves() -> None:
     assert sorted(found) == [(n, True, []) for n in range(4)]
 
 
+def test_traces_are_python_while_compilation_is_disabled() -> None:
+    def absolute(x: Tensor) -> Tensor:
+        return x if x.sum() > 0 else -x
+
+    class Layer(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return absolute(x)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TracerWarning)
+        traced, layer = flambeau.trace(absolute, X), flambeau.trace(Layer(), X)
+    with flambeau.disabled():
+        assert traced(-X).tolist() == layer(-X).tolist() == X.tolist()
+        assert flambeau.trace(absolute, X) is absolute
+        module = Layer()
+        assert flambeau.trace(module, X) is flambeau.jit.trace_module(module, {"forward": X}) is module
+        assert flambeau.jit.freeze(module) is flambeau.jit.optimize_for_inference(module) is module
+        flambeau.jit.run_frozen_optimizations(module)
+    with pytest.raises(flambeau.jit.GuardError):
+        traced(-X)
+
+
 def test_programs_can_ask_whether_they_are_traced() -> None:
     asked: list[bool] = []
 
