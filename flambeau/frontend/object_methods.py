@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from flambeau.frontend.resolver import ObjectResolver
-from flambeau.frontend.schema_matching import call_method
+from flambeau.frontend.schema_matching import Mismatch, call_method, match_schema
+from flambeau.frontend.sugared import Given
 from flambeau.ir.value import Value
 from flambeau.program.classes import ClassDefinition, Property
 from flambeau.program.function import Function
@@ -75,3 +77,30 @@ def check_sortable(e: Emission, where: SourceRange, items: Value) -> None:
     found = (schema.arguments[-1].type, schema.returns[0].type) if schema is not None else None
     if schema is None or len(schema.arguments) != 2 or found != wanted:
         raise CompileError(NO_ORDER.format(type=element.annotation), where)
+
+
+Method = tuple[str, Function | FunctionSchema]
+
+
+def fitting(
+    e: Emission, where: SourceRange, owner: Value, first: Method, others: Sequence[str], args: Sequence[Given],
+    keywords: Sequence[Given],
+) -> Method:  # fmt: skip
+    """The first of some methods that takes these arguments; the very first if none does."""
+    assert isinstance(owner.type, NamedType)
+    given = [Given(owner, where), *args]
+    if not _takes(first[1], given, keywords):
+        for name in others:
+            method = find_method(e, owner.type, name, where)
+            if method is not None and _takes(method, given, keywords):
+                return name, method
+    return first
+
+
+def _takes(method: Function | FunctionSchema, given: Sequence[Given], keywords: Sequence[Given]) -> bool:
+    schema = method if isinstance(method, FunctionSchema) else method.schema
+    try:
+        match_schema(schema, given, keywords, implicit=True)
+    except Mismatch:
+        return False
+    return True

@@ -13,6 +13,7 @@ from flambeau.frontend.object_methods import (
     check_sortable,
     find_method,
     find_property,
+    fitting,
     has_method,
     stored_names,
 )
@@ -257,6 +258,8 @@ class MethodValue(Sugared):
     owner: Value
     name: str
     function: Function | FunctionSchema
+    others: tuple[str, ...] = ()
+    """Methods that calls mean whose arguments fit them and not this one."""
 
     @property
     def kind(self) -> str:
@@ -265,7 +268,10 @@ class MethodValue(Sugared):
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A call of the compiled method."""
-        return SimpleValue(call_method(e, where, self.function, self.name, self.owner, args, keywords))
+        name, function = self.name, self.function
+        if self.others:
+            name, function = fitting(e, where, self.owner, (name, function), self.others, args, keywords)
+        return SimpleValue(call_method(e, where, function, name, self.owner, args, keywords))
 
 
 @dataclass(slots=True)
@@ -413,7 +419,8 @@ def _object_attribute(e: Emission, where: SourceRange, value: Value, type_: Name
         return None
     if isinstance(definition, ClassDefinition) and name in definition.properties:  # compiled just now
         return MethodValue(value, name, method).call(e, where, (), ())
-    return MethodValue(value, name, method)
+    others = getattr(getattr(getattr(definition, "python", None), name, None), "other_methods", ())
+    return MethodValue(value, name, method, others)
 
 
 def _takes(arguments: Sequence[Any], type_: Type) -> bool:

@@ -65,6 +65,7 @@ from flambeau.nn.loss_margin import (
     MultiMarginLoss,
     SoftMarginLoss,
     TripletMarginLoss,
+    TripletMarginWithDistanceLoss,
 )
 from flambeau.nn.module import Module
 from flambeau.nn.normalisation import GroupNorm, LayerNorm, LocalResponseNorm, RMSNorm
@@ -106,6 +107,7 @@ from flambeau.nn.pooling_adaptive import (
     AdaptiveMaxPool2d,
     AdaptiveMaxPool3d,
 )
+from flambeau.nn.pooling_inverse import MaxUnpool1d, MaxUnpool2d, MaxUnpool3d
 from flambeau.nn.recurrent import GRU, LSTM, RNN
 from flambeau.nn.recurrent_cells import GRUCell, LSTMCell, RNNCell
 from flambeau.nn.shapes import (
@@ -206,6 +208,9 @@ __all__ = [
     "MaxPool1d",
     "MaxPool2d",
     "MaxPool3d",
+    "MaxUnpool1d",
+    "MaxUnpool2d",
+    "MaxUnpool3d",
     "Mish",
     "Module",
     "ModuleDict",
@@ -254,6 +259,7 @@ __all__ = [
     "TransformerEncoder",
     "TransformerEncoderLayer",
     "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
     "Unflatten",
     "Unfold",
     "Upsample",

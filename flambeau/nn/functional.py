@@ -90,6 +90,7 @@ from flambeau.nn.functional_loss import (  # noqa: F401
     smooth_l1_loss,
     soft_margin_loss,
     triplet_margin_loss,
+    triplet_margin_with_distance_loss,
 )
 from flambeau.nn.functional_pooling import (  # noqa: F401
     lp_pool1d,
@@ -103,6 +104,7 @@ from flambeau.nn.functional_pooling import (  # noqa: F401
     max_pool3d_with_indices,
 )
 from flambeau.nn.functional_resize import affine_grid, grid_sample, interpolate, upsample  # noqa: F401
+from flambeau.nn.functional_unpooling import max_unpool1d, max_unpool2d, max_unpool3d  # noqa: F401
 from flambeau.ops import surface as _surface
 from flambeau.tensor.tensor import Tensor
 

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from flambeau.ops.families.composite import F
 from flambeau.tensor.observer import is_tracing
 from flambeau.tensor.tensor import Tensor
@@ -267,3 +269,21 @@ def ctc_loss(
     """Minus the logarithm of the probability of all ways to write the targets: Graves et al. (2006)."""
     number = reduction_number(reduction)
     return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, number, zero_infinity)
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor, positive: Tensor, negative: Tensor, *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0, swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """`triplet_margin_loss` with another distance than the Euclidean one; for Python, since a distance is passed.
+
+    Raises ValueError unless the margin is positive.
+    """
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    distance = F.pairwise_distance if distance_function is None else distance_function
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = F.minimum(far, distance(positive, negative))
+    return reduced(F.clamp_min(F.add(F.sub(near, far), margin), 0.0), reduction_number(reduction))

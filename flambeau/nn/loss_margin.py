@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from flambeau.nn import functional
+from flambeau.nn.functional_loss import reduced, reduction_number
 from flambeau.nn.loss import Flag, Loss, WeightedLoss
+from flambeau.nn.shapes import PairwiseDistance
+from flambeau.ops.families.composite import F
 from flambeau.tensor.tensor import Tensor
 
 
@@ -160,3 +165,29 @@ class CTCLoss(Loss):
         return functional.ctc_loss(
             log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
         )
+
+
+class TripletMarginWithDistanceLoss(Loss):
+    """`TripletMarginLoss` with another distance than the Euclidean one."""
+
+    def __init__(
+        self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0,
+        swap: bool = False, reduction: str = "mean",
+    ) -> None:  # fmt: skip
+        super().__init__(reduction=reduction)
+        if margin <= 0:
+            raise ValueError(
+                f"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got {margin} instead"
+            )
+        self.distance_function = PairwiseDistance() if distance_function is None else distance_function
+        self.margin = float(margin)
+        self.swap = swap
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        """One number, or with reduction 'none' one for each triplet."""
+        near = self.distance_function(anchor, positive)
+        far = self.distance_function(anchor, negative)
+        if self.swap:
+            far = F.minimum(far, self.distance_function(positive, negative))
+        losses = F.clamp_min(near - far + self.margin, 0.0)
+        return reduced(losses, reduction_number(self.reduction))

@@ -13,6 +13,7 @@ from flambeau.ops.families.composite import F
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.choice import or_else
 
 DROPOUT_OF_ONE = (
     "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater "
@@ -150,6 +151,7 @@ class LSTM(RecurrentBase):
             dtype,
         )  # fmt: skip
 
+    @or_else("_forward_packed")
     def forward(
         self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
@@ -158,7 +160,7 @@ class LSTM(RecurrentBase):
         The outputs of all steps, and the last hidden states and memories of all layers and directions.
         """
         if isinstance(input, PackedSequence):
-            return self._forward_packed(input, hx)
+            return self._forward_packed(input, hx)  # in a program, the call itself is of that method
         check_input("LSTM", input)
         is_batched = input.dim() == 3
         batch_dim = 0 if self.batch_first else 1
@@ -181,16 +183,18 @@ class LSTM(RecurrentBase):
             return output.squeeze(batch_dim), (h.squeeze(1), c.squeeze(1))
         return output, (h, c)
 
-    def _forward_packed(self, input: Any, hx: tuple[Tensor, Tensor] | None) -> Any:
+    def _forward_packed(
+        self, input: PackedSequence, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[PackedSequence, tuple[Tensor, Tensor]]:
         data, sizes, order, back = input
         if hx is None:
             hidden = self.proj_size if self.proj_size > 0 else self.hidden_size
             batch = int(sizes[0])
-            hx = self._start(data, batch, hidden), self._start(data, batch, self.hidden_size)
+            h, c = self._start(data, batch, hidden), self._start(data, batch, self.hidden_size)
         else:
-            hx = in_order(hx[0], order), in_order(hx[1], order)
+            h, c = in_order(hx[0], order), in_order(hx[1], order)
         output, h, c = F.lstm(
-            data, sizes, list(hx), self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
+            data, sizes, [h, c], self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
             self.bidirectional,
         )  # fmt: skip
         return PackedSequence(output, sizes, order, back), (in_order(h, back), in_order(c, back))
@@ -199,13 +203,14 @@ class LSTM(RecurrentBase):
 class _Plain(RecurrentBase):
     """Networks whose state is one tensor."""
 
+    @or_else("_forward_packed")
     def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """(time, batch, input_size), without the batch, or packed; and the state that it starts with.
 
         The outputs of all steps, and the last hidden states of all layers and directions.
         """
         if isinstance(input, PackedSequence):
-            return self._forward_packed(input, hx)
+            return self._forward_packed(input, hx)  # in a program, the call itself is of that method
         check_input(self.mode, input)
         is_batched = input.dim() == 3
         batch_dim = 0 if self.batch_first else 1
@@ -220,14 +225,24 @@ class _Plain(RecurrentBase):
             return output.squeeze(batch_dim), h.squeeze(1)
         return output, h
 
-    def _forward_packed(self, input: Any, hx: Tensor | None) -> Any:
+    def _forward_packed(self, input: PackedSequence, hx: Tensor | None = None) -> tuple[PackedSequence, Tensor]:
         data, sizes, order, back = input
         start = self._start(data, int(sizes[0]), self.hidden_size) if hx is None else in_order(hx, order)
-        run = {"GRU": F.gru, "RNN_TANH": F.rnn_tanh, "RNN_RELU": F.rnn_relu}[self.mode]
-        output, h = run(
-            data, sizes, start, self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
-            self.bidirectional,
-        )  # fmt: skip
+        if self.mode == "GRU":
+            output, h = F.gru(
+                data, sizes, start, self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
+                self.bidirectional,
+            )  # fmt: skip
+        elif self.mode == "RNN_TANH":
+            output, h = F.rnn_tanh(
+                data, sizes, start, self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
+                self.bidirectional,
+            )  # fmt: skip
+        else:
+            output, h = F.rnn_relu(
+                data, sizes, start, self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
+                self.bidirectional,
+            )  # fmt: skip
         return PackedSequence(output, sizes, order, back), in_order(h, back)
 
     def _layers(self, x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:

@@ -32,6 +32,16 @@ class Choice:
     if_false: Function
 
 
+def or_else(*names: str) -> Callable[[Function], Function]:
+    """Says of a method that calls in programs whose arguments do not fit it mean one of the other methods named."""
+
+    def mark(function: Function) -> Function:
+        function.other_methods = names  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
 def chosen_by(
     parameter: str, position: int, *, if_true: Function, if_false: Function, default: bool = False
 ) -> Callable[[Function], Function]:

@@ -1,6 +1,7 @@
 """Layers with inputs: the constructor, the inputs, and `eval` or `untraced`.
 
-An input is its sizes; `i5:` are integers below 5, `u:` numbers between 0 and 1, `s:` signs, others are normal.
+An input is its sizes; `i5:` are integers below 5, `p2:` places in a channel of two dimensions, `u:` numbers between 0
+and 1, `s:` signs, others are normal.
 """
 
 from __future__ import annotations
@@ -155,6 +156,10 @@ nn.MultiLabelSoftMarginLoss() | 3,4 ; u:3,4
 nn.MultiLabelMarginLoss() | 3,4 ; i4:3,4
 nn.MultiMarginLoss(p=2, margin=0.5) | 3,4 ; i4:3
 nn.TripletMarginLoss(swap=True) | 3,4 ; 3,4 ; 3,4
+nn.TripletMarginWithDistanceLoss(swap=True, margin=0.5) | 3,4 ; 3,4 ; 3,4
+nn.MaxUnpool1d(2) | 2,3,4 ; p1:2,3,4
+nn.MaxUnpool2d((2, 3), stride=2) | 2,3,4 ; p2:2,3,4
+nn.MaxUnpool3d(2) | 1,2,2,2,2 ; p3:1,2,2,2,2
 nn.RNNCell(3, 4) | 2,3
 nn.RNNCell(3, 4, bias=False, nonlinearity='relu') | 2,3 ; 2,4
 nn.GRUCell(3, 4) | 2,3 ; 2,4
@@ -199,7 +204,11 @@ def draw(inputs: list[str], dtype: Any) -> list[np.ndarray]:
         rng = np.random.default_rng(3 + number)
         kind, _, sizes = text.rpartition(":")
         shape = tuple(map(int, sizes.split(",")))
-        if kind.startswith("i"):
+        if kind.startswith("p"):
+            dims = int(kind[1:])
+            places = np.arange(np.prod(shape[-dims:])).reshape(shape[-dims:]) * 2**dims
+            arrays.append(np.broadcast_to(places, shape).copy())
+        elif kind.startswith("i"):
             arrays.append(rng.integers(0, int(kind[1:]), shape))
         elif kind == "u":
             arrays.append(rng.uniform(0.05, 0.95, shape).astype(dtype))

@@ -61,6 +61,29 @@ def test_packed(kind: str, bidirectional: bool, lengths: list[int]) -> None:
             same(a, b)
 
 
+class Packing(nn.Module):
+    """Packs, runs and pads again."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.rnn = getattr(nn, kind)(3, 4, bidirectional=True)
+
+    def forward(self, x: flambeau.Tensor, lengths: flambeau.Tensor) -> tuple[flambeau.Tensor, flambeau.Tensor]:
+        packed = rnn.pack_padded_sequence(x, lengths, enforce_sorted=False)
+        output, _ = self.rnn(packed)
+        return rnn.pad_packed_sequence(output)
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_packed_batches_in_programs(kind: str) -> None:
+    model = Packing(kind)
+    x, lengths = flambeau.from_numpy(arrays(5, 3, 3)), flambeau.tensor([2, 5, 4])
+    want = model(x, lengths)
+    found = flambeau.script(model)(x, lengths)
+    same(found[0], want[0])
+    assert found[1].tolist() == [2, 5, 4]
+
+
 def test_padding_and_packing() -> None:
     parts = [flambeau.arange(n, dtype=flambeau.float32) + 1 for n in (2, 3, 1)]
     peers = [torch.arange(n, dtype=torch.float32) + 1 for n in (2, 3, 1)]

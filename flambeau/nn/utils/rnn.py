@@ -48,7 +48,7 @@ def pack_padded_sequence(
     >>> pack_padded_sequence(flambeau.ones(3, 2, 1), [3, 1]).batch_sizes.tolist()
     [2, 1, 1]
     """
-    steps = lengths if isinstance(lengths, Tensor) else tensor(list(lengths), dtype=int64)
+    steps = lengths if isinstance(lengths, Tensor) else tensor(lengths, dtype=int64)
     if enforce_sorted:
         data, sizes = F._pack_padded_sequence(input, steps, batch_first)
         return PackedSequence(data, sizes)
