@@ -10,6 +10,7 @@ from typing import Any, cast
 from flambeau.frontend.python_calls import modifier
 from flambeau.jit.method_overloads import TABLE
 from flambeau.nn.module import Module
+from flambeau.nn.utils.parametrize import SCRIPT
 
 EXPORTED = "__flambeau_export__"
 """What marks a method that is compiled although nothing compiled calls it."""
@@ -76,9 +77,11 @@ def properties_of(module: Module) -> list[str]:
     return [
         name
         for cls in type(module).__mro__
-        if not cls.__module__.startswith("flambeau.nn") and cls is not object
+        if cls is not object
         for name, found in vars(cls).items()
-        if isinstance(found, property) and name not in ignored and not is_unused_property(module, name)
+        if isinstance(found, property)
+        and (hasattr(found.fget, SCRIPT) or not cls.__module__.startswith("flambeau.nn"))
+        and name not in ignored and not is_unused_property(module, name)
     ]
 
 

@@ -22,6 +22,7 @@ from flambeau.jit.overloads import signature_tree
 from flambeau.jit.registry import ScriptRegistry
 from flambeau.jit.script_classes import bound_to_class
 from flambeau.nn.module import Module
+from flambeau.nn.utils.parametrize import COMPILED, SCRIPT, is_caching
 from flambeau.program.classes import ClassDefinition, Property
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
@@ -68,6 +69,13 @@ class ModuleSource:
         found = inspect.getattr_static(self.module, name, None)
         if not isinstance(found, property) or found.fget is None or is_unused_property(self.module, name):
             return None
+        text = getattr(found.fget, SCRIPT, None)
+        if text is not None and name not in self.definition.properties:
+            if is_caching():
+                raise RuntimeError(COMPILED)
+            [tree] = parse_source(text, self_name=self.definition.name)
+            own = self._from_tree(tree, name, NameScope(), {})
+            self.definition.properties[name] = (self.definition.add_method(name, own), None)
         if name not in self.definition.properties:
             getter = self.definition.methods.get(name) or self.add(found.fget, name)
             setter = None if found.fset is None else self.add(found.fset, f"__{name}_setter")
