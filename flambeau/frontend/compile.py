@@ -72,6 +72,8 @@ EXPRESSIONS: Final[Mapping[type, ExpressionRule]] = {
     t.Walrus: emit_extras.emit_walrus,
     t.SetLiteral: emit_extras.emit_set,
     t.Formatted: emit_extras.emit_formatted,
+    t.Bind: emit_extras.emit_bind,
+    t.Length: emit_extras.emit_length,
     t.Comprehension: emit_extras.emit_comprehension,
     t.Lambda: lambda e, tree, hint: _nested(e, _as_def(tree)),
 }

@@ -92,7 +92,6 @@ _CONSTRUCTS: dict[str, tuple[str, str, str]] = {
     "Import": ("import statements", "import", "import at the top of the module"),
     "ImportFrom": ("import statements", "from", "import at the top of the module"),
     "Lambda": ("Lambda", "", "define a function outside and call it"),
-    "Match": ("Match", "match", "use if and elif"),
     "Nonlocal": ("nonlocal variables", "nonlocal", "pass the value as an argument and return it"),
     "SetComp": ("SetComp", "", "use a list or dict comprehension"),
     "Try": ("try blocks", "try", "test for the condition with if before it fails"),

@@ -12,6 +12,7 @@ from typing import Any
 
 from flambeau.frontend.convert_def import define
 from flambeau.frontend.convert_expr import BINARY_SIGNS
+from flambeau.frontend.convert_match import convert_match
 from flambeau.frontend.convert_rules import Context, Rule, Statements, Step, Wanted, all_of, optional, refused
 from flambeau.frontend.tree_views import (
     Assert,
@@ -269,6 +270,7 @@ STATEMENTS: dict[type[ast.AST], Rule] = {
     ast.For: _for,
     ast.FunctionDef: _function,
     ast.If: _if,
+    ast.Match: convert_match,
     ast.Import: _import,
     ast.ImportFrom: _import,
     ast.Pass: _pass,

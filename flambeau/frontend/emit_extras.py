@@ -11,7 +11,7 @@ from collections.abc import Callable
 from flambeau.frontend.conversions import convert, pack_list
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.emit_assign import assign, assign_name
-from flambeau.frontend.emit_condition import emit_condition
+from flambeau.frontend.emit_condition import Condition, ConditionValue, emit_condition
 from flambeau.frontend.emit_control import emit_branches
 from flambeau.frontend.emit_literals import dict_type, list_element, without_none
 from flambeau.frontend.emit_operators import compare
@@ -20,10 +20,12 @@ from flambeau.frontend.schema_matching import call_operator
 from flambeau.frontend.simple_value import SimpleValue
 from flambeau.frontend.sugared import Sugared
 from flambeau.frontend.tree_views import (
+    Bind,
     Clause,
     Comprehension,
     Formatted,
     Import,
+    Length,
     SetLiteral,
     UnaryPlus,
     Walrus,
@@ -38,6 +40,7 @@ from flambeau.schema.types import (
     ListType,
     NamedType,
     TensorType,
+    TupleType,
     Type,
     is_number,
 )
@@ -64,6 +67,26 @@ def emit_walrus(e: Emission, tree: Walrus, hint: Type | None) -> Sugared:
     value = e.value(tree.value, hint)
     assign_name(e, tree.target.range, tree.target.name, SimpleValue(value))
     return SimpleValue(value)
+
+
+def emit_bind(e: Emission, tree: Bind, hint: Type | None) -> Sugared:
+    """A name bound on the way through a condition."""
+    assign_name(e, tree.target.range, tree.target.name, e.sugared(tree.value))
+    return ConditionValue(Condition(known=True))
+
+
+def emit_length(e: Emission, tree: Length, hint: Type | None) -> Sugared:
+    """Whether a pattern's length fits: known for tuples, asked of lists, False for what is no sequence."""
+    value = e.value(tree.value)
+    match value.type:
+        case TupleType(elements):
+            fits = len(elements) >= tree.count if tree.at_least else len(elements) == tree.count
+            return ConditionValue(Condition(known=fits))
+        case ListType():
+            length = call_operator(e, tree.range, "aten::len", [value])
+            kind = "aten::ge" if tree.at_least else "aten::eq"
+            return SimpleValue(call_operator(e, tree.range, kind, [length, e.constant(tree.count)]))
+    return ConditionValue(Condition(known=False))
 
 
 def emit_set(e: Emission, tree: SetLiteral, hint: Type | None) -> Sugared:

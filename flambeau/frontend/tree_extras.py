@@ -7,6 +7,7 @@ from typing import ClassVar
 from flambeau.frontend.tree_base import OPTION, Expr, Ident, Stmt, Tree, tree_class
 from flambeau.frontend.tree_expressions import Var
 from flambeau.frontend.tree_statements import Decl
+from flambeau.frontend.tree_text import Shape
 from flambeau.util.record import field
 
 
@@ -72,6 +73,29 @@ class Lambda(Expr):
     HEAD: ClassVar[str] = "lambda"
     decl: Decl
     body: Expr
+
+
+@tree_class
+class Bind(Expr):
+    """Binds a name and is true: a capture in a `match` case with a guard."""
+
+    HEAD: ClassVar[str] = "bind"
+    target: Var
+    value: Expr
+
+
+@tree_class
+class Length(Expr):
+    """Whether a sequence has this length, or at least this length: of a pattern in a `match`."""
+
+    HEAD: ClassVar[str] = "length"
+    value: Expr
+    count: int
+    at_least: bool
+
+    def shape(self) -> Shape:
+        """The number as a literal."""
+        return self.HEAD, (self.value, (f"{'>=' if self.at_least else '=='} {self.count}", ()))
 
 
 @tree_class

@@ -13,7 +13,6 @@ REFUSED = [
     ("yield x", "Yield aren't supported", "yield x"),
     ("yield from x", "YieldFrom aren't supported", "yield from x"),
     ("y = {i for i in x}", "SetComp aren't supported", "{i for i in x}"),
-    ("match x:\n        case 1: pass", "Match aren't supported", "match"),
     ("try:\n        pass\n    finally:\n        pass", "try blocks aren't supported", "try"),
     ("try:\n        pass\n    except* ValueError:\n        pass", "try blocks aren't supported", "try"),
     ("global y", "global variables aren't supported", "global"),
