@@ -18,6 +18,9 @@ from flambeau.jit.modules import ModuleClasses
 from flambeau.jit.registry import REGISTRY
 from flambeau.jit.script_method import ScriptMethod
 from flambeau.jit.script_module import RecursiveScriptModule as ScriptModule
+from flambeau.jit.script_module import _without_module
+from flambeau.nn import hooks
+from flambeau.nn.hooks import Registered
 from flambeau.nn.module import Module
 from flambeau.passes import freeze as frozen_reads
 from flambeau.passes import frozen_numerics, remove_dropout
@@ -74,6 +77,9 @@ def _without_object(function: Function) -> Function | None:
 class FrozenModule(ScriptModule):
     """A frozen module: the methods and attributes that freezing kept."""
 
+    _kept_hooks: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    """The names of the methods that run before and after `forward`."""
+
     @classmethod
     def around(
         cls, held: ScriptObject, classes: ModuleClasses, options: Options, name: str, made: dict[int, ScriptModule]
@@ -95,6 +101,12 @@ class FrozenModule(ScriptModule):
                 short = getattr(child.type.definition.python, "__name__", attribute.name)
                 found._modules[attribute.name] = cls.around(child, classes, options, short, made)
         return found
+
+    def _take_hooks(self) -> None:
+        for table, names in zip(("_forward_pre_hooks", "_forward_hooks"), self._kept_hooks, strict=True):
+            self._hooks(table).clear()
+            for name in names:
+                hooks.add(self._hooks(table), Registered(_without_module(self._method(name))))
 
     def _method(self, name: str) -> ScriptMethod:
         found = self._methods.get(name)
@@ -171,7 +183,21 @@ def freeze_module(
         _own.add(definition)
         for function in definition.methods.values():
             attach(function)
-    return FrozenModule.around(held, mod._classes, mod._options, mod._original_name, {})
+    found = FrozenModule.around(held, mod._classes, mod._options, mod._original_name, {})
+    object.__setattr__(found, "_kept_hooks", wanted.hooks)
+    found._take_hooks()
+    return found
+
+
+def _hooks_of(module: ScriptModule) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the methods that run before and after a module's `forward` when Python calls the module."""
+    if isinstance(module, FrozenModule):
+        return module._kept_hooks
+    origin = module._classes.origin(module.script_object.type.definition)
+    compiled = None if origin is None else origin.source.hooks()
+    if compiled is None:
+        return (), ()
+    return tuple(f.short_name for f in compiled.before), tuple(f.short_name for f in compiled.after)
 
 
 class _Wanted:
@@ -184,6 +210,9 @@ class _Wanted:
         self.whole: list[ScriptObject] = []
         with suppress(AttributeError):  # a module may have other methods alone
             self._add_method(root, "forward")
+        self.hooks = _hooks_of(root)
+        for name in dict.fromkeys((*self.hooks[0], *self.hooks[1])):
+            self._add_method(root, name)
 
     def _add_method(self, module: ScriptModule, name: str) -> None:
         function = module._method(name).script_function
@@ -234,8 +263,9 @@ def run_frozen_optimizations(mod: ScriptModule, optimize_numerics: bool = True) 
                 function.graph = graph
                 attach(function)
     for module in mod.modules():
-        if isinstance(module, ScriptModule):
+        if isinstance(module, FrozenModule):
             module._methods.clear()
+            module._take_hooks()
 
 
 def optimize_for_inference(mod: Any, other_methods: Sequence[str] | None = None) -> ScriptModule:

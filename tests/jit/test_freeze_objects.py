@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 import pytest
@@ -214,6 +215,31 @@ class Ignoring(Python):
 def test_hooks_properties_and_identity() -> None:
     found = frozen(Python())
     assert kept(found) == reads(found) == []
+
+
+def before(self: Any, inputs: tuple[Tensor]) -> Tensor:
+    self.count += 1
+    return inputs[0] * self.k
+
+
+def test_hooks_of_the_module_itself() -> None:
+    class Hooked(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.k, self.n, self.count = 3, 2, 0
+
+        def forward(self, x: Tensor) -> Tensor:
+            return x + 1
+
+    module = Hooked()
+    module.register_forward_pre_hook(before)
+    module.register_forward_hook(times)
+    module.register_forward_hook(times)
+    found = frozen(module)
+    for one in (found, deepcopy(found), freeze(found)):
+        assert one(flambeau.ones(2)).tolist() == [16.0, 16.0]
+    assert kept(found) == ["count"]
+    assert found.count == 1
 
 
 def test_methods_that_stay_python_see_the_module() -> None:
