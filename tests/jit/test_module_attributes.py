@@ -110,7 +110,9 @@ class Mangled(nn.Module):
 
 
 @pytest.mark.parametrize(
-    "make", [Alias, replaced, OfTheClass, StaticForward, Inherits, Functions, ReturnsModules, Mangled], ids=lambda m: m.__name__
+    "make",
+    [Alias, replaced, OfTheClass, StaticForward, Inherits, Functions, ReturnsModules, Mangled],
+    ids=lambda m: m.__name__,
 )
 def test_methods_and_functions(make: Callable[[], nn.Module]) -> None:
     agree(make, X)
