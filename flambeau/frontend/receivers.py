@@ -79,12 +79,24 @@ def add_attribute(
     definition.add_attribute(name, TENSOR if isinstance(found, TensorType) else without_refinement(found))
 
 
-def assign(e: Emission, where: SourceRange, owner: Value, definition: ClassDefinition, name: str, value: Value) -> None:
-    """Give an attribute of a class a value. Raises CompileError if that is of another type."""
+def assign(
+    e: Emission,
+    where: SourceRange,
+    owner: Value,
+    definition: ClassDefinition,
+    name: str,
+    value: Value,
+    *,
+    thaw: bool = False,
+) -> None:
+    """Give an attribute of a class a value. Raises CompileError if that is of another type.
+
+    With `thaw` also one of a frozen dataclass.
+    """
     attribute = definition.attribute(name)
     assert attribute is not None
     filling = is_receiver(e, owner, definition)
-    if definition.is_frozen and not filling:
+    if definition.is_frozen and not filling and not thaw:
         raise CompileError(FROZEN.format(name=name, type=definition.name.rpartition(".")[2]), where)
     if filling and e.receiver is not None and e.graph.insertion_block is e.graph.block:
         e.receiver.unassigned.discard(name)

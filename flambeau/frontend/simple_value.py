@@ -372,6 +372,10 @@ def _attribute(e: Emission, where: SourceRange, value: Value, name: str) -> Suga
         return SimpleValue(e.emit(kind, (value,), STRING if name == "name" else type_.value_type))
     if isinstance(type_, NamedType):
         return _object_attribute(e, where, value, type_, name)
+    if isinstance(type_, EnumType | TupleType) and isinstance(e.resolver, ObjectResolver):
+        method = e.resolver.object_attribute(value, name, where)
+        if isinstance(method, Sugared):
+            return method.call(e, where, (), ()) if getattr(method, "is_property", False) else method
     kind = f"aten::{name}"
     if any(_takes(definition.schema.arguments, type_) for definition in registry.overloads(kind)):
         return OperatorValue(kind, Given(value, where))

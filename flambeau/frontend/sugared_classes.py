@@ -104,6 +104,10 @@ class EnumClass(Sugared):
             raise CompileError(f"{self.type.name.rpartition('.')[2]} has no attribute '{name}'", where)
         return SimpleValue(e.constant(member, self.type))
 
+    def length(self, e: Emission, where: SourceRange) -> Value:
+        """How many members there are."""
+        return e.constant(len(self.type.python))
+
     def iterate(self, e: Emission, where: SourceRange) -> Iteration:
         """Over the members, in the order of their definition."""
         members = [e.constant(member, self.type) for member in self.type.python]

@@ -10,13 +10,14 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
+from flambeau.frontend import receivers
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.environment import Variable
 from flambeau.frontend.resolver import MISSING
 from flambeau.frontend.schema_matching import call_function, call_method
 from flambeau.frontend.simple_value import SimpleValue
 from flambeau.frontend.sugared import Given, Sugared
-from flambeau.frontend.tree_views import Apply
+from flambeau.frontend.tree_views import Apply, StringLiteral
 from flambeau.ir.value import Value
 from flambeau.jit.module_source import ModuleSource
 from flambeau.jit.script_classes import PythonSource
@@ -31,6 +32,8 @@ NOT_A_VALUE = (
     "python value of type 'type' cannot be used as a value: '{name}' is a class. Call it to make an object, and pass "
     "that"
 )
+SET_ATTRIBUTE = "object.__setattr__ takes an object of a class that programs have, a literal name and a value"
+NO_FIELD = "Tried to set nonexistent attribute: {name}. Did you forget to initialize it in __init__()?"
 NO_TYPE = "type() takes one object of a class that programs have; use isinstance to test the type of other values"
 NO_OBJECT = "Cannot instantiate class '{name}' in a script function: it is marked with ignore"
 NO_INIT = "Class {name} does not have an __init__ function defined"
@@ -230,6 +233,8 @@ class BoundFunction(Sugared):
 
     function: Function
     first: Value
+    is_property: bool = False
+    """Whether naming it calls it."""
 
     @property
     def kind(self) -> str:
@@ -248,6 +253,29 @@ class NoInit(Sugared):
         """Nothing happens."""
         if args or keywords:
             raise CompileError("object.__init__() takes no arguments", where)
+        return SimpleValue(e.constant(None))
+
+
+class SetAttributeForm(Sugared):
+    """`object.__setattr__`, which frozen dataclasses fill their objects with."""
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "object.__setattr__"
+
+    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+        """`object.__setattr__(self, "name", value)`."""
+        name = tree.args[1] if len(tree.args) == 3 and not tree.keywords else None
+        owner = e.value(tree.args[0]) if isinstance(name, StringLiteral) else None
+        definition = owner.type.definition if owner is not None and isinstance(owner.type, ClassType) else None
+        if not isinstance(name, StringLiteral) or owner is None or not isinstance(definition, ClassDefinition):
+            raise CompileError(SET_ATTRIBUTE, tree.callee.range)
+        attribute = definition.attribute(name.value)
+        if attribute is None:
+            raise CompileError(NO_FIELD.format(name=name.value), tree.range)
+        value = e.value(tree.args[2], attribute.type)
+        receivers.assign(e, tree.range, owner, definition, name.value, value, thaw=True)
         return SimpleValue(e.constant(None))
 
 

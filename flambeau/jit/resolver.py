@@ -18,7 +18,7 @@ from flambeau.frontend.templates import Template
 from flambeau.ir.value import Value
 from flambeau.jit import module_lookup
 from flambeau.jit.class_rules import is_user_class
-from flambeau.jit.class_values import ClassValue, IgnoredClass, TypeForm, super_form
+from flambeau.jit.class_values import ClassValue, IgnoredClass, SetAttributeForm, TypeForm, super_form
 from flambeau.jit.compiling import compiling, is_compiling, tidy
 from flambeau.jit.interface_definitions import INTERFACE, find_interface
 from flambeau.jit.module_hooks import HookedCall
@@ -27,10 +27,11 @@ from flambeau.jit.modules import ModuleClasses
 from flambeau.jit.numba_calls import NumbaValue, numba_function
 from flambeau.jit.overloads import OverloadedFunction, as_compile_error, declarations, signature_tree
 from flambeau.jit.script_classes import PythonSource, find_or_define
+from flambeau.jit.value_methods import value_method
 from flambeau.nn.module import Module
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
-from flambeau.schema.types import NamedType, Type
+from flambeau.schema.types import EnumType, NamedType, TupleType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.names import qualified_name
 from flambeau.util.source import SourceRange
@@ -126,6 +127,8 @@ class PythonResolver:
             return super_form(self.resolve)
         if value is builtins.type:
             return TypeForm()
+        if value is object.__setattr__:
+            return SetAttributeForm()
         if isinstance(value, type):
             if vars(value).get(MODIFIER) == IGNORE:
                 return IgnoredClass(value)
@@ -161,6 +164,12 @@ class PythonResolver:
 
         Raises CompileError for an attribute that the object has in Python and not in programs, saying why.
         """
+        if isinstance(owner.type, EnumType | TupleType):
+            try:
+                return value_method(owner, name, self._classes.registry, self._resolver_for)
+            except CompileError as error:
+                error.range = error.range or where
+                raise error.with_caller(f"{owner.type.annotation}.{name}", self._caller, where) from None
         definition = module_lookup.definition_of(owner)
         if definition is not None and isinstance(definition.source, PythonSource):
             return self._class_attribute(definition.source, owner, name, where)

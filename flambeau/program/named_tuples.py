@@ -38,6 +38,12 @@ def _declared(python: type) -> tuple[Any, ...]:
     return getattr(python, "_fields", ()), tuple((n, str(a)) for n, a in annotations.items())
 
 
+def user_class(type_: TupleType) -> type | None:
+    """The user's own class of a named tuple type; None where there is none."""
+    found = None if type_.name is None else _users.get(type_.name)
+    return found if getattr(found, "_fields", None) == type_.fields else None
+
+
 def tuple_class(type_: TupleType) -> Any:
     """The class of a named tuple type: the user's, or one made for it."""
     assert type_.name is not None

@@ -325,6 +325,58 @@ def painted(p: Painted):
     return a, b, p.color, p.pair.first, p.names, Painted(Color.GREEN, Pair(0)).color.name
 
 
+class Mood(enum.Enum):
+    GOOD = "good"
+    BAD = "bad"
+
+    def opposite(self) -> Mood:
+        return Mood.BAD if self is Mood.GOOD else Mood.GOOD
+
+    @property
+    def sign(self) -> int:
+        return 1 if self == Mood.GOOD else -1
+
+    def shown(self, times: int = 2) -> str:
+        text = ""
+        for _ in range(times):
+            text += self.value
+        return text
+
+
+class Span(NamedTuple):
+    start: int
+    stop: int = 10
+
+    def size(self, scale: int = 1) -> int:
+        return (self.stop - self.start) * scale
+
+    @property
+    def middle(self) -> float:
+        return (self.start + self.stop) / 2
+
+    def shifted(self, by: int) -> Span:
+        return Span(self.start + by, stop=self.stop + by)
+
+
+def own_methods(m: Mood, s: Span):
+    t = s.shifted(3)
+    return m.opposite(), m.sign, m.shown(), m.shown(times=1), len(Mood), s.size(), t.size(2), t.middle, t, Span(1).size()
+
+
+@dataclass(frozen=True)
+class Normal:
+    x: float
+    y: float
+    length: float = 0.0
+
+    def __post_init__(self):
+        object.__setattr__(self, "length", self.x * self.x + self.y * self.y)
+
+
+def frozen_post_init(k: float):
+    return Normal(k, 2.0).length, Normal(k, 2.0)
+
+
 CASES: list[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = [
     (points, lambda: (Point(1, 2.0),)),
     (ordered, lambda: (Point(1, 2.0),)),
@@ -351,5 +403,8 @@ CASES: list[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = [
     (enum_any, lambda: (Color.RED,)),
     (enum_any, lambda: (3,)),
     (enum_default, lambda: ()),
+    (own_methods, lambda: (Mood.GOOD, Span(2, 5))),
+    (own_methods, lambda: (Mood.BAD, Span(2))),
+    (frozen_post_init, lambda: (1.5,)),
     (painted, lambda: (Painted(Color.GREEN, Pair(1)),)),
 ]
