@@ -191,6 +191,11 @@ def nonzero_numpy_kernel(self: Tensor) -> list[Tensor]:
     return [wrap(np.ascontiguousarray(i)) for i in np.nonzero(array)]
 
 
+def where_kernel(condition: Tensor) -> list[Tensor]:
+    """The places where a condition holds, a vector for each dimension."""
+    return nonzero_numpy_kernel(condition)
+
+
 def nonzero_static_kernel(self: Array, size: int, fill_value: int = -1) -> Array:
     """Exactly `size` rows of `nonzero`, filled up with `fill_value`."""
     if size < 0:
@@ -380,6 +385,16 @@ declare(
     on_tensors=True,
     family="indexing",
     is_function=False,
+)
+declare(
+    "aten::where(Tensor condition) -> Tensor[]",
+    kernel=where_kernel,
+    dtype=to_int64,
+    shape=ranks.vector,
+    on_tensors=True,
+    family="indexing",
+    doc="With a condition alone: the places where it is not zero, a vector for each dimension.",
+    samples=lambda: (Sample(args=(sample(2, 3),)), Sample(args=(sample(),))),
 )
 declare(
     "aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor",
