@@ -92,7 +92,7 @@ class Baker:
         if self._guard:
             self._insert(what, value, source, where, holds)
         if self._warn and not self.is_allowed:
-            filename, line, _ = where.file_line_col()
+            _, line, _ = where.file_line_col()
             text = WARNING.format(
                 action=action or f"Converting a tensor to {what}",
                 what="its value" if not action else what,
@@ -101,7 +101,7 @@ class Baker:
                 sizes=DYNAMIC if source.type == t.INT else "",
                 line=where.text or line,
             )
-            warnings.warn_explicit(text, TracerWarning, filename, line, registry={})
+            warn_user(text, where)
 
     def fix_fact(self, kind: str, tensor: Value, fixed: Any) -> None:
         """Python asked about a tensor's rank, dtype or layout. Once for each is enough."""
@@ -142,6 +142,12 @@ class Baker:
             message = insert_constant(graph, text, t.STRING)
             error = insert_constant(graph, GuardError.name, t.STRING)
             graph.insert("prim::RaiseException", [message, error], [])
+
+
+def warn_user(text: str, where: SourceRange | None = None) -> None:
+    """A `TracerWarning` at a place in the user's code, by default where it is now."""
+    filename, line, _ = (where or user_range()).file_line_col()
+    warnings.warn_explicit(text, TracerWarning, filename, line, registry={})
 
 
 def user_frame() -> Any:

@@ -11,7 +11,7 @@ from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
 from flambeau.jit import trace_modules
-from flambeau.jit.baking import Baked, range_of_line
+from flambeau.jit.baking import Baked, range_of_line, warn_user
 from flambeau.jit.recorder import Recorder
 from flambeau.jit.trace_facts import drop_implied
 from flambeau.jit.trace_modules import TracedMethod
@@ -26,8 +26,10 @@ from flambeau.util.source import SourceRange
 BACKWARD_HOOKS = (
     "modules that have backward hooks assigned can't be compiled: {name} has one, which a trace does not run. Remove it"
 )
-WARNINGS_FROM = 6
-"""How many frames there are between the user and where outputs are looked at."""
+NO_BUFFER = (
+    "The attribute '{name}' of the traced module was assigned a result. The trace will not do that: what it reads of "
+    "the attribute is the tensor that was there. Register it as a buffer (register_buffer)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +90,14 @@ class Run:
             recorder.self_value = graph.add_input(t.ANY, "self")
         graph.current_range = _definition_of(self.func)
         own = call.fresh()
+        before = {} if self.module is None else {id(m): dict(vars(m)) for m in self.module.modules()}
         names = parameter_names(self.func, own.args, own.keywords)
         with state_restored(self.module), recorder.recording():
             define_inputs(recorder, graph, (*own.args, *own.keywords.values()), names)
             result = self.func(*own.args, **own.keywords)
-            graph.add_output(Outputs(recorder, graph, strict=self._strict, stacklevel=WARNINGS_FROM).value(result))
-            _note_rebound(recorder, self.module)
+            graph.add_output(Outputs(recorder, graph, strict=self._strict, warn=warn).value(result))
+            if self.module is not None:
+                _note_rebound(recorder, self.module, before, warn=warn)
         implied = {id(g.entry) for g in drop_implied(graph, recorder.baker.facts)}
         baked = [b for b in recorder.baker.baked if id(b) not in implied]
         found = Recorded(graph, recorder.self_value, baked, recorder.random)
@@ -124,28 +128,36 @@ def _refuse_hooks(module: Module) -> None:
 
 @contextmanager
 def state_restored(module: Module | None) -> Iterator[None]:
-    """Within the block, a module may change its buffers; afterwards they are what they were."""
-    modules = [] if module is None else list(module.modules())
-    buffers = [(m, dict(m._buffers)) for m in modules if "script_object" not in vars(m)]
-    contents = [
-        (t_, t_._version, t_._array.copy(order="K")) for _, held in buffers for t_ in held.values() if t_ is not None
-    ]
+    """Within the block, a module may change its attributes and tensors; afterwards they are what they were."""
+    modules = [] if module is None else [m for m in module.modules() if "script_object" not in vars(m)]
+    buffers = [(m, dict(m._buffers)) for m in modules]
+    attributes = [(vars(m), dict(vars(m))) for m in modules]
+    tensors = [v for _, held in (*buffers, *attributes) for v in held.values() if isinstance(v, Tensor)]
+    contents = [(t_, t_._version, t_._array.copy(order="K")) for t_ in tensors]
     try:
         yield
     finally:
         for owner, held in buffers:
             owner._buffers.update(held)
+        for now, held in attributes:
+            now.clear()
+            now.update(held)
         for tensor, version, before in contents:
             if tensor._version != version:
                 tensor._array[...] = before
                 tensor.bump_version()
 
 
-def _note_rebound(recorder: Recorder, module: Module | None) -> None:
-    """A buffer that is another tensor now is assigned in the graph."""
-    if module is None:
-        return
+def _note_rebound(recorder: Recorder, module: Module, before: dict[int, dict[str, Any]], *, warn: bool) -> None:
+    """A buffer that is another tensor now is assigned in the graph; other attributes are not, which is warned of."""
     for path, one in module.named_modules():
-        for name, tensor in one._buffers.items() if "script_object" not in vars(one) else ():
+        if "script_object" in vars(one):
+            continue
+        prefix = f"{path}." if path else ""
+        for name, tensor in one._buffers.items():
             if isinstance(tensor, Tensor) and recorder.is_known(tensor):
-                recorder.assign(f"{path}.{name}" if path else name, tensor)
+                recorder.assign(f"{prefix}{name}", tensor)
+        for name, value in vars(one).items() if warn else ():
+            known = before[id(one)].get(name)
+            if isinstance(value, Tensor) and value is not known is not None and recorder.is_known(value):
+                warn_user(NO_BUFFER.format(name=f"{prefix}{name}"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,11 +11,11 @@ import numpy as np
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
+from flambeau.jit.baking import warn_user
 from flambeau.jit.recorder import Recorder, tensor_type
 from flambeau.nn.module import Module
 from flambeau.schema import types as t
 from flambeau.tensor.tensor import Tensor, wrap
-from flambeau.util.errors import TracerWarning
 
 NOT_TRACEABLE = (
     "Type '{type}' cannot be traced. Only Tensors and (possibly nested) Lists, Dicts, and Tuples of Tensors can "
@@ -141,8 +140,8 @@ def _one_type(items: Sequence[Any]) -> t.Type:
 class Outputs:
     """Makes graph values of what a traced function returned."""
 
-    def __init__(self, recorder: Recorder, graph: Graph, *, strict: bool, stacklevel: int) -> None:
-        self._recorder, self._graph, self._strict, self._stacklevel = recorder, graph, strict, stacklevel
+    def __init__(self, recorder: Recorder, graph: Graph, *, strict: bool, warn: bool) -> None:
+        self._recorder, self._graph, self._strict, self._warn = recorder, graph, strict, warn
 
     def value(self, result: Any) -> Value:
         """The value of a result. Raises RuntimeError for one that cannot be traced."""
@@ -153,8 +152,8 @@ class Outputs:
             parts = [self.value(r) for r in result]
             return graph.insert("prim::TupleConstruct", parts, [t.TupleType(tuple(p.type for p in parts))]).output()
         if isinstance(result, list) and result:
-            if self._strict:
-                warnings.warn(LIST_OUTPUT, TracerWarning, stacklevel=self._stacklevel)
+            if self._strict and self._warn:
+                warn_user(LIST_OUTPUT)
             if not all(isinstance(r, Tensor) for r in result):
                 raise RuntimeError(BAD_OUTPUT.format(type=f"list of {type(result[0]).__name__}"))
             parts = [self.value(r) for r in result]

@@ -168,6 +168,28 @@ def test_buffers_that_are_rebound() -> None:
     assert [frozen(flambeau.ones(1)).item() for _ in range(2)] == [2.0, 12.0]
 
 
+def test_tracing_leaves_modules_as_they_were() -> None:
+    class Stateful(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.steps, self.rebound, self.written = 0, flambeau.zeros(2), flambeau.zeros(2)
+
+        def forward(self, x: Tensor) -> Tensor:
+            self.steps += 1
+            self.extra = x
+            self.written.add_(1)
+            self.rebound = self.rebound + x
+            return x + self.rebound + self.written
+
+    module = nn.Sequential(Stateful())
+    with pytest.warns(TracerWarning, match=r"'0\.rebound' .* Register it as a buffer") as seen:
+        traced = flambeau.trace(module, flambeau.ones(2))
+    assert [w.filename for w in seen] == [__file__]
+    assert (module[0].steps, hasattr(module[0], "extra")) == (0, False)
+    assert module[0].rebound.tolist() == module[0].written.tolist() == [0.0, 0.0]
+    assert [traced(flambeau.ones(2)).tolist() for _ in range(2)] == [[3.0, 3.0], [4.0, 4.0]]
+
+
 def test_hooks_are_recorded() -> None:
     module = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
     module[0].register_forward_hook(lambda m, args, out: out + 1)
