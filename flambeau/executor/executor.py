@@ -21,6 +21,7 @@ from flambeau.interpreter.compile import code_of
 from flambeau.interpreter.machine import run
 from flambeau.passes.pipeline import PassRecord
 from flambeau.program.function import Function
+from flambeau.program.protected import Protected
 from flambeau.program.shared import SHARED
 from flambeau.tensor import defaults, dispatch
 from flambeau.util import log
@@ -186,3 +187,11 @@ def attach(function: Function, options: Options | None = None) -> Executor:
 def executor_of(function: Function) -> Executor:
     """The executor that runs a function, attached now if there is none."""
     return function.runner if isinstance(function.runner, Executor) else attach(function)
+
+
+def _interpreted(function: Function) -> Executor:
+    """What runs the body of a `try`: containers that it changes are the caller's."""
+    return attach(function, Options(backend="interpreter"))
+
+
+Protected.attach = _interpreted

@@ -22,6 +22,7 @@ from flambeau.frontend import (
     emit_operators,
     emit_statement,
     emit_subscript,
+    emit_try,
     emit_with,
     sugared_python,
 )
@@ -95,6 +96,8 @@ STATEMENTS: Final[Mapping[type, StatementRule]] = {
     t.With: emit_with.emit_with,
     t.Def: lambda e, tree: _emit_nested(e, tree),
     t.Import: emit_extras.emit_import,
+    t.Try: emit_try.emit_try,
+    t.Reraise: emit_try.emit_bare_raise,
 }
 
 VARIABLE_ARGUMENTS = (

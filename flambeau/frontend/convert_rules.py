@@ -94,7 +94,6 @@ _CONSTRUCTS: dict[str, tuple[str, str, str]] = {
     "Lambda": ("Lambda", "", "define a function outside and call it"),
     "Nonlocal": ("nonlocal variables", "nonlocal", "pass the value as an argument and return it"),
     "SetComp": ("SetComp", "", "use a list or dict comprehension"),
-    "Try": ("try blocks", "try", "test for the condition with if before it fails"),
     "TryStar": ("try blocks", "try", "test for the condition with if before it fails"),
     "Yield": ("Yield", "", "append to a list and return it"),
     "YieldFrom": ("YieldFrom", "", "append to a list and return it"),

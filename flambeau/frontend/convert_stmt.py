@@ -26,6 +26,7 @@ from flambeau.frontend.tree_views import (
     ExprStmt,
     FalseLit,
     For,
+    Handler,
     Ident,
     If,
     Import,
@@ -33,12 +34,14 @@ from flambeau.frontend.tree_views import (
     Not,
     Pass,
     Raise,
+    Reraise,
     Return,
     Select,
     SliceExpr,
     Stmt,
     Subscript,
     TrueLit,
+    Try,
     Var,
     While,
     With,
@@ -49,7 +52,6 @@ from flambeau.util.record import replace
 
 NO_VALUE = "annotated assignments without assigned value"
 NO_VALUE_INSTEAD = "give the variable its first value here"
-BARE_RAISE = "raise without an exception isn't supported. Name the exception to raise"
 WITH_TARGET = "the target of a with item must be a plain name"
 DELETE_SLICE = (
     "del statements only support deletion at a single index, slicing is not supported. "
@@ -166,7 +168,7 @@ def _return(context: Context, node: ast.Return) -> Step:
 
 def _raise(context: Context, node: ast.Raise) -> Step:
     if node.exc is None:
-        raise NotSupportedError(BARE_RAISE, context.text.first(node, "raise"))
+        return Reraise(context.text.first(node, "raise"))
     value: Expr = yield node.exc
     return Raise(context.span(node, (value,), "raise"), value)
 
@@ -226,6 +228,25 @@ def _with(context: Context, node: ast.With) -> Step:
     return With(context.span(node, body, "with"), tuple(items), body)
 
 
+def _try(context: Context, node: ast.Try) -> Step:
+    """`try … except … else … finally` is a `try … except … else` in a `try … finally`."""
+    where = context.text.first(node, "try")
+    body: Statements = yield from all_of(node.body)
+    handlers = []
+    for handler in node.handlers:
+        kind: Expr | None = yield from optional(handler.type)
+        start = context.text.offset(handler.lineno, handler.col_offset)
+        place = context.text.source.range(start, start + len("except"))
+        inner: Statements = yield from all_of(handler.body)
+        ident = None if handler.name is None else Ident(place, handler.name)
+        handlers.append(Handler(place, kind, ident, inner))
+    orelse: Statements = yield from all_of(node.orelse)
+    finalbody: Statements = yield from all_of(node.finalbody)
+    if handlers:
+        body = (Try(where, body, tuple(handlers), orelse, ()),)
+    return Try(where, body, (), (), finalbody) if finalbody else body[0]
+
+
 def _import(context: Context, node: ast.Import | ast.ImportFrom) -> Step:
     yield from ()
     where = context.range(node)
@@ -276,6 +297,7 @@ STATEMENTS: dict[type[ast.AST], Rule] = {
     ast.Pass: _pass,
     ast.Raise: _raise,
     ast.Return: _return,
+    ast.Try: _try,
     ast.While: _while,
     ast.With: _with,
 }

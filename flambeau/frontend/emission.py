@@ -71,6 +71,14 @@ class Emission:
     """Whether it is a method: its first parameter cannot be assigned."""
     receiver: Receiver | None = None
     """The object that the function initialises: `self` of an `__init__`."""
+    wrap_return: Callable[[Value], Value] | None = None
+    """What the body of a `try` makes of a value that it returns from the function around it."""
+    exits: set[int] | None = None
+    """The `break`s and `continue`s that leave the body of a `try`; None where there is no loop around it."""
+    mirrors: dict[str, Callable[[Value], None]] = field(default_factory=dict)
+    """Told of each value that is stored in a variable, by its slot."""
+    caught: Value | None = None
+    """The exception whose handler this is."""
     slots: int = 0
     """How many names were stored under another one."""
     shared: dict[int, Value] = field(default_factory=dict)
@@ -161,6 +169,8 @@ class Emission:
         slot = found.slot if isinstance(found, Variable) else self._new_slot(name)
         self.insert("prim::Store", (value,), name=slot, type=known)
         self.frame.names[name] = Variable(known, slot)
+        if slot in self.mirrors:
+            self.mirrors[slot](value)
         if not value.has_name and name.isascii() and value.owner_block is self.graph.insertion_block:
             value.set_name(name)
 

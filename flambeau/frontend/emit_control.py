@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from flambeau.frontend.conversions import pack_tuple
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.emit_assign import assign
 from flambeau.frontend.emit_condition import Condition, Facts, emit_condition, refine
@@ -19,8 +20,9 @@ from flambeau.frontend.sugared import Sugared
 from flambeau.frontend.tree_views import Break, Continue, Expr, For, If, Stmt, TernaryIf, While
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
+from flambeau.program.protected import BROKE, CONTINUED
 from flambeau.schema.subtype import is_subtype, unify
-from flambeau.schema.types import TENSOR, TensorType, Type, UnionType
+from flambeau.schema.types import ANY, INT, TENSOR, TensorType, TupleType, Type, UnionType
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
@@ -32,6 +34,8 @@ UNROLLED = (
     "inside the body of these loops"
 )
 OUTSIDE = "Syntax error: '{word}' outside of a loop"
+OUTCOME = TupleType((INT, ANY))
+"""How the body of a `try` ended, and what goes with it."""
 MANY_ITERABLES = "List of iterables is not supported currently"
 
 
@@ -182,6 +186,8 @@ def _breaks(body: tuple[Stmt, ...]) -> bool:
 
 def emit_break(e: Emission, tree: Break) -> bool:
     """`break`."""
+    if e.loop is None and e.exits is not None:
+        return _leave_try(e, BROKE)
     _check_loop(e, tree, "break")
     leave_contexts(e, e.contexts[_outside(e) :])
     e.insert("prim::BreakStmt")
@@ -190,9 +196,20 @@ def emit_break(e: Emission, tree: Break) -> bool:
 
 def emit_continue(e: Emission, tree: Continue) -> bool:
     """`continue`: the condition for another round is evaluated here."""
+    if e.loop is None and e.exits is not None:
+        return _leave_try(e, CONTINUED)
     again = _check_loop(e, tree, "continue")
     leave_contexts(e, e.contexts[_outside(e) :])
     e.insert("prim::ContinueStmt", (again(),))
+    return False
+
+
+def _leave_try(e: Emission, code: int) -> bool:
+    """`break` and `continue` of a loop around the `try` whose body this is."""
+    assert e.exits is not None
+    e.exits.add(code)
+    leave_contexts(e, e.contexts)
+    e.insert("prim::ReturnStmt", (pack_tuple(e, [e.constant(code), e.constant(None)], OUTCOME),))
     return False
 
 

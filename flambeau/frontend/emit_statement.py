@@ -92,7 +92,7 @@ def emit_return(e: Emission, tree: Return) -> bool:
             raise CompileError(text, tree.range)
         e.merged_return = merged
     leave_contexts(e, e.contexts)
-    e.insert("prim::ReturnStmt", (value,))
+    e.insert("prim::ReturnStmt", (value if e.wrap_return is None else e.wrap_return(value),))
     return False
 
 

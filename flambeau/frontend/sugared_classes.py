@@ -13,6 +13,7 @@ from flambeau.frontend.schema_matching import match_single
 from flambeau.frontend.simple_value import ItemIteration, SimpleValue
 from flambeau.frontend.sugared import Given, Iteration, Sugared
 from flambeau.ir.value import Value
+from flambeau.program import protected
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
 from flambeau.schema.types import EnumType, TupleType
 from flambeau.util.errors import CompileError
@@ -34,7 +35,9 @@ class ExceptionClass(Sugared):
     @property
     def qualified_name(self) -> str:
         """The name in the error that the program raises."""
-        return f"{self.python.__module__}.{self.python.__qualname__}"
+        name = f"{self.python.__module__}.{self.python.__qualname__}"
+        protected.classes[name] = self.python
+        return name
 
     def as_value(self, e: Emission, where: SourceRange) -> Value:
         """Exceptions are no values: they can only be raised."""

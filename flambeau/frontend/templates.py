@@ -17,7 +17,7 @@ from flambeau.frontend.schema_matching import call_function
 from flambeau.frontend.simple_value import SimpleValue
 from flambeau.frontend.sugared import Given, Sugared
 from flambeau.frontend.sugared_keywords import KeywordsValue
-from flambeau.frontend.tree_views import Apply, Def, Expr, Ident, Param, Starred, Var
+from flambeau.frontend.tree_views import Apply, Def, Expr, Ident, Param, Starred, Stmt, Var
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
 from flambeau.schema.types import TensorType, Type
@@ -267,17 +267,17 @@ class ClosureValue(Sugared):
 
 def closure(e: Emission, tree: Def, defaults: Mapping[str, Any], compile_: Compiler) -> ClosureValue:
     """The value of a nested definition."""
-    bound = {p.name for p in tree.decl.params} | _assigned(tree)
+    bound = {p.name for p in tree.decl.params} | assigned_names(tree.body)
     bound |= {p.name for p in (tree.decl.vararg, tree.decl.kwarg) if p is not None}
     used = dict.fromkeys(t.name for part in tree.body for t in part.walk() if isinstance(t, Var))
     free = tuple(name for name in used if name not in bound)
     return ClosureValue(Template(tree, e.resolver, defaults, compile_), free)
 
 
-def _assigned(tree: Def) -> set[str]:
-    """The names that a body binds: assigned somewhere, they are its own everywhere, as in Python."""
+def assigned_names(body: Sequence[Stmt]) -> set[str]:
+    """The names that statements bind. Assigned somewhere in a function, they are its own everywhere, as in Python."""
     found: set[str] = set()
-    for part in (t for statement in tree.body for t in statement.walk()):
+    for part in (t for statement in body for t in statement.walk()):
         targets = getattr(part, "targets", ())
         single = getattr(part, "target", None)
         for target in (*targets, *(() if single is None else (single,))):

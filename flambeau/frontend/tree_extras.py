@@ -106,3 +106,31 @@ class Import(Stmt):
     module: str
     member: str
     ident: Ident
+
+
+@tree_class
+class Handler(Tree):
+    """`except kind as ident: body`; without a kind it takes every exception."""
+
+    HEAD: ClassVar[str] = "except"
+    kind: Expr | None = field(metadata=OPTION)
+    ident: Ident | None = field(metadata=OPTION)
+    body: tuple[Stmt, ...]
+
+
+@tree_class
+class Try(Stmt):
+    """`try: body` with handlers and an `else`, or with a `finally` alone."""
+
+    HEAD: ClassVar[str] = "try"
+    body: tuple[Stmt, ...]
+    handlers: tuple[Handler, ...]
+    orelse: tuple[Stmt, ...]
+    finalbody: tuple[Stmt, ...]
+
+
+@tree_class
+class Reraise(Stmt):
+    """`raise` alone."""
+
+    HEAD: ClassVar[str] = "reraise"

@@ -73,6 +73,8 @@ def _rule(fn: FunctionEmitter, node: Node) -> Lowering | None:
     reps = [fn.get(v).rep for v in node.inputs[:2]]
     if node.kind in STRUCTURE:
         return STRUCTURE[node.kind]
+    if node.kind == "^try":
+        raise CannotCompileError("a try block, which is interpreted")
     if node.kind.startswith("^"):
         return call
     if reps and isinstance(reps[0], Array | Element):

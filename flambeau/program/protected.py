@@ -1,0 +1,103 @@
+"""The body of a `try` while a program runs: called from Python, which catches what it raises.
+
+How it ended is the first of two results: at its end, by `return`, `break` or `continue`, or in an exception that one
+of the handlers takes; the second is what goes with that.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Final
+
+from flambeau.program.function import Function
+from flambeau.util.errors import ExecutionError, InternalError, ScriptError
+
+FELL, RETURNED, BROKE, CONTINUED, HANDLED = 0, 1, 2, 3, 10
+"""How a body ended; the handlers count from `HANDLED`."""
+
+classes: Final[dict[str, type]] = {}
+"""The exception classes that programs raise, by their qualified names."""
+
+_SAID: Final[tuple[tuple[str, type[Exception]], ...]] = (
+    ("KeyError", KeyError), ("IndexError", IndexError), ("ValueError", ValueError), ("OverflowError", OverflowError),
+    ("ZeroDivisionError", ZeroDivisionError), ("AssertionError", AssertionError), ("TypeError", TypeError),
+    ("list index out of range", IndexError), ("string index out of range", IndexError),
+    ("pop from empty list", IndexError), ("division by 0", ZeroDivisionError), ("modulo by zero", ZeroDivisionError),
+    ("by zero", ZeroDivisionError), ("invalid literal for int", ValueError), ("not in list", ValueError),
+    ("could not convert string to float", ValueError), ("empty separator", ValueError),
+)  # fmt: skip
+"""What operators say, and what Python raises where they say it."""
+
+
+class Protected:
+    """What a `^try` node calls: the body as a function, and the classes that each handler takes."""
+
+    attach: ClassVar[Callable[[Function], Any] | None] = None
+    """Gives a function what runs it; given by the executor."""
+
+    def __init__(self, body: Function, handlers: Sequence[tuple[type, ...]]) -> None:
+        self.body = body
+        self.handlers = tuple(handlers)
+        self.__name__ = "try"
+
+    def __call__(self, *values: Any) -> tuple[int, Any]:
+        """How the body ended, and what goes with it."""
+        if self.body.runner is None and Protected.attach is not None:
+            Protected.attach(self.body)
+        try:
+            result: tuple[int, Any] = self.body(*values)
+            return result
+        except InternalError:
+            raise
+        except Exception as error:
+            raised = class_of(error)
+            for number, handler in enumerate(self.handlers):
+                if issubclass(raised, handler):
+                    return HANDLED + number, error
+            raise
+
+
+def class_of(error: Exception) -> type:
+    """The class that Python's own program would have raised.
+
+    >>> class_of(ScriptError("builtins.ValueError: too small")), class_of(RuntimeError("list index out of range"))
+    (<class 'ValueError'>, <class 'IndexError'>)
+    """
+    if isinstance(error, ScriptError):
+        name = error.message.partition(": ")[0]
+        if error.message.startswith(("RuntimeError: AssertionError", "AssertionError")):
+            return AssertionError
+        return classes.get(name) or _builtin(name) or RuntimeError
+    if not isinstance(error, RuntimeError):
+        return type(error)
+    text = _message(error)
+    for part, found in _SAID:
+        if part in text:
+            return found
+    return RuntimeError
+
+
+def _builtin(name: str) -> type | None:
+    module, _, member = name.rpartition(".")
+    found = getattr(importlib.import_module(module), member, None) if module == "builtins" else None
+    return found if isinstance(found, type) else None
+
+
+def _message(error: Exception) -> str:
+    return error.message if isinstance(error, ScriptError | ExecutionError) else str(error)
+
+
+def text_of(error: Exception) -> str:
+    """`str(e)` of the exception that Python's own program would have raised."""
+    text = _message(error)
+    if isinstance(error, ScriptError):
+        text = text.partition(": ")[2]
+    for prefix in ("AssertionError", class_of(error).__name__):
+        text = text.removeprefix(f"{prefix}: ")
+    return text
+
+
+def raise_again(error: Exception) -> None:
+    """A bare `raise`, and what follows a `finally`."""
+    raise error
