@@ -137,11 +137,11 @@ def local_response_norm(
 
 
 def normalize(
-    input: Tensor, p: float = 2.0, dim: int | list[int] = 1, eps: float = 1e-12, out: Tensor | None = None
+    input: Tensor, p: float | int = 2.0, dim: int | list[int] = 1, eps: float = 1e-12, out: Tensor | None = None
 ) -> Tensor:
     """Vectors along `dim` divided by their norm, which is taken as at least `eps`."""
     dims = [dim] if isinstance(dim, int) else dim
-    norm = F.expand_as(F.clamp_min(F.norm(input, p, dims, True), eps), input)
+    norm = F.expand_as(F.clamp_min(F.norm(input, float(p), dims, True), eps), input)
     return F.div(input, norm) if out is None else F.div(input, norm, out=out)
 
 

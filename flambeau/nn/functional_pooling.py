@@ -103,36 +103,39 @@ def max_pool3d(
 
 
 def lp_pool1d(
-    input: Tensor, norm_type: float, kernel_size: int, stride: BroadcastingList1[int] | None = None,
+    input: Tensor, norm_type: float | int, kernel_size: int, stride: BroadcastingList1[int] | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:  # fmt: skip
     """The p-norm of every window, p being `norm_type`."""
+    p = float(norm_type)
     steps = [kernel_size] if stride is None else stride
-    out = F.avg_pool1d(F.pow(input, norm_type), [kernel_size], steps, [0], ceil_mode)
-    return F.pow(F.mul(F.mul(F.sign(out), F.relu(F.abs(out))), kernel_size), 1.0 / norm_type)
+    out = F.avg_pool1d(F.pow(input, p), [kernel_size], steps, [0], ceil_mode)
+    return F.pow(F.mul(F.mul(F.sign(out), F.relu(F.abs(out))), kernel_size), 1.0 / p)
 
 
 def lp_pool2d(
-    input: Tensor, norm_type: float, kernel_size: BroadcastingList2[int],
+    input: Tensor, norm_type: float | int, kernel_size: BroadcastingList2[int],
     stride: BroadcastingList2[int] | None = None, ceil_mode: bool = False,
 ) -> Tensor:  # fmt: skip
     """The p-norm of every window, p being `norm_type`."""
+    p = float(norm_type)
     width, height = _pair(kernel_size)
     steps = [width, height] if stride is None else stride
-    out = F.avg_pool2d(F.pow(input, norm_type), kernel_size, steps, 0, ceil_mode)
-    return F.pow(F.mul(F.mul(F.sign(out), F.relu(F.abs(out))), width * height), 1.0 / norm_type)
+    out = F.avg_pool2d(F.pow(input, p), kernel_size, steps, 0, ceil_mode)
+    return F.pow(F.mul(F.mul(F.sign(out), F.relu(F.abs(out))), width * height), 1.0 / p)
 
 
 def lp_pool3d(
-    input: Tensor, norm_type: float, kernel_size: BroadcastingList3[int],
+    input: Tensor, norm_type: float | int, kernel_size: BroadcastingList3[int],
     stride: BroadcastingList3[int] | None = None, ceil_mode: bool = False,
 ) -> Tensor:  # fmt: skip
     """The p-norm of every window, p being `norm_type`."""
+    p = float(norm_type)
     sizes = _triple(kernel_size)
     steps = sizes if stride is None else stride
-    out = F.avg_pool3d(F.pow(input, norm_type), kernel_size, steps, 0, ceil_mode)
+    out = F.avg_pool3d(F.pow(input, p), kernel_size, steps, 0, ceil_mode)
     count = sizes[0] * sizes[1] * sizes[2]
-    return F.pow(F.mul(F.mul(F.sign(out), F.relu(F.abs(out))), count), 1.0 / norm_type)
+    return F.pow(F.mul(F.mul(F.sign(out), F.relu(F.abs(out))), count), 1.0 / p)
 
 
 def _pair(size: BroadcastingList2[int]) -> tuple[int, int]:

@@ -1,5 +1,5 @@
 """The whole models of the examples: scripted, interpreted and native, and traced, beside themselves in plain Python;
-and beside the same source run by PyTorch where that is installed.
+and beside the same source run by PyTorch, eager and compiled by TorchScript, where that is installed.
 """
 
 from __future__ import annotations
@@ -194,3 +194,5 @@ def test_same_as_torch(case: str, peers: Callable[[str], ModuleType]) -> None:
     assert list(state) == list(theirs.state_dict())
     theirs.load_state_dict(state)
     assert_same(model(*inputs(case)), theirs(*inputs(case, torch.from_numpy)), 1e-4)
+    scripted = torch.jit.script(theirs)
+    assert_same(flambeau.script(model)(*inputs(case)), scripted(*inputs(case, torch.from_numpy)), 1e-4)
