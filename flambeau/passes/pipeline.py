@@ -38,6 +38,7 @@ from flambeau.passes import (
     inline,
     licm,
     loop_unrolling,
+    lower_objects,
     lower_tuples,
     modified_loops,
     peephole,
@@ -92,6 +93,13 @@ def _unroll_short(graph: Graph) -> bool:
 
 STEPS: tuple[Step, ...] = (
     Step(phase="prepare", name="inline", run=inline.do),
+    Step(
+        phase="prepare",
+        name="lower_objects",
+        run=lower_objects.do,
+        after=(("inline", "methods are given their objects"),),
+        before=(("lower_tuples", "attributes may be tuples"),),
+    ),
     Step(
         phase="prepare",
         name="lower_tuples",

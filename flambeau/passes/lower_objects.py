@@ -1,0 +1,158 @@
+"""Do without objects that nobody else ever sees: their attributes become values.
+
+```
+%c : C = prim::CreateObject()
+ = prim::SetAttr[name="n"](%c, %k)
+%a : int = prim::GetAttr[name="n"](%c)          →     %b : int = aten::add(%k, %one)
+%b : int = aten::add(%a, %one)
+```
+
+An object qualifies if all that is done with it is reading and assigning attributes, at any depth of branches and loops,
+and no attribute may be read before it is assigned. What is assigned in a branch or a loop becomes a result of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Block, Node
+from flambeau.ir.value import Value
+from flambeau.schema.types import ClassType, Type
+
+CREATE, GET, SET = "prim::CreateObject", "prim::GetAttr", "prim::SetAttr"
+IF, LOOP = "prim::If", "prim::Loop"
+
+
+def do(graph: Graph) -> bool:
+    """Lower every object that can be; one that was held by another can be once that is gone."""
+    changed = False
+    while True:
+        lowered = [_lower(node) for node in list(graph.all_nodes()) if node.kind == CREATE]
+        if not any(lowered):
+            return changed
+        changed = True
+
+
+def _lower(node: Node) -> bool:
+    value = node.output()
+    touched = _touched(value)
+    if touched is None or not isinstance(value.type, ClassType):
+        return False
+    scalars = _Scalars(value.type, touched)
+    following = list(_behind(node))
+    if not scalars.is_assigned_before_use(following, set()):
+        return False
+    scalars.lower(following, {})
+    node.destroy()
+    return True
+
+
+def _behind(node: Node) -> Iterator[Node]:
+    following = node.next
+    while following is not None:
+        yield following
+        following = following.next
+
+
+def _touched(value: Value) -> set[Node] | None:
+    """The nodes that read and assign attributes, and the branches and loops around them; None for other uses."""
+    home, found = value.owner_block, set[Node]()
+    for use in value.uses:
+        node = use.user
+        if node.kind not in (GET, SET) or use.offset != 0:
+            return None
+        while node not in found:
+            found.add(node)
+            block = node.owner_block
+            if block is home:
+                break
+            if block.owner_node is None or block.owner_node.kind not in (IF, LOOP):
+                return None
+            node = block.owner_node
+    return found
+
+
+class _Scalars:
+    """The attributes of one object as values."""
+
+    def __init__(self, type_: ClassType, touched: set[Node]) -> None:
+        self._type = type_
+        self._touched = touched
+
+    def is_assigned_before_use(self, nodes: Iterable[Node], known: set[str]) -> bool:
+        """Whether every attribute surely has a value where it is read. Adds to `known` what has one behind `nodes`."""
+        for node in nodes:
+            if node not in self._touched:
+                continue
+            if node.kind == GET and node.attribute("name") not in known:
+                return False
+            if node.kind == SET:
+                known.add(node.attribute("name"))
+            branches = [set(known) for _ in node.blocks]
+            if not all(map(self.is_assigned_before_use, node.blocks, branches)):
+                return False
+            if node.kind == IF:
+                known |= set.intersection(*branches)
+        return True
+
+    def lower(self, nodes: Iterable[Node], state: dict[str, Value]) -> None:
+        """Take the reads and assignments away. `state` has the value of each attribute, before and behind `nodes`."""
+        for node in nodes:
+            if node not in self._touched:
+                continue
+            if node.kind == GET:
+                node.output().replace_uses_with(state[node.attribute("name")])
+                node.destroy()
+            elif node.kind == SET:
+                state[node.attribute("name")] = node.input(1)
+                node.destroy()
+            elif node.kind == IF:
+                self._branch(node, state)
+            else:
+                self._loop(node, state)
+
+    def _branch(self, node: Node, state: dict[str, Value]) -> None:
+        written = self._written(node)
+        ends = [dict(state) for _ in node.blocks]
+        for block, end in zip(node.blocks, ends, strict=True):
+            self.lower(list(block), end)
+        for name in written:
+            values = [end.get(name) for end in ends]
+            known = [v for v in values if v is not None]
+            if len(known) < len(values):
+                state.pop(name, None)  # nobody reads it before it is assigned again
+                continue
+            for block, value in zip(node.blocks, known, strict=True):
+                block.add_output(value)
+            state[name] = node.add_output(self._type_of(name), name)
+
+    def _loop(self, node: Node, state: dict[str, Value]) -> None:
+        (body,) = node.blocks
+        carried = [name for name in self._written(node) if name in state]
+        inside = dict(state)
+        for name in carried:
+            node.add_input(state[name])
+            inside[name] = body.add_input(self._type_of(name), name)
+        self.lower(list(body), inside)
+        for name in carried:
+            body.add_output(inside[name])
+            state[name] = node.add_output(self._type_of(name), name)
+
+    def _written(self, node: Node) -> list[str]:
+        """The attributes that are assigned somewhere inside, in order."""
+        return list(dict.fromkeys(self._assigned(node.blocks)))
+
+    def _assigned(self, blocks: Iterable[Block]) -> Iterator[str]:
+        for block in blocks:
+            for node in block:
+                if node in self._touched:
+                    if node.kind == SET:
+                        yield node.attribute("name")
+                    yield from self._assigned(node.blocks)
+
+    def _type_of(self, name: str) -> Type:
+        attribute = self._type.definition.attribute(name)
+        assert attribute is not None
+        type_: Type = attribute.type
+        return type_
