@@ -29,8 +29,13 @@ from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.record import dataclass
 
 Array = np.ndarray[Any, Any]
-CONVOLUTIONS: Mapping[str, int] = {"aten::conv1d": 1, "aten::conv2d": 2, "aten::conv3d": 3}
+TRANSPOSED: Mapping[str, int] = {
+    "aten::conv_transpose1d": 1, "aten::conv_transpose2d": 2, "aten::conv_transpose3d": 3
+}  # fmt: skip
+CONVOLUTIONS: Mapping[str, int] = {"aten::conv1d": 1, "aten::conv2d": 2, "aten::conv3d": 3, **TRANSPOSED}
 """With the number of spatial dimensions."""
+_GROUPS = 6
+"""The operand of a transposed convolution that says how many groups there are."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +96,23 @@ def _weights(node: Node) -> tuple[Array, Array] | None:
         return None
     if not weight.dtype.is_floating_point or (bias is not None and bias.dtype is not weight.dtype):
         return None
+    channels = weight.shape[0]
+    if node.kind in TRANSPOSED:
+        if not constants.is_constant(node.input(_GROUPS)):
+            return None
+        channels = weight.shape[1] * constants.constant_value(node.input(_GROUPS))
     wide = weight._array.astype(np.float64)
-    return wide, np.zeros(len(wide)) if bias is None else bias._array.astype(np.float64)
+    return wide, np.zeros(channels) if bias is None else bias._array.astype(np.float64)
+
+
+def _scaled(node: Node, weight: Array, scale: Array) -> Array:
+    """The weight for results `scale` times as large, channel by channel."""
+    ones = (1,) * (weight.ndim - 2)
+    if node.kind not in TRANSPOSED:
+        return weight * scale.reshape(-1, 1, *ones)
+    groups = constants.constant_value(node.input(_GROUPS))
+    apart = weight.reshape(groups, -1, *weight.shape[1:]) * scale.reshape(groups, 1, -1, *ones)
+    return apart.reshape(weight.shape)
 
 
 def _tensor(value: Value) -> Tensor | None:
@@ -114,7 +134,7 @@ def _batch_norm(node: Node, side: int, before: Node, weights: tuple[Array, Array
             return None
     if constants.constant_value(flags[0]):
         return None
-    channels = len(weights[0])
+    channels = len(weights[1])
     if mean.numel() not in ({channels, 1} if before.kind == "aten::linear" else {channels}):
         return None
     dtype = constants.constant_value(before.input(1)).dtype
@@ -157,7 +177,7 @@ def _operand(value: Value, before: Node, channels: int) -> tuple[Array, bool] | 
 def _arithmetic(node: Node, side: int, before: Node, weights: tuple[Array, Array]) -> Affine | None:
     kind = node.kind.removeprefix("aten::").removesuffix("_")
     definition = node.definition
-    channels = len(weights[0])
+    channels = len(weights[1])
     other = _operand(node.input(1 - side), before, channels)
     if other is None or definition is None or (node.kind.endswith("_") and (side or other[1])):
         return None
@@ -194,7 +214,7 @@ def _apply(before: Node, after: Node, weights: tuple[Array, Array], affine: Affi
         if use.user.kind == "aten::dim":  # convolutions and linears keep the rank
             use.user.replace_input(use.offset, before.input(0))
     known = constants.constant_value(before.input(1))
-    weight = weights[0] * affine.scale.reshape(-1, *(1,) * (weights[0].ndim - 1))
+    weight = _scaled(before, weights[0], affine.scale)
     bias = weights[1] * affine.scale + affine.shift
     with graph.inserting(after), graph.at_range(before.range):
         new = [insert_constant(graph, wrap(a.astype(known._array.dtype))) for a in (weight, bias)]

@@ -84,6 +84,14 @@ def test_layers_that_ask_for_ranks() -> None:
         found(numbers(3, 4, 4))
 
 
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("spatial", [1, 2, 3])
+def test_batch_norm_goes_into_transposed_convolutions(spatial: int, groups: int) -> None:
+    kind = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)[spatial - 1]
+    layers = nn.Sequential(kind(6, 4, 2, stride=2, groups=groups, bias=groups == 1), Norm())
+    check(layers, numbers(2, 6, *(3,) * spatial), "aten::batch_norm")
+
+
 def test_a_batch_norm_without_statistics_stays() -> None:
     class Without(nn.Module):
         def forward(self, x: Tensor) -> Tensor:
