@@ -16,6 +16,7 @@ from flambeau.frontend.constants import constant_type, constant_value
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.emit_condition import Condition, ConditionValue
 from flambeau.frontend.language_forms import LANGUAGE_FORMS
+from flambeau.frontend.numpy_functions import numpy_function
 from flambeau.frontend.resolver import MISSING
 from flambeau.frontend.schema_matching import call_function
 from flambeau.frontend.simple_value import OperatorValue, SimpleValue
@@ -167,6 +168,9 @@ def wrap(e: Emission, value: Any, where: SourceRange) -> Sugared:
     builtin = _builtin(value)
     if builtin is not None:
         return builtin
+    of_numpy = numpy_function(value)
+    if of_numpy is not None:
+        return of_numpy
     form = None if isinstance(value, types.ModuleType) else getattr(value, "language_form", None)
     if isinstance(form, str) and form in LANGUAGE_FORMS:
         return LANGUAGE_FORMS[form]

@@ -7,6 +7,7 @@ from flambeau.interpreter.future import Future
 from flambeau.jit import annotations
 from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.containers import ScriptDict, ScriptList
+from flambeau.jit.custom_ops import custom_op
 from flambeau.jit.freeze import freeze, freeze_module, optimize_for_inference, run_frozen_optimizations
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.helpers import (
@@ -76,6 +77,7 @@ __all__ = [
     "annotate",
     "annotations",
     "create_function_from_graph",
+    "custom_op",
     "dynamic",
     "export",
     "fork",

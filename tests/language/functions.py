@@ -61,4 +61,6 @@ ROWS += [
     accepted("*args passed on", "def h(a: int, b: int, c: int = 0):\n    return a * 100 + b * 10 + c\ndef g(first, *rest, **options):\n    return h(first, *rest, **options)\ndef f(x: int):\n    return g(x, 2), g(x, 2, c=5), g(x, 2, 3)", "f(1)", torch=False),
     refused("*args where nobody says what they are", "def f(*args):\n    return args", "variable number of arguments", "*args"),
     refused("nonlocal", "def f(x: int):\n    def g():\n        nonlocal x\n        x = 2\n    g()\n    return x", "nonlocal variables aren't supported", torch=True),
+    accepted("operators written in Python", "if flambeau.schema.registry.overloads('rows::clip'):\n    clip = jit.custom_ops.op('rows::clip')\nelse:\n    @jit.custom_op('rows::clip(Tensor x, float low, *, float high=1.0) -> Tensor')\n    def clip(x, low, high):\n        return x.clamp(low, high)\ndef f(x: Tensor):\n    return clip(x, 0.25), clip(x, low=-1.0, high=0.5)", "f(flambeau.tensor([-2.0, 0.5, 3.0]))", torch=False),
+    refused("an operator in a namespace of the package", "@jit.custom_op('aten::mine(Tensor x) -> Tensor')\ndef f(x):\n    return x", "belongs to the package", kind=ValueError, torch=False),
 ]
