@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from flambeau.frontend.attribute_facts import assigned, narrowed
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.emit_assign import assign_name
 from flambeau.frontend.emit_operators import binary
@@ -79,9 +80,10 @@ def _to_name(e: Emission, tree: AugAssign, target: Var) -> None:
 
 def _to_attribute(e: Emission, tree: AugAssign, target: Select) -> None:
     owner = e.sugared(target.value)
-    left = owner.attribute(e, target.range, target.name).as_value(e, target.range)
-    new = _combined(e, tree, left, e.value(tree.value))
+    found = narrowed(e, target.range, target, owner.attribute(e, target.range, target.name))
+    new = _combined(e, tree, found.as_value(e, target.range), e.value(tree.value))
     owner.set_attribute(e, tree.range, target.name, new)
+    assigned(e, target, new.type)
 
 
 def _to_item(e: Emission, tree: AugAssign, target: Subscript) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flambeau.frontend.attribute_facts import narrowed
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.format_fields import emit_fields, has_fields
 from flambeau.frontend.resolver import MISSING
@@ -24,7 +25,7 @@ def emit_name(e: Emission, tree: Var, hint: Type | None) -> Sugared:
 
 def emit_select(e: Emission, tree: Select, hint: Type | None) -> Sugared:
     """`value.name`."""
-    return e.sugared(tree.value).attribute(e, tree.range, tree.name)
+    return narrowed(e, tree.range, tree, e.sugared(tree.value).attribute(e, tree.range, tree.name))
 
 
 def emit_apply(e: Emission, tree: Apply, hint: Type | None) -> Sugared:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from flambeau.frontend import magic
+from flambeau.frontend.attribute_facts import note, path_of
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.schema_matching import call_operator
 from flambeau.frontend.simple_value import SimpleValue, shown
@@ -156,6 +157,9 @@ class ConditionValue(Sugared):
 def refine(e: Emission, facts: Facts) -> None:
     """Let variables have the types that follow from a condition, from here on in this scope."""
     for name, type_ in facts.items():
+        if "." in name:
+            note(e, name, type_)
+            continue
         sugared = e.lookup(name, e.graph.current_range or _NOWHERE)
         if not isinstance(sugared, SimpleValue) or sugared.value.type == type_:
             continue
@@ -204,8 +208,9 @@ def _emit_is_none(e: Emission, tree: Compare) -> Condition | None:
     result = e.emit(kind, (value, e.constant(None)), BOOL)
     rest = subtract(type_, NONE)
     present: Facts = {}
-    if isinstance(tested, Var) and rest is not None and not isinstance(type_, AnyType):
-        present = {tested.name: rest}
+    name = tested.name if isinstance(tested, Var) else path_of(e, tested)
+    if name is not None and rest is not None and not isinstance(type_, AnyType):
+        present = {name: rest}
     return Condition(result, None, {}, present) if wants_none else Condition(result, None, present, {})
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from flambeau.frontend.attribute_facts import AttributeFact
 from flambeau.frontend.conversions import pack_tuple
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.emit_assign import assign
@@ -76,7 +77,9 @@ def _merge(e: Emission, a: Frame[Sugared], b: Frame[Sugared], where: SourceRange
     """What each name that an arm bound means behind both."""
     for name in dict.fromkeys((*a.names, *b.names)):
         first, second = a.find(name), b.find(name)
-        if isinstance(first, Variable) and isinstance(second, Variable):
+        if isinstance(first, AttributeFact) or isinstance(second, AttributeFact):
+            e.frame.names[name] = first if first == second and first is not None else AttributeFact(None)
+        elif isinstance(first, Variable) and isinstance(second, Variable):
             e.frame.names[name] = _merged_variable(name, first, second, where)
         elif isinstance(first, Absent) or isinstance(second, Absent):
             absent = first if isinstance(first, Absent) else second

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from flambeau.frontend.attribute_facts import forget_all
 from flambeau.frontend.emission import Emission, LoopState
 from flambeau.frontend.sugared import Iteration, Sugared
 from flambeau.ir.value import Value
@@ -27,6 +28,7 @@ def emit_for(e: Emission, where: SourceRange, iteration: Iteration, body: Callab
     block = node.add_block()
     index = block.add_input(INT)
     with e.inside(block):
+        forget_all(e)
         before, e.loop = e.loop, LoopState(lambda: e.constant(True), len(e.contexts))
         body(iteration.at(e, where, index))
         e.loop = before
@@ -53,6 +55,7 @@ def emit_while(
     block = node.add_block()
     block.add_input(INT)
     with e.inside(block):
+        forget_all(e)
         before, e.loop = e.loop, LoopState(again, len(e.contexts))
         refine()
         falls = body()

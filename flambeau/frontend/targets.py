@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flambeau.frontend.attribute_facts import assigned
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.emit_subscript import store_tensor_item, subscript_values
 from flambeau.frontend.schema_matching import call_operator
@@ -41,3 +42,4 @@ def assign_attribute(e: Emission, target: Select, value: Value, annotation: Type
     if annotation is not None:
         where = target.range
     e.sugared(target.value).set_attribute(e, where, target.name, value, annotation)
+    assigned(e, target, value.type)

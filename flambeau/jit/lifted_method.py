@@ -11,7 +11,7 @@ from flambeau.executor.lifting import Lifting, lifting_of
 from flambeau.executor.options import Options
 from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.function import ScriptFunction
-from flambeau.jit.script_method import ScriptMethod
+from flambeau.jit.script_method import ScriptMethod, shown
 from flambeau.program.function import Function
 from flambeau.program.object import UNSET, ScriptObject
 from flambeau.tensor.grad_mode import is_recording
@@ -107,7 +107,8 @@ class LiftedMethod(ScriptMethod):
         bound = self._signature.bind(args, kwargs)
         if thread.observer is not None:
             return self._watched(thread.observer, bound)
-        return self._with_object(self.owner, *bound)
+        result = self._with_object(self.owner, *bound)
+        return shown(result) if self._gives_objects else result
 
     def _watched(self, watching: Any, arguments: tuple[Any, ...]) -> Any:
         return watching.called_method(self, arguments, lambda plain: self._with_object(self.owner, *plain))

@@ -552,3 +552,102 @@ def test_attributes_keep_their_types() -> None:
         scripted.seen = ["a"]
     scripted.note = "Python's own"
     assert scripted.note == "Python's own"
+
+
+# -- what conditions tell of attributes -------------------------------------------------------------------------------
+
+
+class MayBeThere(nn.Module):
+    o: int | None
+    t: Tensor | None
+    cache: Tensor | None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.o = None
+        self.t = flambeau.ones(1)
+        self.cache = None
+        self.inner = nn.Linear(3, 3)
+
+    def reset(self) -> int:
+        self.t = None
+        return 1
+
+    def forward(self, x: Tensor, drop: bool = False) -> Tensor:
+        if self.t is not None and self.t.sum() > 0:
+            x = x + self.t
+        y = x * self.t if self.t is not None else x
+        if self.o is None:
+            self.o = 1
+        else:
+            self.o += 1
+        if self.cache is None:
+            self.cache = x
+        x = self.cache + x * self.o
+        for _ in range(2):
+            if self.t is not None:
+                x = x * self.t
+                if drop:
+                    self.t = None
+        if self.t is None:
+            return x
+        self.inner(x)
+        assert self.inner.bias is not None
+        return x + self.t + self.inner.bias.sum() + y
+
+
+class Forgets(MayBeThere):
+    def forward(self, x: Tensor, drop: bool = False) -> Tensor:
+        if self.t is not None:
+            self.t = None
+            x = x + self.t  # type: ignore[operator]
+        return x
+
+
+class ForgetsInLoop(MayBeThere):
+    def forward(self, x: Tensor, drop: bool = False) -> Tensor:
+        assert self.t is not None
+        for _ in range(2):
+            x = x + self.t
+            self.t = None
+        return x
+
+
+class ChangesUnseen(MayBeThere):
+    def forward(self, x: Tensor, drop: bool = False) -> Tensor:
+        if self.t is not None:
+            self.reset()
+            x = x + self.t  # type: ignore[operator]
+        return x
+
+
+def test_conditions_narrow_attributes() -> None:
+    agree(MayBeThere, X, rounds=3)
+    agree(MayBeThere, X, True, rounds=3)
+    for kind in (Forgets, ForgetsInLoop):
+        with pytest.raises(RuntimeError, match=r"but instead found type '(NoneType|Optional\[Tensor\])'"):
+            flambeau.script(kind())
+    with pytest.raises(RuntimeError, match="Unwrapping null optional"):
+        flambeau.script(ChangesUnseen())(X)
+
+
+class GivesModules(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.part = nn.Linear(3, 3)
+
+    @jit.export
+    def parts(self):  # type: ignore[no-untyped-def]
+        return self.part, [self.part], 3
+
+    def forward(self, x: Tensor):  # type: ignore[no-untyped-def]
+        return self
+
+
+@pytest.mark.parametrize("backend", ["native", "interpreter", "reference"])
+def test_modules_as_results_are_scripted_modules(backend: Any) -> None:
+    scripted = flambeau.script(GivesModules(), backend=backend)
+    assert scripted(X) is scripted
+    first, [second], three = scripted.parts()
+    assert first is second is scripted.part
+    assert three == 3
