@@ -24,6 +24,7 @@ from flambeau.frontend import (
     emit_subscript,
     emit_try,
     emit_with,
+    emit_yield,
     sugared_python,
 )
 from flambeau.frontend import tree_views as t
@@ -34,6 +35,7 @@ from flambeau.frontend.convert import parse_source
 from flambeau.frontend.defaults import broadcast_default, check_defaults, written_defaults
 from flambeau.frontend.depth import deep_recursion
 from flambeau.frontend.emission import Emission, ExpressionRule, Rules, StatementRule
+from flambeau.frontend.emit_yield import yields
 from flambeau.frontend.exits import make_structured
 from flambeau.frontend.receivers import Receiver
 from flambeau.frontend.resolver import Resolver, recursion_error
@@ -98,6 +100,7 @@ STATEMENTS: Final[Mapping[type, StatementRule]] = {
     t.Import: emit_extras.emit_import,
     t.Try: emit_try.emit_try,
     t.Reraise: emit_try.emit_bare_raise,
+    t.Yield: emit_yield.emit_yield,
 }
 
 VARIABLE_ARGUMENTS = (
@@ -148,7 +151,9 @@ def _compile(
         if variable is not None and variable.name not in bound.types and variable.name not in bound.constants:
             raise NotSupportedError(VARIABLE_ARGUMENTS, variable.range)
     graph = Graph(tree.name)
-    declared = None if tree.decl.returns is None else type_of_tree(tree.decl.returns, resolver)
+    is_generator = yields(tree)
+    says = tree.decl.returns is not None and not is_generator
+    declared = type_of_tree(tree.decl.returns, resolver) if says and tree.decl.returns is not None else None
     e = Emission(
         name=tree.name,
         graph=graph,
@@ -167,9 +172,11 @@ def _compile(
     ]
     check_defaults(arguments, tree)
     with graph.at_range(tree.range):
+        if is_generator:
+            emit_yield.begin(e, tree)
         if e.statements(tree.body):
             _fall_off(e, tree)
-    result = _result_type(e)
+    result = emit_yield.finish(e, tree) if is_generator else _result_type(e)
     with graph.at_range(tree.range):
         make_structured(graph, result)
         to_ssa(graph)
@@ -199,7 +206,7 @@ def declared_schema(
     tree: t.Def, resolver: Resolver, *, defaults: Mapping[str, Any], self_type: Type | None = None
 ) -> FunctionSchema | None:
     """What a function takes and returns, from its declaration; None if that does not say what it returns."""
-    if tree.decl.returns is None:
+    if tree.decl.returns is None or yields(tree):
         return None
     arguments = []
     for index, param in enumerate(tree.decl.params):
@@ -236,6 +243,9 @@ def _parameter(e: Emission, param: t.Param, defaults: Mapping[str, Any], self_ty
 
 def _fall_off(e: Emission, tree: t.Def) -> None:
     """Control reaches the end of the body: the function returns None there, if it may."""
+    if e.generated is not None:
+        e.insert("prim::ReturnStmt", (e.generated.result,))
+        return
     declared = e.declared_return
     if declared is not None and not isinstance(declared, OptionalType) and declared != NONE and str(declared) != "Any":
         raise CompileError(NO_RETURN, tree.range)

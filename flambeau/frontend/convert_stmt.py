@@ -46,6 +46,7 @@ from flambeau.frontend.tree_views import (
     While,
     With,
     WithItem,
+    Yield,
 )
 from flambeau.util.errors import FrontendError, NotSupportedError, UnsupportedNodeError
 from flambeau.util.record import replace
@@ -94,8 +95,16 @@ def _augmented_assign(context: Context, node: ast.AugAssign) -> Step:
 
 
 def _expression(context: Context, node: ast.Expr) -> Step:
+    if isinstance(node.value, ast.Yield | ast.YieldFrom):
+        return (yield from _yield(context, node.value))
     value: Expr = yield node.value
     return ExprStmt(value.range, value)
+
+
+def _yield(context: Context, node: ast.Yield | ast.YieldFrom) -> Step:
+    where = context.text.first(node, "yield")
+    value: Expr | None = yield from optional(node.value)
+    return Yield(where, NoneLit(where) if value is None else value, isinstance(node, ast.YieldFrom))
 
 
 def _if(context: Context, node: ast.If) -> Step:

@@ -51,6 +51,16 @@ class Rules:
     """Makes a sugared value of a Python value that a name or attribute stands for."""
 
 
+@dataclass(slots=True)
+class Generated:
+    """The list that a generator's values go to, and the values and nodes whose types wait for the first one."""
+
+    result: Value
+    element: Type | None
+    values: list[Value] = field(default_factory=list)
+    appends: list[Value] = field(default_factory=list)
+
+
 @dataclass(kw_only=True, slots=True)
 class Emission:
     """The state of emitting one function."""
@@ -77,6 +87,8 @@ class Emission:
     """The `break`s and `continue`s that leave the body of a `try`; None where there is no loop around it."""
     mirrors: dict[str, Callable[[Value], None]] = field(default_factory=dict)
     """Told of each value that is stored in a variable, by its slot."""
+    generated: Generated | None = None
+    """What a generator has yielded; None in other functions."""
     caught: Value | None = None
     """The exception whose handler this is."""
     slots: int = 0

@@ -10,6 +10,7 @@ from flambeau.frontend.emit_condition import emit_condition, refine
 from flambeau.frontend.emit_control import emit_branches
 from flambeau.frontend.emit_subscript import subscript_values
 from flambeau.frontend.emit_with import leave_contexts
+from flambeau.frontend.emit_yield import returned
 from flambeau.frontend.environment import Absent
 from flambeau.frontend.object_methods import has_method
 from flambeau.frontend.schema_matching import call_operator
@@ -79,6 +80,10 @@ def emit_pass(e: Emission, tree: Pass) -> bool:
 def emit_return(e: Emission, tree: Return) -> bool:
     """`return value`: converted to what the signature or the returns before it say."""
     declared = e.declared_return
+    if e.generated is not None:
+        leave_contexts(e, e.contexts)
+        e.insert("prim::ReturnStmt", (returned(e, tree.value),))
+        return False
     value = e.value(tree.value, declared)
     if declared is not None:
         value = _as_declared(e, tree, value, declared)

@@ -134,3 +134,16 @@ class Reraise(Stmt):
     """`raise` alone."""
 
     HEAD: ClassVar[str] = "reraise"
+
+
+@tree_class
+class Yield(Stmt):
+    """`yield value`, or `yield from value` on a line of its own."""
+
+    HEAD: ClassVar[str] = "yield"
+    value: Expr
+    is_from: bool
+
+    def shape(self) -> Shape:
+        """The flag prints as a word."""
+        return self.HEAD, (self.value, ("from", ())) if self.is_from else (self.value,)

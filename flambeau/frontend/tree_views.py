@@ -58,6 +58,7 @@ from flambeau.frontend.tree_extras import (
     Try,
     UnaryPlus,
     Walrus,
+    Yield,
 )
 from flambeau.frontend.tree_statements import (
     Assert,
@@ -144,4 +145,5 @@ __all__ = [
     "While",
     "With",
     "WithItem",
+    "Yield",
 ]

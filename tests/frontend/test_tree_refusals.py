@@ -10,8 +10,6 @@ from flambeau.util.source import SourceRange
 
 # one row a refusal: statement in a function's body, message, column in it, underlined text
 REFUSED = [
-    ("yield x", "Yield aren't supported", "yield x"),
-    ("yield from x", "YieldFrom aren't supported", "yield from x"),
     ("y = {i for i in x}", "SetComp aren't supported", "{i for i in x}"),
     ("try:\n        pass\n    except* ValueError:\n        pass", "try blocks aren't supported", "try"),
     ("global y", "global variables aren't supported", "global"),
