@@ -55,7 +55,7 @@ def test_checking_and_writing(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert docs.main(["--check"], tmp_path) == 1
 
 
-@pytest.mark.parametrize("name", ["tracing.md", "freezing.md", "errors.md"])
+@pytest.mark.parametrize("name", ["tracing.md", "freezing.md", "errors.md", "modules.md"])
 def test_examples_in_pages(name: str) -> None:
     flags = doctest.ELLIPSIS | doctest.REPORT_NDIFF
     assert doctest.testfile(str(docs.ROOT / "docs" / name), module_relative=False, optionflags=flags).failed == 0
