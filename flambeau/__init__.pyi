@@ -105,6 +105,7 @@ channels_last_3d = memory_format.channels_last_3d
 from flambeau import ir as ir
 from flambeau import jit as jit
 from flambeau import nn as nn
+from flambeau.jit import library as library
 from flambeau.jit.disabled import disabled as disabled
 from flambeau.jit.interfaces import interface as interface
 from flambeau.jit.script import script as script

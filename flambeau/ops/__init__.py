@@ -37,6 +37,7 @@ from flambeau.ops import membership as _membership
 from flambeau.ops import neighbours as _neighbours
 from flambeau.ops import normalization as _normalization
 from flambeau.ops import number_views as _number_views
+from flambeau.ops import operator_namespaces as _operator_namespaces
 from flambeau.ops import orders as _orders
 from flambeau.ops import packing as _packing
 from flambeau.ops import padding as _padding
@@ -66,3 +67,12 @@ from flambeau.ops import views as _views
 from flambeau.ops import windows as _windows
 
 __all__: list[str] = []
+
+
+def __getattr__(name: str) -> _operator_namespaces.OperatorNamespace:
+    """The operators of a namespace: `flambeau.ops.aten.relu` is `flambeau.relu`."""
+    found = _operator_namespaces.find(name)
+    if found is None:
+        raise AttributeError(f"no operator is named {name}::...: declare one with flambeau.library.custom_op")
+    globals()[name] = found
+    return found

@@ -103,7 +103,9 @@ class Operator:
     def refresh(self) -> None:
         """Look the overloads up again."""
         self._version = registry.version()
-        self.candidates = tuple(d for d in registry.overloads(self.name) if concerns_tensors(d.schema))
+        self.candidates = tuple(
+            d for d in registry.overloads(self.name) if concerns_tensors(d.schema) or d.family == "custom"
+        )
         self._plans: dict[Any, Plan] = {}
         self._quick: dict[Any, tuple[Callable[..., Any], tuple[Any, ...], Callable[[Any], Any] | None]] = {}
         self._deep: dict[Any, Plan] = {}

@@ -1,0 +1,45 @@
+"""`flambeau.ops.aten`, and a namespace for each that custom operators are declared in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from flambeau.schema import registry
+from flambeau.tensor import dispatch
+
+
+class OperatorNamespace(ModuleType):
+    """The operators whose qualified names begin with `scope::`.
+
+    >>> from flambeau.tensor.create import tensor
+    >>> OperatorNamespace("aten").neg(tensor([2])).tolist()
+    [-2]
+    """
+
+    def __init__(self, scope: str) -> None:
+        super().__init__(f"flambeau.ops.{scope}", f"The operators named {scope}::...")
+        self._scope = scope
+
+    def __getattr__(self, short: str) -> Callable[..., Any]:
+        name = f"{self._scope}::{short}"
+        if short.startswith("__") or not registry.overloads(name):
+            similar = ", ".join(registry.similar(name)) if not short.startswith("__") else ""
+            raise AttributeError(f"there is no operator {name}{f'; similar: {similar}' if similar else ''}")
+        made = dispatch.function(name, short)
+        setattr(self, short, made)
+        return made
+
+    def __dir__(self) -> list[str]:
+        return sorted(short for scope, _, short in map(_parts, registry.names()) if scope == self._scope)
+
+
+def find(scope: str) -> OperatorNamespace | None:
+    """The namespace, if any operator is in it."""
+    has_any = not scope.startswith("_") and any(_parts(name)[0] == scope for name in registry.names())
+    return OperatorNamespace(scope) if has_any else None
+
+
+def _parts(name: str) -> tuple[str, str, str]:
+    return name.partition("::")
