@@ -15,6 +15,8 @@ from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.jit.traced_tensor import PACKAGE
 from flambeau.schema import types as t
+from flambeau.schema.dtype import DType
+from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import GuardError, TracerWarning
 from flambeau.util.record import dataclass
 from flambeau.util.source import Source, SourceRange
@@ -43,6 +45,10 @@ WARNING = (
 )
 GUARDED = "A later call for which it differs raises an error that names this line."
 UNGUARDED = "Nothing guards it: a later call for which it differs goes wrong silently."
+FAILED = (
+    "{what} in the run ({error}) fixes what the program did then: the trace has only that way, and nothing guards it. "
+    "Script this function (flambeau.script), or ask for sizes and dtypes instead of trying"
+)
 DYNAMIC = ", or mark the size as dynamic (flambeau.jit.dynamic) if the result holds for every size"
 GUARD = (
     "the trace fixed {what} at {file}:{line} to {value}, and this call needs another value: {text}. Script the "
@@ -81,16 +87,23 @@ class Baker:
         self.baked: list[Baked] = []
         self.facts: list[FactGuard] = []
         self._guard, self._warn = guard, warn
+        self.failures: list[Baked] = []
         self._known: set[tuple[str, Value]] = set()
         self.is_allowed = False
         """Whether the user said that what is fixed now may be."""
 
-    def fix(self, what: str, value: Any, source: Value, *, holds: Value | None = None, action: str = "") -> None:
-        """`source`, which is `value` in this run, became something in Python. `holds` is a condition that says so."""
+    def fix(
+        self, what: str, value: Any, source: Value, *, holds: Value | None = None, action: str = "",
+        precision: float = 0.0,
+    ) -> None:  # fmt: skip
+        """`source`, which is `value` in this run, became something in Python. `holds` is a condition that says so.
+
+        A float is the same up to a relative `precision`: native code may round otherwise than Python's operators.
+        """
         where = self.graph.current_range or user_range()
         self.baked.append(Baked(what, value, where))
         if self._guard:
-            self._insert(what, value, source, where, holds)
+            self._insert(what, value, source, where, holds, precision)
         if self._warn and not self.is_allowed:
             _, line, _ = where.file_line_col()
             text = WARNING.format(
@@ -116,7 +129,7 @@ class Baker:
             return
         before = self.graph.block.last
         source = self.graph.insert(operator, [tensor], [type_]).output()
-        self._insert(what, fixed, source, where, None)
+        self._insert(what, fixed, source, where, None, 0.0)
         nodes: list[Node] = []
         last = self.graph.block.last
         while last is not None and last is not before:
@@ -124,13 +137,29 @@ class Baker:
             last = last.previous
         self.facts.append(FactGuard(kind, tensor, fixed, entry, tuple(nodes)))
 
-    def _insert(self, what: str, value: Any, source: Value, where: SourceRange, holds: Value | None) -> None:
+    def failed(self, operator: str, error: Exception) -> None:
+        """An operator failed, and the program went on: it would have gone another way otherwise."""
+        where = self.graph.current_range or user_range()
+        entry = Baked(f"the failure of {operator}", str(error), where)
+        self.baked.append(entry)
+        self.failures.append(entry)
+
+    def warn_of_failures(self) -> None:
+        """Warn of failures that the program survived."""
+        for entry in self.failures if self._warn else ():
+            warn_user(FAILED.format(what=entry.what, error=_short(entry.value)), entry.where)
+
+    def _insert(
+        self, what: str, value: Any, source: Value, where: SourceRange, holds: Value | None, precision: float
+    ) -> None:
         graph = self.graph
         plain = value.code if hasattr(value, "code") else value
         if holds is not None:
             pass
         elif isinstance(plain, float) and math.isnan(plain):
             holds = graph.insert("aten::isnan", [source], [t.BOOL]).output()
+        elif isinstance(plain, float) and math.isfinite(plain) and precision:
+            holds = _is_near(graph, source, plain, precision * max(abs(plain), 0.1))
         else:
             expected = insert_constant(graph, plain, source.type)
             holds = graph.insert("aten::eq", [source, expected], [t.BOOL]).output()
@@ -142,6 +171,37 @@ class Baker:
             message = insert_constant(graph, text, t.STRING)
             error = insert_constant(graph, GuardError.name, t.STRING)
             graph.insert("prim::RaiseException", [message, error], [])
+
+
+def _is_near(graph: Graph, source: Value, wanted: float, tolerance: float) -> Value:
+    apart = graph.insert("aten::sub", [source, insert_constant(graph, wanted)], [t.FLOAT]).output()
+    size = graph.insert("prim::abs", [apart], [t.FLOAT]).output()
+    return graph.insert("aten::le", [size, insert_constant(graph, tolerance)], [t.BOOL]).output()
+
+
+def same_contents(graph: Graph, source: Value, tensor: Tensor) -> Value:
+    """Whether a tensor is what it is now, rounding aside."""
+    constant = insert_constant(graph, Tensor(tensor._array.copy()), t.TENSOR)
+    dtype: DType = Tensor.dtype.__get__(tensor)
+    if not (dtype.is_floating_point or dtype.is_complex):
+        return graph.insert("aten::equal", [source, constant], [t.BOOL]).output()
+    sizes = graph.insert("aten::size", [source], [t.ListType(t.INT)]).output()
+    wanted = insert_constant(graph, list(tensor._array.shape), t.ListType(t.INT))
+    branch = graph.insert("prim::If", [graph.insert("aten::eq", [sizes, wanted], [t.BOOL]).output()], [t.BOOL])
+    first, second = branch.add_block(), branch.add_block()
+    with graph.inserting(first):
+        precision = precision_of(tensor)
+        given = [insert_constant(graph, v) for v in (precision, precision * 0.1, True)]
+        first.add_output(graph.insert("aten::allclose", [source, constant, *given], [t.BOOL]).output())
+    with graph.inserting(second):
+        second.add_output(insert_constant(graph, False))
+    return branch.output()
+
+
+def precision_of(tensor: Tensor) -> float:
+    """Relative differences that rounding may make of floats of a tensor's type."""
+    dtype: DType = Tensor.dtype.__get__(tensor)
+    return {8: 1e-10, 4: 1e-5}.get(dtype.itemsize // (2 if dtype.is_complex else 1), 1e-2)
 
 
 def warn_user(text: str, where: SourceRange | None = None) -> None:

@@ -17,7 +17,7 @@ from flambeau.ir.clone import clone_graph
 from flambeau.ir.constants import CONSTANT, insert_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
-from flambeau.jit.baking import FACTS, KINDS, Baker, user_frame, user_range
+from flambeau.jit.baking import FACTS, KINDS, Baker, precision_of, same_contents, user_frame, user_range
 from flambeau.jit.symbols import TracedInt
 from flambeau.jit.traced_tensor import TracedShape, TracedTensor
 from flambeau.nn.module import Module
@@ -181,8 +181,12 @@ class Recorder:
         ]
         if any(isinstance(a, Tensor) and self._is_nameless(a) for a in arguments):
             self._name_variables()
-        with observer.observing(None):
-            result = proceed([plain(a) for a in arguments])
+        try:
+            with observer.observing(None):
+                result = proceed([plain(a) for a in arguments])
+        except Exception as error:
+            self.baker.failed(definition.name, error)
+            raise
         if definition.draws(arguments):
             self.random.append(definition.name)
         if isinstance(result, Tensor) and not definition.schema.is_mutable and any(result is a for a in arguments):
@@ -299,8 +303,13 @@ class Recorder:
         node = self.graph.insert(kind, operands, [returned], **attributes)
         may_draw = random_operators(function)
         before = repr(get_rng_state()) if may_draw else ""
-        with observer.observing(None), dispatch.uninterrupted():
-            result = run([plain(a) for a in arguments])
+        try:
+            with observer.observing(None), dispatch.uninterrupted():
+                result = run([plain(a) for a in arguments])
+        except Exception as error:
+            node.destroy()
+            self.baker.failed(function.short_name, error)
+            raise
         if may_draw and repr(get_rng_state()) != before:
             self.random += may_draw
         result = _apart(result, {id(a) for a in arguments if isinstance(a, Tensor)})
@@ -346,15 +355,14 @@ class Recorder:
             return value
         what, operator, type_ = KINDS[kind]
         if kind in ("tolist", "numpy"):
-            constant = insert_constant(self.graph, Tensor(tensor._array.copy()), t.TENSOR)
-            same = self.graph.insert("aten::equal", [source, constant], [t.BOOL]).output()
-            self.baker.fix(what, value, source, holds=same)
+            self.baker.fix(what, value, source, holds=same_contents(self.graph, source, tensor))
             return value
         if kind == "item":
             operator, type_ = {bool: KINDS["bool"], int: KINDS["int"], float: KINDS["float"]}.get(
                 type(value), KINDS["complex"]
             )[1:]
-        self.baker.fix(what, value, self.graph.insert(operator, [source], [type_]).output())
+        found = self.graph.insert(operator, [source], [type_]).output()
+        self.baker.fix(what, value, found, precision=precision_of(tensor))
         return value
 
     def _source(self, tensor: Tensor, kind: str) -> Value | None:

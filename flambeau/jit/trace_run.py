@@ -98,6 +98,7 @@ class Run:
             graph.add_output(Outputs(recorder, graph, strict=self._strict, warn=warn).value(result))
             if self.module is not None:
                 _note_rebound(recorder, self.module, before, warn=warn)
+        recorder.baker.warn_of_failures()
         implied = {id(g.entry) for g in drop_implied(graph, recorder.baker.facts)}
         baked = [b for b in recorder.baker.baked if id(b) not in implied]
         found = Recorded(graph, recorder.self_value, baked, recorder.random)

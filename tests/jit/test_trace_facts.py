@@ -146,6 +146,37 @@ def test_warnings_say_what_to_do() -> None:
         assert part in str(seen[0].message)
 
 
+def test_rounding_does_not_trip_guards() -> None:
+    def contents(x: Tensor) -> Tensor:
+        y = (flambeau.tanh(x) * 0.3).exp() + x.softmax(0)
+        return x * y.sum().item() + y.mean().tolist() + float(y.numpy()[0])
+
+    x = flambeau.randn(1000)
+    with pytest.warns(TracerWarning):
+        traced = flambeau.trace(contents, x)
+    for _ in range(4):
+        traced(x)
+    with pytest.raises(GuardError):
+        traced(x * 1.01)
+    with pytest.warns(TracerWarning):
+        traced = flambeau.trace(lambda x: x + len(x.tolist()), ones(1))
+    with pytest.raises(GuardError):
+        traced(ones(3))
+
+
+def test_failures_that_a_program_survives_are_told() -> None:
+    def tried(x: Tensor) -> Tensor:
+        try:
+            return x.view(7)
+        except RuntimeError:
+            return x * 2
+
+    with pytest.warns(TracerWarning, match="the failure of aten::view in the run") as seen:
+        traced = flambeau.trace(tried, ones(2, 3))
+    assert (seen[0].filename, seen[0].lineno) == (__file__, tried.__code__.co_firstlineno + 2)
+    assert [b.what for b in traced.baked] == ["the failure of aten::view"]
+
+
 def test_tensors_are_themselves_again_after_a_trace() -> None:
     kept: list[Tensor] = []
 
