@@ -20,6 +20,7 @@ from flambeau.ir.value import Value
 from flambeau.schema.opdef import Effect
 from flambeau.schema.types import (
     BoolType,
+    ClassType,
     DictType,
     FloatType,
     IntType,
@@ -166,9 +167,19 @@ def _is_float_of_number(node: Node) -> bool:
     return isinstance(node.input().type, _NUMBERS)
 
 
+def _is_attribute_of_argument(node: Node) -> bool:
+    """Whether the object is a parameter of the graph, whose attributes were looked at before it runs."""
+    owner = node.input()
+    definition = owner.type.definition if isinstance(owner.type, ClassType) else None
+    if definition is None or owner.node is not None or owner.owner_block is not node.graph.block:
+        return False
+    return node.attributes.get("name") not in getattr(definition.source, "optional", ())
+
+
 _TOTAL: Mapping[str, Callable[[Node], bool]] = {
     **dict.fromkeys(_TOTAL_FOR_STEPS, _is_safe_division),
     "aten::size": _is_safe_size,
+    "prim::GetAttr": _is_attribute_of_argument,
     "aten::len": _is_safe_length,
     "aten::Float": _is_float_of_number,
 }

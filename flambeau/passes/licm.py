@@ -64,6 +64,8 @@ def _is_invariant(node: Node, loop: Node, facts: AliasAnalysis) -> bool:
         return False
     if not is_pure(node) or writes_memory(node) or node.kind == "prim::CreateObject":
         return False
+    if node.kind == "prim::GetAttr":  # gives the same object in every round, whoever writes to what is in it
+        return True
     return not any(facts.places(v) and (facts.has_writers(v) or facts.leaves(v)) for v in node.outputs)
 
 

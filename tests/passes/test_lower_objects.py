@@ -187,3 +187,58 @@ def test_a_program_with_local_objects_is_native() -> None:
     for _ in range(4):
         scripted(50)
     assert "native from end to end" in str(scripted.explain())
+
+
+class Scale:
+    def __init__(self, k: int, w: Tensor):
+        self.k = k
+        self.w = w
+
+
+def reads_in_loop(s: Scale, n: int):
+    total = 0
+    for i in range(n):
+        total += i * s.k
+        s.w[0] = i
+    return total, s.w
+
+
+def writes_in_loop(s: Scale, n: int):
+    total = 0
+    for i in range(n):
+        total += i * s.k
+        s.k += 1
+    return total, s.k
+
+
+def aliased_in_loop(s: Scale, t: Scale, n: int):
+    total = 0
+    for i in range(n):
+        total += s.k
+        t.k += 1
+        t.w = s.w + 1
+    return total, s.w
+
+
+def loop_body(fn: Any) -> str:
+    given = [Scale(2, flambeau.ones(2)) for _ in range(fn.__code__.co_argcount - 1)]
+    text = str(flambeau.script(fn).graph_for(*given, 3))
+    return text[text.index("prim::Loop") :]
+
+
+def test_attributes_of_arguments_are_read_once_where_nothing_writes_them() -> None:
+    assert "prim::GetAttr" not in loop_body(reads_in_loop).split("->")[0]
+    assert 'prim::GetAttr[name="k"]' in loop_body(writes_in_loop)
+    assert 'prim::GetAttr[name="k"]' in loop_body(aliased_in_loop)
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_attributes_in_loops(n: int) -> None:
+    assert_like_python(reads_in_loop, lambda: (Scale(2, flambeau.ones(2)), n), "native")
+    assert_like_python(writes_in_loop, lambda: (Scale(2, flambeau.ones(2)), n), "native")
+
+    def same() -> tuple[Any, ...]:
+        scale = Scale(2, flambeau.ones(2))
+        return scale, scale, n
+
+    assert_like_python(aliased_in_loop, same, "native")
