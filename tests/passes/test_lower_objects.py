@@ -198,8 +198,7 @@ class Scale:
 def reads_in_loop(s: Scale, n: int):
     total = 0
     for i in range(n):
-        total += i * s.k
-        s.w[0] = i
+        total += i * s.k + int(s.w[0])
     return total, s.w
 
 
@@ -213,7 +212,7 @@ def writes_in_loop(s: Scale, n: int):
 
 def aliased_in_loop(s: Scale, t: Scale, n: int):
     total = 0
-    for i in range(n):
+    for _ in range(n):
         total += s.k
         t.k += 1
         t.w = s.w + 1
