@@ -17,6 +17,7 @@ from flambeau.frontend.sugared import FormValue, Sugared
 from flambeau.frontend.sugared_contexts import ContextClass
 from flambeau.schema.device import Device
 from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, STRING
+from flambeau.tensor.create import as_tensor, asarray
 from flambeau.tensor.grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from flambeau.tensor.random import Generator, manual_seed
 
@@ -25,6 +26,7 @@ OPERATORS: Final[dict[Any, str]] = {
     hash: "aten::hash", hex: "aten::hex", id: "prim::id", oct: "aten::oct",
     ord: "aten::ord", pow: "aten::pow", repr: "python::repr", ascii: "python::ascii", warnings.warn: "aten::warn",
     manual_seed: "aten::manual_seed", Generator: "aten::Generator", is_grad_enabled: "aten::is_grad_enabled",
+    as_tensor: "aten::as_tensor", asarray: "aten::as_tensor",
 }  # fmt: skip
 
 MATH: Final = [

@@ -12,7 +12,7 @@ from flambeau.frontend.schema_matching import call_operator
 from flambeau.frontend.simple_value import SimpleValue
 from flambeau.frontend.sugared import Given, Sugared
 from flambeau.ir.value import Value
-from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, STRING, NamedType, Type
+from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, STRING, ListType, NamedType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
@@ -72,3 +72,30 @@ class DeviceClass(Sugared):
         if len(args) == 1 and not keywords and args[0].value.type == STRING:
             return SimpleValue(to_device(e, args[0].value))
         return SimpleValue(call_operator(e, where, "aten::device", args, keywords))
+
+
+@dataclass(slots=True)
+class TypedTensorClass(Sugared):
+    """`FloatTensor` and its like, called with one list, with sizes, or with nothing."""
+
+    name: str
+    dtype: int
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return f"class {self.name}"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A tensor of that dtype."""
+        if keywords:
+            raise CompileError(f"{self.name}: Keyword argument {keywords[0].name} unknown.", keywords[0].where)
+        dtype = Given(e.constant(self.dtype, INT), where, "dtype")
+        if len(args) == 1 and args[0].value.type != INT:
+            return SimpleValue(call_operator(e, where, "aten::tensor", args, [dtype]))
+        if any(a.value.type != INT for a in args):
+            text = "was called with multiple positional arguments that were not all integers: give sizes, or one list"
+            raise CompileError(f"{self.name} {text}", where)
+        sizes = [a.value for a in args] or [e.constant(0)]
+        listed = e.emit("prim::ListConstruct", sizes, ListType(INT))
+        return SimpleValue(call_operator(e, where, "aten::empty", [listed], [dtype]))

@@ -184,5 +184,8 @@ def refusing(schema: FunctionSchema) -> Function:
 
 def wrap_python(fn: Any) -> Sugared | None:
     """What a marked function is in a program; None for one without a mark, which is compiled."""
-    return None if modifier(fn) not in (IGNORE, UNUSED) else PythonFunction(fn)
+    if modifier(fn) in (IGNORE, UNUSED):
+        return PythonFunction(fn)
+    call = None if inspect.isclass(fn) or inspect.isroutine(fn) else inspect.getattr_static(type(fn), "__call__", None)
+    return PythonFunction(fn.__call__) if inspect.isfunction(call) and modifier(call) is not None else None
 

@@ -21,7 +21,14 @@ from flambeau.frontend.resolver import ObjectResolver
 from flambeau.frontend.schema_matching import call_method, call_operator
 from flambeau.frontend.sugared import Given, Iteration, Sugared
 from flambeau.frontend.tensor_attributes import CONVERSIONS, ELEMENT_CODES, PROPERTIES
-from flambeau.frontend.value_methods import AffixMethod, GetItemMethod, TupleMethod, WaitMethod
+from flambeau.frontend.value_methods import (
+    AffixMethod,
+    GetItemMethod,
+    TupleMethod,
+    TypeMethod,
+    WaitMethod,
+    WhereMethod,
+)
 from flambeau.ir.value import Value
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
@@ -348,6 +355,8 @@ def _attribute(e: Emission, where: SourceRange, value: Value, name: str) -> Suga
         return ConversionValue(value, CONVERSIONS[name].code, INT)
     if isinstance(type_, TensorType) and name == "cpu":
         return ConversionValue(value, CPU, DEVICE)
+    if isinstance(type_, TensorType) and name in ("where", "type"):
+        return WhereMethod(SimpleValue, value) if name == "where" else TypeMethod(SimpleValue, value)
     if isinstance(type_, TensorType) and name == "__getitem__":
         return GetItemMethod(SimpleValue, value)
     if isinstance(type_, TensorType) and name == "tolist":

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau.frontend.builtins import BUILTINS
+from flambeau.frontend.casts import TypedTensorClass
 from flambeau.frontend.constants import constant_type, constant_value
 from flambeau.frontend.emission import Emission
 from flambeau.frontend.emit_condition import Condition, ConditionValue
@@ -28,6 +29,7 @@ from flambeau.frontend.tree_views import Apply, Def, Expr, Lambda, Var
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
 from flambeau.schema.types import Type
+from flambeau.tensor.typed import TypedTensor
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
@@ -184,6 +186,8 @@ def wrap(e: Emission, value: Any, where: SourceRange) -> Sugared:
         return FunctionValue(value)
     if isinstance(value, functools.partial):
         return PartialValue(value)
+    if isinstance(value, TypedTensor):
+        return TypedTensorClass(value.__name__, value.dtype.code)
     if isinstance(value, type):
         wrapped = wrap_class(e, value, where)
         return PythonValue(value) if wrapped is None else wrapped

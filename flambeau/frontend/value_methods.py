@@ -111,3 +111,43 @@ class WaitMethod(Sugared):
         if args or keywords:
             raise CompileError("wait() takes no arguments", where)
         return self.wrap(e.emit("aten::wait", (self.future,), self.future.type.element))
+
+
+@dataclass(slots=True)
+class WhereMethod(Sugared):
+    """`x.where(condition, other)`: the operator has the condition first."""
+
+    wrap: Wrap
+    tensor: Value
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "builtin"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A tensor."""
+        own = Given(self.tensor, where)
+        if args:
+            return self.wrap(call_operator(e, where, "aten::where", [args[0], own, *args[1:]], keywords))
+        return self.wrap(call_operator(e, where, "aten::where", [], [Given(self.tensor, where, "self"), *keywords]))
+
+
+@dataclass(slots=True)
+class TypeMethod(Sugared):
+    """`x.type(dtype)`: a conversion."""
+
+    wrap: Wrap
+    tensor: Value
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "builtin"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """The tensor in another dtype. Raises CompileError without one: a dtype has no text in programs."""
+        if len(args) + len(keywords) != 1:
+            raise CompileError("type() needs a dtype in programs: x.type(flambeau.float64), or x.dtype to ask", where)
+        given = [*args, *keywords]
+        return self.wrap(call_operator(e, where, "aten::to", [Given(self.tensor, where), given[0]]))

@@ -23,7 +23,7 @@ class Signature:
         """`first` leaves out the leading arguments that the callee supplies itself (`self`)."""
         self.schema = schema
         self._arguments = schema.arguments[first:]
-        self._converters: tuple[Converter, ...] = tuple(converter(a.type) for a in self._arguments)
+        self._converters: tuple[Converter, ...] = tuple(_converter(a) for a in self._arguments)
         self._positional = sum(not a.kwarg_only for a in self._arguments)
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -77,6 +77,19 @@ class Signature:
             except MismatchError as reason:
                 return ArgumentError(_explain(self.schema, position, argument, value, str(reason)))
         raise AssertionError("no argument mismatches")
+
+
+def _converter(argument: Argument) -> Converter:
+    """The converter of an argument; one value stands for a list of equal ones where the argument is declared so."""
+    convert, count = converter(argument.type), argument.broadcast
+    if count is None:
+        return convert
+
+    def spread(value: Any) -> Any:
+        is_one = isinstance(value, int | float) and not isinstance(value, bool)
+        return convert([value] * count if is_one else value)
+
+    return spread
 
 
 def _explain(schema: FunctionSchema, position: int, argument: Argument, value: Any, reason: str) -> str:

@@ -41,6 +41,7 @@ def _generator(device: Device | None = None, seed: int | None = None) -> Generat
     return made if seed is None else made.manual_seed(seed)
 
 
+declare("aten::retains_grad(Tensor self) -> bool", lambda tensor: bool(getattr(tensor, "retains_grad", False)))
 declare("aten::is_grad_enabled() -> bool", is_grad_enabled, effect=Effect.WORLD)
 declare("aten::Generator(*, Device? device=None, int? seed=None) -> Generator", _generator, effect=Effect.WORLD)
 declare(
