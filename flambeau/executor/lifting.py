@@ -55,7 +55,8 @@ class Lifting:
     """A method without its object: which attributes its functions take, and the functions."""
 
     def __init__(self, function: Function, graph: Graph, paths: Sequence[Path], parameters: int) -> None:
-        self.function = function
+        # The function itself is not kept: it is the key under which this is found.
+        self._name, self._schema, self._doc = function.name, function.schema, function.doc
         self.paths = tuple(paths)
         """What is read, in the order of the hidden parameters."""
         self._graph = graph
@@ -86,7 +87,7 @@ class Lifting:
         for number in range(len(values) - 1, -1, -1):
             if self.is_written_in[number]:
                 _write_in(graph, self._parameters + number, values[number])
-        schema = self.function.schema
+        schema = self._schema
         taken = [
             Argument(".".join(path), value.type)
             for path, value, fixed in zip(
@@ -96,7 +97,7 @@ class Lifting:
         ]
         arguments = (*schema.arguments[1:], *taken)
         return Function(
-            self.function.name, graph, FunctionSchema(schema.name, "", arguments, schema.returns), doc=self.function.doc
+            self._name, graph, FunctionSchema(schema.name, "", arguments, schema.returns), doc=self._doc
         )
 
 

@@ -263,3 +263,14 @@ def test_a_dropout_that_would_fail_fails() -> None:
     unit = flambeau.CompilationUnit("def f(x: Tensor): return flambeau.dropout(x, 1.5, False) * 2")
     with pytest.raises(RuntimeError, match="dropout probability has to be between 0 and 1"):
         unit.f(X)
+
+
+def test_what_is_known_of_a_function_goes_with_it() -> None:
+    unit = flambeau.CompilationUnit("def f(x: int) -> int:\n    return x\n")
+    function = unit.f.script_function
+    assert lifting_of(function) is None
+    scripted = flambeau.script(Net())
+    scripted(X)
+    method = scripted.forward.script_function
+    assert lifting_of(method) is scripted.forward.lifting
+    assert not any(held is method for held in vars(scripted.forward.lifting).values())
