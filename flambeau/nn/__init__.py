@@ -108,8 +108,8 @@ from flambeau.nn.pooling_adaptive import (
     AdaptiveMaxPool3d,
 )
 from flambeau.nn.pooling_inverse import MaxUnpool1d, MaxUnpool2d, MaxUnpool3d
-from flambeau.nn.recurrent import GRU, LSTM, RNN
-from flambeau.nn.recurrent_cells import GRUCell, LSTMCell, RNNCell
+from flambeau.nn.recurrent import GRU, LSTM, RNN, RNNBase
+from flambeau.nn.recurrent_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from flambeau.nn.shapes import (
     ChannelShuffle,
     CosineSimilarity,
@@ -229,7 +229,9 @@ __all__ = [
     "PixelUnshuffle",
     "PoissonNLLLoss",
     "RMSNorm",
+    "RNNBase",
     "RNNCell",
+    "RNNCellBase",
     "RReLU",
     "ReLU",
     "ReLU6",

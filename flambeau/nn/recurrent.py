@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from typing import Any, Final
 
 from flambeau.nn import fresh, init
 from flambeau.nn.module import Module
@@ -15,13 +15,14 @@ from flambeau.schema.dtype import DType
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.choice import or_else
 
+GATES: Final = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 DROPOUT_OF_ONE = (
     "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater "
     "than 1, but got dropout={dropout} and num_layers={num_layers}"
 )
 
 
-class RecurrentBase(Module):
+class RNNBase(Module):
     """Parameters `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0`, `bias_hh_l0` of the first layer, and so on.
 
     `_reverse` ends the names of the backward direction, `weight_hr_l0` projects the hidden state of an LSTM. All are
@@ -32,13 +33,15 @@ class RecurrentBase(Module):
         "mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout", "bidirectional",
         "proj_size",
     )  # fmt: skip
-    gates = 1
 
     def __init__(
-        self, mode: str, input_size: int, hidden_size: int, num_layers: int, bias: bool, batch_first: bool,
-        dropout: float, bidirectional: bool, proj_size: int, device: Device | str | None, dtype: DType | None,
+        self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
+        device: Device | str | None = None, dtype: DType | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
+        if mode not in GATES:
+            raise ValueError(f"Unrecognized RNN mode: {mode}; write one of {', '.join(GATES)}")
         if not 0 <= dropout <= 1 or isinstance(dropout, bool):
             raise ValueError(
                 "dropout should be a number in range [0, 1] representing the probability of an element being zeroed, "
@@ -61,7 +64,7 @@ class RecurrentBase(Module):
         self.proj_size = proj_size
         self._flat_weights_names: list[str] = []
         self._flat_weights: list[Any] = []
-        rows = type(self).gates * hidden_size
+        rows = GATES[mode] * hidden_size
         state = proj_size or hidden_size
         for layer in range(num_layers):
             for suffix in ("", "_reverse")[: 1 + bidirectional]:
@@ -130,7 +133,7 @@ def in_order(state: Tensor, order: Tensor | None) -> Tensor:
     return state if order is None else F.index_select(state, 1, order)
 
 
-class LSTM(RecurrentBase):
+class LSTM(RNNBase):
     """Long short-term memory: Hochreiter and Schmidhuber (1997).
 
     >>> import flambeau
@@ -138,8 +141,6 @@ class LSTM(RecurrentBase):
     >>> output.shape, h.shape
     (flambeau.Size([5, 2, 4]), flambeau.Size([2, 2, 4]))
     """
-
-    gates = 4
 
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
@@ -200,7 +201,7 @@ class LSTM(RecurrentBase):
         return PackedSequence(output, sizes, order, back), (in_order(h, back), in_order(c, back))
 
 
-class _Plain(RecurrentBase):
+class _Plain(RNNBase):
     """Networks whose state is one tensor."""
 
     @or_else("_forward_packed")
@@ -252,8 +253,6 @@ class _Plain(RecurrentBase):
 
 class GRU(_Plain):
     """Gated units: Cho et al. (2014)."""
-
-    gates = 3
 
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,

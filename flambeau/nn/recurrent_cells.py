@@ -13,24 +13,23 @@ from flambeau.schema.dtype import DType
 from flambeau.tensor.tensor import Tensor
 
 
-class CellBase(Module):
+class RNNCellBase(Module):
     """`weight_ih` (gates hidden_size, input_size), `weight_hh` (gates hidden_size, hidden_size) and biases.
 
     All are uniform in +-1/sqrt(hidden_size).
     """
 
     __constants__: tuple[str, ...] = ("input_size", "hidden_size", "bias")
-    gates = 1
 
     def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, device: Device | str | None = None,
+        self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Device | str | None = None,
         dtype: DType | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
         self.input_size = input_size
         self.hidden_size = hidden_size
         self.bias = bias
-        rows = type(self).gates * hidden_size
+        rows = num_chunks * hidden_size
         self.weight_ih = fresh.parameter(rows, input_size, dtype=dtype, device=device)
         self.weight_hh = fresh.parameter(rows, hidden_size, dtype=dtype, device=device)
         self.bias_ih: Parameter | None
@@ -58,7 +57,7 @@ def check_ranks(name: str, input: Tensor, state: Tensor | None) -> None:
         raise ValueError(f"{name}: Expected hidden to be 1D or 2D, got {state.dim()}D instead")
 
 
-class RNNCell(CellBase):
+class RNNCell(RNNCellBase):
     """tanh(W x + b + U h + c), or relu of it: Elman (1990).
 
     >>> import flambeau
@@ -72,7 +71,7 @@ class RNNCell(CellBase):
         self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh",
         device: Device | str | None = None, dtype: DType | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(input_size, hidden_size, bias, device, dtype)
+        super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
@@ -101,10 +100,14 @@ class RNNCell(CellBase):
         return shown if self.nonlinearity == "tanh" else f"{shown}, nonlinearity={self.nonlinearity}"
 
 
-class GRUCell(CellBase):
+class GRUCell(RNNCellBase):
     """A gated unit; the gates are reset, update, new: Cho et al. (2014)."""
 
-    gates = 3
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Device | str | None = None,
+        dtype: DType | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """(batch, input_size) and (batch, hidden_size), zero if not given, to the next hidden state.
@@ -122,10 +125,14 @@ class GRUCell(CellBase):
         return result if is_batched else result.squeeze(0)
 
 
-class LSTMCell(CellBase):
+class LSTMCell(RNNCellBase):
     """A long short-term memory; the gates are input, forget, cell, output: Hochreiter and Schmidhuber (1997)."""
 
-    gates = 4
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Device | str | None = None,
+        dtype: DType | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
         """(batch, input_size), and hidden state and memory (batch, hidden_size), zero if not given, to the next ones.

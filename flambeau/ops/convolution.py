@@ -133,7 +133,7 @@ def scattered(
         (n - 1) * s + d * (k - 1) + 1 + max(o, 0)
         for n, s, d, k, o in zip(x.shape[2:], stride, dilation, kernel, output_padding, strict=True)
     ]
-    rows = x.reshape(batch, groups, inner, -1)
+    rows = x.reshape(batch, groups, inner, prod(x.shape[2:]))
     filters = weight.reshape(groups, inner, outputs * prod(kernel)).transpose(0, 2, 1)
     parts = np.matmul(filters, rows).reshape(batch, groups * outputs, prod(kernel), *x.shape[2:])
     made = np.zeros((batch, groups * outputs, *full), parts.dtype)

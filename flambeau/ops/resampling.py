@@ -72,6 +72,8 @@ def linear(input: Array, sizes: Ints, align_corners: bool, scales: Scales, dims:
     made = widened(input)
     for axis in range(input.ndim - 1, 1, -1):
         size, count = input.shape[axis], sizes[axis - 2]
+        if size == count:
+            continue  # whatever the factor, which would move places of which there are as many as before
         below, above, weight = neighbours(size, count, align_corners, scales[axis - 2], made.dtype)
         shape = [1] * input.ndim
         shape[axis] = count

@@ -56,6 +56,7 @@ nn.Conv3d(2, 3, 2) | 1,2,3,4,5
 nn.ConvTranspose1d(3, 2, 3, stride=2) | 2,3,5
 nn.ConvTranspose2d(3, 2, 3, stride=2, padding=1, output_padding=1) | 2,3,4,5
 nn.ConvTranspose3d(3, 2, 2) | 1,3,2,3,4
+nn.ConvTranspose2d(3, 2, 2) | 0,3,3,4
 nn.MaxPool1d(2) | 2,3,6
 nn.MaxPool2d(2, stride=1, padding=1) | 2,3,5,6
 nn.MaxPool2d((2, 3), return_indices=True) | 2,3,5,6
@@ -103,6 +104,7 @@ nn.Upsample(scale_factor=2) | 2,3,4,5
 nn.Upsample(scale_factor=(2, 3), mode='bilinear', align_corners=True) | 2,3,4,5
 nn.Upsample(size=(7, 6), mode='bicubic') | 2,3,4,5
 nn.Upsample(size=9, mode='linear') | 2,3,4
+nn.Upsample(scale_factor=1.3, mode='linear') | 2,3,3
 nn.Upsample(scale_factor=2, mode='trilinear') | 1,2,3,2,2
 nn.UpsamplingNearest2d(scale_factor=2) | 2,3,4,5
 nn.UpsamplingBilinear2d(size=(6, 7)) | 2,3,4,5

@@ -119,6 +119,7 @@ def test_a_new_parameter_is_used_and_copies_are_whole() -> None:
         (lambda: nn.RNN(3, 2, nonlinearity="odd"), ValueError, "Unknown nonlinearity 'odd'"),
         (lambda: nn.RNNCell(3, 2, nonlinearity="odd")(flambeau.ones(1, 3)), RuntimeError, "Unknown nonlinearity"),
         (lambda: nn.LSTM(3, 2, dropout=2.0), ValueError, "dropout should be a number in range"),
+        (lambda: nn.RNNBase("odd", 3, 2), ValueError, "Unrecognized RNN mode: odd; write one of LSTM, GRU"),
         (lambda: nn.LSTM(3, 0), ValueError, "must be greater than zero"),
         (lambda: nn.LSTM(3, 2, proj_size=2), ValueError, "proj_size has to be smaller than hidden_size"),
         (lambda: nn.GRUCell(3, 2)(flambeau.ones(1, 1, 3)), ValueError, "GRUCell: Expected input to be 1D or 2D"),
