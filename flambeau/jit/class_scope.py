@@ -24,6 +24,10 @@ def class_scope(cls: type, fn: FunctionType | None, around: Mapping[str, Any]) -
         scopes = [NameScope(around, home), *map(NameScope.of_function, methods)]
 
     def find(name: str) -> Any:
+        found = look_up(name)
+        return cls if found is typing.Self else found
+
+    def look_up(name: str) -> Any:
         if name == cls.__name__:
             found = _outside(scopes, name)
             is_older = isinstance(found, type) and (found.__module__, found.__qualname__) == _place(cls)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau.program import instances
-from flambeau.program.classes import ClassDefinition
+from flambeau.program.classes import Attribute, ClassDefinition
 from flambeau.program.object import ScriptObject
 from flambeau.schema import types as t
 from flambeau.schema.subtype import is_subtype
@@ -25,6 +25,7 @@ SUBCLASS = (
     "{value} is an instance of '{found}', a subclass of '{wanted}': a program knows the methods of one class only. "
     "Declare the parameter as '{found}', or as an interface"
 )
+WRONG = "Could not cast attribute '{name}' to type {type}: {reason}"
 MISSING = "missing attribute {name}: class {type} assigns it in __init__, this object does not have it"
 
 
@@ -86,7 +87,7 @@ def _look_at(value: Any, definition: ClassDefinition, converter_of: Callable[[t.
             seen.add(id(value))
             for attribute in definition.attributes:
                 if not _is_exact(getattr(value, attribute.name, None), attribute.type):
-                    _attribute(value, definition, attribute.name, converter_of(attribute.type))
+                    _attribute(value, definition, attribute, converter_of(attribute.type))
     finally:
         if outermost:
             _admitted.seen = None
@@ -106,7 +107,8 @@ def _is_exact(value: Any, type_: t.Type) -> bool:
     return type(value) is _EXACT.get(type(type_))
 
 
-def _attribute(value: Any, definition: ClassDefinition, name: str, convert: Converter) -> None:
+def _attribute(value: Any, definition: ClassDefinition, attribute: Attribute, convert: Converter) -> None:
+    name = attribute.name
     try:
         found = getattr(value, name)
     except AttributeError:
@@ -116,7 +118,7 @@ def _attribute(value: Any, definition: ClassDefinition, name: str, convert: Conv
     try:
         converted = convert(found)
     except MismatchError as error:
-        raise MismatchError(f"attribute {name}: {error}") from None
+        raise MismatchError(WRONG.format(name=name, type=attribute.type.annotation, reason=error)) from None
     if not _is_same(found, converted):
         object.__setattr__(value, name, converted)
 

@@ -6,7 +6,7 @@ import inspect
 import sys
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any
+from typing import Any, Generic, Protocol
 
 from flambeau.frontend.class_source import class_range
 from flambeau.frontend.compile import declared_schema
@@ -31,12 +31,17 @@ NO_RETURN = "interface declarations must have a return type annotated: write `->
 BODY = "the body of an interface's method must be `pass`: what it does is up to the classes that have the method"
 
 
+def is_interface(cls: type) -> bool:
+    """Whether a class is marked as an interface, or is a protocol."""
+    return INTERFACE in vars(cls) or Protocol in cls.__bases__
+
+
 def find_interface(
     cls: type, registry: ScriptRegistry, resolver_for: Callable[[Callable[[str], Any], str], Resolver]
 ) -> InterfaceDefinition | None:
     """The interface that a class is, defined now if the registry was cleared; None for other classes."""
     found = registry.interfaces.get(cls)
-    if found is None and INTERFACE in vars(cls):
+    if found is None and is_interface(cls):
         return define_interface(cls, registry, resolver_for)
     return found
 
@@ -45,14 +50,14 @@ def define_interface(
     cls: type, registry: ScriptRegistry, resolver_for: Callable[[Callable[[str], Any], str], Resolver]
 ) -> InterfaceDefinition:
     """The interface that a class of signatures is."""
-    if cls.__bases__ not in ((object,), (Module,)):
+    if cls.__bases__ not in ((object,), (Module,), (Protocol, Generic), (Protocol,)):
         raise CompileError(INHERITS.format(name=cls.__name__, base=cls.__bases__[0].__name__), class_range(cls))
     name = registry.unit.unique_name(qualified_name(cls))
     definition = InterfaceDefinition(name, is_module=issubclass(cls, Module), python=cls)
     registry.interfaces[cls] = definition
     try:
         for method, function in vars(cls).items():
-            if isinstance(function, FunctionType):
+            if isinstance(function, FunctionType) and function.__module__ == cls.__module__ and method != "__init__":
                 resolver = resolver_for(_scope(cls, function), f"{cls.__name__}.{method}")
                 definition.methods[method] = _signature(definition, function, resolver)
     except BaseException:

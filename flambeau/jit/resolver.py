@@ -20,7 +20,7 @@ from flambeau.jit import module_lookup
 from flambeau.jit.class_rules import is_user_class
 from flambeau.jit.class_values import ClassValue, IgnoredClass, SetAttributeForm, TypeForm, super_form
 from flambeau.jit.compiling import compiling, is_compiling, tidy
-from flambeau.jit.interface_definitions import INTERFACE, find_interface
+from flambeau.jit.interface_definitions import find_interface, is_interface
 from flambeau.jit.module_hooks import HookedCall
 from flambeau.jit.module_source import ModuleSource
 from flambeau.jit.modules import ModuleClasses
@@ -132,7 +132,7 @@ class PythonResolver:
         if isinstance(value, type):
             if vars(value).get(MODIFIER) == IGNORE:
                 return IgnoredClass(value)
-            if INTERFACE in vars(value):
+            if is_interface(value):
                 raise CompileError(NO_INSTANCE.format(name=value.__name__), where)
             definition = self.class_definition(value, where)
             return None if definition is None else ClassValue(definition)

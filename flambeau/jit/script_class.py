@@ -6,7 +6,7 @@ import enum
 from typing import Any
 
 from flambeau.frontend.annotations import type_of
-from flambeau.jit.interface_definitions import INTERFACE
+from flambeau.jit.interface_definitions import is_interface
 from flambeau.jit.modules import ModuleClasses
 from flambeau.jit.resolver import PythonResolver, is_class_of_objects
 from flambeau.jit.script_classes import CHANGED, PythonSource
@@ -18,7 +18,7 @@ NO_FORM = "class '{name}' has no form in programs: script takes classes written 
 
 def script_class(cls: type, classes: ModuleClasses) -> type:
     """Compile all of a class. Raises CompileError for what programs cannot have, TypeError for classes of no use."""
-    if INTERFACE in vars(cls):
+    if is_interface(cls):
         return cls
     with classes.registry.lock:
         if issubclass(cls, enum.Enum) or (issubclass(cls, tuple) and hasattr(cls, "_fields")):
@@ -34,7 +34,7 @@ def script_class(cls: type, classes: ModuleClasses) -> type:
 
 def define(cls: type, classes: ModuleClasses) -> ClassDefinition | None:
     """The definition of a class of users, made now if there is none; None for other classes."""
-    if not is_class_of_objects(cls) or INTERFACE in vars(cls):
+    if not is_class_of_objects(cls) or is_interface(cls):
         return None
     with classes.registry.lock:
         resolver = PythonResolver(lambda name: _scope(cls, name), classes, cls.__name__)

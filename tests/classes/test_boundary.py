@@ -65,9 +65,9 @@ def test_attributes_that_nearly_fit_are_converted() -> None:
 
 
 BAD: dict[str, tuple[str, Any, str]] = {
-    "type": ("n", "a", "attribute n: 'a' (str) is no int"),
-    "elements": ("items", [1, "b"], "attribute items: element 1: 'b' (str) is no int"),
-    "too large": ("n", 1 << 70, "attribute n: 1180591620717411303424 does not fit into 64 bits"),
+    "type": ("n", "a", "Could not cast attribute 'n' to type int: 'a' (str) is no int"),
+    "elements": ("items", [1, "b"], "cast attribute 'items' to type List[int]: element 1: 'b' (str) is no int"),
+    "too large": ("n", 1 << 70, "'n' to type int: 1180591620717411303424 does not fit into 64 bits"),
 }
 
 
@@ -180,7 +180,7 @@ def test_cycles_and_shared_parts() -> None:
     leaf.next = root
     assert flambeau.script(tree_sum)(root) == 5
     leaf.next = 3  # type: ignore[assignment]
-    with pytest.raises(RuntimeError, match="attribute children: element 0: attribute next"):
+    with pytest.raises(RuntimeError, match=r"'children' to type .*: element 0: Could not cast attribute 'next'"):
         flambeau.script(tree_sum)(root)
 
 
@@ -383,7 +383,7 @@ def test_scripted_objects() -> None:
     with pytest.raises(TypeError, match="no method __len__"):
         len(scripted)
     counter.n = "a"  # type: ignore[assignment]
-    with pytest.raises(RuntimeError, match="attribute n"):
+    with pytest.raises(RuntimeError, match="Could not cast attribute 'n' to type int"):
         scripted.step()
 
 
@@ -416,3 +416,17 @@ def test_clearing_classes() -> None:
     registry.forget(use)
     compile_python_function(use, classes)
     assert list(registry.interfaces) == [Steps]
+
+
+class Holding(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.mixed = Mixed("a")  # type: ignore[arg-type]
+
+    def forward(self) -> int:
+        return self.mixed.n
+
+
+def test_objects_in_modules_have_the_types_of_their_class() -> None:
+    with pytest.raises(RuntimeError, match="Could not cast attribute 'n' to type int"):
+        flambeau.script(Holding())

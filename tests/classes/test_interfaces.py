@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, Self
 
 import pytest
 
@@ -215,3 +215,34 @@ def test_module_interfaces_take_modules_only() -> None:
     assert scripted(model, x).tolist() == model(x).tolist()
     with pytest.raises(RuntimeError, match="only ScriptModule class can be subtype of module interface"):
         scripted(Add(), x)
+
+
+class Scorer(Protocol):
+    def score(self, x: float) -> float:
+        """How good it is."""
+        ...
+
+
+class Double:
+    def __init__(self, k: float) -> None:
+        self.k = k
+
+    def score(self, x: float) -> float:
+        return x * self.k
+
+    def same(self) -> Self:
+        return self
+
+
+def best(scorers: list[Scorer], x: float):
+    found = 0.0
+    for scorer in scorers:
+        found = max(found, scorer.score(x))
+    return found, Double(3.0).same().k
+
+
+def test_protocols_are_interfaces() -> None:
+    given = [Double(2.0), Double(0.5)]
+    assert flambeau.script(best)(given, 1.5) == best(given, 1.5)
+    with pytest.raises(RuntimeError, match="does not have method 'score'"):
+        flambeau.script(best)([Without()], 1.0)
