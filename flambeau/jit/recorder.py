@@ -12,47 +12,30 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from flambeau.ir import constants
 from flambeau.ir.clone import clone_graph
-from flambeau.ir.constants import CONSTANT, insert_constant
+from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
-from flambeau.jit.baking import FACTS, KINDS, Baker, precision_of, same_contents, user_frame, user_range
+from flambeau.jit.baking import FACTS, KINDS, Baker, precision_of, same_contents, user_range
 from flambeau.jit.symbols import TracedInt
-from flambeau.jit.traced_tensor import TracedShape, TracedTensor
+from flambeau.jit.traced_tensor import TracedShape
+from flambeau.jit.traced_values import TracedValues, tensor_type
 from flambeau.nn.module import Module
 from flambeau.passes import inline
 from flambeau.program.function import Function
 from flambeau.schema import registry
 from flambeau.schema import types as t
 from flambeau.schema.opdef import OpDef
-from flambeau.schema.subtype import is_subtype
 from flambeau.tensor import dispatch, observer
 from flambeau.tensor.random import get_rng_state
 from flambeau.tensor.tensor import Tensor, share
 
-REQUIRES_GRAD_CONSTANT = (
-    "Cannot insert a Tensor that requires grad as a constant. Consider making it a parameter or input, or "
-    "detaching the gradient"
-)
 FOREIGN_METHOD = (
     "Cannot trace the call of '{name}' of {type}: that module is no part of what is traced. Make it a submodule "
     "of a module and trace that, or script the function"
 )
 ENTER, EXIT = "prim::Enter", "prim::Exit"
 """Markers around a module's call; `path` says which module's."""
-READ = "prim::GetAttr"
-
-
-def tensor_type(tensor: Tensor) -> t.TensorType:
-    """All that is known of a tensor, as a type."""
-    return t.TensorType(
-        dtype=tensor.dtype,
-        sizes=tuple(tensor._array.shape),
-        strides=tuple(Tensor.stride(tensor)),
-        device=tensor.device,
-        requires_grad=tensor.requires_grad,
-    )
 
 
 class Recorder:
@@ -67,17 +50,11 @@ class Recorder:
         self.random: list[str] = []
         """Operators that drew random numbers."""
         self._outplace = outplace
-        self._values: dict[int, Value] = {}
-        self._kept: list[Any] = []
+        self.values = TracedValues(graph, root)
         self._scopes: list[str] = []
         self._paths: dict[int, str] = {}
-        self._owned: dict[int, str] = {}
         self._objects: dict[int, str] = {}
         """Scripted modules inside the traced one, by their objects."""
-        self._reads: list[dict[str, Value]] = [{}]
-        """What was read of attributes, in each module's call that is going on."""
-        self.self_value: Value | None = None
-        """The graph's value of the module itself."""
         if root is not None:
             self._learn(root)
 
@@ -86,10 +63,6 @@ class Recorder:
             self._paths[id(module)] = path
             if "script_object" in vars(module):
                 self._objects[id(vars(module)["script_object"])] = path
-            for holder in (module._parameters, module._buffers):
-                for name, tensor in holder.items():
-                    if tensor is not None:
-                        self._owned.setdefault(id(tensor), f"{path}.{name}" if path else name)
 
     @contextmanager
     def recording(self) -> Iterator[None]:
@@ -98,77 +71,7 @@ class Recorder:
             with observer.observing(self), dispatch.intercepting(self.handle):
                 yield
         finally:
-            for tensor in self._kept:
-                if type(tensor) is TracedTensor:
-                    tensor.__class__ = Tensor  # type: ignore[assignment]  # they have the same layout
-
-    # -- values -------------------------------------------------------------------------------------------------------
-
-    def define(self, tensor: Tensor, value: Value) -> None:
-        """`tensor` is `value` from now on."""
-        if id(tensor) in self._owned and self.self_value is not None:
-            return  # read again where it is used
-        if type(tensor) is Tensor:
-            tensor.__class__ = TracedTensor
-        self._values[id(tensor)] = value
-        self._kept.append(tensor)
-
-    def is_known(self, tensor: Tensor) -> bool:
-        """Whether the tensor came up in the run."""
-        return id(tensor) in self._values
-
-    def value_of(self, given: Any, type_: t.Type) -> Value:
-        """The graph value of an argument of this declared type. Raises RuntimeError for what cannot be in a graph."""
-        if isinstance(given, Tensor):
-            return self._tensor(given)
-        if isinstance(given, TracedInt):
-            return given.value
-        if isinstance(given, list | tuple) and any(isinstance(g, Tensor | TracedInt) for g in given):
-            element = type_.contained[0] if isinstance(type_, t.OptionalType) else type_
-            inner = element.contained[0] if isinstance(element, t.ListType) else t.ANY
-            values = [self.value_of(g, inner) for g in given]
-            if isinstance(element, t.TupleType):
-                made = t.TupleType(tuple(v.type for v in values))
-                return self.graph.insert("prim::TupleConstruct", values, [made]).output()
-            kind = t.without_refinement(inner)
-            return self.graph.insert("prim::ListConstruct", values, [t.ListType(kind)]).output()
-        if isinstance(given, dict) and any(isinstance(g, Tensor | TracedInt) for g in given.values()):
-            key, inner = type_.contained if isinstance(type_, t.DictType) else (t.STRING, t.TENSOR)
-            parts = [v for k, g in given.items() for v in (insert_constant(self.graph, k), self.value_of(g, inner))]
-            return self.graph.insert("prim::DictConstruct", parts, [t.DictType(key, inner)]).output()
-        if isinstance(given, list | tuple) and isinstance(type_, t.ListType | t.OptionalType):
-            given = list(given)
-        if given is None or isinstance(given, bool | int | float | complex | str):
-            own = constants.type_of(given)
-            type_ = own if is_subtype(own, type_) else type_
-        return insert_constant(self.graph, given, type_)
-
-    def _tensor(self, tensor: Tensor) -> Value:
-        found = self._values.get(id(tensor))
-        if found is not None:
-            return found
-        path = self._owned.get(id(tensor))
-        if path is not None and self.self_value is not None:
-            return self.attribute(path, tensor_type(tensor))
-        if tensor.requires_grad:
-            raise RuntimeError(REQUIRES_GRAD_CONSTANT)
-        value = insert_constant(self.graph, tensor, t.TENSOR)
-        self.define(tensor, value)
-        return value
-
-    def attribute(self, path: str, type_: t.Type) -> Value:
-        """What the root has under a dotted name, read once in each module's call."""
-        assert self.self_value is not None
-        reads = self._reads[-1]
-        if path not in reads:
-            node = self.graph.insert(READ, [self.self_value], [type_], name=path)
-            reads[path] = node.output().set_name(path.rpartition(".")[2])
-        return reads[path]
-
-    def assign(self, path: str, tensor: Tensor) -> None:
-        """What the root has under a dotted name is this tensor from now on."""
-        assert self.self_value is not None
-        self.graph.insert("prim::SetAttr", [self.self_value, self._tensor(tensor)], [], name=path)
+            self.values.release()
 
     # -- operators ----------------------------------------------------------------------------------------------------
 
@@ -176,11 +79,11 @@ class Recorder:
         """Record one operator call: the interceptor."""
         self._locate()
         operands = [
-            self.value_of(given, argument.type)
+            self.values.value_of(given, argument.type)
             for given, argument in zip(arguments, definition.schema.arguments, strict=True)
         ]
-        if any(isinstance(a, Tensor) and self._is_nameless(a) for a in arguments):
-            self._name_variables()
+        if any(isinstance(a, Tensor) and self.values.is_nameless(a) for a in arguments):
+            self.values.name_variables()
         try:
             with observer.observing(None):
                 result = proceed([plain(a) for a in arguments])
@@ -208,23 +111,13 @@ class Recorder:
             return name.removesuffix("_")
         return name
 
-    def _is_nameless(self, tensor: Tensor) -> bool:
-        value = self._values.get(id(tensor))
-        return value is not None and not value.has_name
-
-    def _name_variables(self) -> None:
-        """Values get the names of the variables that hold them when they are first used, or given to a module."""
-        for name, held in user_frame().f_locals.items():
-            if isinstance(held, Tensor) and self._is_nameless(held) and name.isidentifier():
-                self._values[id(held)].set_name(name)
-
     def _result(self, result: Any, value: Value) -> Any:
         if isinstance(result, Tensor):
-            self.define(result, value.set_type(tensor_type(result)))
+            self.values.define(result, value.set_type(tensor_type(result)))
         elif isinstance(result, list) and result and all(isinstance(r, Tensor) for r in result):
             unpack = self.graph.insert("prim::ListUnpack", [value], [tensor_type(r) for r in result])
             for part, output in zip(result, unpack.outputs, strict=True):
-                self.define(part, output)
+                self.values.define(part, output)
         elif type(result) is int and isinstance(value.type, t.IntType):
             return self._traced_int(result, value)
         elif type(result) is bool and value.node is not None and value.type == t.BOOL:
@@ -236,10 +129,10 @@ class Recorder:
 
     def sizes(self, tensor: Tensor, sizes: tuple[int, ...]) -> tuple[Any, ...]:
         """The sizes of a traced tensor as expressions."""
-        if id(tensor) not in self._values:
+        source = self.values.find(tensor)
+        if source is None:
             return sizes
         self._locate()
-        source = self._values[id(tensor)]
 
         def at(dim: int) -> TracedInt:
             self._locate()
@@ -254,17 +147,18 @@ class Recorder:
     def record_int(self, name: str, left: TracedInt | int, right: TracedInt | int, number: int) -> TracedInt:
         """Arithmetic on sizes."""
         self._locate()
-        operands = [self.value_of(x, t.INT) for x in (left, right)]
+        operands = [self.values.value_of(x, t.INT) for x in (left, right)]
         value = self.graph.insert(name, operands, [t.INT]).output()
         is_free = any(isinstance(x, TracedInt) and x.is_free for x in (left, right))
         return TracedInt(number, value, self.bake_int, self.record_int, is_free=is_free)
 
     def integer(self, tensor: Tensor) -> Any:
         """A 0-d integer tensor as an index that stays open."""
-        if id(tensor) not in self._values:
+        source = self.values.find(tensor)
+        if source is None:
             return int(tensor._array.item())
         self._locate()
-        value = self.graph.insert("aten::Int", [self._values[id(tensor)]], [t.INT]).output()
+        value = self.graph.insert("aten::Int", [source], [t.INT]).output()
         return self._traced_int(int(tensor._array.item()), value)
 
     # -- calls --------------------------------------------------------------------------------------------------------
@@ -272,7 +166,7 @@ class Recorder:
     def called(self, function: Function, arguments: Sequence[Any], run: Any) -> Any:
         """Record a call of a scripted function as a call, its control flow intact."""
         self._locate()
-        operands = [self.value_of(a, d.type) for a, d in zip(arguments, function.schema.arguments, strict=True)]
+        operands = [self.values.value_of(a, d.type) for a, d in zip(arguments, function.schema.arguments, strict=True)]
         constant = self.graph.insert("prim::Constant", [], [t.FUNCTION], name=function.short_name, function=function)
         return self._call("prim::CallFunction", [constant.output(), *operands], function, arguments, run)
 
@@ -281,13 +175,13 @@ class Recorder:
         trace.
         """
         path = self._objects.get(id(method.owner))
-        if path is None or self.self_value is None:
+        if path is None or self.values.self_value is None:
             raise RuntimeError(FOREIGN_METHOD.format(name=method.name, type=method.owner.type.name))
         self._locate()
         function: Function = method.script_function
         declared = function.schema.arguments[1:]
-        operands = [self.value_of(a, d.type) for a, d in zip(arguments, declared, strict=True)]
-        owner = self.attribute(path, method.owner.type)
+        operands = [self.values.value_of(a, d.type) for a, d in zip(arguments, declared, strict=True)]
+        owner = self.values.attribute(path, method.owner.type)
         return self._call("prim::CallMethod", [owner, *operands], function, arguments, run, name=function.short_name)
 
     def _call(
@@ -322,7 +216,7 @@ class Recorder:
         if isinstance(result, Tensor):
             if not isinstance(value.type, t.TensorType):
                 value = self.graph.insert("prim::unchecked_cast", [value], [t.TENSOR]).output()
-            self.define(result, value.set_type(tensor_type(result)))
+            self.values.define(result, value.set_type(tensor_type(result)))
         elif isinstance(result, tuple | list) and isinstance(type_, t.TupleType | t.ListType):
             is_tuple = isinstance(type_, t.TupleType)
             inner = type_.elements if isinstance(type_, t.TupleType) else [type_.element] * len(result)
@@ -339,7 +233,7 @@ class Recorder:
 
     def converted(self, kind: str, tensor: Tensor, value: Any) -> Any:
         """A tensor became a Python value, or was asked about."""
-        source = self._source(tensor, kind)
+        source = self.values.dependent(tensor, state=kind in KINDS)
         if source is None:
             return value
         self._locate()
@@ -365,14 +259,6 @@ class Recorder:
         self.baker.fix(what, value, found, precision=precision_of(tensor))
         return value
 
-    def _source(self, tensor: Tensor, kind: str) -> Value | None:
-        """The value of a tensor that Python looks at; None where it will be the same in every call."""
-        found = self._values.get(id(tensor))
-        if found is not None:
-            return None if found.node is not None and found.node.kind == CONSTANT else found
-        is_state = id(tensor) in self._owned and self.self_value is not None
-        return self._tensor(tensor) if is_state and kind in KINDS else None
-
     def _fact(self, kind: str, source: Value, value: Any) -> None:
         self._locate()
         self.baker.fix_fact(kind, source, value)
@@ -390,9 +276,9 @@ class Recorder:
         """Nodes recorded inside belong to this module's call."""
         path = self._paths.get(id(module), "")
         self._locate()
-        self._name_variables()
+        self.values.name_variables()
         self._scopes.append(f"__module.{path}" if path else "")
-        has_frame = bool(path) and self.self_value is not None and "script_object" not in vars(module)
+        has_frame = bool(path) and self.values.self_value is not None and "script_object" not in vars(module)
         try:
             with self._frame(path) if has_frame else nullcontext():
                 yield
@@ -402,9 +288,9 @@ class Recorder:
     @contextmanager
     def _frame(self, path: str) -> Iterator[None]:
         self.graph.insert(ENTER, [], [], path=path)
-        self._reads.append({})
+        self.values.reads.append({})
         yield
-        self._reads.pop()
+        self.values.reads.pop()
         self.graph.insert(EXIT, [], [], path=path)
 
     def _locate(self) -> None:

@@ -10,7 +10,7 @@ from flambeau.analysis import shapes
 from flambeau.ir.clone import Copies, clone_graph
 from flambeau.ir.graph import Graph
 from flambeau.jit.baking import FactGuard
-from flambeau.jit.recorder import READ
+from flambeau.jit.traced_values import READ
 from flambeau.schema.types import TensorType, Type, without_refinement
 
 

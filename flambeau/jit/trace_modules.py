@@ -22,7 +22,8 @@ from flambeau.ir.graph import Graph
 from flambeau.ir.node import RETURN, Node
 from flambeau.ir.value import Value
 from flambeau.ir.walk import nodes_within
-from flambeau.jit.recorder import ENTER, EXIT, READ
+from flambeau.jit.recorder import ENTER, EXIT
+from flambeau.jit.traced_values import READ
 from flambeau.passes import dce
 from flambeau.program.classes import ClassDefinition
 from flambeau.schema import types as t

@@ -87,7 +87,7 @@ class Run:
         recorder = Recorder(graph, self.module, guard=self._guard, warn=warn, outplace=self._outplace)
         if self.module is not None:
             _refuse_hooks(self.module)
-            recorder.self_value = graph.add_input(t.ANY, "self")
+            recorder.values.self_value = graph.add_input(t.ANY, "self")
         graph.current_range = _definition_of(self.func)
         own = call.fresh()
         before = {} if self.module is None else {id(m): dict(vars(m)) for m in self.module.modules()}
@@ -101,7 +101,7 @@ class Run:
         recorder.baker.warn_of_failures()
         implied = {id(g.entry) for g in drop_implied(graph, recorder.baker.facts)}
         baked = [b for b in recorder.baker.baked if id(b) not in implied]
-        found = Recorded(graph, recorder.self_value, baked, recorder.random)
+        found = Recorded(graph, recorder.values.self_value, baked, recorder.random)
         found.flat, found.result = clone_graph(graph), result
         for one in (found.flat, graph) if self.module is None else (found.flat,):
             trace_modules.drop_markers(one)
@@ -156,9 +156,9 @@ def _note_rebound(recorder: Recorder, module: Module, before: dict[int, dict[str
             continue
         prefix = f"{path}." if path else ""
         for name, tensor in one._buffers.items():
-            if isinstance(tensor, Tensor) and recorder.is_known(tensor):
-                recorder.assign(f"{prefix}{name}", tensor)
+            if isinstance(tensor, Tensor) and recorder.values.is_known(tensor):
+                recorder.values.assign(f"{prefix}{name}", tensor)
         for name, value in vars(one).items() if warn else ():
             known = before[id(one)].get(name)
-            if isinstance(value, Tensor) and value is not known is not None and recorder.is_known(value):
+            if isinstance(value, Tensor) and value is not known is not None and recorder.values.is_known(value):
                 warn_user(NO_BUFFER.format(name=f"{prefix}{name}"))

@@ -12,7 +12,8 @@ from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
 from flambeau.jit.baking import warn_user
-from flambeau.jit.recorder import Recorder, tensor_type
+from flambeau.jit.recorder import Recorder
+from flambeau.jit.traced_values import tensor_type
 from flambeau.nn.module import Module
 from flambeau.schema import types as t
 from flambeau.tensor.tensor import Tensor, wrap
@@ -99,7 +100,7 @@ def define_inputs(recorder: Recorder, graph: Graph, given: Sequence[Any], names:
 def _bind(recorder: Recorder, graph: Graph, given: Any, value: Value) -> None:
     """Tell the recorder which values the tensors of an input are."""
     if isinstance(given, Tensor):
-        recorder.define(given, value)
+        recorder.values.define(given, value)
     elif isinstance(given, dict):
         for key, item in given.items():
             constant = insert_constant(graph, key)
@@ -147,7 +148,7 @@ class Outputs:
         """The value of a result. Raises RuntimeError for one that cannot be traced."""
         graph = self._graph
         if isinstance(result, Tensor):
-            return self._recorder.value_of(result, t.TENSOR)
+            return self._recorder.values.value_of(result, t.TENSOR)
         if isinstance(result, tuple):
             parts = [self.value(r) for r in result]
             return graph.insert("prim::TupleConstruct", parts, [t.TupleType(tuple(p.type for p in parts))]).output()
