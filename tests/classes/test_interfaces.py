@@ -246,3 +246,40 @@ def test_protocols_are_interfaces() -> None:
     assert flambeau.script(best)(given, 1.5) == best(given, 1.5)
     with pytest.raises(RuntimeError, match="does not have method 'score'"):
         flambeau.script(best)([Without()], 1.0)
+
+
+class Game:
+    def __init__(self, scorer: Scorer) -> None:
+        self.scorer = scorer
+
+    def double(self) -> None:
+        self.scorer = Double(10.0)
+
+    def play(self, x: float) -> float:
+        return self.scorer.score(x)
+
+
+class Half:
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def score(self, x: float) -> float:
+        self.calls += 1
+        return x / 2
+
+
+def play(game: Game, other: Scorer):
+    before = game.play(3.0)
+    game.double()
+    known = isinstance(other, Half) and other.calls == 1
+    task = flambeau.jit.fork(game.play, 2.0)
+    return before, game.play(3.0), flambeau.jit.wait(task), known
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_attributes_and_narrowing_of_interfaces(backend: str) -> None:
+    half = Half()
+    game = Game(half)
+    assert flambeau.script(play, backend=backend)(game, half) == (1.5, 30.0, 20.0, True)
+    assert type(game.scorer) is Double
+    assert half.calls == 1
