@@ -11,6 +11,7 @@ from itertools import pairwise
 from flambeau.frontend import magic
 from flambeau.frontend.attribute_facts import note, path_of
 from flambeau.frontend.emission import Emission
+from flambeau.frontend.environment import Variable
 from flambeau.frontend.schema_matching import call_operator
 from flambeau.frontend.simple_value import SimpleValue, shown
 from flambeau.frontend.sugared import Sugared
@@ -41,8 +42,8 @@ from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
 
-Facts = dict[str, Type]
-"""Types that variables have where a condition holds."""
+Facts = dict[str, Type | Variable]
+"""Types that variables have where a condition holds, and variables that it binds on the way there."""
 
 
 @dataclass(slots=True)
@@ -157,6 +158,9 @@ class ConditionValue(Sugared):
 def refine(e: Emission, facts: Facts) -> None:
     """Let variables have the types that follow from a condition, from here on in this scope."""
     for name, type_ in facts.items():
+        if isinstance(type_, Variable):
+            e.frame.names[name] = type_
+            continue
         if "." in name:
             note(e, name, type_)
             continue
@@ -179,6 +183,8 @@ def to_bool(e: Emission, where: SourceRange, value: Value) -> Value:
             case StringType() | ListType() | DictType():
                 length = call_operator(e, where, "aten::len", [value])
                 return call_operator(e, where, "aten::gt", [length, e.constant(0)])
+            case UnionType(members) if NONE not in members:
+                return call_operator(e, where, "python::truth", [value])
             case NamedType() if (known := magic.truth(e, where, value)) is not None:
                 return known
     raise CompileError(f"Could not cast value of type {shown(type_)} to bool", where)
@@ -241,9 +247,11 @@ def _emit_logical(e: Emission, tree: And | Or, known_left: Condition | None = No
     node = e.graph.insert("prim::If", (left.value,), ())
     first, second = node.add_block(), node.add_block()
     deciding, skipping = (first, second) if is_and else (second, first)
-    with e.inside(deciding):
+    with e.inside(deciding) as frame:
         refine(e, left.if_true if is_and else left.if_false)
         right = emit_condition(e, tree.right)
+        bound = {n: v for n, v in frame.variables() if e.frame.parent is None or e.frame.parent.find(n) is None}
+        right = _with_bound(right, bound, is_and)
         if right.known is None:
             assert right.value is not None
             deciding.add_output(right.value)
@@ -258,6 +266,15 @@ def _emit_logical(e: Emission, tree: And | Or, known_left: Condition | None = No
     with e.inside(skipping):
         skipping.add_output(e.constant(not is_and))
     return _combined(is_and, left, right, node.add_output(BOOL), None)
+
+
+def _with_bound(right: Condition, bound: dict[str, Variable], is_and: bool) -> Condition:
+    """The second operand, with what it binds (`:=`) where it was evaluated for certain."""
+    if not bound:
+        return right
+    if_true = {**bound, **right.if_true} if is_and else right.if_true
+    if_false = right.if_false if is_and else {**bound, **right.if_false}
+    return Condition(right.value, right.known, if_true, if_false)
 
 
 def _has_effects(block: Block) -> bool:

@@ -25,7 +25,7 @@ from flambeau.frontend.sugared import Given, Sugared
 from flambeau.frontend.sugared_choice import wrap_choice
 from flambeau.frontend.sugared_classes import wrap_class
 from flambeau.frontend.templates import ClosureValue, TemplateResolver, emit_all, instantiate
-from flambeau.frontend.tree_views import Apply, Def, Expr, Lambda, Var
+from flambeau.frontend.tree_views import Apply, Def, Expr, Lambda, Select, Var
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
 from flambeau.schema.types import Type
@@ -106,13 +106,22 @@ def _is_function(e: Emission, tree: Expr) -> bool:
     """Whether an argument is a function, as its tree tells."""
     if isinstance(tree, Lambda):
         return True
-    if not isinstance(tree, Var):
-        return False
-    found = e.frame.find(tree.name)
-    if found is not None:
-        return isinstance(found, ClosureValue | PythonValue | FunctionValue | OperatorValue)
-    value = e.resolver.resolve(tree.name)
+    if isinstance(tree, Var):
+        found = e.frame.find(tree.name)
+        if found is not None:
+            return isinstance(found, ClosureValue | PythonValue | FunctionValue | OperatorValue)
+    value = _outside(e, tree)
     return isinstance(value, types.FunctionType | types.BuiltinFunctionType | Def) or hasattr(value, "script_function")
+
+
+def _outside(e: Emission, tree: Expr) -> Any:
+    """The Python value of a dotted name that is no variable of the program; MISSING for anything else."""
+    if isinstance(tree, Var):
+        return MISSING if e.frame.find(tree.name) is not None else e.resolver.resolve(tree.name)
+    if isinstance(tree, Select):
+        owner = _outside(e, tree.value)
+        return MISSING if owner is MISSING else getattr(owner, tree.name, MISSING)
+    return MISSING
 
 
 @dataclass(slots=True)

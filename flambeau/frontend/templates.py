@@ -44,7 +44,8 @@ class Template:
     defaults: Mapping[str, Any]
     compile: Compiler
     """`compile_def`, given so that this module need not know it."""
-    done: dict[Any, Function] = field(default_factory=dict)
+    done: dict[Any, tuple[Function, Bound]] = field(default_factory=dict)
+    """What was compiled, with what it was compiled for, which has to live as long."""
     active: set[Any] = field(default_factory=set)
 
 
@@ -125,7 +126,7 @@ def instantiate(
                 types[param.name] = TensorType() if isinstance(value.type, TensorType) else value.type
             values.append(Given(value, argument.where, param.name))
         else:
-            constants[param.name] = argument.sugared
+            constants[param.name] = _carried(e, param.name, argument, types, constants, values, extra)
     _gather(e, tree, given, types, constants, values, extra, where)
     for name, sugared in (captured or {}).items():
         if isinstance(sugared, SimpleValue):
@@ -136,6 +137,32 @@ def instantiate(
             constants[name] = sugared
     function = _compiled(template, Bound(types, constants, tuple(extra)), where)
     return SimpleValue(call_function(e, where, function, (), values))
+
+
+def _carried(
+    e: Emission,
+    parameter: str,
+    argument: Argument,
+    types: dict[str, Type],
+    constants: dict[str, Sugared],
+    values: list[Given],
+    extra: list[Param],
+) -> Sugared:
+    """A function that is an argument: what it reads of the caller goes along, under names of its own."""
+    function, where = argument.sugared, argument.where
+    if not isinstance(function, ClosureValue):
+        return function
+    names: dict[str, str] = {}
+    for name, found in function.captured(e).items():
+        hidden = f"{parameter}_{name}"
+        names[name] = hidden
+        if isinstance(found, SimpleValue):
+            extra.append(_param(hidden, where))
+            types[hidden] = found.value.type
+            values.append(Given(found.value, where, hidden))
+        else:
+            constants[hidden] = found
+    return ClosureValue(function.template, function.free, names)
 
 
 def _default_type(e: Emission, param: Param, default: Any, types: dict[str, Type]) -> None:
@@ -207,17 +234,17 @@ def _compiled(template: Template, bound: Bound, where: SourceRange) -> Function:
     key = (tuple(bound.types.items()), meanings)
     found = template.done.get(key)
     if found is not None:
-        return found
+        return found[0]
     if key in template.active:
         text = f"function '{tree.name}' is called recursively. Recursive calls are not supported"
         raise CompileError(text, where)
     template.active.add(key)
     try:
-        found = template.compile(tree, template.resolver, defaults=template.defaults, bound=bound)
+        made = template.compile(tree, template.resolver, defaults=template.defaults, bound=bound)
     finally:
         template.active.discard(key)
-    template.done[key] = found
-    return found
+    template.done[key] = (made, bound)
+    return made
 
 
 def _key(sugared: Sugared) -> Any:
@@ -235,6 +262,8 @@ class ClosureValue(Sugared):
     template: Template
     free: tuple[str, ...]
     """Names it reads and does not bind."""
+    names: Mapping[str, str] | None = None
+    """Under which names they are found where it is called; None where it was defined."""
 
     @property
     def kind(self) -> str:
@@ -255,14 +284,19 @@ class ClosureValue(Sugared):
     def _called(
         self, e: Emission, where: SourceRange, args: Sequence[Argument], keywords: Mapping[str, Argument]
     ) -> Sugared:
+        return instantiate(e, where, self.template, args, keywords, self.captured(e))
+
+    def captured(self, e: Emission) -> dict[str, Sugared]:
+        """What it reads of the function around it, as it is now."""
         captured: dict[str, Sugared] = {}
         for name in self.free:
-            found = e.frame.find(name)
+            known = name if self.names is None else self.names.get(name)
+            found = None if known is None else e.frame.find(known)
             if isinstance(found, Variable):
                 captured[name] = SimpleValue(e.load(name, found))
             elif isinstance(found, Sugared):
                 captured[name] = found
-        return instantiate(e, where, self.template, args, keywords, captured)
+        return captured
 
 
 def closure(e: Emission, tree: Def, defaults: Mapping[str, Any], compile_: Compiler) -> ClosureValue:

@@ -68,4 +68,5 @@ ROWS += [
     accepted("a generator runs to its end when it is called", "def g(seen: List[int], n: int):\n    for i in range(n):\n        seen.append(i)\n        yield i\ndef f(n: int):\n    seen: List[int] = []\n    for v in g(seen, n):\n        if v == 1:\n            break\n    return seen", "f(4)", differs=("[0, 1, 2, 3]",), why="it gives the list of all it yields", torch=False),
     refused("a generator without an end", "def g():\n    n = 0\n    while True:\n        yield n\n        n += 1\ndef f(x: int):\n    for v in g():\n        if v > x:\n            return v\n    return 0", "a generator without an end isn't supported", torch=False),
     refused("yield as an expression", "def f(x: int):\n    y = yield x\n    return y", "Yield aren't supported", torch=True),
+    accepted("a lambda with a variable as an argument", "def apply(fn, x):\n    return fn(fn(x))\ndef f(x: float, k: float):\n    def add(v):\n        return v + k\n    return apply(lambda v: add(v) * k + 1, x), apply(math.sqrt, x), apply(add, x)", "f(4.0, 0.5)", torch=False),
 ]

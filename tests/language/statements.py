@@ -77,4 +77,5 @@ ROWS = [
     accepted("a try with tensors", "def f(x: Tensor, y: Tensor):\n    try:\n        z = x @ y\n    except RuntimeError:\n        z = x * 0\n    return z", "f(flambeau.ones(2, 2), flambeau.ones(2, 2))", "f(flambeau.ones(2, 3), flambeau.ones(2, 3))", torch=False),
     refused("except of what is no exception", "def f(x: int):\n    try:\n        pass\n    except int:\n        pass", "except needs classes of exceptions"),
     refused("raise alone outside of a handler", "def f(x: int):\n    raise", "raise without an exception isn't supported", "raise"),
+    accepted("walrus behind and, in while", "def f(x: List[int]):\n    t = 0\n    while (n := len(x)) > 2 and (y := x.pop()) != 7:\n        t += n * y\n    if not (n < 3 or (m := n + 1) > 90):\n        t += m\n    return t, n", "f([1, 2, 3, 4, 5])", "f([1, 7, 7])", torch=False),
 ]

@@ -43,6 +43,7 @@ def int_of_base(text: str, base: int) -> int:
 
 declare("python::format(Any value, str spec) -> str", format_value)
 declare("python::percent(str text, ...) -> str", percent)
+declare("python::truth(Any value) -> bool", bool)
 declare("python::repr(Any value) -> str", repr)
 declare("python::ascii(Any value) -> str", ascii)
 declare("python::removeprefix(str self, str prefix) -> str", str.removeprefix)
