@@ -40,7 +40,7 @@ def beside(model: nn.Module, *inputs: Tensor) -> Any:
         ("python", model), ("scripted", flambeau.script(model)), ("traced", flambeau.trace(model, inputs)),
     ):  # fmt: skip
         away = max(float((a - b).abs().max()) for a, b in zip(flat(run(*inputs)), flat(want), strict=True))
-        print(f"  {name:8} {seconds(lambda run=run: run(*inputs)) * 1e3:8.2f} ms, at most {away:.1e} away")
+        print(f"  {name:8} {seconds(lambda run=run: run(*inputs)) * 1e3:8.3f} ms, at most {away:.1e} away")
     return want
 
 
