@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau.codegen import available, native_call
@@ -202,16 +202,22 @@ class ScriptFunction(NativeBase):  # type: ignore[misc]  # made at run time
         """
         from flambeau.executor.ptx import plan_ptx  # few programs ask for it, and its modules take time to load
 
-        arguments = self._signature.bind(args, kwargs)
+        arguments = self._full(args, kwargs)
         return plan_ptx(self._executor.plan_for(arguments), arguments, arch)
+
+    def _full(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """All that the executor is called with. To be asked for first: a method may have another executor then."""
+        return (*self._first, *self._signature.bind(tuple(args), kwargs))
 
     def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
         """The optimised graph that runs for arguments like these."""
-        return self._executor.plan_for(self._signature.bind(args, kwargs)).graph
+        arguments = self._full(args, kwargs)
+        return self._executor.plan_for(arguments).graph
 
     def passes(self, *args: Any, **kwargs: Any) -> PassReport:
         """Each pass that runs for arguments like these: what it changed, as a diff, and how long it took."""
-        return self._executor.pass_report(self._signature.bind(args, kwargs))
+        arguments = self._full(args, kwargs)
+        return self._executor.pass_report(arguments)
 
     def explain(self, *, measure: bool | None = None) -> Explanation:
         """What was compiled, why and how long it took; what became native, what did not and why; what kernels cost.
@@ -238,7 +244,8 @@ class ScriptFunction(NativeBase):  # type: ignore[misc]  # made at run time
         """
         from flambeau.executor.profile import profile  # few programs ask for it, and its modules take time to load
 
-        return profile(self._executor, self._signature.bind(args, kwargs))
+        arguments = self._full(args, kwargs)
+        return profile(self._executor, arguments)
 
     def __repr__(self) -> str:
         return f"<flambeau.ScriptFunction {self.script_function.schema}>"

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from flambeau.codegen.callable_type import prepare
 from flambeau.executor.executor import Executor
-from flambeau.executor.report import PassReport
-from flambeau.ir.graph import Graph
 from flambeau.jit.arguments import Signature
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.python_view import view_of
@@ -55,16 +52,3 @@ class ScriptMethod(ScriptFunction):
 
     def _watched(self, watching: observer.Observer, arguments: tuple[Any, ...]) -> Any:
         return watching.called_method(self, arguments, lambda plain: self._executor(*self._first, *plain))
-
-    def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
-        """The optimised graph that runs for arguments like these."""
-        given = self._full(args, kwargs)  # which may change the executor
-        return self._executor.plan_for(given).graph
-
-    def passes(self, *args: Any, **kwargs: Any) -> PassReport:
-        """Each pass that runs for arguments like these."""
-        given = self._full(args, kwargs)
-        return self._executor.pass_report(given)
-
-    def _full(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        return (*self._first, *self._signature.bind(tuple(args), kwargs))

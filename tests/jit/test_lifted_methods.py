@@ -274,3 +274,16 @@ def test_what_is_known_of_a_function_goes_with_it() -> None:
     method = scripted.forward.script_function
     assert lifting_of(method) is scripted.forward.lifting
     assert not any(held is method for held in vars(scripted.forward.lifting).values())
+
+
+@pytest.mark.parametrize("kind", [Net, Writes])
+def test_methods_are_profiled_and_shown(kind: Any) -> None:
+    scripted = flambeau.script(kind())
+    for _ in range(3):
+        scripted(X)
+    found = scripted.forward.profile(X)
+    assert same(found.result, scripted(X)) or kind is Writes
+    assert "forward" in str(found)
+    assert ".entry" in scripted.forward.ptx(X)
+    assert scripted.forward.passes(X) is not None
+    assert scripted.forward.llvm_ir
