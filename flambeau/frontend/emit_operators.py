@@ -21,6 +21,7 @@ from flambeau.frontend.tree_views import BinOp, Compare, Const, Expr, Invert, Un
 from flambeau.ir.value import Value
 from flambeau.schema.types import (
     BOOL,
+    COMPLEX,
     INT,
     STRING,
     BoolType,
@@ -83,6 +84,9 @@ def emit_binary(e: Emission, tree: BinOp, hint: Type | None) -> Sugared:
 
 def binary(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value:
     """`left op right` for the signs of `BINARY`."""
+    if op == "**" and {left.type, right.type} == {COMPLEX, INT}:
+        # There is no overload of both; that of any two numbers would say that the result is real.
+        left, right = (call_operator(e, where, "aten::Float", [v]) if v.type == INT else v for v in (left, right))
     if op == "%" and left.type == STRING:
         items = unpack_tuple(e, right) if isinstance(right.type, TupleType) else [right]
         text = left.node.attribute("value") if left.node is not None and left.node.kind == "prim::Constant" else ""

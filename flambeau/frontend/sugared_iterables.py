@@ -229,6 +229,12 @@ class ReversedValue(Sugared):
 
     inner: Sugared
 
+    def as_value(self, e: Emission, where: SourceRange) -> Value:
+        """Of a list, the list from its end."""
+        if isinstance(self.inner, SimpleValue) and isinstance(self.inner.value.type, ListType):
+            return call_operator(e, where, "python::reversed", [self.inner.value])
+        return Sugared.as_value(self, e, where)
+
     @property
     def kind(self) -> str:
         """As messages call it."""

@@ -22,9 +22,8 @@ classes: Final[dict[str, type]] = {}
 _SAID: Final[tuple[tuple[str, type[Exception]], ...]] = (
     ("KeyError", KeyError), ("IndexError", IndexError), ("ValueError", ValueError), ("OverflowError", OverflowError),
     ("ZeroDivisionError", ZeroDivisionError), ("AssertionError", AssertionError), ("TypeError", TypeError),
-    ("list index out of range", IndexError), ("string index out of range", IndexError),
-    ("pop from empty list", IndexError), ("division by 0", ZeroDivisionError), ("modulo by zero", ZeroDivisionError),
-    ("by zero", ZeroDivisionError), ("invalid literal for int", ValueError), ("not in list", ValueError),
+    ("out of range", IndexError), ("is out of bounds", IndexError), ("pop from empty list", IndexError),
+    ("division by 0", ZeroDivisionError), ("by zero", ZeroDivisionError), ("invalid literal for int", ValueError), ("not in list", ValueError),
     ("could not convert string to float", ValueError), ("empty separator", ValueError),
 )  # fmt: skip
 """What operators say, and what Python raises where they say it."""

@@ -78,4 +78,5 @@ ROWS = [
     refused("except of what is no exception", "def f(x: int):\n    try:\n        pass\n    except int:\n        pass", "except needs classes of exceptions"),
     refused("raise alone outside of a handler", "def f(x: int):\n    raise", "raise without an exception isn't supported", "raise"),
     accepted("walrus behind and, in while", "def f(x: List[int]):\n    t = 0\n    while (n := len(x)) > 2 and (y := x.pop()) != 7:\n        t += n * y\n    if not (n < 3 or (m := n + 1) > 90):\n        t += m\n    return t, n", "f([1, 2, 3, 4, 5])", "f([1, 7, 7])", torch=False),
+    accepted("an index out of range in try", "def f(x: Tensor, n: int):\n    y = x.clone()\n    for i in range(n):\n        try:\n            y[i] += 1\n        except IndexError:\n            y -= 1\n            break\n    return y", "f(flambeau.zeros(3), 2)", "f(flambeau.zeros(3), 5)", torch=False),
 ]
