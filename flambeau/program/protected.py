@@ -23,7 +23,8 @@ _SAID: Final[tuple[tuple[str, type[Exception]], ...]] = (
     ("KeyError", KeyError), ("IndexError", IndexError), ("ValueError", ValueError), ("OverflowError", OverflowError),
     ("ZeroDivisionError", ZeroDivisionError), ("AssertionError", AssertionError), ("TypeError", TypeError),
     ("out of range", IndexError), ("is out of bounds", IndexError), ("pop from empty list", IndexError),
-    ("division by 0", ZeroDivisionError), ("by zero", ZeroDivisionError), ("invalid literal for int", ValueError), ("not in list", ValueError),
+    ("division by 0", ZeroDivisionError), ("by zero", ZeroDivisionError), ("invalid literal for int", ValueError),
+    ("not in list", ValueError),
     ("could not convert string to float", ValueError), ("empty separator", ValueError),
 )  # fmt: skip
 """What operators say, and what Python raises where they say it."""
