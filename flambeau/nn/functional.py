@@ -103,7 +103,14 @@ from flambeau.nn.functional_pooling import (  # noqa: F401
     max_pool3d,
     max_pool3d_with_indices,
 )
-from flambeau.nn.functional_resize import affine_grid, grid_sample, interpolate, upsample  # noqa: F401
+from flambeau.nn.functional_resize import (  # noqa: F401
+    affine_grid,
+    grid_sample,
+    interpolate,
+    upsample,
+    upsample_bilinear,
+    upsample_nearest,
+)
 from flambeau.nn.functional_unpooling import max_unpool1d, max_unpool2d, max_unpool3d  # noqa: F401
 from flambeau.ops import surface as _surface
 from flambeau.tensor.tensor import Tensor

@@ -126,6 +126,20 @@ def upsample(
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
+def upsample_nearest(
+    input: Tensor, size: int | list[int] | None = None, scale_factor: float | int | list[float] | None = None
+) -> Tensor:
+    """An older name of `interpolate` with mode nearest."""
+    return interpolate(input, size, scale_factor, "nearest")
+
+
+def upsample_bilinear(
+    input: Tensor, size: int | list[int] | None = None, scale_factor: float | int | list[float] | None = None
+) -> Tensor:
+    """An older name of `interpolate` with mode bilinear and corners at corners."""
+    return interpolate(input, size, scale_factor, "bilinear", True)
+
+
 def grid_sample(
     input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Tensor:

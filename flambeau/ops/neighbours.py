@@ -10,12 +10,13 @@ import numpy as np
 
 from flambeau.ops.convolution import padded, windows
 from flambeau.ops.families import ranks
-from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, one_dim, widened
+from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, one_dim, reduce_with, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import same_dtype
 from flambeau.ops.joining import cat_kernel
 from flambeau.ops.spread import folded_norm
-from flambeau.schema.opdef import UNKNOWN, Sample, Sizes
+from flambeau.schema.dtype import float32
+from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
 from flambeau.tensor.layout import broadcast
 from flambeau.tensor.tensor import Tensor, wrap
@@ -193,4 +194,43 @@ declare(
     samples=lambda: [Sample(args=(_grid(2, 3), _grid(4, 3))), Sample(args=(_grid(2, 3), _grid(4, 3), 1.0))],
     reference=lambda a, b, p=2: np.linalg.norm(a[:, None] - b[None], ord=p, axis=-1),
     is_method=False,
+)
+
+
+def pdist_kernel(self: Array, p: float = 2.0) -> Array:
+    """Row i from row j for all i < j. Raises RuntimeError for what is no matrix of floats, and for negative p."""
+    if self.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {self.ndim}D")
+    if not is_float(self):
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    first, second = np.triu_indices(len(self), 1)
+    away = np.abs(widened(self)[first] - widened(self)[second])
+    if p == 0:
+        made = (away != 0).sum(axis=1).astype(away.dtype)
+    elif p == inf:
+        made = away.max(axis=1, initial=0)
+    else:
+        made = np.asarray(reduce_with(np.add, away**p, axis=1) ** away.dtype.type(1 / p))
+    return np.asarray(made).astype(self.dtype, copy=False)
+
+
+declare(
+    "aten::pdist(Tensor self, float p=2.) -> Tensor",
+    kernel=pdist_kernel,
+    doc="The distance of every row from every later one.",
+    dtype=same_dtype,
+    shape=ranks.vector,
+    samples=lambda: [Sample(args=(_grid(4, 3), p)) for p in (2.0, 1.0, 0.0, inf, 3.0)],
+    errors=lambda: [
+        ErrorSample(args=(_grid(4),), error=RuntimeError, message="pdist only supports 2D tensors, got: 1D"),
+        ErrorSample(args=(_grid(4, 3), -1.0), error=RuntimeError, message="non-negative p values"),
+    ],
+    reference=lambda a, p=2: np.array(
+        [np.linalg.norm(a[i].astype(float) - a[j], ord=p) for i in range(len(a)) for j in range(i + 1, len(a))]
+    ),
+    ulp={float32: 8.0},
+    is_method=False,
+    namespaces=("nn.functional",),
 )

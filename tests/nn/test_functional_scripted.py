@@ -36,6 +36,7 @@ F.interpolate(x, scale_factor=2.0); F.interpolate(x, scale_factor=2); F.interpol
 F.interpolate(x, 3, mode="bilinear", align_corners=True); F.interpolate(x, 5, mode="bicubic")
 F.interpolate(x, scale_factor=(2.0, 1.0), recompute_scale_factor=True); F.interpolate(x, 2, mode="nearest-exact")
 F.interpolate(x, size=x.shape[2:], mode="nearest"); F.interpolate(x, 2, mode="area"); F.upsample(x, scale_factor=2.0)
+F.upsample_nearest(x, scale_factor=2); F.upsample_bilinear(x, (5, 6)); F.pdist(x[0, 0], 1.0)
 F.interpolate(x, size=[x.size(2) * 2, 3]); F.interpolate(x[0], 7, mode="linear")
 F.grid_sample(x, g, align_corners=False); F.grid_sample(x, g, "nearest", "border"); F.grid_sample(x, g, "bicubic")
 F.affine_grid(x[0, :, :2, :3], [2, 1, 4, 4], False)
