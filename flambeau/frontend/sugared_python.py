@@ -18,6 +18,7 @@ from flambeau.frontend.emission import Emission
 from flambeau.frontend.emit_condition import Condition, ConditionValue
 from flambeau.frontend.language_forms import LANGUAGE_FORMS
 from flambeau.frontend.numpy_functions import numpy_function
+from flambeau.frontend.python_source import innermost_function
 from flambeau.frontend.resolver import MISSING
 from flambeau.frontend.schema_matching import call_function
 from flambeau.frontend.simple_value import OperatorValue, SimpleValue
@@ -94,7 +95,8 @@ class PythonValue(Sugared):
 
 def _needs_template(e: Emission, python: Any, tree: Apply) -> bool:
     if isinstance(python, types.FunctionType):
-        gathers = bool(python.__code__.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
+        code = innermost_function(python).__code__  # a decorator's own function may take anything
+        gathers = bool(code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
     elif isinstance(python, Def):
         gathers = python.decl.vararg is not None or python.decl.kwarg is not None
     else:
