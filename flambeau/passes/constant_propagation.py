@@ -17,6 +17,7 @@ from typing import Any
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import own_effect, own_writes
 from flambeau.analysis.memory import keys_of
+from flambeau.analysis.points_to import memory_key
 from flambeau.ir import constants
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph
@@ -105,14 +106,37 @@ class _Folder:
         return True
 
     def _may_be_constant(self, node: Node, results: tuple[Any, ...]) -> bool:
+        """Whether nobody could tell: what a constant shows of another constant's memory is as good as that one."""
+        known: set[int] | None = None
         for value, result in zip(node.outputs, results, strict=True):
             try:
                 constants.type_of(result)
             except TypeError:
                 return False
-            if constants.is_mutable(result) and (self.facts.has_writers(value) or self.facts.leaves(value)):
+            if not constants.is_mutable(result):
+                continue
+            if self.facts.has_writers(value):
                 return False
+            if self.facts.leaves(value):
+                known = _memory_of_operands(node) if known is None else known
+                if memory_key(result) not in known:
+                    return False
         return True
+
+
+def _memory_of_operands(node: Node) -> set[int]:
+    """What the constant operands of a node are, and what is in them."""
+    waiting = [constants.constant_value(v) for v in node.inputs if constants.is_constant(v)]
+    found: set[int] = set()
+    while waiting:
+        held = waiting.pop()
+        if constants.is_mutable(held):
+            found.add(memory_key(held))
+        if isinstance(held, dict):
+            waiting += held.values()
+        elif isinstance(held, list | tuple):
+            waiting += held
+    return found
 
 
 def _type(declared: Type, result: Any) -> Type:

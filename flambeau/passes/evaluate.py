@@ -24,20 +24,29 @@ def evaluate(node: Node) -> Any:
     """A tuple with the value of each result, or `NOT_FOLDED`. Nothing the operator raises comes through."""
     try:
         given = [_value(v) for v in node.inputs]
-        if any(isinstance(v, _TEXTUAL) or not _is_small(v) for v in given):
+        makes_memory = not _looks_at_operands(node)
+        if any(isinstance(v, _TEXTUAL) or (makes_memory and not _is_small(v)) for v in given):
             return NOT_FOLDED
         rule = _STRUCTURAL.get(node.kind)
         if rule is not None:
             return rule(node, given)
-        if node.definition is None or not _is_cheap(node, given):
+        if node.definition is None or (makes_memory and not _is_cheap(node, given)):
             return NOT_FOLDED
         result = node.definition.kernel(*given)
     except Exception:  # An operator may raise anything; it will raise it again when the program comes here.
         return NOT_FOLDED
     results = (result,) if len(node.outputs) == 1 else result
-    if not isinstance(results, tuple) or len(results) != len(node.outputs) or not all(map(_is_small, results)):
+    if not isinstance(results, tuple) or len(results) != len(node.outputs) or (
+        makes_memory and not all(map(_is_small, results))
+    ):
         return NOT_FOLDED
     return results
+
+
+def _looks_at_operands(node: Node) -> bool:
+    """Whether results are memory that the operands are: views of tensors, items of containers. That is cheap."""
+    definition = node.definition
+    return definition is not None and all(r.alias is not None for r in definition.schema.returns)
 
 
 def _value(value: Value) -> Any:

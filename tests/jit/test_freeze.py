@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from copy import deepcopy
 from typing import Any
 
@@ -310,6 +311,63 @@ def test_a_frozen_mlp_is_native_from_end_to_end() -> None:
     assert "native from end to end" in told
     assert "whole graph: native" in told
     assert "interpreted" not in told
+
+
+class Constants(nn.Module):
+    """Tensors that lie in memory in every way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        base = flambeau.randn(6, 8)
+        self.turned, self.strided, self.number = base.t(), base[::2, 1::3], flambeau.tensor(2.5)
+        self.empty, self.rows = flambeau.zeros(0, 3), [flambeau.ones(3), flambeau.randn(3)]
+        self.index, self.mask = flambeau.tensor([2, 0, 1]), flambeau.tensor([True, False, True])
+
+    def forward(self, x: Tensor, n: int) -> tuple[Tensor, Tensor, Tensor]:
+        y = x @ self.turned
+        for k in range(n):
+            y = y * self.number + self.strided.sum() + self.turned[k, 0]
+        joined = flambeau.cat([self.rows[0], self.rows[1], x[0, :3]])
+        rest = self.turned.t().contiguous() + flambeau.cat([self.empty, self.empty]).sum()
+        return y, joined, rest + (self.rows[1][self.index] + self.rows[0] * self.mask).sum()
+
+
+def test_constants_in_native_code() -> None:
+    scripted = flambeau.script(Constants().eval())
+    found = freeze(scripted)
+    x = flambeau.randn(5, 8)
+    for n in (0, 3, 3, 3, 2, 5):
+        for want, got in zip(scripted(x, n), found(x, n), strict=True):
+            np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-5, atol=1e-5)
+    want = [t.tolist() for t in found(x, 3)]
+
+    def work() -> None:
+        results.append([[t.tolist() for t in found(x, 3)] == want for _ in range(200)])
+
+    results: list[list[bool]] = []
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [[True] * 200] * 4
+
+
+def test_constants_that_are_given_back() -> None:
+    class Giving(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.w = flambeau.randn(3, 4)
+
+        def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+            return x * 2, self.w[1:]
+
+    module = Giving()
+    found = frozen(module)
+    for _ in range(5):
+        _, rest = found(flambeau.ones(2))
+    del found
+    assert rest.tolist() == module.w[1:].tolist()
 
 
 def test_deep_copies_and_modes_of_frozen_modules() -> None:

@@ -48,9 +48,10 @@ class TensorConstant:
         array = self.tensor._array
         if self.tensor.requires_grad:
             raise CannotCompileError("a constant tensor that needs gradients")
-        if not array.flags.aligned or not array.dtype.isnative or array.size == 0:
+        if not array.flags.aligned or not array.dtype.isnative:
             raise CannotCompileError("a constant tensor that does not lie in memory as others do")
-        rep = Array(self.tensor.dtype, array.ndim, array.ndim if array.flags.c_contiguous else 0)
+        is_dense = array.flags.c_contiguous and array.size > 0
+        rep = Array(self.tensor.dtype, array.ndim, array.ndim if is_dense else 0)
         words = [tuple(map(memory.number, row)) for row in (array.shape, array.strides)]
         block, data = (Register(f"@{name}", "ptr", 1) for name in (self.block, self.data))
         return ArrayValue(rep, block, data, words[0], words[1])
