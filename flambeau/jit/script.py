@@ -17,6 +17,7 @@ from flambeau.jit.function import ScriptFunction
 from flambeau.jit.modules import ModuleClasses
 from flambeau.jit.old_style import ScriptModule
 from flambeau.jit.overloads import refuse_direct
+from flambeau.jit.prepared import METHOD as SUBSTITUTE
 from flambeau.jit.registry import REGISTRY
 from flambeau.jit.resolver import PythonResolver, compile_python_function
 from flambeau.jit.script_class import define, let_instances_be_met, script_class
@@ -152,6 +153,8 @@ def script_with(obj: Any, options: Options) -> Any:
         return obj
     if isinstance(obj, ScriptFunction):
         return obj if options == obj.options else ScriptFunction.with_options(obj, options)
+    if hasattr(type(obj), SUBSTITUTE) and not isinstance(obj, Module):
+        return script_with(getattr(obj, SUBSTITUTE)(), options)
     if isinstance(obj, Module):
         with REGISTRY.lock:
             return RecursiveScriptModule.of(obj, CLASSES, options)

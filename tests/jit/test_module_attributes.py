@@ -412,6 +412,15 @@ def test_substitutes_are_compiled() -> None:
     assert isinstance(model[0], Prepared)
 
 
+class Factory:
+    def __prepare_scriptable__(self) -> Any:
+        return static_helper
+
+
+def test_other_objects_may_name_a_substitute() -> None:
+    assert same(flambeau.script(Factory())(X), X - 1)  # type: ignore[call-overload]
+
+
 # -- copies and changes from outside ----------------------------------------------------------------------------------
 
 
