@@ -23,8 +23,8 @@ def interpolate(
         raise ValueError(
             "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
         )
-    if antialias:
-        raise NotImplementedError("interpolate() has no anti-aliasing; smooth the input before making it smaller")
+    if antialias and not (dims == 2 and (mode == "bilinear" or mode == "bicubic")):
+        raise ValueError("Anti-alias option is only supported for bilinear and bicubic interpolation of 4D input")
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
     sizes: list[int] | None = None
@@ -39,6 +39,10 @@ def interpolate(
             factors = wanted
     else:
         raise ValueError("either size or scale_factor should be defined")
+    if antialias:
+        if mode == "bilinear":
+            return F._upsample_bilinear2d_aa(input, sizes, align_corners is True, factors)
+        return F._upsample_bicubic2d_aa(input, sizes, align_corners is True, factors)
     return _resized(input, sizes, factors, mode, align_corners is True, dims)
 
 

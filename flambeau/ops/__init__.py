@@ -53,6 +53,7 @@ from flambeau.ops import recurrent_cells as _recurrent_cells
 from flambeau.ops import reductions as _reductions
 from flambeau.ops import resampling as _resampling
 from flambeau.ops import resampling_cubic as _resampling_cubic
+from flambeau.ops import resampling_smooth as _resampling_smooth
 from flambeau.ops import scans as _scans
 from flambeau.ops import scattering as _scattering
 from flambeau.ops import searching as _searching

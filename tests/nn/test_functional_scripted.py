@@ -36,6 +36,7 @@ F.interpolate(x, scale_factor=2.0); F.interpolate(x, scale_factor=2); F.interpol
 F.interpolate(x, 3, mode="bilinear", align_corners=True); F.interpolate(x, 5, mode="bicubic")
 F.interpolate(x, scale_factor=(2.0, 1.0), recompute_scale_factor=True); F.interpolate(x, 2, mode="nearest-exact")
 F.interpolate(x, size=x.shape[2:], mode="nearest"); F.interpolate(x, 2, mode="area"); F.upsample(x, scale_factor=2.0)
+F.interpolate(x, 2, mode="bicubic", antialias=True); F.interpolate(x, 2, mode="bilinear", antialias=True)
 F.upsample_nearest(x, scale_factor=2); F.upsample_bilinear(x, (5, 6)); F.pdist(x[0, 0], 1.0)
 F.interpolate(x, size=[x.size(2) * 2, 3]); F.interpolate(x[0], 7, mode="linear")
 F.grid_sample(x, g, align_corners=False); F.grid_sample(x, g, "nearest", "border"); F.grid_sample(x, g, "bicubic")
@@ -133,7 +134,7 @@ def test_what_chooses_a_type_must_be_constant() -> None:
         ("F.interpolate(x, 2, mode='nearest', align_corners=True)", ValueError, "align_corners option can only be set"),
         ("F.interpolate(x[0], 2, mode='bilinear')", NotImplementedError, "Got 3D input, but bilinear mode needs 4D"),
         ("F.interpolate(x, 2, mode='odd')", NotImplementedError, "got odd"),
-        ("F.interpolate(x, 2, antialias=True)", NotImplementedError, "no anti-aliasing"),
+        ("F.interpolate(x, 2, antialias=True)", ValueError, "Anti-alias option is only supported for bilinear"),
         ("F.interpolate(x, (2, 2, 2))", ValueError, "same number of spatial dimensions"),
         ("F.interpolate(x, scale_factor=(2.0,))", ValueError, "same number of spatial dimensions"),
         ("F.batch_norm(x[:1, :, 0, 0], None, None, training=True)", ValueError, "more than 1 value per channel"),
