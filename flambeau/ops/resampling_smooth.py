@@ -35,6 +35,8 @@ def keys(x: Array) -> Array:
 
 def weights(size: int, count: int, align_corners: bool, scale: float | None, shape: Filter, reach: int) -> Array:
     """(count, size): how much each element of the input counts in each of the result."""
+    if size == count:
+        return np.eye(size)
     spread = (size - 1) / (count - 1) if count > 1 else 0.0
     ratio = spread if align_corners else step(size, count, scale)
     wide = max(ratio, 1.0)
