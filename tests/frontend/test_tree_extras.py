@@ -27,7 +27,10 @@ SOURCES = {
         "(length",
     ),
     "yield": ("def f(x):\n    yield x\n    yield from x\n    yield\n", "(yield"),
-    "loop with else": ("def f(x):\n    for i in x:\n        break\n    else:\n        return 1\n    return 2\n", "(for"),
+    "loop with else": (
+        "def f(x):\n    for i in x:\n        break\n    else:\n        return 1\n    return 2\n",
+        "(for",
+    ),
 }
 
 
