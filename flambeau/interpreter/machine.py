@@ -46,6 +46,8 @@ CALL_METHOD: Final = Op.CALL_METHOD
 RETURN: Final = Op.RETURN
 
 Registers = list[Any]
+DEEPEST: Final = 100_000
+"""Calls within calls: a program that calls itself without end must not take all memory."""
 
 
 def _fork(regs: Registers, d: int, f: Any, a: tuple[int, ...], b: Any) -> None:
@@ -148,6 +150,8 @@ def run(code: Code, inputs: Sequence[Any]) -> tuple[Any, ...]:
                 arguments = [regs[i] for i in a]
                 for i in b[1]:
                     regs[i] = None
+                if len(stack) >= DEEPEST:
+                    raise RuntimeError("maximum recursion depth exceeded")
                 stack.append((code, regs, b[0], d, site))
                 code = code_of(callee(op, f, arguments))
                 regs = code.template.copy()

@@ -9,12 +9,13 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from flambeau.frontend.compile import compile_def
+from flambeau.frontend.compile import compile_def, declared_schema
 from flambeau.frontend.convert import get_tree
 from flambeau.frontend.python_calls import IGNORE, MODIFIER, PythonFunction, wrap_python
 from flambeau.frontend.python_source import NameScope, innermost_function, parameter_defaults
 from flambeau.frontend.resolver import MISSING, recursion_error
 from flambeau.frontend.templates import Template
+from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
 from flambeau.jit import module_lookup
 from flambeau.jit.class_rules import is_user_class
@@ -26,6 +27,7 @@ from flambeau.jit.module_source import ModuleSource
 from flambeau.jit.modules import ModuleClasses
 from flambeau.jit.numba_calls import NumbaValue, numba_function
 from flambeau.jit.overloads import OverloadedFunction, as_compile_error, declarations, signature_tree
+from flambeau.jit.registry import ScriptRegistry
 from flambeau.jit.script_classes import PythonSource, find_or_define
 from flambeau.jit.value_methods import value_method
 from flambeau.nn.module import Module
@@ -226,13 +228,36 @@ def compile_python_function(fn: Any, classes: ModuleClasses, where: SourceRange 
     found = registry.find(inner)
     if found is not None:
         return found
+    resolver = PythonResolver(NameScope.of_function(fn), classes, inner.__name__)
+    if is_compiling(inner):
+        promised = _promised(fn, inner, resolver, registry)
+        if promised is not None:
+            return promised
     with compiling(inner, inner.__name__, where):
-        resolver = PythonResolver(NameScope.of_function(fn), classes, inner.__name__)
         name = registry.unit.unique_name(qualified_name(inner))
-        function = compile_def(get_tree(fn), resolver, name=name, defaults=parameter_defaults(fn))
+        try:
+            function = compile_def(get_tree(fn), resolver, name=name, defaults=parameter_defaults(fn))
+        finally:
+            promised = registry.promised.pop(inner, None)
         function.doc = inspect.getdoc(inner) or ""
     tidy(function)
+    if promised is not None:  # what calls it already calls this object
+        promised.graph, promised.schema, promised.doc = function.graph, function.schema, function.doc
+        function = promised
     return registry.keep(inner, function)
+
+
+def _promised(fn: Any, inner: Any, resolver: PythonResolver, registry: ScriptRegistry) -> Function | None:
+    """A function that calls itself, while it is being compiled: what its declaration says of it.
+
+    None if that does not say what it returns.
+    """
+    if inner not in registry.promised:
+        schema = declared_schema(get_tree(fn), resolver, defaults=parameter_defaults(fn))
+        if schema is None:
+            return None
+        registry.promised[inner] = Function(qualified_name(inner), Graph(inner.__name__), schema)
+    return registry.promised[inner]
 
 
 def overloaded(fn: Any, declared: list[Any], classes: ModuleClasses, where: SourceRange) -> OverloadedFunction:

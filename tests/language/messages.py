@@ -94,5 +94,6 @@ ROWS = [
     refused("unpacking a bare tuple", "def f(x: Any):\n    assert isinstance(x, tuple)\n    a, b = x\n    return a", "Provided tuple is not fully defined/refined"),
     refused("a variable of several modules", "def f(x: int):\n    y = 1\n    for i in range(x):\n        y = math\n    return y", "Cannot re-assign 'y' to a value of type module"),
     refused("a list of optional elements for a list", "def f(x: List[Optional[int]]) -> List[int]:\n    return x", "Return value was annotated as having type List[int] but is actually of type List[Optional[int]]"),
-    refused("recursion", "def f(x: int) -> int:\n    return f(x - 1)", "called recursively", torch=False),
+    refused("recursion without a declared result", "def f(x: int):\n    return f(x - 1)", "called recursively"),
+    refused("recursion without end", "def f(x: int) -> int:\n    return f(x + 1) + 1", "maximum recursion depth exceeded", calls=("f(1)",), torch=False),
 ]
