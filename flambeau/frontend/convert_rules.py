@@ -87,16 +87,14 @@ _CONSTRUCTS: dict[str, tuple[str, str, str]] = {
     "AsyncWith": ("async with statements", "async with", "use a plain with"),
     "Await": ("Await", "", "use jit.wait on a future"),
     "ClassDef": ("class definitions", "class", "define the class outside of the function"),
-    "FunctionDef": ("function definitions", "def", "define the function outside and call it"),
     "Global": ("global variables", "global", "pass the value as an argument and return it"),
     "Import": ("import statements", "import", "import at the top of the module"),
     "ImportFrom": ("import statements", "from", "import at the top of the module"),
-    "Lambda": ("Lambda", "", "define a function outside and call it"),
     "Nonlocal": ("nonlocal variables", "nonlocal", "pass the value as an argument and return it"),
     "SetComp": ("SetComp", "", "use a list or dict comprehension"),
     "TryStar": ("try blocks", "try", "test for the condition with if before it fails"),
-    "Yield": ("Yield", "", "append to a list and return it"),
-    "YieldFrom": ("YieldFrom", "", "append to a list and return it"),
+    "Yield": ("Yield", "", "put it on a line of its own: it has no value here"),
+    "YieldFrom": ("YieldFrom", "", "put it on a line of its own: it has no value here"),
 }
 
 
