@@ -7,7 +7,6 @@ from flambeau.interpreter.future import Future
 from flambeau.jit import annotations
 from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.containers import ScriptDict, ScriptList
-from flambeau.jit.custom_ops import custom_op
 from flambeau.jit.freeze import freeze, freeze_module, optimize_for_inference, run_frozen_optimizations
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.helpers import (
@@ -26,6 +25,7 @@ from flambeau.jit.helpers import (
 )
 from flambeau.jit.helpers import isinstance_ as isinstance
 from flambeau.jit.interfaces import interface
+from flambeau.jit.library import custom_op
 from flambeau.jit.method_overloads import _overload_method
 from flambeau.jit.module_annotations import Attribute
 from flambeau.jit.module_methods import export

@@ -38,6 +38,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*::[A-Za-z_]\w*")
 _SIMPLE = (
     TensorType, IntType, FloatType, BoolType, ComplexType, StringType, NoneType, NumberType, DeviceType, GeneratorType,
 )  # fmt: skip
+_OWN = ("aten", "prim", "python")
 EXAMPLE = "for example custom_op('mylib::blur')"
 
 
@@ -46,13 +47,14 @@ def custom_op(
 ) -> Any:
     """Make an operator of a Python function: `@custom_op("mylib::blur")`.
 
-    Parameters and results need annotations: tensors, numbers, bools, texts, lists and optional values of these. In
-    programs the operator is one node, `mylib::blur`, and Python runs the function; native code goes on around it.
+    The schema is what the annotations say: tensors, numbers, bools, texts, lists and optional values of these; or it is
+    given, as in `custom_op("mylib::blur(Tensor x, float by=1.0) -> Tensor")`. In programs the operator is one node,
+    `mylib::blur`, and Python runs the function; native code goes on around it.
     `mutates_args` names the tensors that it writes. Unless `has_effects`, a call whose result nobody uses is left out,
     and equal calls are made once. Results must be new tensors: none that shares memory with an argument.
 
-    The operator is what is returned, and `flambeau.ops.mylib.blur`. Raises ValueError for a name without namespace or
-    that is taken, and TypeError for annotations that no schema has.
+    The operator is what is returned, and `flambeau.ops.mylib.blur`. Raises ValueError for a name that is taken or has
+    no namespace of its own, and TypeError for annotations that no schema has.
 
     >>> from flambeau import Tensor, ones
     >>> @custom_op("doc_example::halved")
@@ -63,11 +65,15 @@ def custom_op(
     """
     if fn is None:
         return functools.partial(custom_op, name, mutates_args=mutates_args, has_effects=has_effects)
+    given = parse_schema(name) if "(" in name else None
+    name = name if given is None else given.name
     if not _NAME.fullmatch(name):
         raise ValueError(f"an operator's name has a namespace, {EXAMPLE}; got {name!r}")
+    if name.partition("::")[0] in _OWN:
+        raise ValueError(f"the namespace '{name.partition('::')[0]}' belongs to the package: choose another one")
     if registry.overloads(name):
         raise ValueError(f"there is an operator {name} already: choose another name or namespace")
-    schema = infer_schema(name, fn, mutates_args)
+    schema = given or infer_schema(name, fn, mutates_args)
     kernel = _Kernel(fn, schema)
     effect = Effect.WORLD if has_effects else Effect.NONE
     doc = (inspect.getdoc(fn) or "").partition("\n\n")[0].replace("\n", " ")

@@ -46,6 +46,18 @@ def seen(x: Tensor) -> Tensor:
     return x + 1
 
 
+@custom_op("test_library::scaled(Tensor x, *, float by=2.0) -> Tensor")
+def scaled(x, by):  # type: ignore[no-untyped-def]
+    return x * by
+
+
+def test_with_a_schema() -> None:
+    def f(x: Tensor) -> Tensor:
+        return scaled(scaled(x), by=3.0)
+
+    assert flambeau.script(f)(flambeau.ones(2)).tolist() == [6.0, 6.0]
+
+
 def program(x: Tensor, n: int) -> tuple[Tensor, float, int]:
     y = x * 2
     total = 0
@@ -146,7 +158,8 @@ def plain(x: Tensor, n: int) -> Tensor:
 
 REFUSED = {
     "namespace": ("blur", plain, (), ValueError, r"an operator's name has a namespace, for example .* got 'blur'"),
-    "taken": ("aten::relu", plain, (), ValueError, "there is an operator aten::relu already"),
+    "ours": ("aten::relu", plain, (), ValueError, "the namespace 'aten' belongs to the package"),
+    "taken": ("test_library::seen", plain, (), ValueError, "there is an operator test_library::seen already"),
     "parameter": ("q::a", no_annotation, (), TypeError, "parameter 'x' has no annotation; write x: Tensor"),
     "result": ("q::b", nothing_said, (), TypeError, "nothing_said does not say what it returns"),
     "starred": ("q::c", starred, (), TypeError, r"parameter \*x: .* takes any number of arguments"),
