@@ -11,6 +11,7 @@ from flambeau.schema import registry
 from flambeau.schema.opdef import OpDef
 
 EXEMPT_FAMILIES = {
+    "custom": "declared by users",
     "language": "operators on numbers, strings and lists have their own tests",
     "in_place": "follows from a functional overload",
     "out": "follows from a functional overload",
