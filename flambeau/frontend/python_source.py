@@ -10,6 +10,7 @@ import ast
 import builtins
 import functools
 import inspect
+import re
 import tokenize
 from collections.abc import Callable, Mapping
 from types import FrameType, FunctionType
@@ -134,6 +135,9 @@ def function_source(fn: object) -> Source:
     try:
         lines, first_line = inspect.getsourcelines(function)
         filename = inspect.getsourcefile(function) or function.__code__.co_filename
+        if filename.startswith("<") and not _names(lines, function):
+            # Since Python 3.13 the text of `python -c` is found for all that `exec` made, too.
+            raise OSError(f"{filename} is another text")
     except (OSError, TypeError, IndentationError, tokenize.TokenError) as error:
         found = find_lines(function)
         if found is None:
@@ -144,6 +148,12 @@ def function_source(fn: object) -> Source:
         start = source.text.find("lambda") if source.text else -1
         raise NotSupportedError(LAMBDA, source.range(start, start + len("lambda")) if start >= 0 else None)
     return source
+
+
+def _names(lines: list[str], function: FunctionType) -> bool:
+    """Whether the function's definition could be in these lines."""
+    name = function.__code__.co_name
+    return any("lambda" in line if name == "<lambda>" else re.search(rf"\bdef\s+{name}\b", line) for line in lines)
 
 
 def parse_function(fn: object) -> tuple[ParsedText, ast.FunctionDef]:

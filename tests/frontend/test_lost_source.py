@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +31,19 @@ def test_exec_of_a_variable_and_of_a_literal() -> None:
     assert scope["f"](1) == 2
     exec("@flambeau.script\ndef g(n: int) -> int:\n    return n + 2\n", scope)
     assert scope["g"](1) == 3
+
+
+def test_another_text_under_the_same_name_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As since Python 3.13 under `python -c`: the command's text is found for whatever `exec` made.
+    other = "import sys; exec(sys.stdin.read())\n"
+    monkeypatch.setitem(linecache.cache, "<string>", (len(other), None, [other], "<string>"))
+    scope: dict[str, Any] = {"flambeau": flambeau}
+    text = "def f(n: int) -> int:\n    return n + 2\n"
+    exec(text, scope)
+    assert flambeau.script(scope["f"])(1) == 3
+    exec("".join(reversed(["    return n + 3\n", "def g(n: int) -> int:\n"])), scope)
+    with pytest.raises(FrontendError, match="cannot get the source of function 'g'"):
+        function_source(scope["g"])
 
 
 def test_errors_name_the_line_in_the_text() -> None:
