@@ -88,10 +88,10 @@ _surface.install()
 
 from flambeau import ir, jit, nn  # noqa: E402  (methods of tensors come first)
 from flambeau.jit import library  # noqa: E402
+from flambeau.jit.classes.interfaces import interface  # noqa: E402
 from flambeau.jit.disabled import disabled  # noqa: E402
-from flambeau.jit.interfaces import interface  # noqa: E402
 from flambeau.jit.script import script  # noqa: E402
-from flambeau.jit.trace import trace  # noqa: E402
+from flambeau.jit.tracing.trace import trace  # noqa: E402
 from flambeau.jit.unit import CompilationUnit  # noqa: E402
 from flambeau.jit.vectorize import vectorize  # noqa: E402
 

@@ -6,6 +6,7 @@ from flambeau.interpreter.awaiting import Await as _Await
 from flambeau.interpreter.future import Future
 from flambeau.jit import annotations
 from flambeau.jit.arguments import ArgumentError
+from flambeau.jit.classes.interfaces import interface
 from flambeau.jit.containers import ScriptDict, ScriptList
 from flambeau.jit.freeze import freeze, freeze_module, optimize_for_inference, run_frozen_optimizations
 from flambeau.jit.function import ScriptFunction
@@ -24,17 +25,16 @@ from flambeau.jit.helpers import (
     wait,
 )
 from flambeau.jit.helpers import isinstance_ as isinstance
-from flambeau.jit.interfaces import interface
 from flambeau.jit.library import custom_op
-from flambeau.jit.method_overloads import _overload_method
-from flambeau.jit.module_annotations import Attribute
-from flambeau.jit.module_methods import export
-from flambeau.jit.old_style import ScriptModule, script_method
+from flambeau.jit.modules.annotations import Attribute
+from flambeau.jit.modules.methods import export
+from flambeau.jit.modules.old_style import ScriptModule, script_method
+from flambeau.jit.modules.overloads import _overload_method
+from flambeau.jit.modules.script_module import RecursiveScriptModule
 from flambeau.jit.overloads import _overload
 from flambeau.jit.script import script
-from flambeau.jit.script_module import RecursiveScriptModule
-from flambeau.jit.trace import get_trace_graph, trace, trace_module
-from flambeau.jit.trace_helpers import allow, dynamic, script_if_tracing
+from flambeau.jit.tracing.helpers import allow, dynamic, script_if_tracing
+from flambeau.jit.tracing.trace import get_trace_graph, trace, trace_module
 from flambeau.jit.unit import CompilationUnit, create_function_from_graph
 from flambeau.util.errors import (
     CompileError,

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from flambeau.jit.convert_objects import MismatchError as MismatchError
-from flambeau.jit.convert_objects import object_converter
+from flambeau.jit.classes.convert import MismatchError as MismatchError
+from flambeau.jit.classes.convert import object_converter
 from flambeau.program.shared import SharedDict, SharedList
 from flambeau.schema import types as t
 from flambeau.schema.device import Device

@@ -11,14 +11,14 @@ from flambeau.codegen.callable_type import prepare
 from flambeau.executor.executor import Executor, attach, executor_of
 from flambeau.executor.options import Options
 from flambeau.ir.clone import clone_graph
-from flambeau.jit import python_view
 from flambeau.jit.disabled import is_disabled
-from flambeau.jit.live_tensors import LiveTensors
-from flambeau.jit.modules import ModuleClasses
+from flambeau.jit.modules import python_view
+from flambeau.jit.modules.classes import ModuleClasses
+from flambeau.jit.modules.live_tensors import LiveTensors
+from flambeau.jit.modules.script_method import ScriptMethod
+from flambeau.jit.modules.script_module import RecursiveScriptModule as ScriptModule
+from flambeau.jit.modules.script_module import _without_module
 from flambeau.jit.registry import REGISTRY
-from flambeau.jit.script_method import ScriptMethod
-from flambeau.jit.script_module import RecursiveScriptModule as ScriptModule
-from flambeau.jit.script_module import _without_module
 from flambeau.nn import hooks
 from flambeau.nn.hooks import Registered
 from flambeau.nn.module import Module

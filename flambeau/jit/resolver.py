@@ -17,19 +17,19 @@ from flambeau.frontend.resolver import MISSING, recursion_error
 from flambeau.frontend.templates import Template
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
-from flambeau.jit import module_lookup
-from flambeau.jit.class_rules import is_user_class
-from flambeau.jit.class_values import ClassValue, IgnoredClass, SetAttributeForm, TypeForm, super_form
+from flambeau.jit.classes.definitions import PythonSource, find_or_define
+from flambeau.jit.classes.interface_definitions import find_interface, is_interface
+from flambeau.jit.classes.rules import is_user_class
+from flambeau.jit.classes.values import ClassValue, IgnoredClass, SetAttributeForm, TypeForm, super_form
 from flambeau.jit.compiling import compiling, is_compiling, tidy
-from flambeau.jit.interface_definitions import find_interface, is_interface
-from flambeau.jit.module_hooks import HookedCall
-from flambeau.jit.module_source import ModuleSource
-from flambeau.jit.modules import ModuleClasses
-from flambeau.jit.numba_calls import NumbaValue, numba_function
+from flambeau.jit.modules import lookup as module_lookup
+from flambeau.jit.modules.classes import ModuleClasses
+from flambeau.jit.modules.hooks import HookedCall
+from flambeau.jit.modules.source import ModuleSource
 from flambeau.jit.overloads import OverloadedFunction, as_compile_error, declarations, signature_tree
 from flambeau.jit.registry import ScriptRegistry
-from flambeau.jit.script_classes import PythonSource, find_or_define
 from flambeau.jit.value_methods import value_method
+from flambeau.jit.with_numba.calls import NumbaValue, numba_function
 from flambeau.nn.module import Module
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function

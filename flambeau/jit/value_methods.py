@@ -19,8 +19,8 @@ from flambeau.frontend.convert import get_tree
 from flambeau.frontend.python_source import parameter_defaults
 from flambeau.frontend.resolver import Resolver
 from flambeau.ir.value import Value
-from flambeau.jit.class_scope import class_scope
-from flambeau.jit.class_values import BoundFunction
+from flambeau.jit.classes.scope import class_scope
+from flambeau.jit.classes.values import BoundFunction
 from flambeau.jit.compiling import compiling, tidy
 from flambeau.jit.registry import ScriptRegistry
 from flambeau.program.function import Function

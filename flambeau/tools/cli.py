@@ -17,7 +17,7 @@ from flambeau.ir.draw import NEEDS_VIZ
 from flambeau.ir.parser import parse_ir
 from flambeau.ir.verify import verify
 from flambeau.jit.function import ScriptFunction
-from flambeau.jit.script_module import RecursiveScriptModule
+from flambeau.jit.modules.script_module import RecursiveScriptModule
 from flambeau.passes import pipeline
 from flambeau.tools import doctor
 from flambeau.util.errors import CompileError, FrontendError, InternalError, ParseError, VerifyError

@@ -13,7 +13,7 @@ import flambeau
 from flambeau import Tensor, nn
 from flambeau.interpreter.reference import evaluate
 from flambeau.jit import CompileError, ScriptError
-from flambeau.jit.modules import ModuleClasses
+from flambeau.jit.modules.classes import ModuleClasses
 from flambeau.jit.registry import ScriptRegistry
 from flambeau.jit.resolver import PythonResolver, compile_python_function
 from tests.classes.comparing import BACKENDS

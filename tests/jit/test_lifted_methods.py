@@ -14,7 +14,7 @@ from flambeau import Tensor, nn
 from flambeau.codegen import available
 from flambeau.executor.lifting import MAX_VARIANTS, lifting_of
 from flambeau.jit.arguments import ArgumentError
-from flambeau.jit.lifted_method import LiftedMethod
+from flambeau.jit.modules.lifted_method import LiftedMethod
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs native code")
 X = flambeau.tensor([[1.0, -2.0, 3.0], [0.5, 0.0, -1.0]])

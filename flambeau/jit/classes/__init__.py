@@ -1,0 +1,1 @@
+"""Classes of users as programs see them: definitions, instances, records, interfaces."""

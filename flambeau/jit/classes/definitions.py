@@ -1,0 +1,374 @@
+"""Python classes as programs have them: attributes found in `__init__`, each method compiled when it is first reached.
+
+class Counter:                          class __torch__.Counter:
+    def __init__(self, n: int):           n : int
+        self.n = n                   →    __init__(self, n : int), step(self) -> int
+    def step(self) -> int: ...
+
+What a class inherits is compiled again for it, as if it had been written in its own body.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import Any, ClassVar, Final, get_origin
+
+from flambeau.frontend.annotations import try_type_of
+from flambeau.frontend.class_source import class_range
+from flambeau.frontend.compile import compile_def, declared_schema
+from flambeau.frontend.constants import constant_type
+from flambeau.frontend.convert import get_tree
+from flambeau.frontend.enclosing import enclosing_types
+from flambeau.frontend.python_calls import IGNORE, UNUSED, modifier
+from flambeau.frontend.python_source import parameter_defaults
+from flambeau.frontend.receivers import Receiver
+from flambeau.frontend.resolver import Resolver
+from flambeau.frontend.tree_views import Def
+from flambeau.jit.classes.records import RecordSource, Written, is_generated, is_generated_text, record_fields
+from flambeau.jit.classes.rules import check_class
+from flambeau.jit.classes.scope import class_scope
+from flambeau.jit.compiling import afterwards, compiling, tidy
+from flambeau.jit.registry import ScriptRegistry
+from flambeau.program import instances
+from flambeau.program.classes import ClassDefinition, Property
+from flambeau.program.function import Function
+from flambeau.schema.function import FunctionSchema
+from flambeau.schema.types import Type
+from flambeau.util.errors import CompileError
+from flambeau.util.names import qualified_name
+from flambeau.util.record import dataclass, replace
+
+ResolverFor = Callable[[Callable[[str], Any], str], Resolver]
+"""Makes a resolver of a scope and the name of what is compiled in it."""
+
+CHANGED = (
+    "Class '{name}' has changed since it was compiled: {member} is another one now. Programs keep what was compiled; "
+    "define a new class instead of changing this one"
+)
+CLASS_ATTRIBUTE = (
+    "{type} object has no attribute or method '{name}'. '{name}' is defined as a class attribute which currently is "
+    "not supported. Consider converting this to an instance attribute."
+)
+STAYS_PYTHON: Final = (IGNORE, UNUSED)
+"""Marks of methods that are not compiled."""
+PYTHON_ONLY: Final = frozenset(
+    {
+        "__class_getitem__", "__copy__", "__deepcopy__", "__del__", "__dir__", "__format__", "__getnewargs__",
+        "__getstate__", "__hash__", "__init_subclass__", "__iter__", "__next__", "__reduce__", "__reduce_ex__",
+        "__repr__", "__replace__", "__setstate__", "__sizeof__", "__subclasshook__",
+    }
+)  # fmt: skip
+"""Methods that Python calls for its own purposes: compiled only if a program reaches them."""
+def find_or_define(cls: type, registry: ScriptRegistry, resolver_for: ResolverFor) -> ClassDefinition:
+    """The definition of a class; its `__init__` is compiled now if no program has met the class.
+
+    Raises CompileError for a class that programs cannot have, or whose methods changed since it was compiled.
+    """
+    found = registry.classes.get(cls)
+    if found is not None:
+        assert isinstance(found.source, PythonSource)
+        found.source.check_unchanged()
+        return found
+    check_class(cls)
+    name = registry.unit.unique_name(qualified_name(cls))
+    definition = ClassDefinition(name, python=cls, doc=inspect.getdoc(cls) or "")
+    definition.source = source = PythonSource(definition, registry, resolver_for)
+    registry.classes[cls] = definition
+    registry.unit.register_type(definition.type)
+    instances.register(definition)
+    try:
+        source.define()
+    except BaseException:
+        registry.forget_class(cls)
+        raise
+    return definition
+
+
+@dataclass(frozen=True, slots=True)
+class _Method:
+    """The source of one method."""
+
+    tree: Def
+    defaults: Mapping[str, Any]
+    scope: Callable[[str], Any]
+    record: RecordSource | None = None
+    """Who wrote it, if nobody did by hand."""
+
+
+class PythonSource:
+    """Where a definition has its methods from: the functions of a Python class and of its bases."""
+
+    def __init__(self, definition: ClassDefinition, registry: ScriptRegistry, resolver_for: ResolverFor) -> None:
+        self.definition = definition
+        self.python: type = definition.python
+        self._registry = registry
+        self._resolver_for = resolver_for
+        self._inherited: dict[tuple[type, str], Function] = {}
+        self.optional: set[str] = set()
+        """Attributes that `__init__` may leave without a value."""
+        self.record = RecordSource(self.python) if record_fields(self.python) else None
+        self._members = _members(self.python)
+        self._around = enclosing_types(self.python)
+
+    # -- attributes ---------------------------------------------------------------------------------------------------
+
+    def define(self) -> None:
+        """Find the attributes: those that the class body declares, then those that `__init__` assigns."""
+        self.definition.is_frozen = self.record is not None and self.record.is_frozen
+        for name, type_ in self._declared().items():
+            self.definition.add_attribute(name, type_)
+            self.optional.add(name)
+        self.method("__init__")
+
+    def _declared(self) -> dict[str, Type]:
+        """The types of annotations in class bodies; `Final` ones with a value are constants."""
+        found: dict[str, Type] = {}
+        resolver = self._resolver()
+        for base in reversed(self.python.__mro__):
+            for name, annotation in vars(base).get("__annotations__", {}).items():
+                given = vars(base).get(name)
+                if _is_final(annotation) and name in vars(base):
+                    constant_type(given)
+                    self.definition.add_constant(name, given)
+                elif not _is_class_variable(annotation) and not (name in vars(base) and self.record is None):
+                    type_ = self.record_type(name, annotation, resolver)
+                    if type_ is not None:
+                        found[name] = type_
+        return found
+
+    def record_type(self, name: str, annotation: Any, resolver: Resolver) -> Type | None:
+        """The type of an annotated attribute; None for what is none, or has no type in programs."""
+        if self.record is not None:
+            field = self.record.fields.get(name) if name in self.record.stored else None
+            return None if field is None else self.record.type_of(field, resolver)
+        try:
+            return try_type_of(annotation, resolver, None)
+        except CompileError:
+            return None
+
+    # -- methods ------------------------------------------------------------------------------------------------------
+
+    def method(self, name: str) -> Function | None:
+        """A method of the class or of a base, compiled for this class."""
+        if name in self.definition.methods:
+            return self.definition.methods[name]
+        found = inspect.getattr_static(self.python, name, None)
+        if not isinstance(found, FunctionType) or modifier(found) in STAYS_PYTHON or is_generated_text(found):
+            return None
+        return self.definition.add_method(name, self._compiled(found, name))
+
+    def property(self, name: str) -> Property | None:
+        """The methods of a property, compiled for this class."""
+        if name in self.definition.properties:
+            return self.definition.properties[name]
+        found = inspect.getattr_static(self.python, name, None)
+        if not isinstance(found, property) or found.fget is None or name in self._unused_properties():
+            return None
+        if modifier(found.fget) in STAYS_PYTHON:
+            return None
+        getter = self.definition.add_method(f"__{name}_getter", self._compiled(found.fget, f"__{name}_getter"))
+        made: Property = (getter, None)
+        if found.fset is not None:
+            setter = self._compiled(found.fset, f"__{name}_setter")
+            made = (getter, self.definition.add_method(f"__{name}_setter", setter))
+        self.definition.properties[name] = made
+        return made
+
+    def signature(self, name: str) -> FunctionSchema | None:
+        """What a method takes and returns; the method itself is compiled when what is being compiled now is done."""
+        if name in self.definition.methods:
+            return self.definition.methods[name].schema
+        found = inspect.getattr_static(self.python, name, None)
+        if not isinstance(found, FunctionType):
+            return None
+        source = self._method(found, has_self=True)
+        resolver = self._resolver_for(source.scope, f"{self.python.__name__}.{name}")
+        schema = declared_schema(source.tree, resolver, defaults=source.defaults, self_type=self.definition.type)
+        if schema is not None:
+            afterwards(lambda: self.method(name))
+            return schema
+        method = self.method(name)
+        return None if method is None else method.schema
+
+    def static(self, name: str) -> Function | None:
+        """A static method, or a class method with its class filled in."""
+        if name in self.definition.static_methods:
+            return self.definition.static_methods[name]
+        found = inspect.getattr_static(self.python, name, None)
+        if not isinstance(found, staticmethod | classmethod) or not isinstance(found.__func__, FunctionType):
+            return None
+        if modifier(found.__func__) in STAYS_PYTHON:
+            return None
+        function = self._compiled(found.__func__, name, bind_class=isinstance(found, classmethod), has_self=False)
+        self.definition.static_methods[name] = function
+        return function
+
+    def marked(self, name: str) -> tuple[FunctionType, bool] | None:
+        """A method that is marked to stay Python, and whether it is static; None if there is none of that name."""
+        found = inspect.getattr_static(self.python, name, None)
+        is_static = isinstance(found, staticmethod)
+        found = found.__func__ if isinstance(found, staticmethod) else found
+        if not isinstance(found, FunctionType) or modifier(found) not in STAYS_PYTHON:
+            return None
+        return found, is_static
+
+    def inherited(self, name: str, after: type | None) -> Function | None:
+        """A method as the bases behind `after` have it, or as the class `after` itself has it with that in `name`."""
+        order = self.python.__mro__
+        start = order.index(after) + 1 if after in order else 0
+        for base in order[start:]:
+            found = vars(base).get(name)
+            if isinstance(found, FunctionType):
+                return self._of_base(base, name, found)
+        return None
+
+    def of_base(self, base: type, name: str) -> Function | None:
+        """The method that `base` has of that name, compiled for this class."""
+        found = inspect.getattr_static(base, name, None)
+        return self._of_base(base, name, found) if isinstance(found, FunctionType) else None
+
+    def _of_base(self, base: type, name: str, function: FunctionType) -> Function:
+        key = (base, name)
+        if key not in self._inherited:
+            self._inherited[key] = self._compiled(function, f"__{base.__name__}_{name}", is_init=name == "__init__")
+        return self._inherited[key]
+
+    def why_missing(self, name: str) -> str | None:
+        """Why the class has an attribute in Python and not in programs; None if it has none."""
+        found = inspect.getattr_static(self.python, name, None)
+        if found is None or isinstance(found, FunctionType) or hasattr(type(found), "__set__"):
+            return None
+        if not any(name in vars(base) for base in self.python.__mro__[:-1]):  # only `object` has it
+            return None
+        return CLASS_ATTRIBUTE.format(type=self.definition.name, name=name)
+
+    def compile_all(self) -> None:
+        """Compile every method, property and static method. Raises CompileError for the first that cannot be."""
+        unused = self._unused_properties()
+        for base in reversed(self.python.__mro__[:-1]):
+            for name, member in vars(base).items():
+                if isinstance(member, FunctionType) and name not in PYTHON_ONLY and not is_generated(base, name):
+                    self.method(name)
+                elif isinstance(member, staticmethod | classmethod) and name not in PYTHON_ONLY:
+                    self.static(name)
+                elif isinstance(member, property) and name not in unused:
+                    self.property(name)
+
+    def check_unchanged(self) -> None:
+        """Raise CompileError if a method was replaced since the class was compiled."""
+        now = _members(self.python)
+        changed = [name for name in {**self._members, **now} if now.get(name) is not self._members.get(name)]
+        if changed:
+            text = CHANGED.format(name=self.python.__name__, member=f"'{changed[0]}'")
+            raise CompileError(text, class_range(self.python))
+
+    # -- compiling ----------------------------------------------------------------------------------------------------
+
+    def _compiled(
+        self,
+        fn: Callable[..., Any],
+        name: str,
+        *,
+        is_init: bool | None = None,
+        has_self: bool = True,
+        bind_class: bool = False,
+    ) -> Function:
+        assert isinstance(fn, FunctionType)
+        shown = f"{self.python.__name__}.{fn.__name__}"
+        with compiling((self.definition, name), shown, None), self._registry.lock:
+            method = self._method(fn, has_self)
+            tree, scope = method.tree, method.scope
+            if bind_class:
+                tree, scope = bound_to_class(tree, scope, self.python)
+            try:
+                function = compile_def(
+                    tree,
+                    self._resolver_for(scope, shown),
+                    name=f"{self.definition.name}.{name}",
+                    defaults=method.defaults,
+                    self_type=self.definition.type if has_self else None,
+                    receiver=self._receiver(tree) if fn.__name__ == "__init__" and has_self else None,
+                )
+            except CompileError as error:
+                raise (error if method.record is None else method.record.explained(error)) from None
+            function.doc = inspect.getdoc(fn) or ""
+        tidy(function)
+        self._registry.attach(function)
+        return function
+
+    def _receiver(self, tree: Def) -> Receiver:
+        return Receiver(self.definition, tree.decl.params[0].name, self.optional)
+
+    def _method(self, fn: FunctionType, has_self: bool) -> _Method:
+        """The source of a method; one that `dataclass` made has it written out."""
+        owner = next((b for b in self.python.__mro__ if vars(b).get(fn.__name__) is fn), self.python)
+        if not is_generated(owner, fn.__name__):
+            tree = get_tree(fn, self_name=self.definition.name if has_self else None)
+            return _Method(tree, parameter_defaults(fn), self._scope(fn))
+        record = RecordSource(owner)
+        written = record.written(fn.__name__, self._resolver())
+        return _Method(written.tree, written.defaults, self._scope_of(written), record)
+
+    def _scope_of(self, written: Written) -> Callable[[str], Any]:
+        outer = self._scope(None)
+        return lambda name: written.names[name] if name in written.names else outer(name)
+
+    def _resolver(self) -> Resolver:
+        return self._resolver_for(self._scope(None), self.python.__name__)
+
+    def factory(self, name: str) -> Function:
+        """A function that makes the value of a field that a call leaves out."""
+        key = f"__make_{name}"
+        if key not in self.definition.static_methods:
+            assert self.record is not None
+            written = self.record.factory(name, self._resolver())
+            resolver = self._resolver_for(self._scope_of(written), f"{self.python.__name__}.{name}")
+            try:
+                function = compile_def(written.tree, resolver, name=f"{self.definition.name}.{key}")
+            except CompileError as error:
+                raise self.record.explained(error) from None
+            tidy(function)
+            self._registry.attach(function)
+            self.definition.static_methods[key] = function
+        return self.definition.static_methods[key]
+
+    def _scope(self, fn: FunctionType | None) -> Callable[[str], Any]:
+        return class_scope(self.python, fn, self._around)
+
+    def _unused_properties(self) -> frozenset[str]:
+        return frozenset(getattr(self.python, "__jit_unused_properties__", ()))
+
+
+def _members(cls: type) -> dict[str, Any]:
+    """The methods of a class as Python finds them, by name."""
+    found: dict[str, Any] = {}
+    for base in reversed(cls.__mro__[:-1]):
+        for name, member in vars(base).items():
+            if isinstance(member, FunctionType | staticmethod | classmethod | property):
+                found[name] = member
+    return found
+
+
+def bound_to_class(tree: Def, scope: Callable[[str], Any], cls: type) -> tuple[Def, Callable[[str], Any]]:
+    """A class method without its first parameter, which means the class."""
+    first = tree.decl.params[0].name
+    decl = replace(tree.decl, params=tree.decl.params[1:])
+    bound = Def(tree.range, tree.ident, decl, tree.body)
+    return bound, lambda name: cls if name == first else scope(name)
+
+
+def _is_final(annotation: Any) -> bool:
+    return _is_form(annotation, typing.Final, "Final")
+
+
+def _is_class_variable(annotation: Any) -> bool:
+    return _is_form(annotation, ClassVar, "ClassVar")
+
+
+def _is_form(annotation: Any, form: Any, name: str) -> bool:
+    if isinstance(annotation, str):
+        return annotation.partition("[")[0].rpartition(".")[2] == name
+    return annotation is form or get_origin(annotation) is form

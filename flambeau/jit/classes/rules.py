@@ -1,0 +1,50 @@
+"""Which Python classes programs can have, and why not the others."""
+
+from __future__ import annotations
+
+import abc
+import inspect
+import sys
+import sysconfig
+from types import FunctionType
+from typing import Final
+
+from flambeau.frontend.class_source import class_range
+from flambeau.jit.classes.records import is_generated
+from flambeau.util.errors import CompileError
+
+INHERITS = (
+    "Class '{name}' does not support inheritance from {base}: a class of programs may only inherit from classes that "
+    "are compiled with it. Hold a {base} in an attribute, or write its methods out"
+)
+NO_METACLASS = "Class '{name}' has the metaclass {meta}, which programs would not run. Write a plain class"
+OWN_PROTOCOL = "Class '{name}' defines {method}, which programs would not call. Assign attributes plainly"
+MADE_BY_CLASS_STATEMENT: Final = 1 << 9
+"""The flag of Python's classes that none in C has."""
+BYPASSED: Final = ("__setattr__", "__getattribute__", "__getattr__", "__delattr__", "__new__")
+"""Methods that would run in Python, and do not in programs."""
+
+
+def is_user_class(cls: type) -> bool:
+    """Whether a class is written in Python, and not part of Python or of a library that programs know otherwise."""
+    if not cls.__flags__ & MADE_BY_CLASS_STATEMENT or cls.__module__ in sys.builtin_module_names:
+        return False
+    module = sys.modules.get(cls.__module__)
+    if (cls.__module__ or "").partition(".")[0] in ("flambeau", "torch", "numpy"):
+        return getattr(module, cls.__name__, None) is not cls  # in a doctest it is the user's
+    file = getattr(module, "__file__", None) or ""
+    library = sysconfig.get_paths()["stdlib"]
+    return not file.startswith(library) or "-packages" in file[len(library) :]
+
+
+def check_class(cls: type) -> None:
+    """Raise CompileError for a class of which a program would know too little."""
+    for base in cls.__mro__[1:]:
+        if base not in (object, abc.ABC) and not is_user_class(base):
+            raise CompileError(INHERITS.format(name=cls.__name__, base=base.__name__), class_range(cls))
+    if type(cls) not in (type, abc.ABCMeta):
+        raise CompileError(NO_METACLASS.format(name=cls.__name__, meta=type(cls).__name__), class_range(cls))
+    for method in BYPASSED:
+        found = inspect.getattr_static(cls, method, None)
+        if isinstance(found, (FunctionType, staticmethod)) and not is_generated(cls, method):
+            raise CompileError(OWN_PROTOCOL.format(name=cls.__name__, method=method), class_range(cls))

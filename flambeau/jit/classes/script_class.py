@@ -1,0 +1,55 @@
+"""`script` of a class: everything in it is compiled now, and the class itself comes back."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from flambeau.frontend.annotations import type_of
+from flambeau.jit.classes.definitions import CHANGED, PythonSource
+from flambeau.jit.classes.interface_definitions import is_interface
+from flambeau.jit.modules.classes import ModuleClasses
+from flambeau.jit.resolver import PythonResolver, is_class_of_objects
+from flambeau.program import instances
+from flambeau.program.classes import ClassDefinition
+
+NO_FORM = "class '{name}' has no form in programs: script takes classes written in Python, dataclasses and enums"
+
+
+def script_class(cls: type, classes: ModuleClasses) -> type:
+    """Compile all of a class. Raises CompileError for what programs cannot have, TypeError for classes of no use."""
+    if is_interface(cls):
+        return cls
+    with classes.registry.lock:
+        if issubclass(cls, enum.Enum) or (issubclass(cls, tuple) and hasattr(cls, "_fields")):
+            type_of(cls, PythonResolver(lambda name: _scope(cls, name), classes, cls.__name__))
+            return cls
+        definition = define(cls, classes)
+        if definition is None:
+            raise TypeError(NO_FORM.format(name=cls.__name__))
+        assert isinstance(definition.source, PythonSource)
+        definition.source.compile_all()
+    return cls
+
+
+def define(cls: type, classes: ModuleClasses) -> ClassDefinition | None:
+    """The definition of a class of users, made now if there is none; None for other classes."""
+    if not is_class_of_objects(cls) or is_interface(cls):
+        return None
+    with classes.registry.lock:
+        resolver = PythonResolver(lambda name: _scope(cls, name), classes, cls.__name__)
+        return resolver.class_definition(cls, None)
+
+
+def _scope(cls: type, name: str) -> Any:
+    if name == cls.__name__:
+        return cls
+    raise KeyError(name)
+
+
+def let_instances_be_met(classes: ModuleClasses) -> None:
+    """Let classes be compiled when a call meets their instances, which a parameter of an interface may take."""
+    instances.compile_with(lambda cls: define(cls, classes))
+
+
+__all__ = ["CHANGED", "define", "let_instances_be_met", "script_class"]

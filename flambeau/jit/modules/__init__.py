@@ -1,0 +1,1 @@
+"""Modules as programs see them: their classes, attributes, methods, hooks and containers."""

@@ -1,0 +1,179 @@
+"""What a program can see of one module: types and values of attributes, constants, hooks, and what has no type."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+from flambeau.frontend.annotations import type_of
+from flambeau.frontend.constants import constant_type, constant_value
+from flambeau.frontend.resolver import Resolver
+from flambeau.jit.convert import MismatchError, converter
+from flambeau.jit.infer_type import NoTypeError, infer_type
+from flambeau.jit.modules.annotations import Attribute, class_annotations
+from flambeau.jit.modules.methods import TEXTS, stubs_of, texts_of
+from flambeau.nn.hooks import Hook
+from flambeau.nn.module import Module
+from flambeau.program.object import ScriptObject
+from flambeau.schema.types import BOOL, TENSOR, InterfaceType, OptionalType, Type
+from flambeau.tensor.tensor import Tensor
+from flambeau.util.errors import CompileError
+
+_OWN = frozenset(("_parameters", "_buffers", "_modules", "_transient", "training", TEXTS, *Module.HOOKS))
+_OF_CONTAINERS = frozenset(("_size", "_keys"))
+NOT_CONSTANT = (
+    "'{kind}' object in attribute '{owner}.{name}' is not a valid constant: constants are numbers, strings, bools, "
+    "None, dtypes, devices, and tuples and lists of those"
+)
+
+
+KnownClasses = dict[type, tuple[dict[str, Any], tuple[tuple[str, Any], ...]]]
+"""Annotations and methods of the classes met while one tree of modules is looked at."""
+
+
+class Facts:
+    """What a program can see of one module."""
+
+    def __init__(
+        self, module: Module, children: Mapping[str, ScriptObject], resolver: Resolver, known: KnownClasses
+    ) -> None:
+        """`known` has what was found out about classes; it is added to."""
+        self._resolver = resolver
+        self.python = type(module)
+        self.types: dict[str, Type] = {}
+        self.values: dict[str, Any] = {}
+        self.constants: dict[str, Any] = {}
+        self.functions: dict[str, Callable[..., Any]] = {}
+        """Functions and classes that are attributes of the instance."""
+        self.failed: dict[str, tuple[str, str]] = {}
+        """Attributes without a type, each with the name of its Python type and the reason."""
+        self.ignored = frozenset(getattr(type(module), "__jit_ignored_attributes__", ()))
+        self.pre_hooks = tuple(h.function for h in module._forward_pre_hooks.values())
+        self.hooks = tuple(h.function for h in module._forward_hooks.values())
+        cls = type(module)
+        if cls not in known:
+            known[cls] = (class_annotations(cls), _methods_of(cls))
+        self._annotations, methods = known[cls]
+        self.methods = (*methods, *stubs_of(module).items(), *((t, None) for t in texts_of(module)))
+        for holder in (module._parameters, module._buffers):
+            for name, tensor in holder.items():
+                self._tensor(name, tensor)
+        for name, child in children.items():
+            self.types[name], self.values[name] = child.type, child
+            self._annotate_child(name, child)
+        for name, sub in module._modules.items():
+            if sub is None:
+                self.constants[name] = None
+        self.types["training"], self.values["training"] = BOOL, module.training
+        constant_names = self._constant_names()
+        for name, value in vars(module).items():
+            if name not in _OWN and not name.startswith("__") and name not in self.ignored:
+                self._plain(module, name, value, name in constant_names)
+        for name in constant_names - vars(module).keys() - self.types.keys() - self.constants.keys():
+            if hasattr(type(module), name):
+                self._constant(name, getattr(type(module), name))
+
+    def _constant_names(self) -> set[str]:
+        found = set(getattr(self.python, "__constants__", ()))
+        finals = {n for n, a in self._annotations.items() if typing.Final in (a, typing.get_origin(a))}
+        return (found | finals) - self.ignored
+
+    def _annotate_child(self, name: str, child: ScriptObject) -> None:
+        """A submodule annotated with an interface is known by that: another module may take its place."""
+        declared = self._annotations.get(name)
+        type_ = self._resolver.class_type(declared, None) if isinstance(declared, type) else None
+        if isinstance(type_, InterfaceType):
+            reason = type_.definition.why_not(child.type)
+            if reason is not None:
+                raise CompileError(f"Attribute '{name}' of {self.python.__name__}: {reason}")
+            self.types[name] = type_
+
+    def _tensor(self, name: str, tensor: Tensor | None) -> None:
+        if name in self.ignored:
+            return
+        if tensor is not None:
+            self.types[name], self.values[name] = TENSOR, tensor
+        else:
+            self.constants[name] = None
+        declared = self._annotations.get(name)
+        if declared is not None and tensor is not None and isinstance(self._declared(declared), OptionalType):
+            self.types[name] = OptionalType(TENSOR)
+
+    def _plain(self, module: Module, name: str, value: Any, is_constant: bool) -> None:
+        if is_constant:
+            self._constant(name, value)
+        elif name in _OF_CONTAINERS and not name.startswith("__") and type(module).__module__.startswith("flambeau.nn"):
+            self.failed[name] = (type(value).__name__, "it belongs to the container")
+        elif isinstance(value, Attribute):
+            self._convert(name, value.value, value.type)
+        elif value is None and name not in self._annotations:
+            self.constants[name] = None
+        elif inspect.ismethod(value) and value.__self__ is module:
+            self.methods += ((name, value.__func__),)  # in the place of the class's method
+        elif inspect.isroutine(value) or isinstance(value, type) or hasattr(value, "script_function"):
+            self.functions[name] = value
+        else:
+            self._convert(name, value, self._annotations.get(name))
+
+    def _convert(self, name: str, value: Any, declared: Any) -> None:
+        try:
+            type_ = infer_type(value, self._class_type) if declared is None else self._declared(declared)
+            self.values[name] = converter(type_)(constant_value(value))
+            self.types[name] = type_
+        except (NoTypeError, MismatchError, ValueError, OverflowError, CompileError) as error:
+            reason = error.message if isinstance(error, CompileError) else str(error)
+            self.failed[name] = (type(value).__name__, reason)
+
+    def _declared(self, annotation: Any) -> Type:
+        return type_of(annotation, self._resolver)
+
+    def _class_type(self, cls: type) -> Type | None:
+        return self._resolver.class_type(cls, None)
+
+    def _constant(self, name: str, value: Any) -> None:
+        try:
+            _check_constant(value)
+        except TypeError:
+            kind = type(value).__name__ if type(value).__module__ != "numpy" else f"numpy.{type(value).__name__}"
+            raise TypeError(NOT_CONSTANT.format(kind=kind, owner=self.python.__name__, name=name)) from None
+        self.constants[name] = value
+
+    def key(self) -> Hashable:
+        """Equal for modules that share a class."""
+        constants = tuple((n, _hashable(v)) for n, v in sorted(self.constants.items()))
+        functions = tuple((n, _hashable(v)) for n, v in sorted(self.functions.items()))
+        return (
+            self.python, tuple(self.types.items()), constants, functions, tuple(sorted(self.failed.items())),
+            self.methods, self.ignored, tuple(map(_same_hook, self.pre_hooks)), tuple(map(_same_hook, self.hooks)),
+        )  # fmt: skip
+
+
+def _methods_of(cls: type) -> tuple[tuple[str, Any], ...]:
+    """The functions in a user's class and its bases: a class that is changed is another one."""
+    found: dict[str, Any] = {}
+    for base in cls.__mro__:
+        if not base.__module__.startswith("flambeau.nn"):
+            found.update({n: v for n, v in vars(base).items() if inspect.isfunction(v) and n not in found})
+    return tuple(found.items())
+
+
+def _check_constant(value: Any) -> None:
+    if isinstance(value, list | tuple):
+        for item in value:
+            _check_constant(item)
+    else:
+        constant_type(value)
+
+
+def _same_hook(hook: Hook) -> Hashable:
+    return getattr(hook, "__func__", hook)
+
+
+def _hashable(value: Any) -> Hashable:
+    try:
+        hash(value)
+    except TypeError:
+        return repr(value)
+    return (type(value), value)

@@ -1,0 +1,147 @@
+"""A compiled method that native code runs without its object: what it reads of the object goes in as arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import attrgetter, getitem, is_
+from typing import Any
+
+from flambeau.executor.executor import Executor, executor_of
+from flambeau.executor.lifting import Lifting, lifting_of
+from flambeau.executor.options import Options
+from flambeau.jit.arguments import ArgumentError
+from flambeau.jit.function import ScriptFunction
+from flambeau.jit.modules.script_method import ScriptMethod, shown
+from flambeau.program.function import Function
+from flambeau.program.object import UNSET, ScriptObject
+from flambeau.tensor.grad_mode import is_recording
+from flambeau.tensor.observer import thread
+from flambeau.tensor.tensor import Tensor
+from flambeau.util.record import dataclass, field
+
+_array_of = attrgetter("_array")
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What was found when the object was last looked at. It is not changed once it is in use: threads may share it."""
+
+    lists: list[list[Any]] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    found: list[Any] = field(default_factory=list)
+    """Where objects and values were: in which list, at which place, and what was there."""
+    noted: set[tuple[int, int]] = field(default_factory=set)
+    """Which of them are in these lists."""
+    tensors: list[Tensor] = field(default_factory=list)
+    arrays: list[Any] = field(default_factory=list)
+    """Parameters that plain tensors stand for, and the memory that those show."""
+    hidden: tuple[Any, ...] = ()
+    """The arguments that nobody passes."""
+    learns: bool = False
+    """Whether gradients may be wanted of something among them."""
+    native: ScriptFunction | None = None
+    """The method as a function that takes them last; None where the method needs its object after all."""
+
+    def read(self, owner: ScriptObject, path: tuple[str, ...]) -> Any:
+        """The value of an attribute, noting where it was."""
+        value: Any = owner
+        for name in path:
+            if not isinstance(value, ScriptObject):
+                return UNSET
+            held, place = value.values, value.type.definition.slot(name)
+            value = held[place]
+            if (id(held), place) not in self.noted:
+                self.noted.add((id(held), place))
+                self.lists.append(held)
+                self.places.append(place)
+                self.found.append(value)
+        return value
+
+    def stand_in(self, value: Any) -> Any:
+        """What native code gets: in the place of a parameter a tensor over the same memory."""
+        if not isinstance(value, Tensor) or (type(value) is Tensor and not value.requires_grad):
+            return value
+        self.tensors.append(value)
+        self.arrays.append(value._array)
+        return Tensor(value._array, value._storage)
+
+
+class LiftedMethod(ScriptMethod):
+    """A method whose object's attributes are looked up before each call, which sees whatever was assigned since."""
+
+    def __init__(self, function: Function, owner: ScriptObject, executor: Executor) -> None:
+        super().__init__(function, owner, executor)
+        self._with_object = executor
+        self._count = len(function.schema.arguments) - 1
+        self._natives: dict[Function, ScriptFunction] = {}
+        self._seen: _Seen | None = None
+        """None before the first call: only what is called is worth lifting."""
+
+    @property
+    def lifting(self) -> Lifting | None:
+        """How the method runs without its object; None where it needs it."""
+        return lifting_of(self.script_function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run it. Raises ArgumentError before anything runs, ScriptError for its own raise, else RuntimeError."""
+        seen = self._seen
+        if seen is None or not (
+            all(map(is_, map(getitem, seen.lists, seen.places), seen.found))
+            and all(map(is_, map(_array_of, seen.tensors), seen.arrays))
+        ):
+            seen = self._look()
+        if seen.native is None or thread.observer is not None or thread.is_plain or (seen.learns and is_recording()):
+            return self._call_slowly(*args, **kwargs)
+        if kwargs or len(args) != self._count:
+            args = self._signature.bind(args, kwargs)
+        try:
+            return seen.native(*args, *seen.hidden)
+        except ArgumentError:
+            self._signature.bind(args, {})  # raises it in the words of this method
+            raise
+
+    def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
+        """The call as a method of the object, or as Python."""
+        if thread.is_plain and self._python is not None:
+            return self._python(*args, **kwargs)
+        bound = self._signature.bind(args, kwargs)
+        if thread.observer is not None:
+            return self._watched(thread.observer, bound)
+        result = self._with_object(self.owner, *bound)
+        return shown(result) if self._gives_objects else result
+
+    def _watched(self, watching: Any, arguments: tuple[Any, ...]) -> Any:
+        return watching.called_method(self, arguments, lambda plain: self._with_object(self.owner, *plain))
+
+    def _full(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        seen = self._look()
+        bound = self._signature.bind(tuple(args), kwargs)
+        return (self.owner, *bound) if seen.native is None else (*bound, *seen.hidden)
+
+    def _look(self) -> _Seen:
+        """The hidden arguments as they are now, and the function that takes them."""
+        seen, lifting = _Seen(), self.lifting
+        values = [] if lifting is None else [seen.read(self.owner, path) for path in lifting.paths]
+        function = None if lifting is None or any(v is UNSET for v in values) else lifting.variant(values)
+        if lifting is not None and function is not None:
+            fixed = lifting.is_written_in
+            seen.learns = any(isinstance(v, Tensor) and v.requires_grad for v in values)
+            seen.hidden = tuple([seen.stand_in(v) for v, known in zip(values, fixed, strict=True) if not known])
+            seen.native = self._native(function)
+        self._executor = self._with_object if seen.native is None else seen.native._executor
+        self._seen = seen
+        return seen
+
+    def _native(self, function: Function) -> ScriptFunction:
+        found = self._natives.get(function)
+        if found is None:
+            options = self._with_object.options
+            executor = executor_of(function) if options == Options() else Executor(function, options)
+            found = self._natives[function] = ScriptFunction(function, executor=executor)
+        return found
+
+
+def method_of(function: Function, owner: ScriptObject, executor: Executor) -> ScriptMethod:
+    """A method with its object; where native code is wanted, one that does without it if it can."""
+    kind = LiftedMethod if executor.options.backend == "native" else ScriptMethod
+    return kind(function, owner, executor)

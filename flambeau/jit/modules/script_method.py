@@ -1,0 +1,54 @@
+"""A compiled method together with its object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flambeau.codegen.callable_type import prepare
+from flambeau.executor.executor import Executor
+from flambeau.jit.arguments import Signature
+from flambeau.jit.function import ScriptFunction
+from flambeau.jit.modules.python_view import view_of
+from flambeau.program.function import Function
+from flambeau.program.object import ScriptObject
+from flambeau.schema.types import NamedType, Type
+from flambeau.tensor import observer
+
+
+def _has_module(type_: Type) -> bool:
+    if isinstance(type_, NamedType):
+        return bool(getattr(type_.definition, "is_module", False))
+    return any(map(_has_module, type_.contained))
+
+
+def shown(value: Any) -> Any:
+    """A result as Python sees it: modules are scripted modules."""
+    match value:
+        case ScriptObject():
+            return view_of(value)
+        case list():
+            return [shown(v) for v in value]
+        case tuple() if type(value) is tuple:
+            return tuple([shown(v) for v in value])
+        case dict():
+            return {k: shown(v) for k, v in value.items()}
+    return value
+
+
+class ScriptMethod(ScriptFunction):
+    """A compiled method with its object; the object is no argument of a call."""
+
+    def __init__(self, function: Function, owner: ScriptObject, executor: Executor) -> None:
+        super().__init__(function, executor=executor)
+        self.owner = owner
+        self._first: tuple[Any, ...] = (owner,)
+        self._signature = Signature(function.schema, first=1)
+        prepare(self, executor.switch, type(self)._call_slowly, owner)
+        self._gives_objects = any(_has_module(r.type) for r in function.schema.returns)
+
+    def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
+        result = super()._call_slowly(*args, **kwargs)
+        return shown(result) if self._gives_objects else result
+
+    def _watched(self, watching: observer.Observer, arguments: tuple[Any, ...]) -> Any:
+        return watching.called_method(self, arguments, lambda plain: self._executor(*self._first, *plain))

@@ -1,0 +1,210 @@
+"""Where the class of a module has its methods from: the functions of the Python class, as one instance has them.
+
+Each method is compiled when something first asks for it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from flambeau.frontend.compile import compile_def
+from flambeau.frontend.convert import NO_SELF, get_tree, parse_source
+from flambeau.frontend.python_source import NameScope, parameter_defaults
+from flambeau.frontend.resolver import Resolver
+from flambeau.frontend.tree_views import Def, Ident, Param
+from flambeau.jit.classes.definitions import bound_to_class
+from flambeau.jit.compiling import compiling, tidy
+from flambeau.jit.modules.hooks import HookTable, compile_hooks
+from flambeau.jit.modules.methods import is_of_base, is_unused_property, method_source
+from flambeau.jit.modules.overloads import declared_overloads, overload_name
+from flambeau.jit.overloads import signature_tree
+from flambeau.jit.registry import ScriptRegistry
+from flambeau.nn.module import Module
+from flambeau.nn.utils.parametrize import COMPILED, SCRIPT, is_caching
+from flambeau.program.classes import ClassDefinition, Property
+from flambeau.program.function import Function
+from flambeau.schema.function import FunctionSchema
+from flambeau.util.errors import CompileError
+from flambeau.util.record import replace
+
+ResolverFor = Callable[[Callable[[str], Any], str], Resolver]
+"""Makes the resolver for a function, given the scope of its names and what it is called."""
+
+
+class ModuleSource:
+    """The methods, properties and hooks of modules of one class."""
+
+    def __init__(
+        self, definition: ClassDefinition, module: Module, registry: ScriptRegistry, resolver_for: ResolverFor
+    ) -> None:
+        self.definition = definition
+        self.module = module
+        """The shell of an instance, for what is looked up on Python's side."""
+        self._registry = registry
+        self._resolver_for = resolver_for
+        self._inherited: dict[tuple[type, str], Function] = {}
+        self._hooks: HookTable | None = None
+        self._texts: dict[str, tuple[Def, Callable[[str], Any]]] = {}
+        """Methods that were written as text, and what their names mean."""
+
+    def method(self, name: str) -> Function | None:
+        """A method; None if the class has none of that name. Raises CompileError."""
+        if name in self.definition.methods:
+            return self.definition.methods[name]
+        if name in self._texts:
+            return self._from_text(name)
+        static = inspect.getattr_static(self.module, name, None)
+        if isinstance(static, property):
+            found = self.property(name)
+            return None if found is None else found[0]
+        if name == "forward" and isinstance(static, staticmethod):
+            return self.definition.add_method(name, self._compiled(static.__func__, name, without_self=True))
+        source = method_source(self.module, name)
+        return None if source is None else self.add(source, name)
+
+    def property(self, name: str) -> Property | None:
+        """Getter and setter of a property; None for what is none, or is left out."""
+        found = inspect.getattr_static(self.module, name, None)
+        if not isinstance(found, property) or found.fget is None or is_unused_property(self.module, name):
+            return None
+        text = getattr(found.fget, SCRIPT, None)
+        if text is not None and name not in self.definition.properties:
+            if is_caching():
+                raise RuntimeError(COMPILED)
+            [tree] = parse_source(text, self_name=self.definition.name)
+            own = self._from_tree(tree, name, NameScope(), {})
+            self.definition.properties[name] = (self.definition.add_method(name, own), None)
+        if name not in self.definition.properties:
+            getter = self.definition.methods.get(name) or self.add(found.fget, name)
+            setter = None if found.fset is None else self.add(found.fset, f"__{name}_setter")
+            self.definition.properties[name] = (getter, setter)
+        return self.definition.properties[name]
+
+    def signature(self, name: str) -> FunctionSchema | None:
+        """What a method takes and returns."""
+        found = self.method(name)
+        return None if found is None else found.schema
+
+    def static(self, name: str) -> Function | None:
+        """A class method with its class filled in; None for what is none."""
+        found = inspect.getattr_static(self.module, name, None)
+        if not isinstance(found, classmethod):
+            return None
+        if name not in self.definition.static_methods:
+            function = self._compiled(found.__func__, name, bind_class=True)
+            self.definition.static_methods[name] = function
+        return self.definition.static_methods[name]
+
+    def overloads(self, name: str) -> list[Function]:
+        """A method compiled for each of the signatures declared for it; none if there are none. Raises CompileError."""
+        functions = []
+        for number, declaration in enumerate(declared_overloads(self.module, name)):
+            own = overload_name(name, number)
+            if own not in self.definition.methods:
+                implementation = inspect.getattr_static(self.module, name)
+                try:
+                    tree, defaults = signature_tree(declaration, implementation, self.definition.name)
+                except CompileError:
+                    raise
+                except RuntimeError as error:
+                    raise CompileError(str(error)) from None
+                function = self._from_tree(tree, own, NameScope.of_function(implementation), defaults)
+                self.definition.add_method(own, function)
+            functions.append(self.definition.methods[own])
+        return functions
+
+    def inherited(self, name: str, after: type | None) -> Function | None:
+        """A method as the bases behind `after` have it."""
+        order = type(self.module).__mro__
+        for base in order[order.index(after) + 1 if after in order else 0 :]:
+            found = vars(base).get(name)
+            if inspect.isfunction(found) and not is_of_base(found, name):
+                if (base, name) not in self._inherited:
+                    self._inherited[base, name] = self._compiled(found, f"__{base.__name__}_{name}")
+                return self._inherited[base, name]
+        return None
+
+    def hooks(self) -> HookTable | None:
+        """The forward hooks, compiled; None if there are none. Raises CompileError."""
+        if not (self.module._forward_pre_hooks or self.module._forward_hooks):
+            return None
+        if self._hooks is None:
+            forward = self.method("forward")
+            if forward is None:
+                return None
+            self._hooks = compile_hooks(self.module, self.definition, forward, self.add)
+        return self._hooks
+
+    def define(self, text: str, scope: Callable[[str], Any]) -> list[Function]:
+        """Methods from a text, which may call each other. Raises CompileError, RuntimeError for a name taken."""
+        names = self.learn(text, scope)
+        try:
+            return [f for f in map(self.method, names) if f is not None]
+        except BaseException:
+            for name in names:
+                self._texts.pop(name)
+            raise
+
+    def learn(self, text: str, scope: Callable[[str], Any]) -> list[str]:
+        """Take methods from a text, without compiling them; their names. Raises RuntimeError for one that is taken."""
+        trees = parse_source(text, self_name=self.definition.name)
+        for tree in trees:
+            if tree.name in self._texts or tree.name in self.definition.methods:
+                raise RuntimeError(f"method '{self.definition.name}.{tree.name}' already defined")
+            self._texts[tree.name] = (tree, scope)
+        return [tree.name for tree in trees]
+
+    def text_methods(self) -> list[str]:
+        """The names of the methods that were written as text."""
+        return list(self._texts)
+
+    def _from_text(self, name: str) -> Function:
+        tree, scope = self._texts[name]
+        if not tree.decl.params:
+            raise CompileError(NO_SELF, tree.ident.range)
+        return self.definition.add_method(name, self._from_tree(tree, name, scope, {}))
+
+    def _from_tree(
+        self, tree: Def, name: str, scope: Callable[[str], Any], defaults: Mapping[str, Any], doc: str = "",
+        *, has_self: bool = True,
+    ) -> Function:  # fmt: skip
+        """A tree compiled as a method."""
+        definition = self.definition
+        shown = f"{definition.name.rpartition('.')[2]}.{name}"
+        with compiling((definition, name), shown, None):
+            function = compile_def(
+                tree,
+                self._resolver_for(scope, shown),
+                name=f"{definition.name}.{name}",
+                defaults=defaults,
+                self_type=definition.type if has_self else None,
+            )
+        function.doc = doc
+        tidy(function)
+        self._registry.attach(function)
+        return function
+
+    def add(self, source: Callable[..., Any], name: str) -> Function:
+        """A Python function compiled as a method."""
+        return self.definition.add_method(name, self._compiled(source, name))
+
+    def _compiled(
+        self, source: Callable[..., Any], name: str, *, bind_class: bool = False, without_self: bool = False
+    ) -> Function:
+        has_self = not (bind_class or without_self)
+        scope: Callable[[str], Any] = NameScope.of_function(source)
+        tree = get_tree(source, self_name=self.definition.name if has_self else None)
+        defaults, doc = parameter_defaults(source), inspect.getdoc(source) or ""
+        if not bind_class:
+            return self._from_tree(_with_self(tree) if without_self else tree, name, scope, defaults, doc)
+        tree, scope = bound_to_class(tree, scope, type(self.module))
+        return self._from_tree(tree, name, scope, defaults, doc, has_self=False)
+
+
+def _with_self(tree: Def) -> Def:
+    """A static method as a method that makes no use of its object."""
+    place = tree.decl.range
+    own = Param(place, Ident(place, "self"), None, None, False)
+    return Def(tree.range, tree.ident, replace(tree.decl, range=place, params=(own, *tree.decl.params)), tree.body)

@@ -1,0 +1,1 @@
+"""Graphs from runs: what is recorded, fixed, guarded and checked."""

@@ -1,0 +1,332 @@
+"""Turns a run into a graph: an interceptor of operators and an observer of what leaves the tensors' world.
+
+Every operator call becomes a node whose operands are the values of its tensors; numbers become constants, sizes stay
+expressions (`symbols`). What Python learns of a tensor, a branch or an `int()`, is fixed in the trace (`baking`). A
+module's call stands between markers, of which `trace_modules` makes a method; until then attributes are read from the
+root under dotted names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from flambeau.ir.clone import clone_graph
+from flambeau.ir.constants import insert_constant
+from flambeau.ir.graph import Graph
+from flambeau.ir.value import Value
+from flambeau.jit.tracing.baking import FACTS, KINDS, Baker, precision_of, same_contents, user_range
+from flambeau.jit.tracing.symbols import TracedInt
+from flambeau.jit.tracing.traced_tensor import TracedShape
+from flambeau.jit.tracing.traced_values import TracedValues, tensor_type
+from flambeau.nn.module import Module
+from flambeau.passes import inline
+from flambeau.program.function import Function
+from flambeau.schema import registry
+from flambeau.schema import types as t
+from flambeau.schema.opdef import OpDef
+from flambeau.tensor import dispatch, observer
+from flambeau.tensor.random import get_rng_state
+from flambeau.tensor.tensor import Tensor, share
+
+FOREIGN_METHOD = (
+    "Cannot trace the call of '{name}' of {type}: that module is no part of what is traced. Make it a submodule "
+    "of a module and trace that, or script the function"
+)
+ENTER, EXIT = "prim::Enter", "prim::Exit"
+"""Markers around a module's call; `path` says which module's."""
+
+
+class Recorder:
+    """Records one run into `graph`."""
+
+    def __init__(
+        self, graph: Graph, root: Module | None = None, *, guard: bool = True, warn: bool = True,
+        outplace: bool = False,
+    ) -> None:  # fmt: skip
+        self.graph = graph
+        self.baker = Baker(graph, guard=guard, warn=warn)
+        self.random: list[str] = []
+        """Operators that drew random numbers."""
+        self._outplace = outplace
+        self.values = TracedValues(graph, root)
+        self._scopes: list[str] = []
+        self._paths: dict[int, str] = {}
+        self._objects: dict[int, str] = {}
+        """Scripted modules inside the traced one, by their objects."""
+        if root is not None:
+            self._learn(root)
+
+    def _learn(self, root: Module) -> None:
+        for path, module in root.named_modules():
+            self._paths[id(module)] = path
+            if "script_object" in vars(module):
+                self._objects[id(vars(module)["script_object"])] = path
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Within the block, this thread's operators are recorded."""
+        try:
+            with observer.observing(self), dispatch.intercepting(self.handle):
+                yield
+        finally:
+            self.values.release()
+
+    # -- operators ----------------------------------------------------------------------------------------------------
+
+    def handle(self, definition: OpDef, arguments: Sequence[Any], proceed: Any) -> Any:
+        """Record one operator call: the interceptor."""
+        self._locate()
+        operands = [
+            self.values.value_of(given, argument.type)
+            for given, argument in zip(arguments, definition.schema.arguments, strict=True)
+        ]
+        if any(isinstance(a, Tensor) and self.values.is_nameless(a) for a in arguments):
+            self.values.name_variables()
+        try:
+            with observer.observing(None):
+                result = proceed([plain(a) for a in arguments])
+        except Exception as error:
+            self.baker.failed(definition.name, error)
+            raise
+        if definition.draws(arguments):
+            self.random.append(definition.name)
+        if isinstance(result, Tensor) and not definition.schema.is_mutable and any(result is a for a in arguments):
+            result = _alias(result)
+        returns = [r.type for r in definition.schema.returns]
+        node = self.graph.insert(self._recorded_as(definition), operands, returns)
+        results = result if len(returns) > 1 else (result,)
+        if not returns:
+            return result
+        kept = [self._result(r, v) for r, v in zip(results, node.outputs, strict=True)]
+        return tuple(kept) if len(returns) > 1 else kept[0]
+
+    def _recorded_as(self, definition: OpDef) -> str:
+        """The operator that a node names: for `_force_outplace` the one that makes a new tensor."""
+        name = definition.name
+        if name == "aten::detach_":
+            return "aten::detach"  # a graph has no tensors to detach in place
+        if self._outplace and definition.family == "in_place" and registry.overloads(name.removesuffix("_")):
+            return name.removesuffix("_")
+        return name
+
+    def _result(self, result: Any, value: Value) -> Any:
+        if isinstance(result, Tensor):
+            self.values.define(result, value.set_type(tensor_type(result)))
+        elif isinstance(result, list) and result and all(isinstance(r, Tensor) for r in result):
+            unpack = self.graph.insert("prim::ListUnpack", [value], [tensor_type(r) for r in result])
+            for part, output in zip(result, unpack.outputs, strict=True):
+                self.values.define(part, output)
+        elif type(result) is int and isinstance(value.type, t.IntType):
+            return self._traced_int(result, value)
+        elif type(result) is bool and value.node is not None and value.type == t.BOOL:
+            self.baker.fix("a Python boolean", result, value)
+        return result
+
+    def _traced_int(self, number: int, value: Value) -> TracedInt:
+        return TracedInt(number, value, self.bake_int, self.record_int)
+
+    def sizes(self, tensor: Tensor, sizes: tuple[int, ...]) -> tuple[Any, ...]:
+        """The sizes of a traced tensor as expressions."""
+        source = self.values.find(tensor)
+        if source is None:
+            return sizes
+        self._locate()
+
+        def at(dim: int) -> TracedInt:
+            self._locate()
+            index = insert_constant(self.graph, dim, t.INT)
+            value = self.graph.insert("aten::size", [source, index], [t.INT]).output()
+            return self._traced_int(sizes[dim], value)
+
+        return TracedShape.of(
+            tuple(map(at, range(len(sizes)))), lambda: self._fact("rank", source, len(sizes)), at
+        )
+
+    def record_int(self, name: str, left: TracedInt | int, right: TracedInt | int, number: int) -> TracedInt:
+        """Arithmetic on sizes."""
+        self._locate()
+        operands = [self.values.value_of(x, t.INT) for x in (left, right)]
+        value = self.graph.insert(name, operands, [t.INT]).output()
+        is_free = any(isinstance(x, TracedInt) and x.is_free for x in (left, right))
+        return TracedInt(number, value, self.bake_int, self.record_int, is_free=is_free)
+
+    def integer(self, tensor: Tensor) -> Any:
+        """A 0-d integer tensor as an index that stays open."""
+        source = self.values.find(tensor)
+        if source is None:
+            return int(tensor._array.item())
+        self._locate()
+        value = self.graph.insert("aten::Int", [source], [t.INT]).output()
+        return self._traced_int(int(tensor._array.item()), value)
+
+    # -- calls --------------------------------------------------------------------------------------------------------
+
+    def called(self, function: Function, arguments: Sequence[Any], run: Any) -> Any:
+        """Record a call of a scripted function as a call, its control flow intact."""
+        self._locate()
+        operands = [self.values.value_of(a, d.type) for a, d in zip(arguments, function.schema.arguments, strict=True)]
+        constant = self.graph.insert("prim::Constant", [], [t.FUNCTION], name=function.short_name, function=function)
+        return self._call("prim::CallFunction", [constant.output(), *operands], function, arguments, run)
+
+    def called_method(self, method: Any, arguments: Sequence[Any], run: Any) -> Any:
+        """Record a call of a scripted module's method as a call. Raises RuntimeError for one that is no part of the
+        trace.
+        """
+        path = self._objects.get(id(method.owner))
+        if path is None or self.values.self_value is None:
+            raise RuntimeError(FOREIGN_METHOD.format(name=method.name, type=method.owner.type.name))
+        self._locate()
+        function: Function = method.script_function
+        declared = function.schema.arguments[1:]
+        operands = [self.values.value_of(a, d.type) for a, d in zip(arguments, declared, strict=True)]
+        owner = self.values.attribute(path, method.owner.type)
+        return self._call("prim::CallMethod", [owner, *operands], function, arguments, run, name=function.short_name)
+
+    def _call(
+        self,
+        kind: str,
+        operands: list[Value],
+        function: Function,
+        arguments: Sequence[Any],
+        run: Any,
+        **attributes: Any,
+    ) -> Any:
+        returned = function.schema.returns[0].type if function.schema.returns else t.NONE
+        node = self.graph.insert(kind, operands, [returned], **attributes)
+        may_draw = random_operators(function)
+        before = repr(get_rng_state()) if may_draw else ""
+        try:
+            with observer.observing(None), dispatch.uninterrupted():
+                result = run([plain(a) for a in arguments])
+        except Exception as error:
+            node.destroy()
+            self.baker.failed(function.short_name, error)
+            raise
+        if may_draw and repr(get_rng_state()) != before:
+            self.random += may_draw
+        result = _apart(result, {id(a) for a in arguments if isinstance(a, Tensor)})
+        self._unpack(result, node.output())
+        return result
+
+    def _unpack(self, result: Any, value: Value) -> None:
+        """Tell which values the tensors in a call's result are."""
+        type_ = value.type.contained[0] if isinstance(value.type, t.OptionalType) else value.type
+        if isinstance(result, Tensor):
+            if not isinstance(value.type, t.TensorType):
+                value = self.graph.insert("prim::unchecked_cast", [value], [t.TENSOR]).output()
+            self.values.define(result, value.set_type(tensor_type(result)))
+        elif isinstance(result, tuple | list) and isinstance(type_, t.TupleType | t.ListType):
+            is_tuple = isinstance(type_, t.TupleType)
+            inner = type_.elements if isinstance(type_, t.TupleType) else [type_.element] * len(result)
+            unpack = self.graph.insert("prim::TupleUnpack" if is_tuple else "prim::ListUnpack", [value], inner)
+            for part, output in zip(result, unpack.outputs, strict=True):
+                self._unpack(part, output)
+        elif isinstance(result, dict) and isinstance(type_, t.DictType):
+            for key, item in result.items():
+                constant = insert_constant(self.graph, key)
+                found = self.graph.insert("aten::__getitem__", [value, constant], [type_.value]).output()
+                self._unpack(item, found)
+
+    # -- what Python learns -------------------------------------------------------------------------------------------
+
+    def converted(self, kind: str, tensor: Tensor, value: Any) -> Any:
+        """A tensor became a Python value, or was asked about."""
+        source = self.values.dependent(tensor, state=kind in KINDS)
+        if source is None:
+            return value
+        self._locate()
+        if kind in FACTS:
+            self._fact(kind, source, value)
+            return value
+        if kind == "numel":
+            return self._traced_int(value, self.graph.insert("aten::numel", [source], [t.INT]).output())
+        if kind == "iter":
+            zero = insert_constant(self.graph, 0, t.INT)
+            size = self.graph.insert("aten::size", [source, zero], [t.INT]).output()
+            self.baker.fix("the number of rows", value, size, action="Iterating over a tensor")
+            return value
+        what, operator, type_ = KINDS[kind]
+        if kind in ("tolist", "numpy"):
+            self.baker.fix(what, value, source, holds=same_contents(self.graph, source, tensor))
+            return value
+        if kind == "item":
+            operator, type_ = {bool: KINDS["bool"], int: KINDS["int"], float: KINDS["float"]}.get(
+                type(value), KINDS["complex"]
+            )[1:]
+        found = self.graph.insert(operator, [source], [type_]).output()
+        self.baker.fix(what, value, found, precision=precision_of(tensor))
+        return value
+
+    def _fact(self, kind: str, source: Value, value: Any) -> None:
+        self._locate()
+        self.baker.fix_fact(kind, source, value)
+
+    def bake_int(self, traced: TracedInt, what: str) -> int:
+        """Python needs the number of a size."""
+        self._locate()
+        self.baker.fix(what, traced.number, traced.value)
+        return traced.number
+
+    # -- places -------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def module(self, module: Any) -> Iterator[None]:
+        """Nodes recorded inside belong to this module's call."""
+        path = self._paths.get(id(module), "")
+        self._locate()
+        self.values.name_variables()
+        self._scopes.append(f"__module.{path}" if path else "")
+        has_frame = bool(path) and self.values.self_value is not None and "script_object" not in vars(module)
+        try:
+            with self._frame(path) if has_frame else nullcontext():
+                yield
+        finally:
+            self._scopes.pop()
+
+    @contextmanager
+    def _frame(self, path: str) -> Iterator[None]:
+        self.graph.insert(ENTER, [], [], path=path)
+        self.values.reads.append({})
+        yield
+        self.values.reads.pop()
+        self.graph.insert(EXIT, [], [], path=path)
+
+    def _locate(self) -> None:
+        self.graph.current_range = user_range()
+        self.graph.current_scope = self._scopes[-1] if self._scopes else ""
+
+
+def _alias(tensor: Tensor) -> Tensor:
+    """Another tensor on the same memory, for an operator that gave back its operand: in a later call it may not."""
+    fresh = share(tensor, tensor._array)
+    return fresh.requires_grad_() if tensor.requires_grad else fresh
+
+
+def _apart(result: Any, given: set[int]) -> Any:
+    """The result of a call, with other tensors on the same memory where it has tensors that were given."""
+    if isinstance(result, Tensor):
+        return _alias(result) if id(result) in given else result
+    if isinstance(result, tuple):
+        items = [_apart(r, given) for r in result]
+        return type(result)._make(items) if hasattr(result, "_make") else tuple(items)
+    if isinstance(result, list):
+        return [_apart(r, given) for r in result]
+    return {k: _apart(r, given) for k, r in result.items()} if isinstance(result, dict) else result
+
+
+def random_operators(function: Function) -> list[str]:
+    """The operators that draw random numbers in a compiled function and all that it calls."""
+    copy = clone_graph(function.graph)
+    inline.do(copy)
+    return [n.kind for n in copy.all_nodes() if n.definition is not None and n.definition.effect.value == "random"]
+
+
+def plain(given: Any) -> Any:
+    """An argument with traced sizes as plain ints."""
+    if isinstance(given, TracedInt):
+        return given.number
+    if isinstance(given, list | tuple) and any(isinstance(g, TracedInt) for g in given):
+        return type(given)(plain(g) for g in given)
+    return given

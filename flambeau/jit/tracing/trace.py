@@ -1,0 +1,187 @@
+"""`flambeau.trace`: a graph from a run, checked by running again, guarded where the run depended on values."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from flambeau.executor.executor import attach
+from flambeau.jit.disabled import is_disabled
+from flambeau.jit.function import ScriptFunction
+from flambeau.jit.modules.old_style import ScriptModule
+from flambeau.jit.registry import REGISTRY
+from flambeau.jit.script import CLASSES
+from flambeau.jit.tracing.check import check
+from flambeau.jit.tracing.modules import reads_to_inputs
+from flambeau.jit.tracing.run import Call, Recorded, Run
+from flambeau.jit.tracing.traced import TracedFunction, TracedModule, TracedTree
+from flambeau.jit.tracing.values import as_arguments
+from flambeau.nn.module import Module
+from flambeau.program.function import Function
+from flambeau.program.signature import schema_of
+from flambeau.util.names import qualified_name
+
+ALREADY = "The input to trace is already a {kind}, tracing it is a no-op. Returning the object as is."
+OTHER_METHOD = (
+    "trace doesn't support compiling individual module's functions.\nPlease use trace_module with "
+    "{{'{name}': example_inputs}}"
+)
+NO_MODULE = "expected a module as the first argument of trace_module, got a {type}"
+
+
+def trace(
+    func: Callable[..., Any],
+    example_inputs: Any = (),
+    *,
+    example_kwarg_inputs: Mapping[str, Any] | None = None,
+    check_trace: bool = True,
+    check_inputs: Sequence[Any] | None = None,
+    check_tolerance: float = 1e-5,
+    strict: bool = True,
+    guard: bool = True,
+    _force_outplace: bool = False,
+    _store_inputs: bool = True,
+) -> Any:
+    """Run `func` on example inputs and make a graph of the operators that ran.
+
+    Args:
+        func: a function or a module (or its `forward`); parameters of a module stay attributes, its submodules stay
+            submodules.
+        example_inputs: the arguments: tensors, or tuples, lists and dicts of tensors, in a tuple or list. A lone tensor
+            or dict is one argument.
+        example_kwarg_inputs: arguments by keyword.
+        check_trace: run it again, natively and through Python, and compare; trace again and compare the graphs.
+        check_inputs: further example inputs to compare on.
+        check_tolerance: how far results may differ, relatively and absolutely.
+        strict: refuse dicts, and warn of lists, in the results.
+        guard: leave guards in the graph: a later call that would need another value of what Python learned raises.
+
+    Sizes stay expressions (`x.shape[0] * 2`). What Python learns of a tensor's contents (`if x.sum() > 0`, `int(x)`) is
+    fixed: a TracerWarning names the line, `baked` lists it. So are rank, dtype and layout where Python asks for them,
+    without a warning.
+
+    Raises:
+        TracingCheckError: another run gave another graph.
+        RuntimeError: inputs or outputs that cannot be traced.
+
+    >>> import flambeau
+    >>> traced = flambeau.trace(lambda x: x * 2 + 1, flambeau.ones(3))
+    >>> traced(flambeau.zeros(2))
+    tensor([1., 1.])
+    """
+    if is_disabled():
+        return func
+    if isinstance(func, ScriptFunction | ScriptModule):
+        kind = "ScriptModule" if isinstance(func, ScriptModule) else "ScriptFunction"
+        warnings.warn(ALREADY.format(kind=kind), UserWarning, stacklevel=2)
+        return func
+    owner = getattr(func, "__self__", None)
+    if isinstance(owner, Module):
+        if func.__name__ != "forward":
+            raise AttributeError(OTHER_METHOD.format(name=func.__name__))
+        func = owner
+    call = Call(as_arguments(example_inputs), dict(example_kwarg_inputs or {}))
+    run = Run(func, strict=strict, guard=guard, outplace=_force_outplace)
+    recorded = run.record(call)
+    traced = _module(func, {"forward": recorded}) if isinstance(func, Module) else _function(func, recorded)
+    if check_trace:
+        for given in (call, *(Call(as_arguments(c), {}) for c in check_inputs or ())):
+            check(run, traced, recorded, given, check_tolerance)
+    return traced
+
+
+def trace_module(
+    mod: Module,
+    inputs: Mapping[str, Any],
+    *,
+    check_trace: bool = True,
+    check_inputs: Sequence[Mapping[str, Any]] | None = None,
+    check_tolerance: float = 1e-5,
+    strict: bool = True,
+    guard: bool = True,
+    example_inputs_is_kwarg: bool = False,
+    _force_outplace: bool = False,
+    _store_inputs: bool = True,
+) -> Any:
+    """Trace several methods of a module: `inputs` has example inputs by the names of methods.
+
+    With `example_inputs_is_kwarg` they are dicts of arguments by keyword. The rest is as in `trace`.
+
+    Raises AttributeError for a method that the module does not have, and what `trace` raises.
+
+    >>> import flambeau
+    >>> class Pair(flambeau.nn.Module):
+    ...     def forward(self, x):
+    ...         return x + 1
+    ...     def twice(self, x):
+    ...         return x * 2
+    >>> traced = flambeau.jit.trace_module(Pair(), {"forward": flambeau.ones(1), "twice": flambeau.ones(1)})
+    >>> traced.twice(flambeau.ones(2))
+    tensor([2., 2.])
+    """
+    if is_disabled():
+        return mod
+    if not isinstance(mod, Module):
+        raise AttributeError(NO_MODULE.format(type=type(mod).__name__))
+
+    def call_of(given: Any) -> Call:
+        return Call((), dict(given)) if example_inputs_is_kwarg else Call(as_arguments(given), {})
+
+    runs = {
+        name: Run(mod, strict=strict, guard=guard, outplace=_force_outplace, method=name) for name in inputs
+    }
+    recorded = {name: runs[name].record(call_of(given)) for name, given in inputs.items()}
+    traced = _module(mod, recorded)
+    for given in (inputs, *(check_inputs or ())) if check_trace else ():
+        for name, example in given.items():
+            check(runs[name], getattr(traced, name), recorded[name], call_of(example), check_tolerance)
+    return traced
+
+
+def get_trace_graph(
+    f: Callable[..., Any], args: Any = (), kwargs: Mapping[str, Any] | None = None, *, strict: bool = True,
+    _force_outplace: bool = False, return_inputs: bool = False,
+) -> tuple[Any, ...]:  # fmt: skip
+    """The graph of one run in one piece, a module's parameters and buffers as further parameters of it, and the result.
+
+    With `return_inputs` the inputs it ran on come third. Raises RuntimeError for what cannot be traced.
+
+    >>> import flambeau
+    >>> graph, out = get_trace_graph(flambeau.nn.Linear(2, 1), flambeau.ones(3, 2))
+    >>> [v.name for v in graph.inputs], out.shape
+    (['input', 'weight', 'bias'], flambeau.Size([3, 1]))
+    """
+    call = Call(as_arguments(args), dict(kwargs or {}))
+    recorded = Run(f, strict=strict, guard=False, outplace=_force_outplace).record(call, warn=False)
+    graph = recorded.flat
+    if isinstance(f, Module):
+        named = (*f.named_parameters(), *f.named_buffers())
+        reads_to_inputs(graph, graph.inputs[0], dict(named))
+    return (graph, recorded.result, call.args) if return_inputs else (graph, recorded.result)
+
+
+def _function(func: Callable[..., Any], recorded: Recorded) -> TracedFunction:
+    name = qualified_name(func) if hasattr(func, "__qualname__") else f"__torch__.{type(func).__qualname__}"
+    name = REGISTRY.unit.unique_name(name)
+    function = Function(name, recorded.graph, schema_of(name.rpartition(".")[2], recorded.graph))
+    function.doc = inspect.getdoc(func) or "" if hasattr(func, "__qualname__") else ""
+    attach(function)
+    traced = TracedFunction(function)
+    traced._python = func  # for when compilation is disabled
+    traced.baked = recorded.baked
+    return traced
+
+
+def _module(module: Module, recorded: Mapping[str, Recorded]) -> TracedModule:
+    tree = TracedTree(module, CLASSES)
+    taken: dict[str, set[str]] = {}
+    for name, one in recorded.items():
+        tree.add(name, one.graph, one.split(taken))
+    tree.compile_exported()
+    traced = tree.module()
+    for name in recorded:
+        traced._method(name)._python = module if name == "forward" else getattr(module, name)
+    object.__setattr__(traced, "baked", [b for one in recorded.values() for b in one.baked])
+    return traced

@@ -1,0 +1,179 @@
+"""What goes into a trace and comes out: tensors, and tuples, lists and dicts of them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from flambeau.ir.constants import insert_constant
+from flambeau.ir.graph import Graph
+from flambeau.ir.value import Value
+from flambeau.jit.tracing.baking import warn_user
+from flambeau.jit.tracing.recorder import Recorder
+from flambeau.jit.tracing.traced_values import tensor_type
+from flambeau.nn.module import Module
+from flambeau.schema import types as t
+from flambeau.tensor.tensor import Tensor, wrap
+
+NOT_TRACEABLE = (
+    "Type '{type}' cannot be traced. Only Tensors and (possibly nested) Lists, Dicts, and Tuples of Tensors can "
+    "be traced. "
+    "Numbers are fixed in a trace: close over them, or pass them as 0-d tensors"
+)
+EMPTY_LIST = "List trace inputs must have elements"
+EMPTY_DICT = "Dict trace inputs must have entries"
+BAD_OUTPUT = (
+    "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced functions, got a "
+    "{type}. "
+    "Return tensors, or script the function"
+)
+BAD_DICT_OUTPUT = (
+    "output {key!r} ({type}) of a traced function cannot be understood by the tracer, only outputs matching "
+    "dict[str, Tensor | tuple[Tensor, ...]] can be a dictionary output of a traced function"
+)
+DICT_OUTPUT = (
+    "Encountering a dict at the output of the tracer might cause the trace to be incorrect, this is only valid if the "
+    "container structure does not change based on the module's inputs. Use strict=False to allow it"
+)
+LIST_OUTPUT = (
+    "Encountering a list at the output of the tracer might cause the trace to be incorrect, this is only valid if the "
+    "container structure does not change based on the module's inputs. Consider a tuple, or use strict=False"
+)
+
+
+def as_arguments(given: Any) -> tuple[Any, ...]:
+    """Example inputs as the positional arguments of a call: a lone tensor or dict is one, a list holds several."""
+    if isinstance(given, tuple | list):
+        return tuple(given)
+    return (given,)
+
+
+def copied(value: Any) -> Any:
+    """An input with tensors of its own. Raises RuntimeError for what cannot be traced."""
+    if isinstance(value, Tensor):
+        fresh = wrap(value._array.copy(order="K"))
+        return fresh.requires_grad_() if value.requires_grad else fresh
+    if isinstance(value, np.ndarray):
+        return wrap(value.copy())
+    if isinstance(value, tuple):
+        items = [copied(v) for v in value]
+        return type(value)._make(items) if hasattr(value, "_make") else tuple(items)
+    if isinstance(value, list):
+        if not value:
+            raise RuntimeError(EMPTY_LIST)
+        return [copied(v) for v in value]
+    if isinstance(value, Mapping):
+        if not value:
+            raise RuntimeError(EMPTY_DICT)
+        return {k: copied(v) for k, v in value.items()}
+    raise RuntimeError(NOT_TRACEABLE.format(type=f"Tuple[{type(value).__name__}]"))
+
+
+def flat(value: Any) -> Iterator[Tensor]:
+    """The tensors of a result, in order."""
+    if isinstance(value, Tensor):
+        yield value
+        return
+    for item in value.values() if isinstance(value, dict) else value:
+        yield from flat(item)
+
+
+def parameter_names(func: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> list[str]:
+    """How the parameters of the graph are called: as those of the function that take the inputs."""
+    try:
+        parameters = list(inspect.signature(func.forward if isinstance(func, Module) else func).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names = [p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD, p.KEYWORD_ONLY)]
+    return [*(names[i] if i < len(names) else f"argument_{i}" for i in range(len(args))), *keywords]
+
+
+def define_inputs(recorder: Recorder, graph: Graph, given: Sequence[Any], names: Sequence[str]) -> None:
+    """Make parameters of the graph for the inputs of a call."""
+    for value, name in zip(given, names, strict=True):
+        _bind(recorder, graph, value, graph.add_input(input_type(value), name))
+
+
+def _bind(recorder: Recorder, graph: Graph, given: Any, value: Value) -> None:
+    """Tell the recorder which values the tensors of an input are."""
+    if isinstance(given, Tensor):
+        recorder.values.define(given, value)
+    elif isinstance(given, dict):
+        for key, item in given.items():
+            constant = insert_constant(graph, key)
+            _bind(
+                recorder, graph, item, graph.insert("aten::__getitem__", [value, constant], [input_type(item)]).output()
+            )
+    else:
+        kind = "prim::TupleUnpack" if isinstance(given, tuple) else "prim::ListUnpack"
+        node = graph.insert(kind, [value], [input_type(g) for g in given])
+        for item, output in zip(given, node.outputs, strict=True):
+            _bind(recorder, graph, item, output)
+
+
+def input_type(given: Any) -> t.Type:
+    """The type of an input. Raises RuntimeError for lists and dicts of different things."""
+    if isinstance(given, Tensor):
+        return tensor_type(given)
+    if isinstance(given, tuple):
+        return t.TupleType(tuple(map(input_type, given)))
+    if isinstance(given, dict):
+        kinds = {type(k) for k in given}
+        if len(kinds) != 1 or kinds.pop() is not str:
+            raise RuntimeError("the keys of a dict that is traced must be strings")
+        return t.DictType(t.STRING, _one_type(list(given.values())))
+    return t.ListType(_one_type(given))
+
+
+def _one_type(items: Sequence[Any]) -> t.Type:
+    found = {t.without_refinement(input_type(i)) for i in items}
+    if len(found) != 1:
+        raise RuntimeError(
+            "List and dict inputs to traced functions must have consistent element types, got "
+            + ", ".join(sorted(map(str, found)))
+        )
+    return found.pop()
+
+
+class Outputs:
+    """Makes graph values of what a traced function returned."""
+
+    def __init__(self, recorder: Recorder, graph: Graph, *, strict: bool, warn: bool) -> None:
+        self._recorder, self._graph, self._strict, self._warn = recorder, graph, strict, warn
+
+    def value(self, result: Any) -> Value:
+        """The value of a result. Raises RuntimeError for one that cannot be traced."""
+        graph = self._graph
+        if isinstance(result, Tensor):
+            return self._recorder.values.value_of(result, t.TENSOR)
+        if isinstance(result, tuple):
+            parts = [self.value(r) for r in result]
+            return graph.insert("prim::TupleConstruct", parts, [t.TupleType(tuple(p.type for p in parts))]).output()
+        if isinstance(result, list) and result:
+            if self._strict and self._warn:
+                warn_user(LIST_OUTPUT)
+            if not all(isinstance(r, Tensor) for r in result):
+                raise RuntimeError(BAD_OUTPUT.format(type=f"list of {type(result[0]).__name__}"))
+            parts = [self.value(r) for r in result]
+            return graph.insert("prim::ListConstruct", parts, [t.ListType(t.TENSOR)]).output()
+        if isinstance(result, dict) and result:
+            return self._dict(result)
+        raise RuntimeError(BAD_OUTPUT.format(type=type(result).__name__))
+
+    def _dict(self, result: dict[Any, Any]) -> Value:
+        if self._strict:
+            raise RuntimeError(DICT_OUTPUT)
+        parts = []
+        for key, item in result.items():
+            is_tuple = isinstance(item, tuple) and all(isinstance(i, Tensor) for i in item)
+            if not isinstance(key, str | Tensor) or not (isinstance(item, Tensor) or is_tuple):
+                raise RuntimeError(BAD_DICT_OUTPUT.format(key=key, type=type(item).__name__))
+            parts += [insert_constant(self._graph, key), self.value(item)]
+        types = {t.without_refinement(p.type) for p in parts[1::2]}
+        if len(types) != 1:
+            raise RuntimeError(BAD_DICT_OUTPUT.format(key=next(iter(result)), type=", ".join(sorted(map(str, types)))))
+        made = t.DictType(parts[0].type, types.pop())
+        return self._graph.insert("prim::DictConstruct", parts, [made]).output()

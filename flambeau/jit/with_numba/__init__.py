@@ -1,0 +1,1 @@
+"""Calls from and to functions that Numba compiled."""

@@ -1,0 +1,312 @@
+"""Functions compiled by Numba that call scripted ones: what Numba is told of `ScriptFunction`.
+
+Numba asks an object that it does not know for its ``_numba_type_``. A scripted function's is made here; the first one
+also tells Numba how calls are typed and lowered. Nobody else loads this module, and it is Numba that has to be loaded
+already.
+
+    @flambeau.script
+    def half_life(x: float, steps: int) -> float:
+        for _ in range(steps):
+            x *= 0.5
+        return x
+
+    @numba.njit
+    def total(n):
+        s = 0.0
+        for i in range(n):
+            s += half_life(1.0, i)  # a call of machine code, without Python in between
+        return s
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flambeau.codegen import available
+from flambeau.codegen.kernel import KernelError
+from flambeau.codegen.whole import facts
+from flambeau.codegen.whole.representation import Array, Bool, Fixed, Float, Int, Representation, Tupled
+from flambeau.codegen.whole.shim import Shim
+from flambeau.codegen.whole.values import CannotCompileError
+from flambeau.executor.whole import WholeFunction
+from flambeau.jit.with_numba.errors import described
+from flambeau.schema.dtype import from_numpy_dtype
+from flambeau.schema.types import BoolType, FloatType, IntType, TensorType, Type
+from flambeau.tensor.tensor import wrap
+
+if TYPE_CHECKING:
+    from flambeau.jit.function import ScriptFunction
+
+TAKES = (
+    "a function compiled by Numba calls scripts of int, float, bool and Tensor that return numbers, a tuple of numbers "
+    "or None; {schema} has {what}"
+)
+DOES_NOT_FIT = "{schema} does not take ({given}) from a function compiled by Numba{reason}"
+READ_ONLY = ": it writes to '{name}', which is read-only"
+NO_DTYPE = ": '{name}' is {type}, and no tensor has such elements"
+NOT_NATIVE = "{schema} has no native code that Numba could call: {reason}"
+NOT_HERE = "{schema} is native code of the processor's, which Numba cannot call from here"
+_NUMBERS: dict[type[Type], Representation] = {IntType: Int(), FloatType: Float(), BoolType: Bool()}
+_CALL = "a call of a scripted function"
+_names = itertools.count()
+
+
+class Callee:
+    """A scripted function that Numba calls: a shim for each way its arrays look."""
+
+    def __init__(self, script: ScriptFunction) -> None:
+        self.script = script
+        self.schema = script.schema
+        self._shims: dict[tuple[Representation, ...], tuple[Shim, frozenset[int]]] = {}
+
+    def shim(self, looks: Sequence[Representation]) -> tuple[Shim, frozenset[int]]:
+        """The native code for such arguments, and which of them it writes to. Raises TypeError where there is none."""
+        found = self._shims.get(tuple(looks))
+        if found is None:
+            found = self._shims[tuple(looks)] = self._made(looks)
+        return found
+
+    def refuse_schema(self) -> None:
+        """Raise TypeError for parameters that Numba has no values for."""
+        for argument in self.schema.arguments:
+            if type(argument.type) not in (*_NUMBERS, TensorType):
+                what = f"parameter '{argument.name}' of type {argument.type.annotation}"
+                raise TypeError(TAKES.format(schema=self.schema, what=what))
+        reason = "llvmlite is not installed" if not available() else f"its backend is '{self.script.options.backend}'"
+        if not available() or self.script.options.backend != "native":
+            raise TypeError(NOT_NATIVE.format(schema=self.schema, reason=reason))
+
+    def _made(self, looks: Sequence[Representation]) -> tuple[Shim, frozenset[int]]:
+        graph = self.script._executor.plan_for([_example(rep) for rep in looks]).graph
+        choices = self.script.options.choices
+        whole = WholeFunction(self.script.name, graph, choices, enters=False)
+        try:
+            for value, rep in zip(graph.inputs, looks, strict=True):
+                if facts.of_type(value.type) != (Array(rep.dtype, rep.rank) if isinstance(rep, Array) else rep):
+                    raise CannotCompileError(f"parameter %{value.name} is a {value.type}")
+            shim = Shim(graph, looks, whole._run_site, whole._chain, described, choices)
+        except (CannotCompileError, KernelError) as error:
+            raise TypeError(NOT_NATIVE.format(schema=self.schema, reason=error)) from None
+        for result in flat(shim.results):
+            if not isinstance(result, Int | Float | Bool):
+                what = f"a result of type {self.schema.returns[0].type.annotation}"
+                raise TypeError(TAKES.format(schema=self.schema, what=what))
+        return shim, frozenset(whole._written)
+
+
+def _example(rep: Representation) -> Any:
+    """An argument that looks so, with no size of 1, which a plan would rely on."""
+    if isinstance(rep, Array):
+        return wrap(np.zeros((2,) * rep.rank, rep.dtype.numpy))
+    return {Int(): 0, Float(): 0.0}.get(rep, False)
+
+
+def flat(results: Sequence[Representation]) -> list[Representation]:
+    """The numbers of results, which may be tuples or None."""
+    found: list[Representation] = []
+    for rep in results:
+        if rep != Fixed(None):
+            found += flat(rep.items) if isinstance(rep, Tupled) else (rep,)
+    return found
+
+
+# -- types ------------------------------------------------------------------------------------------------------------
+
+
+def numba_type(script: ScriptFunction) -> Any:
+    """What Numba knows a scripted function as: a type of its own."""
+    return _script_type()(script)
+
+
+@functools.cache
+def _script_type() -> Any:
+    """The class of the types of scripted functions, a type for each; Numba is told of it."""
+    extending: Any = importlib.import_module("numba.extending")
+    errors: Any = importlib.import_module("numba.core.errors")
+    typing: Any = importlib.import_module("numba.core.typing")
+    types: Any = importlib.import_module("numba.core.types")
+
+    class ScriptType(types.Callable, types.Opaque):  # type: ignore[misc]
+        """The type of one scripted function."""
+
+        def __init__(self, script: ScriptFunction) -> None:
+            self.callee = Callee(script)
+            super().__init__(f"script({script.schema}, number {next(_names)})")
+
+        def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
+            """The signature of a call. Raises TypingError naming the schema."""
+            schema = self.callee.schema
+            if not isinstance(context, typing.Context):
+                raise errors.TypingError(NOT_HERE.format(schema=schema))
+            try:
+                wanted, returned = _signature(self.callee, args, dict(kws))
+            except TypeError as error:
+                raise errors.TypingError(str(error)) from None
+            python = inspect.signature(self.callee.script)
+            return typing.signature(returned, *wanted, recvr=self).replace(pysig=python)
+
+        def get_call_signatures(self) -> tuple[list[Any], bool]:
+            """None are fixed."""
+            return [], True
+
+        def get_impl_key(self, sig: Any) -> Any:
+            """One lowering serves all."""
+            return _CALL
+
+    extending.register_model(ScriptType)(extending.models.OpaqueModel)
+    extending.unbox(ScriptType)(lambda type_, value, c: extending.NativeValue(c.context.get_dummy_value()))
+    extending.lower_builtin(_CALL, ScriptType, types.VarArg(types.Any))(_emit_call)
+    return ScriptType
+
+
+def _types() -> Any:
+    return importlib.import_module("numba.core.types")
+
+
+def _signature(callee: Callee, args: Sequence[Any], kws: dict[str, Any]) -> tuple[list[Any], Any]:
+    """The types that a call takes and gives. Raises TypeError."""
+    types, schema = _types(), callee.schema
+    callee.refuse_schema()
+    shown = ", ".join([*map(str, args), *(f"{name}={t}" for name, t in kws.items())])
+
+    def refuse(reason: str) -> TypeError:
+        return TypeError(DOES_NOT_FIT.format(schema=schema, given=shown, reason=reason))
+
+    try:
+        bound = inspect.signature(callee.script).bind(*args, **kws).arguments
+    except TypeError as error:
+        raise refuse(f": {error}") from None
+    wanted, looks = [], []
+    for argument in schema.arguments:
+        given = types.unliteral(bound.get(argument.name, types.Omitted(argument.default)))
+        try:
+            rep = _look(argument.type, given)
+        except TypeError:
+            raise refuse(NO_DTYPE.format(name=argument.name, type=given)) from None
+        if rep is None:
+            raise refuse(f": '{argument.name}' is {given}")
+        looks.append(rep)
+        wanted.append(given if isinstance(given, types.Omitted | types.Array) else _number_type(rep))
+    shim, written = callee.shim(looks)
+    for number in written:
+        if not getattr(wanted[number], "mutable", True):
+            raise refuse(READ_ONLY.format(name=schema.arguments[number].name))
+    found = [_number_type(r) for r in shim.results]
+    return wanted, found[0] if len(found) == 1 else types.none
+
+
+def _look(declared: Type, given: Any) -> Representation | None:
+    """How a parameter looks in native code for what Numba gives; None if it does not take that.
+
+    No float goes to an int, no number to a bool, no bool to a number. Raises TypeError for elements of other types.
+    """
+    types = _types()
+    if isinstance(declared, TensorType):
+        if not isinstance(given, types.Array) or not given.aligned:
+            return None
+        dtype = from_numpy_dtype(importlib.import_module("numba.np.numpy_support").as_dtype(given.dtype))
+        if dtype.is_complex:
+            return None
+        return Array(dtype, given.ndim, given.ndim if given.layout == "C" else 0)
+    rep = _NUMBERS[type(declared)]
+    if isinstance(given, types.Omitted):
+        return rep
+    if isinstance(rep, Bool) or isinstance(given, types.Boolean):
+        return rep if isinstance(rep, Bool) and isinstance(given, types.Boolean) else None
+    fits = isinstance(given, types.Integer) or (isinstance(rep, Float) and isinstance(given, types.Float))
+    return rep if fits else None
+
+
+def _number_type(rep: Representation) -> Any:
+    types = _types()
+    if isinstance(rep, Tupled):
+        return types.Tuple([_number_type(r) for r in rep.items])
+    numbers: dict[type[Any], Any] = {Int: types.int64, Float: types.float64, Bool: types.boolean}
+    return numbers.get(type(rep), types.none)
+
+
+# -- calls ------------------------------------------------------------------------------------------------------------
+
+
+def _emit_call(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """The call of the shim, and the way out where it fails."""
+    from llvmlite import ir
+
+    cgutils: Any = importlib.import_module("numba.core.cgutils")
+    callee: Callee = signature.args[0].callee
+    given = list(zip(callee.schema.arguments, signature.args[1:], arguments[1:], strict=True))
+    shim, _ = callee.shim([rep for a, type_, _ in given if (rep := _look(a.type, type_)) is not None])
+    address = ir.IntType(8).as_pointer()
+    values = [v for a, type_, value in given for v in _registers(context, builder, a.type, type_, value)]
+    numbers = flat(shim.results)
+    results = cgutils.alloca_once(builder, ir.ArrayType(ir.IntType(64), max(1, len(numbers))))
+    error = cgutils.alloca_once(builder, address)
+    function = ir.FunctionType(ir.IntType(32), [address, address.as_pointer(), *(v.type for v in values)])
+    place = context.add_dynamic_addr(builder, shim.entry, f"flambeau_{callee.script.name}")
+    _keep(context.active_code_library, shim)
+    pointer = builder.bitcast(place, function.as_pointer())
+    status = builder.call(pointer, [builder.bitcast(results, address), error, *values])
+    with cgutils.if_unlikely(builder, cgutils.is_not_null(builder, status)):
+        _leave(context.call_conv, builder, builder.load(error))
+    items = [_loaded(builder, cgutils.gep_inbounds(builder, results, 0, k), rep) for k, rep in enumerate(numbers)]
+    made, _ = _assembled(context, builder, signature.return_type, items)
+    return made
+
+
+def _registers(context: Any, builder: Any, declared: Type, kind: Any, value: Any) -> list[Any]:
+    """What the shim takes of an argument."""
+    from llvmlite import ir
+
+    types = _types()
+    if isinstance(kind, types.Omitted):
+        return [context.get_constant(_number_type(_NUMBERS[type(declared)]), kind.value)]
+    if not isinstance(kind, types.Array):
+        return [value]
+    array = context.make_array(kind)(context, builder, value)
+    axes = [builder.extract_value(numbers, k) for numbers in (array.shape, array.strides) for k in range(kind.ndim)]
+    return [builder.bitcast(array.data, ir.IntType(8).as_pointer()), *axes]
+
+
+def _loaded(builder: Any, place: Any, rep: Representation) -> Any:
+    from llvmlite import ir
+
+    bits = builder.load(place)
+    if isinstance(rep, Float):
+        return builder.bitcast(bits, ir.DoubleType())
+    return builder.trunc(bits, ir.IntType(1)) if isinstance(rep, Bool) else bits
+
+
+def _assembled(context: Any, builder: Any, kind: Any, items: list[Any]) -> tuple[Any, list[Any]]:
+    """A value of a type from the first of some numbers, and the other numbers."""
+    if not isinstance(kind, _types().BaseTuple):
+        return (items[0], items[1:]) if items else (context.get_dummy_value(), items)
+    parts = []
+    for part in kind.types:
+        made, items = _assembled(context, builder, part, items)
+        parts.append(made)
+    return context.make_tuple(builder, kind, parts), items
+
+
+def _leave(convention: Any, builder: Any, error: Any) -> None:
+    """Hand an error on as one of Numba's own, which a `try` of the caller can catch."""
+    code = importlib.import_module("numba.core.callconv").RETCODE_USEREXC
+    target = convention._get_excinfo_argument(builder.function)
+    builder.store(builder.bitcast(error, target.type.pointee), target)
+    convention.check_try_status(builder)
+    inside: Any = getattr(builder, "_in_try_block", None)
+    if inside:
+        builder.branch(inside["target"])
+    else:
+        convention._return_errcode_raw(builder, code)
+
+
+def _keep(library: Any, shim: Shim) -> None:
+    """Code that calls a shim holds it."""
+    library.__dict__.setdefault("_flambeau", []).append(shim)
