@@ -1,6 +1,6 @@
 """Modules: parameters, buffers and submodules with a `forward`, and the layers built from them."""
 
-from flambeau.nn import functional, init, utils
+from flambeau.nn import common_types, functional, init, utils
 from flambeau.nn.activation import (
     SELU,
     Hardsigmoid,
@@ -270,6 +270,7 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
+    "common_types",
     "functional",
     "init",
     "utils",
