@@ -215,6 +215,10 @@ def broadcast_count(tree: Expr, resolver: Resolver) -> int | None:
             assert isinstance(tree.value, Var | Select)
             name = _constructor_name(tree.value, resolver)
             return broadcast_count(tree.indices[0], resolver) if name == "Optional" else COUNTS.get(name)
+        case Var() | Select():
+            # A name for such an annotation, as `_size_2_t` is.
+            alias = typing.get_origin(_python_value(tree, resolver))
+            return None if alias is None else COUNTS.get(getattr(alias, "__name__", ""))
     return None
 
 

@@ -62,7 +62,8 @@ class Argument:
         return self.kwarg_only and self.alias is not None and self.alias.is_write
 
     def __str__(self) -> str:
-        text = self.declared or str(self.type) + str(self.alias or "")
+        type_ = str(self.type) if self.broadcast is None else str(self.type).replace("[]", f"[{self.broadcast}]", 1)
+        text = self.declared or type_ + str(self.alias or "")
         if self.name:
             text += f" {self.name}"
         if self.has_default:

@@ -13,7 +13,10 @@ def pooled(x: Tensor, size: _size_2_t) -> Tensor:
 
 def test_one_number_or_two() -> None:
     x = flambeau.arange(16.0).reshape(1, 1, 4, 4)
-    assert flambeau.script(pooled)(x, [4, 2]).tolist() == [[[[13.0, 15.0]]]]
+    function = flambeau.script(pooled)
+    assert function(x, [4, 2]).tolist() == [[[[13.0, 15.0]]]]
+    assert function(x, 2).tolist() == function(x, (2, 2)).tolist() == [[[[5.0, 7.0], [13.0, 15.0]]]]
+    assert "int[2] size" in str(function.schema)
 
     def f(x: Tensor) -> Tensor:
         return pooled(x, 4) + pooled(x, (4, 4))
