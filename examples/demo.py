@@ -151,7 +151,7 @@ def speed() -> None:
         cells = [f"{median_time(r) * 1e6:.1f}" if r is not None else "-" for r in runs]
         progress("")
         print(f"  {name:34} {cells[0]:>10} {cells[1]:>10} {cells[2]:>12} {cells[3]:>10}")
-    print("  (Python: the same function on eager tensors. Scalar loops become native with whole-graph compilation.)")
+    print("  (Python: the same function on eager tensors.)")
 
 
 def main() -> None:
