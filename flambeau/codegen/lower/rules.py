@@ -11,6 +11,7 @@ from flambeau.codegen.lower.products import PRODUCTS
 from flambeau.codegen.lower.recorder import RECORDER, apply, cast, constant
 from flambeau.codegen.lower.rows import ROWS, Arguments
 from flambeau.codegen.lower.values import Expr, LoweringError, Reduction
+from flambeau.passes.fusible import PAIRS
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import FloatType, NumberType, OptionalType, TensorType, Type
@@ -64,10 +65,6 @@ def fold(accumulator: str, arguments: Arguments, result: DType) -> Expr:
 
 SCANS = {"cumsum": "sum", "cumprod": "prod"}
 """Running folds, by accumulator, with what they fold by."""
-EXTREMES_AT = frozenset({"max_at", "min_at"})
-"""Accumulators of operators that give values and places."""
-
-
 def extreme_at(accumulator: str, arguments: Arguments) -> tuple[Expr, Expr]:
     """The largest or smallest elements along a dimension, and their places."""
     x, keepdim = arguments["self"], bool(arguments.get("keepdim", False))
@@ -89,11 +86,11 @@ def scan(accumulator: str, arguments: Arguments, result: DType) -> Expr:
 
 def lower_node(definition: OpDef, arguments: Arguments, compute: DType | None, result: DType) -> tuple[Expr, ...]:
     """The expressions of the results of one call. Raises `LoweringError` when there are none."""
-    if definition.accumulator in EXTREMES_AT:
+    if definition.accumulator in PAIRS:
+        spread, both, _ = definition.accumulator.partition("_mean")
+        if both:
+            return ROWS[spread](arguments, result), fold("mean", arguments, result)
         return extreme_at(definition.accumulator, arguments)
-    if definition.accumulator in ("var_mean", "std_mean"):
-        spread = definition.accumulator.removesuffix("_mean")
-        return ROWS[spread](arguments, result), fold("mean", arguments, result)
     return (_single(definition, arguments, compute, result),)
 
 
