@@ -14,10 +14,9 @@ from collections.abc import Callable
 from typing import Any, Final, ForwardRef, Union
 
 from flambeau.frontend.constants import enum_type
-from flambeau.frontend.convert import parse_annotation
-from flambeau.frontend.named_tuples import named_tuple_type
+from flambeau.frontend.convert.functions import parse_annotation
 from flambeau.frontend.resolver import MISSING, Resolver
-from flambeau.frontend.tree_views import (
+from flambeau.frontend.trees.views import (
     Apply,
     BinOp,
     Dots,
@@ -30,6 +29,7 @@ from flambeau.frontend.tree_views import (
     TupleLiteral,
     Var,
 )
+from flambeau.frontend.values.named_tuples import named_tuple_type
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.schema.subtype import union_of

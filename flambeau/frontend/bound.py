@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from flambeau.frontend.sugared import Sugared
-from flambeau.frontend.tree_views import Param
+from flambeau.frontend.trees.views import Param
+from flambeau.frontend.values.sugared import Sugared
 from flambeau.schema.types import Type
 from flambeau.util.record import dataclass, field
 

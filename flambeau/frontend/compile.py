@@ -11,36 +11,36 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from flambeau.frontend import (
-    emit_augmented,
-    emit_call,
-    emit_comprehension,
-    emit_condition,
-    emit_control,
-    emit_extras,
-    emit_literals,
-    emit_operators,
-    emit_statement,
-    emit_subscript,
-    emit_try,
-    emit_with,
-    emit_yield,
-    sugared_python,
-)
-from flambeau.frontend import tree_views as t
 from flambeau.frontend.annotations import broadcast_count, type_of_tree
 from flambeau.frontend.bound import NOTHING_BOUND, Bound
-from flambeau.frontend.cleanup import clean
-from flambeau.frontend.convert import parse_source
+from flambeau.frontend.convert.functions import parse_source
 from flambeau.frontend.defaults import broadcast_default, check_defaults, written_defaults
 from flambeau.frontend.depth import deep_recursion
-from flambeau.frontend.emission import Emission, ExpressionRule, Rules, StatementRule
-from flambeau.frontend.emit_yield import yields
-from flambeau.frontend.exits import make_structured
-from flambeau.frontend.receivers import Receiver
+from flambeau.frontend.emit import (
+    augmented,
+    calls,
+    comprehensions,
+    conditions,
+    contexts,
+    control,
+    exceptions,
+    extras,
+    generators,
+    literals,
+    operators,
+    statements,
+    subscripts,
+)
+from flambeau.frontend.emit.emission import Emission, ExpressionRule, Rules, StatementRule
+from flambeau.frontend.emit.generators import yields
 from flambeau.frontend.resolver import Resolver, recursion_error
+from flambeau.frontend.ssa.cleanup import clean
+from flambeau.frontend.ssa.exits import make_structured
+from flambeau.frontend.ssa.to_ssa import to_ssa
 from flambeau.frontend.templates import ClosureValue, Template, TemplateResolver, closure
-from flambeau.frontend.to_ssa import to_ssa
+from flambeau.frontend.trees import views as t
+from flambeau.frontend.values import python
+from flambeau.frontend.values.receivers import Receiver
 from flambeau.ir.graph import Graph
 from flambeau.program.function import Function
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
@@ -49,65 +49,65 @@ from flambeau.util.errors import CompileError, NotSupportedError
 from flambeau.util.source import SourceRange
 
 EXPRESSIONS: Final[Mapping[type, ExpressionRule]] = {
-    t.Var: emit_call.emit_name,
-    t.Select: emit_call.emit_select,
-    t.Apply: emit_call.emit_apply,
-    t.Const: emit_operators.emit_const,
-    t.StringLiteral: emit_literals.emit_string,
-    t.TrueLit: emit_literals.emit_true_false,
-    t.FalseLit: emit_literals.emit_true_false,
-    t.NoneLit: emit_literals.emit_none,
-    t.TupleLiteral: emit_literals.emit_tuple,
-    t.ListLiteral: emit_literals.emit_list,
-    t.DictLiteral: emit_literals.emit_dict,
-    t.ListComp: emit_comprehension.emit_list_comprehension,
-    t.DictComp: emit_comprehension.emit_dict_comprehension,
-    t.BinOp: emit_operators.emit_binary,
-    t.Compare: emit_operators.emit_compare,
-    t.UnaryMinus: emit_operators.emit_minus,
-    t.Invert: emit_operators.emit_invert,
-    t.Not: emit_condition.emit_logical,
-    t.And: emit_condition.emit_logical,
-    t.Or: emit_condition.emit_logical,
-    t.TernaryIf: emit_control.emit_ternary,
-    t.Subscript: emit_subscript.emit_subscript,
-    t.UnaryPlus: emit_extras.emit_plus,
-    t.Walrus: emit_extras.emit_walrus,
-    t.SetLiteral: emit_extras.emit_set,
-    t.Formatted: emit_extras.emit_formatted,
-    t.Bind: emit_extras.emit_bind,
-    t.Length: emit_extras.emit_length,
-    t.Comprehension: emit_extras.emit_comprehension,
+    t.Var: calls.emit_name,
+    t.Select: calls.emit_select,
+    t.Apply: calls.emit_apply,
+    t.Const: operators.emit_const,
+    t.StringLiteral: literals.emit_string,
+    t.TrueLit: literals.emit_true_false,
+    t.FalseLit: literals.emit_true_false,
+    t.NoneLit: literals.emit_none,
+    t.TupleLiteral: literals.emit_tuple,
+    t.ListLiteral: literals.emit_list,
+    t.DictLiteral: literals.emit_dict,
+    t.ListComp: comprehensions.emit_list_comprehension,
+    t.DictComp: comprehensions.emit_dict_comprehension,
+    t.BinOp: operators.emit_binary,
+    t.Compare: operators.emit_compare,
+    t.UnaryMinus: operators.emit_minus,
+    t.Invert: operators.emit_invert,
+    t.Not: conditions.emit_logical,
+    t.And: conditions.emit_logical,
+    t.Or: conditions.emit_logical,
+    t.TernaryIf: control.emit_ternary,
+    t.Subscript: subscripts.emit_subscript,
+    t.UnaryPlus: extras.emit_plus,
+    t.Walrus: extras.emit_walrus,
+    t.SetLiteral: extras.emit_set,
+    t.Formatted: extras.emit_formatted,
+    t.Bind: extras.emit_bind,
+    t.Length: extras.emit_length,
+    t.Comprehension: extras.emit_comprehension,
     t.Lambda: lambda e, tree, hint: _nested(e, _as_def(tree)),
 }
 
 STATEMENTS: Final[Mapping[type, StatementRule]] = {
-    t.Assign: emit_statement.emit_assignment,
-    t.AugAssign: emit_augmented.emit_augmented,
-    t.ExprStmt: emit_statement.emit_expression,
-    t.If: emit_control.emit_if,
-    t.For: emit_control.emit_for_statement,
-    t.While: emit_control.emit_while_statement,
-    t.Return: emit_statement.emit_return,
-    t.Raise: emit_statement.emit_raise,
-    t.Assert: emit_statement.emit_assert,
-    t.Pass: emit_statement.emit_pass,
-    t.Break: emit_control.emit_break,
-    t.Continue: emit_control.emit_continue,
-    t.Delete: emit_statement.emit_delete,
-    t.With: emit_with.emit_with,
+    t.Assign: statements.emit_assignment,
+    t.AugAssign: augmented.emit_augmented,
+    t.ExprStmt: statements.emit_expression,
+    t.If: control.emit_if,
+    t.For: control.emit_for_statement,
+    t.While: control.emit_while_statement,
+    t.Return: statements.emit_return,
+    t.Raise: statements.emit_raise,
+    t.Assert: statements.emit_assert,
+    t.Pass: statements.emit_pass,
+    t.Break: control.emit_break,
+    t.Continue: control.emit_continue,
+    t.Delete: statements.emit_delete,
+    t.With: contexts.emit_with,
     t.Def: lambda e, tree: _emit_nested(e, tree),
-    t.Import: emit_extras.emit_import,
-    t.Try: emit_try.emit_try,
-    t.Reraise: emit_try.emit_bare_raise,
-    t.Yield: emit_yield.emit_yield,
+    t.Import: extras.emit_import,
+    t.Try: exceptions.emit_try,
+    t.Reraise: exceptions.emit_bare_raise,
+    t.Yield: generators.emit_yield,
 }
 
 VARIABLE_ARGUMENTS = (
     "Compiled functions can't take variable number of arguments or use keyword-only arguments with defaults, but where "
     "a call of the program says what they are"
 )
-RULES: Final = Rules(expressions=EXPRESSIONS, statements=STATEMENTS, wrap=sugared_python.wrap)
+RULES: Final = Rules(expressions=EXPRESSIONS, statements=STATEMENTS, wrap=python.wrap)
 
 NO_RETURN = "Function was not annotated as having type None, but does not return along all paths"
 TOO_DEEP = "the program is nested too deeply to compile. Give names to parts of the longest expression, or write a loop"
@@ -173,10 +173,10 @@ def _compile(
     check_defaults(arguments, tree)
     with graph.at_range(tree.range):
         if is_generator:
-            emit_yield.begin(e, tree)
+            generators.begin(e, tree)
         if e.statements(tree.body):
             _fall_off(e, tree)
-    result = emit_yield.finish(e, tree) if is_generator else _result_type(e)
+    result = generators.finish(e, tree) if is_generator else _result_type(e)
     with graph.at_range(tree.range):
         make_structured(graph, result)
         to_ssa(graph)

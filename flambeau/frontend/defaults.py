@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from flambeau.frontend import tree_views as t
 from flambeau.frontend.constants import constant_type
 from flambeau.frontend.resolver import MISSING, Resolver
+from flambeau.frontend.trees import views as t
 from flambeau.schema.function import Argument
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import FloatType, TensorType, Type

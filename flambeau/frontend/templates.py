@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from flambeau.frontend.bound import Bound
 from flambeau.frontend.constants import constant_type, constant_value
-from flambeau.frontend.conversions import pack_tuple
-from flambeau.frontend.environment import Variable
+from flambeau.frontend.emit.conversions import pack_tuple
+from flambeau.frontend.emit.environment import Variable
+from flambeau.frontend.emit.schema_matching import call_function
 from flambeau.frontend.resolver import Resolver
-from flambeau.frontend.schema_matching import call_function
-from flambeau.frontend.simple_value import SimpleValue
-from flambeau.frontend.sugared import Given, Sugared
-from flambeau.frontend.sugared_keywords import KeywordsValue
-from flambeau.frontend.tree_views import Apply, Def, Expr, Ident, Param, Starred, Stmt, Var
+from flambeau.frontend.trees.views import Apply, Def, Expr, Ident, Param, Starred, Stmt, Var
+from flambeau.frontend.values.keywords import KeywordsValue
+from flambeau.frontend.values.simple_value import SimpleValue
+from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
 from flambeau.schema.types import TensorType, Type
@@ -26,7 +26,7 @@ from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
 
 if TYPE_CHECKING:
-    from flambeau.frontend.emission import Emission
+    from flambeau.frontend.emit.emission import Emission
 
 Compiler = Callable[..., Function]
 TOO_MANY = "{name}() takes {wanted} positional arguments but {found} were given"

@@ -1,7 +1,7 @@
 """Python values into a program, by the declared type of each parameter.
 
 Lists and dicts are copied (a program's changes to them stay inside), tensors are shared, NumPy arrays become tensors
-over the same memory, NumPy numbers become Python's. Objects go in as they are (`convert_objects`).
+over the same memory, NumPy numbers become Python's. Objects go in as they are (`classes.convert`).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Final, TypeVar, overload
 
-from flambeau.frontend.python_calls import IGNORE, MODIFIER, UNUSED
+from flambeau.frontend.values.python_calls import IGNORE, MODIFIER, UNUSED
 from flambeau.interpreter.awaiting import Await
 from flambeau.interpreter.future import Future
 from flambeau.jit import eager_isinstance

@@ -17,13 +17,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 from flambeau.frontend.constants import constant_type
-from flambeau.frontend.convert import get_tree
-from flambeau.frontend.emission import Emission
-from flambeau.frontend.python_source import innermost_function, parameter_defaults, parse_function
-from flambeau.frontend.schema_matching import match_schemas
-from flambeau.frontend.simple_value import SimpleValue
-from flambeau.frontend.sugared import Given, Sugared
-from flambeau.frontend.tree_views import Def, Param, StringLiteral
+from flambeau.frontend.convert.functions import get_tree
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.schema_matching import match_schemas
+from flambeau.frontend.source.python_source import innermost_function, parameter_defaults, parse_function
+from flambeau.frontend.trees.views import Def, Param, StringLiteral
+from flambeau.frontend.values.simple_value import SimpleValue
+from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.program.function import Function
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, replace

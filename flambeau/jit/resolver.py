@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau.frontend.compile import compile_def, declared_schema
-from flambeau.frontend.convert import get_tree
-from flambeau.frontend.python_calls import IGNORE, MODIFIER, PythonFunction, wrap_python
-from flambeau.frontend.python_source import NameScope, innermost_function, parameter_defaults
+from flambeau.frontend.convert.functions import get_tree
 from flambeau.frontend.resolver import MISSING, recursion_error
+from flambeau.frontend.source.python_source import NameScope, innermost_function, parameter_defaults
 from flambeau.frontend.templates import Template
+from flambeau.frontend.values.python_calls import IGNORE, MODIFIER, PythonFunction, wrap_python
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
 from flambeau.jit.classes.definitions import PythonSource, find_or_define

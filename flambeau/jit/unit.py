@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from flambeau.frontend.compile import compile_source
-from flambeau.frontend.python_source import NameScope
+from flambeau.frontend.source.python_source import NameScope
 from flambeau.ir.graph import Graph
 from flambeau.ir.verify import verify
 from flambeau.jit.compiling import tidy

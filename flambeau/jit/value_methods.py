@@ -15,9 +15,9 @@ from types import FunctionType
 from typing import Any, Final
 
 from flambeau.frontend.compile import compile_def
-from flambeau.frontend.convert import get_tree
-from flambeau.frontend.python_source import parameter_defaults
+from flambeau.frontend.convert.functions import get_tree
 from flambeau.frontend.resolver import Resolver
+from flambeau.frontend.source.python_source import parameter_defaults
 from flambeau.ir.value import Value
 from flambeau.jit.classes.scope import class_scope
 from flambeau.jit.classes.values import BoundFunction

@@ -1,7 +1,8 @@
 """Modules: parameters, buffers and submodules with a `forward`, and the layers built from them."""
 
 from flambeau.nn import common_types, functional, init, utils
-from flambeau.nn.activation import (
+from flambeau.nn.container import ModuleDict, ModuleList, Sequential
+from flambeau.nn.layers.activation import (
     SELU,
     Hardsigmoid,
     Hardswish,
@@ -16,7 +17,7 @@ from flambeau.nn.activation import (
     Tanh,
     Tanhshrink,
 )
-from flambeau.nn.activation_settings import (
+from flambeau.nn.layers.activation_settings import (
     CELU,
     ELU,
     GELU,
@@ -34,15 +35,21 @@ from flambeau.nn.activation_settings import (
     Softshrink,
     Threshold,
 )
-from flambeau.nn.attention import MultiheadAttention
-from flambeau.nn.batch_norm import BatchNorm1d, BatchNorm2d, BatchNorm3d, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
-from flambeau.nn.container import ModuleDict, ModuleList, Sequential
-from flambeau.nn.convolution import Conv1d, Conv2d, Conv3d
-from flambeau.nn.convolution_transposed import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
-from flambeau.nn.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
-from flambeau.nn.embedding import Embedding, EmbeddingBag
-from flambeau.nn.linear import Bilinear, Linear
-from flambeau.nn.loss import (
+from flambeau.nn.layers.attention import MultiheadAttention
+from flambeau.nn.layers.batch_norm import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    InstanceNorm3d,
+)
+from flambeau.nn.layers.convolution import Conv1d, Conv2d, Conv3d
+from flambeau.nn.layers.convolution_transposed import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+from flambeau.nn.layers.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
+from flambeau.nn.layers.embedding import Embedding, EmbeddingBag
+from flambeau.nn.layers.linear import Bilinear, Linear
+from flambeau.nn.layers.loss import (
     BCELoss,
     BCEWithLogitsLoss,
     CrossEntropyLoss,
@@ -55,7 +62,7 @@ from flambeau.nn.loss import (
     PoissonNLLLoss,
     SmoothL1Loss,
 )
-from flambeau.nn.loss_margin import (
+from flambeau.nn.layers.loss_margin import (
     CosineEmbeddingLoss,
     CTCLoss,
     HingeEmbeddingLoss,
@@ -67,9 +74,8 @@ from flambeau.nn.loss_margin import (
     TripletMarginLoss,
     TripletMarginWithDistanceLoss,
 )
-from flambeau.nn.module import Module
-from flambeau.nn.normalisation import GroupNorm, LayerNorm, LocalResponseNorm, RMSNorm
-from flambeau.nn.padding import (
+from flambeau.nn.layers.normalisation import GroupNorm, LayerNorm, LocalResponseNorm, RMSNorm
+from flambeau.nn.layers.padding import (
     CircularPad1d,
     CircularPad2d,
     CircularPad3d,
@@ -86,9 +92,7 @@ from flambeau.nn.padding import (
     ZeroPad2d,
     ZeroPad3d,
 )
-from flambeau.nn.parameter import Parameter
-from flambeau.nn.parameter_containers import ParameterDict, ParameterList
-from flambeau.nn.pooling import (
+from flambeau.nn.layers.pooling import (
     AvgPool1d,
     AvgPool2d,
     AvgPool3d,
@@ -99,7 +103,7 @@ from flambeau.nn.pooling import (
     MaxPool2d,
     MaxPool3d,
 )
-from flambeau.nn.pooling_adaptive import (
+from flambeau.nn.layers.pooling_adaptive import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
     AdaptiveAvgPool3d,
@@ -107,10 +111,10 @@ from flambeau.nn.pooling_adaptive import (
     AdaptiveMaxPool2d,
     AdaptiveMaxPool3d,
 )
-from flambeau.nn.pooling_inverse import MaxUnpool1d, MaxUnpool2d, MaxUnpool3d
-from flambeau.nn.recurrent import GRU, LSTM, RNN, RNNBase
-from flambeau.nn.recurrent_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
-from flambeau.nn.shapes import (
+from flambeau.nn.layers.pooling_inverse import MaxUnpool1d, MaxUnpool2d, MaxUnpool3d
+from flambeau.nn.layers.recurrent import GRU, LSTM, RNN, RNNBase
+from flambeau.nn.layers.recurrent_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
+from flambeau.nn.layers.shapes import (
     ChannelShuffle,
     CosineSimilarity,
     Flatten,
@@ -124,8 +128,11 @@ from flambeau.nn.shapes import (
     UpsamplingBilinear2d,
     UpsamplingNearest2d,
 )
-from flambeau.nn.transformer import Transformer, TransformerDecoder, TransformerEncoder
-from flambeau.nn.transformer_layers import TransformerDecoderLayer, TransformerEncoderLayer
+from flambeau.nn.layers.transformer import Transformer, TransformerDecoder, TransformerEncoder
+from flambeau.nn.layers.transformer_layers import TransformerDecoderLayer, TransformerEncoderLayer
+from flambeau.nn.module import Module
+from flambeau.nn.parameter import Parameter
+from flambeau.nn.parameter_containers import ParameterDict, ParameterList
 
 __all__ = [
     "CELU",

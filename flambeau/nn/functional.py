@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flambeau.nn.functional_activation import (  # noqa: F401
+from flambeau.nn.functions.activation import (  # noqa: F401
     celu,
     elu,
     gumbel_softmax,
@@ -34,7 +34,7 @@ from flambeau.nn.functional_activation import (  # noqa: F401
     tanhshrink,
     threshold,
 )
-from flambeau.nn.functional_adaptive import (  # noqa: F401
+from flambeau.nn.functions.adaptive import (  # noqa: F401
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
@@ -45,9 +45,9 @@ from flambeau.nn.functional_adaptive import (  # noqa: F401
     adaptive_max_pool3d,
     adaptive_max_pool3d_with_indices,
 )
-from flambeau.nn.functional_attention import multi_head_attention_forward  # noqa: F401
-from flambeau.nn.functional_bags import embedding_bag  # noqa: F401
-from flambeau.nn.functional_dropout import (  # noqa: F401
+from flambeau.nn.functions.attention import multi_head_attention_forward  # noqa: F401
+from flambeau.nn.functions.bags import embedding_bag  # noqa: F401
+from flambeau.nn.functions.dropout import (  # noqa: F401
     alpha_dropout,
     dropout,
     dropout1d,
@@ -55,7 +55,7 @@ from flambeau.nn.functional_dropout import (  # noqa: F401
     dropout3d,
     feature_alpha_dropout,
 )
-from flambeau.nn.functional_layers import (  # noqa: F401
+from flambeau.nn.functions.layers import (  # noqa: F401
     batch_norm,
     bilinear,
     embedding,
@@ -69,7 +69,7 @@ from flambeau.nn.functional_layers import (  # noqa: F401
     rms_norm,
     unfold,
 )
-from flambeau.nn.functional_loss import (  # noqa: F401
+from flambeau.nn.functions.loss import (  # noqa: F401
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
     cosine_embedding_loss,
@@ -92,7 +92,7 @@ from flambeau.nn.functional_loss import (  # noqa: F401
     triplet_margin_loss,
     triplet_margin_with_distance_loss,
 )
-from flambeau.nn.functional_pooling import (  # noqa: F401
+from flambeau.nn.functions.pooling import (  # noqa: F401
     lp_pool1d,
     lp_pool2d,
     lp_pool3d,
@@ -103,7 +103,7 @@ from flambeau.nn.functional_pooling import (  # noqa: F401
     max_pool3d,
     max_pool3d_with_indices,
 )
-from flambeau.nn.functional_resize import (  # noqa: F401
+from flambeau.nn.functions.resize import (  # noqa: F401
     affine_grid,
     grid_sample,
     interpolate,
@@ -111,7 +111,7 @@ from flambeau.nn.functional_resize import (  # noqa: F401
     upsample_bilinear,
     upsample_nearest,
 )
-from flambeau.nn.functional_unpooling import max_unpool1d, max_unpool2d, max_unpool3d  # noqa: F401
+from flambeau.nn.functions.unpooling import max_unpool1d, max_unpool2d, max_unpool3d  # noqa: F401
 from flambeau.ops import surface as _surface
 from flambeau.tensor.tensor import Tensor
 

@@ -15,13 +15,13 @@ from typing import Any
 
 from flambeau.frontend.annotations import type_of_tree
 from flambeau.frontend.compile import compile_def, compile_source
-from flambeau.frontend.conversions import convert
-from flambeau.frontend.convert import parse_source
-from flambeau.frontend.emission import Emission
+from flambeau.frontend.convert.functions import parse_source
+from flambeau.frontend.emit.conversions import convert
+from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.resolver import Names
-from flambeau.frontend.simple_value import OperatorValue, SimpleValue
-from flambeau.frontend.sugared import Given, Sugared
-from flambeau.frontend.tree_views import Apply, StringLiteral
+from flambeau.frontend.trees.views import Apply, StringLiteral
+from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
+from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.constants import EnumMember
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value

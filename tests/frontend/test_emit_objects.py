@@ -11,7 +11,7 @@ import pytest
 
 import flambeau
 from flambeau.frontend.compile import compile_def, compile_source
-from flambeau.frontend.convert import parse_source
+from flambeau.frontend.convert.functions import parse_source
 from flambeau.frontend.resolver import Names
 from flambeau.interpreter.reference import evaluate
 from flambeau.program.classes import ClassDefinition

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import flambeau
-from flambeau.frontend.python_source import function_source
+from flambeau.frontend.source.python_source import function_source
 from flambeau.util.errors import CompileError, FrontendError
 
 ROOT = Path(__file__).parents[2]

@@ -8,8 +8,8 @@ import dataclasses
 
 import pytest
 
-from flambeau.frontend.convert import get_tree, parse_annotation, parse_module, parse_source
-from flambeau.frontend.tree_views import (
+from flambeau.frontend.convert.functions import get_tree, parse_annotation, parse_module, parse_source
+from flambeau.frontend.trees.views import (
     And,
     Apply,
     Assign,

@@ -17,16 +17,16 @@ from types import FunctionType
 from typing import Any, ClassVar, Final, get_origin
 
 from flambeau.frontend.annotations import try_type_of
-from flambeau.frontend.class_source import class_range
 from flambeau.frontend.compile import compile_def, declared_schema
 from flambeau.frontend.constants import constant_type
-from flambeau.frontend.convert import get_tree
-from flambeau.frontend.enclosing import enclosing_types
-from flambeau.frontend.python_calls import IGNORE, UNUSED, modifier
-from flambeau.frontend.python_source import parameter_defaults
-from flambeau.frontend.receivers import Receiver
+from flambeau.frontend.convert.functions import get_tree
 from flambeau.frontend.resolver import Resolver
-from flambeau.frontend.tree_views import Def
+from flambeau.frontend.source.classes import class_range
+from flambeau.frontend.source.enclosing import enclosing_types
+from flambeau.frontend.source.python_source import parameter_defaults
+from flambeau.frontend.trees.views import Def
+from flambeau.frontend.values.python_calls import IGNORE, UNUSED, modifier
+from flambeau.frontend.values.receivers import Receiver
 from flambeau.jit.classes.records import RecordSource, Written, is_generated, is_generated_text, record_fields
 from flambeau.jit.classes.rules import check_class
 from flambeau.jit.classes.scope import class_scope

@@ -18,10 +18,10 @@ from types import FunctionType
 from typing import Any, Final
 
 from flambeau.frontend.annotations import try_type_of
-from flambeau.frontend.class_source import class_range, field_range
-from flambeau.frontend.convert import parse_source
+from flambeau.frontend.convert.functions import parse_source
 from flambeau.frontend.resolver import Resolver
-from flambeau.frontend.tree_views import Def
+from flambeau.frontend.source.classes import class_range, field_range
+from flambeau.frontend.trees.views import Def
 from flambeau.schema.types import FLOAT, OptionalType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 
-from flambeau.frontend.python_source import NameScope
+from flambeau.frontend.source.python_source import NameScope
 
 
 def class_scope(cls: type, fn: FunctionType | None, around: Mapping[str, Any]) -> Callable[[str], Any]:

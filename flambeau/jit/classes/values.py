@@ -10,14 +10,14 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
-from flambeau.frontend import receivers
-from flambeau.frontend.emission import Emission
-from flambeau.frontend.environment import Variable
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.environment import Variable
+from flambeau.frontend.emit.schema_matching import call_function, call_method
 from flambeau.frontend.resolver import MISSING
-from flambeau.frontend.schema_matching import call_function, call_method
-from flambeau.frontend.simple_value import SimpleValue
-from flambeau.frontend.sugared import Given, Sugared
-from flambeau.frontend.tree_views import Apply, StringLiteral
+from flambeau.frontend.trees.views import Apply, StringLiteral
+from flambeau.frontend.values import receivers
+from flambeau.frontend.values.simple_value import SimpleValue
+from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.jit.classes.definitions import PythonSource
 from flambeau.jit.modules.source import ModuleSource

@@ -9,7 +9,7 @@ import typing
 import warnings
 from typing import Any, ClassVar, NamedTuple
 
-from flambeau.frontend.python_source import innermost_function
+from flambeau.frontend.source.python_source import innermost_function
 from flambeau.util.errors import FrontendError
 
 EMPTY_IN_INIT = (

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from flambeau.frontend.conversions import pack_tuple, unpack_tuple
-from flambeau.frontend.emission import Emission
-from flambeau.frontend.schema_matching import call_method, match_single
-from flambeau.frontend.simple_value import SimpleValue
-from flambeau.frontend.sugared import Given, Sugared
+from flambeau.frontend.emit.conversions import pack_tuple, unpack_tuple
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.schema_matching import call_method, match_single
+from flambeau.frontend.values.simple_value import SimpleValue
+from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.nn.hooks import Hook
 from flambeau.nn.module import Module

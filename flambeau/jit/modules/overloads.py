@@ -15,10 +15,10 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from flambeau.frontend.emission import Emission
-from flambeau.frontend.schema_matching import match_schemas
-from flambeau.frontend.simple_value import SimpleValue
-from flambeau.frontend.sugared import Given, Sugared
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.schema_matching import match_schemas
+from flambeau.frontend.values.simple_value import SimpleValue
+from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.jit.overloads import check_body
 from flambeau.nn.module import Module

@@ -11,7 +11,7 @@ from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.options import Options
 from flambeau.executor.report import Explanation, PassReport
 from flambeau.frontend.depth import deep_recursion
-from flambeau.frontend.python_source import NameScope
+from flambeau.frontend.source.python_source import NameScope
 from flambeau.ir.graph import Graph
 from flambeau.jit.convert import MismatchError, converter, type_name
 from flambeau.jit.modules import python_view

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from flambeau.frontend.compile import compile_def
-from flambeau.frontend.convert import NO_SELF, get_tree, parse_source
-from flambeau.frontend.python_source import NameScope, parameter_defaults
+from flambeau.frontend.convert.functions import NO_SELF, get_tree, parse_source
 from flambeau.frontend.resolver import Resolver
-from flambeau.frontend.tree_views import Def, Ident, Param
+from flambeau.frontend.source.python_source import NameScope, parameter_defaults
+from flambeau.frontend.trees.views import Def, Ident, Param
 from flambeau.jit.classes.definitions import bound_to_class
 from flambeau.jit.compiling import compiling, tidy
 from flambeau.jit.modules.hooks import HookTable, compile_hooks

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from flambeau.frontend.emission import Emission
-from flambeau.frontend.python_calls import UNUSED, modifier, python_schema, refusing
-from flambeau.frontend.schema_matching import call_operator, match_single
-from flambeau.frontend.simple_value import SimpleValue, module_items
-from flambeau.frontend.sugared import Given, Sugared
-from flambeau.frontend.sugared_tuple import TupleValue
-from flambeau.frontend.tree_views import Apply
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.schema_matching import call_operator, match_single
+from flambeau.frontend.trees.views import Apply
+from flambeau.frontend.values.python_calls import UNUSED, modifier, python_schema, refusing
+from flambeau.frontend.values.simple_value import SimpleValue, module_items
+from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.tuples import TupleValue
 from flambeau.ir.value import Value
 from flambeau.jit.modules.python_view import view_of
 from flambeau.nn.module import Module

@@ -19,9 +19,9 @@ from flambeau.codegen.whole.foreign import ForeignCode
 from flambeau.codegen.whole.representation import Array, Bool, Fixed, Float, Int, Representation, Tupled
 from flambeau.codegen.whole.values import CannotCompileError
 from flambeau.frontend.constants import constant_value
-from flambeau.frontend.emission import Emission
-from flambeau.frontend.simple_value import SimpleValue
-from flambeau.frontend.sugared import Given, Sugared
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.values.simple_value import SimpleValue
+from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.schema.dtype import from_numpy_dtype
 from flambeau.schema.types import BoolType, FloatType, IntType, NoneType, TensorType, TupleType, Type
 from flambeau.tensor.bridge import from_numpy_or_copy

@@ -1,0 +1,135 @@
+"""Assignment to names, and to patterns of targets; other targets are handed to `subscripts`.
+
+a, (b, *c) = x, y    →    %b, %c.1, ... = prim::TupleUnpack(%y)    and stores of `a`, `b`, `c`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flambeau.frontend.emit.conversions import convert, plan_conversion
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.environment import Variable
+from flambeau.frontend.emit.targets import assign_attribute, assign_item
+from flambeau.frontend.trees.views import Expr, ListLiteral, Select, Starred, Subscript, TupleLiteral, Var
+from flambeau.frontend.values.simple_value import SimpleValue
+from flambeau.frontend.values.sugared import Sugared
+from flambeau.frontend.values.tuples import TupleValue
+from flambeau.ir.value import Value
+from flambeau.program.classes import why_no_interface
+from flambeau.schema.subtype import is_subtype
+from flambeau.schema.types import TENSOR, ListType, Type, without_refinement
+from flambeau.util.errors import CompileError
+from flambeau.util.source import SourceRange
+
+LONE_STAR = "A Starred expression may only appear on the lhs within the presence of another non-starred expression"
+TWO_STARS = "Only one starred expression is allowed on the lhs"
+STAR_TARGET = "Cannot pack a tuple into a non-variable"
+REASSIGNED_SELF = "Cannot re-assign 'self' because it has type {kind} and 'self' is not a first-class value"
+NOT_FIRST_CLASS = (
+    "Cannot re-assign '{name}' to a value of type {kind} because '{name}' is not a first-class value. "
+    "Only reassignments to first-class values are allowed"
+)
+WAS_NOT_FIRST_CLASS = (
+    "Cannot re-assign '{name}' because it has type {kind} and '{name}' is not a first-class value. "
+    "Only reassignments to first-class values are allowed"
+)
+CHANGED_TYPE = "Variable '{name}' previously had type {before} but is now being assigned to a value of type {after}\n"
+EMPTY_LIST = (
+    "Empty lists default to List[Tensor]. Annotate the variable, as in `{name}: List[int] = []`, to have another type"
+)
+WRONG_ANNOTATION = "Variable '{name}' is annotated with type {wanted} but is being assigned to a value of type {found}"
+ANNOTATED_AGAIN = (
+    "Attempting to declare and annotate the type of variable '{name}' but it is already defined in an outer block"
+)
+
+
+def assign(e: Emission, target: Expr, value: Sugared, where: SourceRange, annotation: Type | None = None) -> None:
+    """Assign to any target; `where` is the place of the value."""
+    match target:
+        case Var():
+            assign_name(e, target.range, target.name, value, annotation)
+        case TupleLiteral() | ListLiteral():
+            assign_pattern(e, target, value, where)
+        case Subscript():
+            assign_item(e, target, value.as_value(e, where))
+        case Select():
+            assign_attribute(e, target, value.as_value(e, where), annotation)
+        case Starred():
+            raise CompileError(LONE_STAR, target.range)
+        case _:
+            raise CompileError("unexpected expression on left-hand side of assignment", target.range)
+
+
+def assign_pattern(e: Emission, target: TupleLiteral | ListLiteral, value: Sugared, where: SourceRange) -> None:
+    """Unpack a value into several targets, one of which may be starred."""
+    targets = target.items
+    stars = [i for i, t in enumerate(targets) if isinstance(t, Starred)]
+    if len(stars) > 1:
+        raise CompileError(TWO_STARS, target.range)
+    if stars and len(targets) == 1:
+        raise CompileError(LONE_STAR, targets[0].range)
+    items = value.as_tuple(e, where, None if stars else len(targets))
+    minimum = len(targets) - len(stars)
+    if len(items) < minimum:
+        raise CompileError(
+            f"need {'at least ' if stars else ''}{minimum} values to unpack but found only {len(items)}", target.range
+        )
+    if len(items) > minimum and not stars:
+        raise CompileError(f"too many values to unpack: need {minimum} but found {len(items)}", target.range)
+    if not stars:
+        _assign_all(e, targets, items, where)
+        return
+    at = stars[0]
+    after = len(items) - (len(targets) - at - 1)
+    _assign_all(e, targets[:at], items[:at], where)
+    star = targets[at]
+    assert isinstance(star, Starred)
+    if not isinstance(star.value, Var):
+        raise CompileError(STAR_TARGET, star.range)
+    assign(e, star.value, SimpleValue(TupleValue(items[at:after]).as_value(e, where)), where)
+    _assign_all(e, targets[at + 1 :], items[after:], where)
+
+
+def _assign_all(e: Emission, targets: Sequence[Expr], items: Sequence[Sugared], where: SourceRange) -> None:
+    for target, item in zip(targets, items, strict=True):
+        assign(e, target, item, where)
+
+
+def assign_name(e: Emission, where: SourceRange, name: str, value: Sugared, annotation: Type | None = None) -> None:
+    """Let a name mean `value`. Raises CompileError where a name of an outer block would change its type."""
+    if name == "self" and e.has_self:
+        raise CompileError(REASSIGNED_SELF.format(kind="module"), where)
+    held = value.held(e, where)
+    outside = e.frame.find_outside(name)
+    if outside is not None:
+        if annotation is not None:
+            raise CompileError(ANNOTATED_AGAIN.format(name=name), where)
+        if held is None:
+            raise CompileError(NOT_FIRST_CLASS.format(name=name, kind=value.kind), where)
+        if isinstance(outside, Variable):
+            held = _as_before(e, where, name, held, outside.type)
+        elif isinstance(outside, Sugared):
+            raise CompileError(WAS_NOT_FIRST_CLASS.format(name=name, kind=outside.kind), where)
+    if held is None:
+        e.frame.names[name] = value
+        return
+    if annotation is not None:
+        held = convert(e, held, annotation, implicit=True)
+        if not is_subtype(held.type, annotation):
+            found = held.type.annotation
+            text = WRONG_ANNOTATION.format(name=name, wanted=annotation.annotation, found=found)
+            raise CompileError(text + why_no_interface(held.type, annotation), where)
+    e.store(name, held, annotation)
+
+
+def _as_before(e: Emission, where: SourceRange, name: str, value: Value, before: Type) -> Value:
+    """The value as the type that the name has in the block around this one."""
+    wanted = without_refinement(before)
+    type_, plan = plan_conversion(value, wanted, implicit=True)
+    if not is_subtype(type_, wanted):
+        text = CHANGED_TYPE.format(name=name, before=before.annotation, after=value.type.annotation)
+        if before == ListType(TENSOR):
+            text += EMPTY_LIST.format(name=name)
+        raise CompileError(text, where)
+    return plan(e)

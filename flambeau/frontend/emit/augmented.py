@@ -1,0 +1,121 @@
+"""Augmented assignment: tensors and lists change in place, everything else is computed and stored back.
+
+x[0] += 1    with a tensor x    →    %i = aten::select(%x, 0, 0)    aten::add_(%i, 1, 1)
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flambeau.frontend.emit.assignment import assign_name
+from flambeau.frontend.emit.attribute_facts import assigned, narrowed
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.operators import binary
+from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.emit.subscripts import as_tensor_like, subscript_values, tensor_item
+from flambeau.frontend.trees.views import AugAssign, Select, SliceExpr, Subscript, Var
+from flambeau.frontend.values.object_methods import has_method
+from flambeau.frontend.values.simple_value import SimpleValue
+from flambeau.frontend.values.sugared import Given
+from flambeau.ir.value import Value
+from flambeau.schema.types import DictType, ListType, NamedType, TensorType, TupleType
+from flambeau.util.errors import CompileError
+
+IN_PLACE: Final = {
+    "+": "aten::add_", "-": "aten::sub_", "*": "aten::mul_", "/": "aten::div_", "%": "aten::remainder_",
+}  # fmt: skip
+"""Operators that write their first argument. The other signs compute a new tensor and rebind."""
+
+IN_PLACE_MAGIC: Final = {
+    "+": "__iadd__", "-": "__isub__", "*": "__imul__", "/": "__itruediv__", "%": "__imod__", "**": "__ipow__",
+    "&": "__iand__", "|": "__ior__", "^": "__ixor__", "<<": "__ilshift__", ">>": "__irshift__",
+    "//": "__ifloordiv__", "@": "__imatmul__",
+}  # fmt: skip
+
+NO_OPERATOR = "Cannot emit inplace op on {type}, since it does not define an {magic} or {plain} method"
+TUPLE_TARGET = "{type} does not support augmented assignment."
+NO_SLICE_TARGET = "Sliced expression not yet supported for augmented assignment. File a bug if you want this"
+
+
+def emit_augmented(e: Emission, tree: AugAssign) -> bool:
+    """`target op= value`."""
+    match tree.target:
+        case Var():
+            _to_name(e, tree, tree.target)
+        case Select():
+            _to_attribute(e, tree, tree.target)
+        case Subscript():
+            _to_item(e, tree, tree.target)
+        case _:
+            raise CompileError("augmented assignment can only have one LHS expression", tree.target.range)
+    return True
+
+
+def _combined(e: Emission, tree: AugAssign, left: Value, right: Value) -> Value:
+    """The new value of what was `left`, which is itself changed if it is a tensor, a list or an object that can be."""
+    where = tree.range
+    if isinstance(left.type, TensorType) and tree.op in IN_PLACE:
+        return call_operator(e, where, IN_PLACE[tree.op], [left, right])
+    if isinstance(left.type, ListType) and tree.op in ("+", "*"):
+        return call_operator(e, where, IN_PLACE[tree.op], [left, right])
+    if isinstance(left.type, NamedType):
+        magic = IN_PLACE_MAGIC[tree.op]
+        if has_method(e, left.type, magic, where):
+            method = SimpleValue(left).attribute(e, where, magic)
+            return method.call(e, where, [Given(right, tree.value.range)], ()).as_value(e, where)
+        plain = magic.replace("__i", "__")
+        if not has_method(e, left.type, plain, where):
+            raise CompileError(NO_OPERATOR.format(type=left.type.annotation, magic=magic, plain=plain), where)
+    if isinstance(left.type, DictType) and tree.op == "|":
+        call_operator(e, where, "aten::update", [left, right])
+        return left
+    return binary(e, where, tree.op, left, right)
+
+
+def _to_name(e: Emission, tree: AugAssign, target: Var) -> None:
+    left = e.value(target)
+    right = e.value(tree.value)
+    assign_name(e, target.range, target.name, SimpleValue(_combined(e, tree, left, right)))
+
+
+def _to_attribute(e: Emission, tree: AugAssign, target: Select) -> None:
+    owner = e.sugared(target.value)
+    found = narrowed(e, target.range, target, owner.attribute(e, target.range, target.name))
+    new = _combined(e, tree, found.as_value(e, target.range), e.value(tree.value))
+    owner.set_attribute(e, tree.range, target.name, new)
+    assigned(e, target, new.type)
+
+
+def _to_item(e: Emission, tree: AugAssign, target: Subscript) -> None:
+    owner = e.value(target.value)
+    if isinstance(owner.type, TensorType):
+        _to_tensor_item(e, tree, target, owner)
+        return
+    if isinstance(owner.type, TupleType):
+        raise CompileError(TUPLE_TARGET.format(type=owner.type.annotation), target.range)
+    if any(isinstance(i, SliceExpr) for i in target.indices):
+        raise CompileError(NO_SLICE_TARGET, target.range)
+    index = subscript_values(e, target)
+    where = tree.range
+    if isinstance(owner.type, NamedType):
+        getter = SimpleValue(owner).attribute(e, where, "__getitem__")
+        left = getter.call(e, where, [Given(index, where)], ()).as_value(e, where)
+        new = _combined(e, tree, left, e.value(tree.value))
+        setter = SimpleValue(owner).attribute(e, where, "__setitem__")
+        setter.call(e, where, [Given(index, where), Given(new, where)], ())
+        return
+    left = call_operator(e, target.range, "aten::__getitem__", [owner, index])
+    new = _combined(e, tree, left, e.value(tree.value))
+    if not (isinstance(left.type, TensorType) and tree.op in IN_PLACE):
+        call_operator(e, where, "aten::_set_item", [owner, index, new])
+
+
+def _to_tensor_item(e: Emission, tree: AugAssign, target: Subscript, owner: Value) -> None:
+    item, view, index = tensor_item(e, target.range, owner, target.indices)
+    right = e.value(tree.value)
+    new = _combined(e, tree, item, right)
+    if index is not None:
+        source = as_tensor_like(e, tree.range, new, view)
+        call_operator(e, tree.range, "aten::index_put_", [view, index, source, e.constant(False)])
+    elif tree.op not in IN_PLACE:
+        call_operator(e, tree.range, "aten::copy_", [view, new, e.constant(False)])

@@ -1,0 +1,170 @@
+"""Comprehensions, and `list(...)` and `dict(...)` of anything that a loop goes over.
+
+[f(i) for i in x]    →    %r = prim::ListConstruct()    and a loop that appends to it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flambeau.frontend.emit.assignment import assign
+from flambeau.frontend.emit.conversions import convert, pack_list
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.literals import dict_type, list_element, without_none
+from flambeau.frontend.emit.loops import emit_for
+from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.trees.views import Apply, DictComp, Expr, ListComp, NoneLit
+from flambeau.frontend.values.simple_value import SimpleValue
+from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.ir.value import Value
+from flambeau.schema.types import STRING, TENSOR, AnyType, DictType, ListType, Type
+from flambeau.util.errors import CompileError
+from flambeau.util.source import SourceRange
+
+NOT_A_DICT = "Expected Dict type annotation for dict comprehension, found {found}"
+NOT_PAIRS = "dict() needs pairs of a key and a value, but the items have type {found}"
+
+
+def emit_list_comprehension(e: Emission, tree: ListComp, hint: Type | None) -> Sugared:
+    """`[element for target in iterable]`."""
+    wanted = without_none(hint)
+    if wanted is not None and not isinstance(wanted, ListType | AnyType):
+        raise CompileError(f"Expected an annotation of type List, but got {wanted.annotation}", tree.range)
+    element = wanted.element if isinstance(wanted, ListType) else None
+    source = e.sugared(tree.iterable)
+
+    def item(each: Sugared) -> Value:
+        assign(e, tree.target, each, tree.iterable.range)
+        return e.value(tree.element, element)
+
+    return SimpleValue(_collect(e, tree.range, tree.iterable.range, source, element, item))
+
+
+def collect_list(e: Emission, where: SourceRange, source: Sugared, element: Type | None) -> Value:
+    """A new list of the items of `source`."""
+    return _collect(e, where, where, source, element, lambda each: each.as_value(e, where))
+
+
+def map_list(e: Emission, where: SourceRange, items: Value, function: Sugared) -> Value:
+    """A new list of what a function gives for each item of a list."""
+
+    def item(each: Sugared) -> Value:
+        tree = Apply(where, NoneLit(where), (NoneLit(where),), ())
+        before = dict(e.shared)
+        given = each.as_value(e, where)
+        try:
+            e.shared[id(tree.args[0])] = given
+            whole = function.call_tree(e, tree, None)
+        finally:
+            e.shared = before
+        return (whole or function.call(e, where, [Given(given, where)], ())).as_value(e, where)
+
+    return _collect(e, where, where, SimpleValue(items), None, item)
+
+
+def _collect(
+    e: Emission,
+    where: SourceRange,
+    source_range: SourceRange,
+    source: Sugared,
+    element: Type | None,
+    item: Callable[[Sugared], Value],
+) -> Value:
+    """A list to which a loop appends `item` of each item of `source`. Its type is known when the first item is."""
+    iteration = source.iterate(e, source_range)
+    result = pack_list(e, (), element or TENSOR)
+    found: list[Value] = []
+    appends: list[Value] = []
+
+    def body(each: Sugared) -> bool:
+        with e.scope():
+            value = item(each)
+            if element is not None:
+                value = convert(e, value, element, implicit=False)
+            found.append(value)
+            appends.append(e.emit("aten::append", (result, value), result.type))
+        return True
+
+    emit_for(e, where, iteration, body)
+    type_ = ListType(list_element(e, where, found, None if element is None else ListType(element)))
+    for value in (result, *appends):
+        value.set_type(type_)
+    return result
+
+
+def emit_dict_comprehension(e: Emission, tree: DictComp, hint: Type | None) -> Sugared:
+    """`{key: value for target in iterable}`."""
+    wanted = without_none(hint)
+    if wanted is not None and not isinstance(wanted, DictType | AnyType):
+        raise CompileError(NOT_A_DICT.format(found=wanted.annotation), tree.range)
+    inner = wanted if isinstance(wanted, DictType) else None
+
+    def item(each: Sugared) -> tuple[Value, Value]:
+        assign(e, tree.target, each, tree.iterable.range)
+        key = e.value(tree.key, inner.key if inner else None)
+        return key, e.value(tree.value, inner.value if inner else None)
+
+    source = e.sugared(tree.iterable)
+    return SimpleValue(_collect_pairs(e, tree.range, source, inner, item))
+
+
+def _collect_pairs(
+    e: Emission,
+    where: SourceRange,
+    source: Sugared,
+    wanted: DictType | None,
+    item: Callable[[Sugared], tuple[Value, Value]],
+) -> Value:
+    """A dict into which a loop puts the pair of each item of `source`."""
+    iteration = source.iterate(e, where)
+    result = e.emit("prim::DictConstruct", (), wanted or DictType(STRING, TENSOR))
+    keys: list[Value] = []
+    values: list[Value] = []
+
+    def body(each: Sugared) -> bool:
+        with e.scope():
+            key, value = item(each)
+            keys.append(key)
+            values.append(value)
+            e.insert("aten::_set_item", (result, key, value))
+        return True
+
+    emit_for(e, where, iteration, body)
+    result.set_type(dict_type(e, where, keys, values, wanted))
+    return result
+
+
+def collect_dict(e: Emission, tree: Apply, wanted: DictType | None) -> Value:
+    """`dict(...)`: of a dict, of pairs, of keywords, or of one of the first two and keywords."""
+    where = tree.callee.range
+    if len(tree.args) > 1:
+        raise CompileError(f"dict expected at most 1 argument, got {len(tree.args)}", where)
+    if not tree.args:
+        return _of_keywords(e, tree, wanted)
+    result = _copy_or_collect(e, tree, tree.args[0], wanted)
+    for keyword in tree.keywords:
+        value = e.value(keyword.value)
+        call_operator(e, where, "aten::_set_item", [result, e.constant(keyword.name), value])
+    return result
+
+
+def _of_keywords(e: Emission, tree: Apply, wanted: DictType | None) -> Value:
+    hint = None if wanted is None else wanted.value
+    values = [e.value(keyword.value, hint) for keyword in tree.keywords]
+    keys = [e.constant(keyword.name) for keyword in tree.keywords]
+    pairs = [part for pair in zip(keys, values, strict=True) for part in pair]
+    return e.emit("prim::DictConstruct", pairs, dict_type(e, tree.range, keys, values, wanted))
+
+
+def _copy_or_collect(e: Emission, tree: Apply, arg: Expr, wanted: DictType | None) -> Value:
+    source = e.sugared(arg, wanted if isinstance(arg, DictComp) else None)
+    if isinstance(source, SimpleValue) and isinstance(source.value.type, DictType):
+        return call_operator(e, tree.callee.range, "aten::dict", [source.value])
+
+    def pair(each: Sugared) -> tuple[Value, Value]:
+        items = each.as_tuple(e, arg.range, 2)
+        if len(items) != 2:
+            raise CompileError(NOT_PAIRS.format(found=each.kind), arg.range)
+        return items[0].as_value(e, arg.range), items[1].as_value(e, arg.range)
+
+    return _collect_pairs(e, arg.range, source, wanted, pair)

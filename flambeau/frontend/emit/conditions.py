@@ -1,0 +1,329 @@
+"""Conditions: their value, whether it is known while compiling, and what types follow from it.
+
+if x is not None and isinstance(y, int): A      →      in A, `x` has lost its None and `y` is an int
+else: B                                                in B, nothing is known: either part may have failed
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from flambeau.frontend.emit.attribute_facts import note, path_of
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.environment import Variable
+from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.trees.views import And, Compare, Expr, FalseLit, NoneLit, Not, Or, TrueLit, Var
+from flambeau.frontend.values import magic
+from flambeau.frontend.values.simple_value import SimpleValue, shown
+from flambeau.frontend.values.sugared import Sugared
+from flambeau.ir.node import Block
+from flambeau.ir.value import Value
+from flambeau.schema.subtype import subtract, unify
+from flambeau.schema.types import (
+    BOOL,
+    NONE,
+    TENSOR,
+    AnyType,
+    ComplexType,
+    DictType,
+    FloatType,
+    IntType,
+    ListType,
+    NamedType,
+    NoneType,
+    NumberType,
+    OptionalType,
+    StringType,
+    TensorType,
+    Type,
+    UnionType,
+)
+from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass, field
+from flambeau.util.source import SourceRange
+
+Facts = dict[str, Type | Variable]
+"""Types that variables have where a condition holds, and variables that it binds on the way there."""
+
+
+@dataclass(slots=True)
+class Condition:
+    """A condition as emitted."""
+
+    value: Value | None = None
+    """What it is when the program runs; None when it is known already."""
+    known: bool | None = None
+    """What it is, if the compiler knows."""
+    if_true: Facts = field(default_factory=dict)
+    if_false: Facts = field(default_factory=dict)
+
+    def as_value(self, e: Emission) -> Value:
+        """Its value, a constant if it is known."""
+        if self.value is not None:
+            return self.value
+        return e.constant(bool(self.known))
+
+
+def emit_condition(e: Emission, tree: Expr) -> Condition:
+    """Emit what an `if`, a loop or an `and` decides on."""
+    with e.graph.at_range(tree.range):
+        if isinstance(tree, TrueLit | FalseLit):
+            return Condition(known=isinstance(tree, TrueLit))
+        if isinstance(tree, Not):
+            return _negated(e, emit_condition(e, tree.value), tree.range)
+        if isinstance(tree, And | Or):
+            return _emit_logical(e, tree)
+        if isinstance(tree, Compare) and tree.op in ("is", "is not"):
+            found = _emit_is_none(e, tree)
+            if found is not None:
+                return found
+        sugared = e.sugared(tree)
+        if isinstance(sugared, ConditionValue):
+            return sugared.condition
+        return Condition(to_bool(e, tree.range, sugared.as_value(e, tree.range)))
+
+
+def emit_logical(e: Emission, tree: Not | And | Or, hint: Type | None) -> Sugared:
+    """`not a` as a value is a bool; `a and b`, `a or b` are one of their operands, as in Python."""
+    if isinstance(tree, And | Or) and not _chain(tree):
+        return _emit_operand(e, tree)
+    return ConditionValue(emit_condition(e, tree))
+
+
+def _emit_operand(e: Emission, tree: And | Or) -> Sugared:
+    """`a and b` as a value. Where both are bools, or conditions, it is the condition."""
+    is_and = isinstance(tree, And)
+    source = None if _is_condition(tree.left) else e.sugared(tree.left)
+    if source is None or isinstance(source, ConditionValue):
+        return ConditionValue(_emit_logical(e, tree, None if source is None else source.condition))
+    left = source.as_value(e, tree.left.range)
+    truth = to_bool(e, tree.left.range, left)
+    if left.type == BOOL:
+        return _bool_or_operand(e, tree, left)
+    node = e.graph.insert("prim::If", (truth,), ())
+    first, second = node.add_block(), node.add_block()
+    deciding, skipping = (first, second) if is_and else (second, first)
+    with e.inside(deciding):
+        right = e.value(tree.right)
+        deciding.add_output(right)
+    skipping.add_output(left)
+    type_ = unify(left.type, right.type, default_to_union=True)
+    assert type_ is not None
+    return SimpleValue(node.add_output(TENSOR if isinstance(type_, TensorType) else type_))
+
+
+def _is_condition(tree: Expr) -> bool:
+    return isinstance(tree, TrueLit | FalseLit | Not | Compare) or (isinstance(tree, And | Or) and bool(_chain(tree)))
+
+
+def _bool_or_operand(e: Emission, tree: And | Or, left: Value) -> Sugared:
+    """`a and b` with a bool `a`: a condition, unless `b` is no bool."""
+    node = e.graph.insert("prim::If", (left,), ())
+    first, second = node.add_block(), node.add_block()
+    is_and = isinstance(tree, And)
+    deciding, skipping = (first, second) if is_and else (second, first)
+    with e.inside(deciding):
+        right = e.sugared(tree.right).as_value(e, tree.right.range)
+        deciding.add_output(right)
+    if right.type == BOOL:
+        with e.inside(skipping):
+            skipping.add_output(e.constant(not is_and))
+        return SimpleValue(node.add_output(BOOL))
+    skipping.add_output(left)
+    type_ = unify(left.type, right.type, default_to_union=True)
+    assert type_ is not None
+    return SimpleValue(node.add_output(type_))
+
+
+@dataclass(slots=True)
+class ConditionValue(Sugared):
+    """A bool that is known while compiling or that tells types: of `isinstance`, `hasattr`, a global constant."""
+
+    condition: Condition
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "condition"
+
+    def as_value(self, e: Emission, where: SourceRange) -> Value:
+        """The bool."""
+        return self.condition.as_value(e)
+
+    def held(self, e: Emission, where: SourceRange) -> Value:
+        """The bool: what it tells of types is forgotten."""
+        return self.condition.as_value(e)
+
+
+def refine(e: Emission, facts: Facts) -> None:
+    """Let variables have the types that follow from a condition, from here on in this scope."""
+    for name, type_ in facts.items():
+        if isinstance(type_, Variable):
+            e.frame.names[name] = type_
+            continue
+        if "." in name:
+            note(e, name, type_)
+            continue
+        sugared = e.lookup(name, e.graph.current_range or _NOWHERE)
+        if not isinstance(sugared, SimpleValue) or sugared.value.type == type_:
+            continue
+        cast = e.emit("prim::unchecked_cast", (sugared.value,), type_)
+        e.store(name, cast)
+
+
+def to_bool(e: Emission, where: SourceRange, value: Value) -> Value:
+    """The truth of a value. Raises CompileError for a type that has none: tuples, optionals, modules."""
+    type_ = value.type
+    with e.graph.at_range(where):
+        match type_:
+            case _ if type_ == BOOL:
+                return value
+            case TensorType() | IntType() | FloatType() | ComplexType() | NumberType():
+                return call_operator(e, where, "aten::Bool", [value])
+            case StringType() | ListType() | DictType():
+                length = call_operator(e, where, "aten::len", [value])
+                return call_operator(e, where, "aten::gt", [length, e.constant(0)])
+            case UnionType(members) if NONE not in members:
+                return call_operator(e, where, "python::truth", [value])
+            case NamedType() if (known := magic.truth(e, where, value)) is not None:
+                return known
+    raise CompileError(f"Could not cast value of type {shown(type_)} to bool", where)
+
+
+def _negated(e: Emission, condition: Condition, where: SourceRange) -> Condition:
+    value = condition.value
+    if value is not None:
+        value = call_operator(e, where, "aten::__not__", [value])
+    known = None if condition.known is None else not condition.known
+    return Condition(value, known, condition.if_false, condition.if_true)
+
+
+def _emit_is_none(e: Emission, tree: Compare) -> Condition | None:
+    """`x is None`, in either order; None if neither side is a literal None."""
+    tested = tree.left if isinstance(tree.right, NoneLit) else tree.right
+    if not isinstance(tree.left, NoneLit) and not isinstance(tree.right, NoneLit):
+        return None
+    value = e.value(tested)
+    type_ = value.type
+    wants_none = tree.op == "is"
+    if isinstance(type_, NoneType):
+        return Condition(known=wants_none)
+    if not may_be_none(type_):
+        return Condition(known=not wants_none)
+    kind = "aten::__is__" if wants_none else "aten::__isnot__"
+    result = e.emit(kind, (value, e.constant(None)), BOOL)
+    rest = subtract(type_, NONE)
+    present: Facts = {}
+    name = tested.name if isinstance(tested, Var) else path_of(e, tested)
+    if name is not None and rest is not None and not isinstance(type_, AnyType):
+        present = {name: rest}
+    return Condition(result, None, {}, present) if wants_none else Condition(result, None, present, {})
+
+
+def may_be_none(type_: Type) -> bool:
+    """Whether None is among the values of the type."""
+    if isinstance(type_, UnionType):
+        return NONE in type_.members
+    return isinstance(type_, OptionalType | AnyType | NoneType)
+
+
+def _emit_logical(e: Emission, tree: And | Or, known_left: Condition | None = None) -> Condition:
+    """`a and b`, `a or b`: `b` is evaluated only where it decides, and knows what `a` tells.
+
+    `known_left` is `a` if it was emitted already.
+    """
+    links = _chain(tree) if known_left is None else []
+    if links:
+        return Condition(_emit_chain(e, links))
+    left = emit_condition(e, tree.left) if known_left is None else known_left
+    is_and = isinstance(tree, And)
+    if left.known is not None:
+        if left.known != is_and:
+            return left
+        refine(e, left.if_true if is_and else left.if_false)
+        right = emit_condition(e, tree.right)
+        return _combined(is_and, left, right, right.value, right.known)
+    assert left.value is not None
+    node = e.graph.insert("prim::If", (left.value,), ())
+    first, second = node.add_block(), node.add_block()
+    deciding, skipping = (first, second) if is_and else (second, first)
+    with e.inside(deciding) as frame:
+        refine(e, left.if_true if is_and else left.if_false)
+        right = emit_condition(e, tree.right)
+        bound = {n: v for n, v in frame.variables() if e.frame.parent is None or e.frame.parent.find(n) is None}
+        right = _with_bound(right, bound, is_and)
+        if right.known is None:
+            assert right.value is not None
+            deciding.add_output(right.value)
+    if right.known is not None and (right.known == is_and or not _has_effects(deciding)):
+        node.destroy()
+        if right.known == is_and:
+            return _combined(is_and, left, right, left.value, None)
+        return Condition(known=right.known)
+    if right.known is not None:
+        with e.inside(deciding):
+            deciding.add_output(e.constant(right.known))
+    with e.inside(skipping):
+        skipping.add_output(e.constant(not is_and))
+    return _combined(is_and, left, right, node.add_output(BOOL), None)
+
+
+def _with_bound(right: Condition, bound: dict[str, Variable], is_and: bool) -> Condition:
+    """The second operand, with what it binds (`:=`) where it was evaluated for certain."""
+    if not bound:
+        return right
+    if_true = {**bound, **right.if_true} if is_and else right.if_true
+    if_false = right.if_false if is_and else {**bound, **right.if_false}
+    return Condition(right.value, right.known, if_true, if_false)
+
+
+def _has_effects(block: Block) -> bool:
+    """Whether evaluating a condition does more than finding its value; calls may."""
+    return any(node.kind in ("prim::CallFunction", "prim::CallMethod", "prim::Print") for node in block)
+
+
+def _combined(is_and: bool, left: Condition, right: Condition, value: Value | None, known: bool | None) -> Condition:
+    if known is not None:
+        value = None
+    if is_and:
+        return Condition(value, known, {**left.if_true, **right.if_true}, {})
+    return Condition(value, known, {}, {**left.if_false, **right.if_false})
+
+
+def _chain(tree: And | Or) -> list[Compare]:
+    """The comparisons of `a < b < c`, in which neighbours share a tree; empty for anything else."""
+    links: list[Compare] = []
+    part: Expr = tree
+    while isinstance(part, And):
+        if not isinstance(part.right, Compare):
+            return []
+        links.append(part.right)
+        part = part.left
+    if not isinstance(part, Compare):
+        return []
+    links = [part, *reversed(links)]
+    return links if all(a.right is b.left for a, b in pairwise(links)) else []
+
+
+def _emit_chain(e: Emission, links: list[Compare]) -> Value:
+    """`a < b < c`: `b` is evaluated once, `c` only if `a < b`."""
+    first, rest = links[0], links[1:]
+    before = dict(e.shared)
+    try:
+        e.shared[id(first.left)] = e.value(first.left)
+        e.shared[id(first.right)] = e.value(first.right)
+        value = to_bool(e, first.range, e.value(first))
+        if not rest:
+            return value
+        node = e.graph.insert("prim::If", (value,), (BOOL,))
+        more, less = node.add_block(), node.add_block()
+        with e.inside(more):
+            more.add_output(_emit_chain(e, rest))
+        with e.inside(less):
+            less.add_output(e.constant(False))
+        return node.output()
+    finally:
+        e.shared = before
+
+
+_NOWHERE = SourceRange.at("<unknown>", 0, 0)

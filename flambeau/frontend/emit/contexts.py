@@ -1,0 +1,74 @@
+"""`with`: objects entered, and left on every way out of the body.
+
+with a as b: return x    →    %b = prim::Enter(%a)    prim::Exit(%a)    prim::ReturnStmt(%x)
+"""
+
+from __future__ import annotations
+
+from flambeau.frontend.emit.assignment import assign
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.trees.views import With, WithItem
+from flambeau.frontend.values.contexts import ContextValue
+from flambeau.frontend.values.object_methods import find_method
+from flambeau.frontend.values.simple_value import SimpleValue, shown
+from flambeau.ir.value import Value
+from flambeau.program.function import Function
+from flambeau.schema.function import FunctionSchema
+from flambeau.schema.types import ANY, NamedType
+from flambeau.util.errors import CompileError
+
+NOT_AN_OBJECT = "With item expression must return an object, but this is a {found}"
+NO_METHODS = "Object returned by with item does not define __enter__ and __exit__ methods: {type}"
+BAD_ENTER = "__enter__ must have only one argument and one return value"
+BAD_EXIT = "__exit__ must have four arguments"
+BAD_EXIT_TYPE = "argument {index} of __exit__ must have Any type; TorchScript does not support exception types"
+
+
+def emit_with(e: Emission, tree: With) -> bool:
+    """`with a as b, c: body`."""
+    entered = [_enter(e, item) for item in tree.items]
+    e.contexts += entered
+    falls = e.statements(tree.body)
+    del e.contexts[len(e.contexts) - len(entered) :]
+    if falls:
+        leave_contexts(e, entered)
+    return falls
+
+
+def leave_contexts(e: Emission, contexts: list[Value]) -> None:
+    """Leave objects in the opposite order."""
+    for context in reversed(contexts):
+        e.insert("prim::Exit", (context,))
+
+
+def _enter(e: Emission, item: WithItem) -> Value:
+    where = item.value.range
+    found = e.sugared(item.value)
+    if isinstance(found, ContextValue):
+        value = found.made(e, where)
+        entered = e.emit("prim::Enter", (value,), ANY)
+        if item.target is not None:
+            assign(e, item.target, SimpleValue(entered), where)
+        return value
+    value = found.as_value(e, where)
+    if not isinstance(value.type, NamedType):
+        raise CompileError(NOT_AN_OBJECT.format(found=f"value of type '{shown(value.type)}'"), where)
+    methods = [find_method(e, value.type, name, where) for name in ("__enter__", "__exit__")]
+    if any(m is None for m in methods):
+        raise CompileError(NO_METHODS.format(type=value.type.name), where)
+    enter, leave = (_schema(m) for m in methods if m is not None)
+    if len(enter.arguments) != 1 or len(enter.returns) != 1:
+        raise CompileError(BAD_ENTER, where)
+    if len(leave.arguments) != 4:
+        raise CompileError(BAD_EXIT, where)
+    for index, argument in enumerate(leave.arguments[1:], 1):
+        if argument.type != ANY:
+            raise CompileError(BAD_EXIT_TYPE.format(index=index), where)
+    entered = e.emit("prim::Enter", (value,), enter.returns[0].type)
+    if item.target is not None:
+        assign(e, item.target, SimpleValue(entered), where)
+    return value
+
+
+def _schema(method: Function | FunctionSchema) -> FunctionSchema:
+    return method if isinstance(method, FunctionSchema) else method.schema

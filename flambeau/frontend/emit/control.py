@@ -1,0 +1,228 @@
+"""Branches and loops, and which names and types hold behind them.
+
+if c: y = 1          →    %n : int = prim::If(%c)    with a block an arm; names stored in both arms are known behind
+else: y = 2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flambeau.frontend.emit.assignment import assign
+from flambeau.frontend.emit.attribute_facts import AttributeFact
+from flambeau.frontend.emit.conditions import Condition, Facts, emit_condition, refine
+from flambeau.frontend.emit.contexts import leave_contexts
+from flambeau.frontend.emit.conversions import pack_tuple
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.environment import Absent, Frame, Variable
+from flambeau.frontend.emit.loops import emit_for, emit_while
+from flambeau.frontend.trees.views import Break, Continue, Expr, For, If, Stmt, TernaryIf, While
+from flambeau.frontend.values.simple_value import SimpleValue
+from flambeau.frontend.values.sugared import Sugared
+from flambeau.ir.node import Block, Node
+from flambeau.ir.value import Value
+from flambeau.program.protected import BROKE, CONTINUED
+from flambeau.schema.subtype import is_subtype, unify
+from flambeau.schema.types import ANY, INT, TENSOR, TensorType, TupleType, Type, UnionType
+from flambeau.util.errors import CompileError
+from flambeau.util.source import SourceRange
+
+ONE_ARM = "{name} is not defined in the {arm} branch"
+TWO_TYPES = "Type mismatch: {name} is set to type {first} in the true branch and type {second} in the false branch"
+TERNARY_TYPES = "if-expression's true branch has type {first} but false branch has type {second}"
+UNROLLED = (
+    "Because we emit iteration over modulelists or tuples as unrolled loops, we do not support break or continue "
+    "inside the body of these loops"
+)
+OUTSIDE = "Syntax error: '{word}' outside of a loop"
+OUTCOME = TupleType((INT, ANY))
+"""How the body of a `try` ended, and what goes with it."""
+MANY_ITERABLES = "List of iterables is not supported currently"
+
+
+def emit_if(e: Emission, tree: If) -> bool:
+    """`if`: one arm alone where the compiler knows which."""
+    condition = emit_condition(e, tree.condition)
+    if condition.known is not None:
+        refine(e, condition.if_true if condition.known else condition.if_false)
+        return e.statements(tree.body if condition.known else tree.orelse)
+    return emit_branches(e, condition, tree.range, lambda: e.statements(tree.body), lambda: e.statements(tree.orelse))
+
+
+def emit_branches(
+    e: Emission, condition: Condition, where: SourceRange, body: Callable[[], bool], orelse: Callable[[], bool]
+) -> bool:
+    """An undecided `if` with these arms; whether control can go on behind it."""
+    assert condition.value is not None
+    node = e.graph.insert("prim::If", (condition.value,), ())
+    first, second = node.add_block(), node.add_block()
+    frame_a, falls_a = _arm(e, first, condition.if_true, body)
+    frame_b, falls_b = _arm(e, second, condition.if_false, orelse)
+    if falls_a and falls_b:
+        _merge(e, frame_a, frame_b, where)
+    elif falls_a:
+        e.frame.names.update(frame_a.names)
+    elif falls_b:
+        e.frame.names.update(frame_b.names)
+    return falls_a or falls_b
+
+
+def _arm(e: Emission, block: Block, facts: Facts, body: Callable[[], bool]) -> tuple[Frame[Sugared], bool]:
+    with e.inside(block) as frame:
+        refine(e, facts)
+        return frame, body()
+
+
+def _merge(e: Emission, a: Frame[Sugared], b: Frame[Sugared], where: SourceRange) -> None:
+    """What each name that an arm bound means behind both."""
+    for name in dict.fromkeys((*a.names, *b.names)):
+        first, second = a.find(name), b.find(name)
+        if isinstance(first, AttributeFact) or isinstance(second, AttributeFact):
+            e.frame.names[name] = first if first == second and first is not None else AttributeFact(None)
+        elif isinstance(first, Variable) and isinstance(second, Variable):
+            e.frame.names[name] = _merged_variable(name, first, second, where)
+        elif isinstance(first, Absent) or isinstance(second, Absent):
+            absent = first if isinstance(first, Absent) else second
+            assert absent is not None
+            e.frame.names[name] = absent
+        elif first is None or second is None:
+            arm = "true" if first is None else "false"
+            present = second if first is None else first
+            if isinstance(present, Variable):
+                e.frame.names[name] = Absent(ONE_ARM.format(name=name, arm=arm), where)
+
+
+def _merged_variable(name: str, first: Variable, second: Variable, where: SourceRange) -> Variable | Absent:
+    wide = any(isinstance(v.type, UnionType) for v in (first, second))
+    type_ = unify(first.type, second.type, default_to_union=wide)
+    if type_ is None or first.slot != second.slot:
+        return Absent(TWO_TYPES.format(name=name, first=first.type, second=second.type), where)
+    return Variable(type_, first.slot)
+
+
+def emit_ternary(e: Emission, tree: TernaryIf, hint: Type | None) -> Sugared:
+    """`a if c else b`."""
+    condition = emit_condition(e, tree.condition)
+    if condition.known is not None:
+        with e.scope():
+            refine(e, condition.if_true if condition.known else condition.if_false)
+            return e.sugared(tree.body if condition.known else tree.orelse, hint)
+    assert condition.value is not None
+    node = e.graph.insert("prim::If", (condition.value,), ())
+    first = _ternary_arm(e, node, condition.if_true, tree.body, hint)
+    second = _ternary_arm(e, node, condition.if_false, tree.orelse, hint)
+    _type_empty(first, second)
+    type_ = _ternary_type(first, second, hint)
+    if type_ is None:
+        text = TERNARY_TYPES.format(first=first.type.annotation, second=second.type.annotation)
+        raise CompileError(text, tree.range)
+    return SimpleValue(node.add_output(type_))
+
+
+def _ternary_arm(e: Emission, node: Node, facts: Facts, tree: Expr, hint: Type | None) -> Value:
+    block = node.add_block()
+    with e.inside(block):
+        refine(e, facts)
+        value = e.value(tree, hint)
+        block.add_output(value)
+        return value
+
+
+def _type_empty(first: Value, second: Value) -> None:
+    """Give an empty list or dict in one arm the type of the other arm's."""
+    for empty, other in ((first, second), (second, first)):
+        node = empty.node
+        is_new = node is not None and node.kind in ("prim::ListConstruct", "prim::DictConstruct") and not node.inputs
+        if is_new and len(empty.uses) == 1 and type(empty.type) is type(other.type) and empty.type != other.type:
+            empty.set_type(other.type)
+
+
+def _ternary_type(first: Value, second: Value, hint: Type | None) -> Type | None:
+    if hint is not None and is_subtype(first.type, hint) and is_subtype(second.type, hint):
+        common = unify(first.type, second.type)
+        return hint if common is None else common
+    if isinstance(first.type, TensorType) and isinstance(second.type, TensorType):
+        return TENSOR
+    return unify(first.type, second.type)
+
+
+def emit_for_statement(e: Emission, tree: For) -> bool:
+    """`for target in iterable`."""
+    if len(tree.iterables) != 1:
+        raise CompileError(MANY_ITERABLES, tree.range)
+    source = e.sugared(tree.iterable)
+    iteration = source.iterate(e, tree.range)
+
+    def body(item: Sugared) -> bool:
+        assign(e, tree.target, item, tree.target.range)
+        return e.statements(tree.body)
+
+    return emit_for(e, tree.iterable.range, iteration, body)
+
+
+def emit_while_statement(e: Emission, tree: While) -> bool:
+    """`while condition`. A `while True` without a break never ends by itself."""
+    condition = emit_condition(e, tree.condition)
+    if condition.known is False:
+        return True
+    emit_while(
+        e,
+        condition.as_value(e),
+        lambda: refine(e, condition.if_true),
+        lambda: emit_condition(e, tree.condition).as_value(e),
+        lambda: e.statements(tree.body),
+    )
+    return condition.known is None or _breaks(tree.body)
+
+
+def _breaks(body: tuple[Stmt, ...]) -> bool:
+    """Whether statements of a loop can break out of it."""
+    pending: list[Stmt] = list(body)
+    while pending:
+        statement = pending.pop()
+        if isinstance(statement, Break):
+            return True
+        if not isinstance(statement, For | While):
+            pending.extend(c for c in statement.children if isinstance(c, Stmt))
+    return False
+
+
+def emit_break(e: Emission, tree: Break) -> bool:
+    """`break`."""
+    if e.loop is None and e.exits is not None:
+        return _leave_try(e, BROKE)
+    _check_loop(e, tree, "break")
+    leave_contexts(e, e.contexts[_outside(e) :])
+    e.insert("prim::BreakStmt")
+    return False
+
+
+def emit_continue(e: Emission, tree: Continue) -> bool:
+    """`continue`: the condition for another round is evaluated here."""
+    if e.loop is None and e.exits is not None:
+        return _leave_try(e, CONTINUED)
+    again = _check_loop(e, tree, "continue")
+    leave_contexts(e, e.contexts[_outside(e) :])
+    e.insert("prim::ContinueStmt", (again(),))
+    return False
+
+
+def _leave_try(e: Emission, code: int) -> bool:
+    """`break` and `continue` of a loop around the `try` whose body this is."""
+    assert e.exits is not None
+    e.exits.add(code)
+    leave_contexts(e, e.contexts)
+    e.insert("prim::ReturnStmt", (pack_tuple(e, [e.constant(code), e.constant(None)], OUTCOME),))
+    return False
+
+
+def _outside(e: Emission) -> int:
+    return 0 if e.loop is None else e.loop.contexts
+
+
+def _check_loop(e: Emission, tree: Break | Continue, word: str) -> Callable[[], Value]:
+    if e.loop is None:
+        raise CompileError(OUTSIDE.format(word=word), tree.range)
+    if e.loop.emit_condition is None:
+        raise CompileError(UNROLLED, tree.range)
+    return e.loop.emit_condition

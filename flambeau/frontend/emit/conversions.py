@@ -1,0 +1,159 @@
+"""Conversions that the compiler inserts where a value is passed on: planned first, emitted only if the whole call fits.
+
+A tuple becomes a list where one is expected. For builtin operators, in a second attempt, a one-element tensor becomes a
+number and a string a device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from flambeau.ir.value import Value
+from flambeau.schema.device import Device
+from flambeau.schema.match import has_variables
+from flambeau.schema.subtype import is_subtype
+from flambeau.schema.types import (
+    COMPLEX,
+    DEVICE,
+    FLOAT,
+    INT,
+    NUMBER,
+    STRING,
+    AnyType,
+    ListType,
+    NoneType,
+    OptionalType,
+    TensorType,
+    TupleType,
+    Type,
+    UnionType,
+)
+
+if TYPE_CHECKING:
+    from flambeau.frontend.emit.emission import Emission
+
+Plan = Callable[["Emission"], Value]
+"""Emits a value; run only when the call that it belongs to is certain."""
+
+FROM_TENSOR: dict[Type, str] = {
+    FLOAT: "aten::FloatImplicit",
+    INT: "aten::IntImplicit",
+    COMPLEX: "aten::ComplexImplicit",
+    NUMBER: "aten::ScalarImplicit",
+}
+
+
+def keep(value: Value) -> Plan:
+    """The value as it is."""
+    return lambda e: value
+
+
+def plan_conversion(value: Value, wanted: Type, *, implicit: bool) -> tuple[Type, Plan]:
+    """The type and plan of `value`, as near to `wanted` as conversions bring it; if that will do, the caller says."""
+    actual = value.type
+    if isinstance(wanted, OptionalType) and not isinstance(actual, OptionalType | NoneType):
+        return plan_conversion(value, wanted.element, implicit=implicit)
+    if isinstance(wanted, UnionType) and isinstance(actual, TupleType) and not is_subtype(actual, wanted):
+        lists = [m for m in wanted.members if isinstance(m, ListType)]
+        wanted = lists[0] if len(lists) == 1 else wanted
+    if is_empty_literal(value) and type(actual) is type(wanted) and not has_variables(wanted):
+        return wanted, lambda e: e.emit(_kind_of(value), (), wanted)
+    if isinstance(actual, TupleType) and isinstance(wanted, ListType):
+        if actual.elements and all(_fits(t, wanted.element) for t in actual.elements):
+            return _tuple_to_list(value, actual, wanted)
+    elif isinstance(actual, TupleType) and isinstance(wanted, TupleType):
+        if (
+            len(actual.elements) == len(wanted.elements)
+            and not is_subtype(actual, wanted)
+            and not has_variables(wanted)
+        ):
+            return _tuple_to_tuple(value, wanted, implicit)
+    elif implicit and isinstance(actual, TensorType) and wanted in FROM_TENSOR:
+        kind = FROM_TENSOR[wanted]
+        return wanted, lambda e: e.emit(kind, (value,), wanted)
+    elif implicit and actual == STRING and wanted == DEVICE:
+        return DEVICE, lambda e: to_device(e, value)
+    return actual, keep(value)
+
+
+def is_empty_literal(value: Value) -> bool:
+    """Whether the value is a `[]` or `{}` that was just written and has no type of its own yet."""
+    return _kind_of(value) in ("prim::ListConstruct", "prim::DictConstruct") and not (
+        value.has_name or value.is_used or (value.node is not None and value.node.inputs)
+    )
+
+
+def _kind_of(value: Value) -> str:
+    return "" if value.node is None else value.node.kind
+
+
+def convert(e: Emission, value: Value, wanted: Type, *, implicit: bool) -> Value:
+    """`value` as near to `wanted` as conversions bring it."""
+    if is_subtype(value.type, wanted) or isinstance(wanted, AnyType | UnionType):
+        return value
+    return plan_conversion(value, wanted, implicit=implicit)[1](e)
+
+
+def to_device(e: Emission, value: Value) -> Value:
+    """A string as a device; a literal at once."""
+    if value.node is not None and value.node.kind == "prim::Constant":
+        return e.constant(Device(value.node.attribute("value")), DEVICE)
+    return e.emit("aten::device", (value,), DEVICE)
+
+
+def unpack_tuple(e: Emission, value: Value) -> list[Value]:
+    """The items of a tuple, without a node when the tuple was just made."""
+    assert isinstance(value.type, TupleType)
+    if value.node is not None and value.node.kind == "prim::TupleConstruct":
+        return list(value.node.inputs)
+    return list(e.graph.insert("prim::TupleUnpack", (value,), value.type.elements).outputs)
+
+
+def pack_tuple(e: Emission, items: Sequence[Value], type_: TupleType | None = None) -> Value:
+    """A tuple of values."""
+    return e.emit("prim::TupleConstruct", items, type_ or TupleType(tuple(i.type for i in items)))
+
+
+def pack_list(e: Emission, items: Sequence[Value], element: Type) -> Value:
+    """A list of values."""
+    return e.emit("prim::ListConstruct", items, ListType(element))
+
+
+def _fits(actual: Type, element: Type) -> bool:
+    return has_variables(element) or is_subtype(actual, element)
+
+
+def _tuple_to_list(value: Value, actual: TupleType, wanted: ListType) -> tuple[Type, Plan]:
+    element = wanted.element
+    if has_variables(element):
+        first = actual.elements[0]
+        if any(t != first for t in actual.elements):
+            return actual, keep(value)
+        element = first
+    return ListType(element), lambda e: pack_list(e, unpack_tuple(e, value), element)
+
+
+def _tuple_to_tuple(value: Value, wanted: TupleType, implicit: bool) -> tuple[Type, Plan]:
+    def build(e: Emission) -> Value:
+        items = unpack_tuple(e, value)
+        return pack_tuple(
+            e, [convert(e, item, t, implicit=implicit) for item, t in zip(items, wanted.elements, strict=True)]
+        )
+
+    assert isinstance(value.type, TupleType)
+    return (wanted if all(map(_converts, value.type.elements, wanted.elements)) else value.type), build
+
+
+def _converts(actual: Type, wanted: Type) -> bool:
+    """Whether an item of a tuple is or becomes a `wanted`."""
+    if is_subtype(actual, wanted):
+        return True
+    inner = wanted.element if isinstance(wanted, OptionalType) else wanted
+    if isinstance(actual, TupleType) and isinstance(inner, ListType):
+        return all(is_subtype(t, inner.element) for t in actual.elements)
+    return (
+        isinstance(actual, TupleType)
+        and isinstance(inner, TupleType)
+        and all(map(_converts, actual.elements, inner.elements))
+    )

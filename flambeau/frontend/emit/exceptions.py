@@ -1,0 +1,230 @@
+"""`try`: the body is a function that Python calls and whose exceptions it catches; the rest is branches on its end.
+
+try: A                        %how, %what = ^try(what A reads)
+except ValueError as e: B →   prim::If(%how == 10)  block0: B  block1: …
+finally: C                    (C comes first, then a pending exception is raised again)
+
+A variable that the body changes is kept in a list of one, so that what was assigned before an exception is seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flambeau.frontend.emit.conditions import Condition
+from flambeau.frontend.emit.contexts import leave_contexts
+from flambeau.frontend.emit.control import OUTCOME, emit_branches, emit_break, emit_continue
+from flambeau.frontend.emit.conversions import pack_list, pack_tuple
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.environment import Variable
+from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.emit.statements import OTHER_RETURN
+from flambeau.frontend.ssa.cleanup import clean
+from flambeau.frontend.ssa.exits import make_structured
+from flambeau.frontend.ssa.to_ssa import to_ssa
+from flambeau.frontend.templates import assigned_names
+from flambeau.frontend.trees.views import Break, Continue, Expr, Handler, Reraise, Stmt, Try, TupleLiteral, Var
+from flambeau.frontend.values.classes import ExceptionClass
+from flambeau.ir.graph import Graph
+from flambeau.ir.value import Value
+from flambeau.program.function import Function
+from flambeau.program.protected import BROKE, CONTINUED, FELL, HANDLED, RETURNED, Protected, raise_again, text_of
+from flambeau.program.signature import schema_of
+from flambeau.schema.subtype import is_subtype, unify
+from flambeau.schema.types import ANY, INT, NONE, STRING, TupleType, Type
+from flambeau.util.errors import CompileError, NotSupportedError
+from flambeau.util.record import dataclass, field
+
+NOT_A_CLASS = "except needs classes of exceptions, but this is a {kind}"
+NEW_TYPE = "Variable '{name}' previously had type {before} but is now being assigned to a value of type {after}"
+
+
+@dataclass(slots=True)
+class _Body:
+    """A body as compiled."""
+
+    function: Function
+    inputs: list[Value]
+    boxes: dict[str, tuple[Value, Variable]]
+    """The lists that hold the variables it changes, by name."""
+    new: list[tuple[str, Type]]
+    """Variables that are new in it."""
+    falls: bool
+    returns: Type | None
+    exits: set[int] = field(default_factory=set)
+
+
+def emit_try(e: Emission, tree: Try) -> bool:
+    """`try` with handlers, or with a `finally`; the converter nests one in the other."""
+    handlers = [_classes(e, h) for h in tree.handlers]
+    if tree.finalbody:
+        handlers = [(BaseException,)]
+    body = _compiled(e, tree.body)
+    with e.graph.at_range(tree.range):
+        result = e.emit("^try", body.inputs, OUTCOME, callable=Protected(body.function, handlers))
+        outcome = e.graph.insert("prim::TupleUnpack", (result,), (INT, ANY))
+        how, what = outcome.outputs
+        for name, (box, variable) in body.boxes.items():
+            e.store(name, call_operator(e, tree.range, "aten::__getitem__", [box, e.constant(0)]), variable.type)
+    if tree.finalbody and not e.statements(tree.finalbody):
+        return False
+    arms: list[tuple[int, Callable[[], bool]]] = []
+    if tree.finalbody:
+        arms.append((HANDLED, lambda: _raise_again(e, what)))
+    for number, handler in enumerate(tree.handlers):
+        arms.append((HANDLED + number, _handler(e, handler, what)))
+    if body.returns is not None:
+        arms.append((RETURNED, lambda: _return(e, body, what)))
+    if BROKE in body.exits:
+        arms.append((BROKE, lambda: emit_break(e, Break(tree.range))))
+    if CONTINUED in body.exits:
+        arms.append((CONTINUED, lambda: emit_continue(e, Continue(tree.range))))
+    return _dispatch(e, tree, how, arms, lambda: _after(e, tree, body, what))
+
+
+def _dispatch(
+    e: Emission, tree: Try, how: Value, arms: list[tuple[int, Callable[[], bool]]], otherwise: Callable[[], bool]
+) -> bool:
+    if not arms:
+        return otherwise()
+    (code, arm), *rest = arms
+    test = call_operator(e, tree.range, "aten::eq", [how, e.constant(code)])
+    return emit_branches(e, Condition(test), tree.range, arm, lambda: _dispatch(e, tree, how, rest, otherwise))
+
+
+def _after(e: Emission, tree: Try, body: _Body, what: Value) -> bool:
+    """The body came to its end: its new variables are there, and the `else` runs."""
+    if not body.falls:
+        e.insert("prim::RaiseException", (e.constant("unreachable"), e.constant(None)))
+        return False
+    if body.new:
+        type_ = TupleType(tuple(t for _, t in body.new))
+        held = e.emit("prim::unchecked_cast", (what,), type_)
+        node = e.graph.insert("prim::TupleUnpack", (held,), type_.elements)
+        for (name, kind), value in zip(body.new, node.outputs, strict=True):
+            e.store(name, value, kind)
+    return e.statements(tree.orelse)
+
+
+def _return(e: Emission, body: _Body, what: Value) -> bool:
+    assert body.returns is not None
+    value = e.constant(None) if body.returns == NONE else e.emit("prim::unchecked_cast", (what,), body.returns)
+    if e.declared_return is None:
+        merged = body.returns if e.merged_return is None else unify(e.merged_return, body.returns)
+        if merged is None:
+            assert e.merged_return is not None
+            text = OTHER_RETURN.format(before=e.merged_return.annotation, after=body.returns.annotation)
+            raise CompileError(text, e.graph.current_range)
+        e.merged_return = merged
+    else:
+        e.merged_return = e.declared_return
+    leave_contexts(e, e.contexts)
+    e.insert("prim::ReturnStmt", (value if e.wrap_return is None else e.wrap_return(value),))
+    return False
+
+
+def _raise_again(e: Emission, what: Value) -> bool:
+    e.insert("^raise", (what,), callable=raise_again)
+    e.insert("prim::RaiseException", (e.constant("unreachable"), e.constant(None)))
+    return False
+
+
+def _handler(e: Emission, handler: Handler, what: Value) -> Callable[[], bool]:
+    def run() -> bool:
+        before, e.caught = e.caught, what
+        with e.graph.at_range(handler.range):
+            if handler.ident is not None:
+                e.store(handler.ident.name, e.emit("^text", (what,), STRING, callable=text_of))
+        falls = e.statements(handler.body)
+        e.caught = before
+        return falls
+
+    return run
+
+
+def emit_bare_raise(e: Emission, tree: Reraise) -> bool:
+    """`raise` alone, in a handler."""
+    if e.caught is None:
+        text = "raise without an exception isn't supported outside of a handler. Name the exception to raise"
+        raise NotSupportedError(text, tree.range)
+    return _raise_again(e, e.caught)
+
+
+def _classes(e: Emission, handler: Handler) -> tuple[type, ...]:
+    if handler.kind is None:
+        return (BaseException,)
+    trees: tuple[Expr, ...] = handler.kind.items if isinstance(handler.kind, TupleLiteral) else (handler.kind,)
+    found = []
+    for tree in trees:
+        sugared = e.sugared(tree)
+        if not isinstance(sugared, ExceptionClass):
+            raise CompileError(NOT_A_CLASS.format(kind=sugared.kind), tree.range)
+        found.append(sugared.python)
+    return tuple(found)
+
+
+# -- the body as a function -------------------------------------------------------------------------------------------
+
+
+def _compiled(e: Emission, body: tuple[Stmt, ...]) -> _Body:
+    inner = Emission(
+        name=e.name,
+        graph=Graph("try"),
+        resolver=e.resolver,
+        rules=e.rules,
+        declared_return=e.declared_return,
+        has_self=e.has_self,
+        exits=set() if e.loop is not None or e.exits is not None else None,
+    )
+    inner.wrap_return = lambda value: _outcome(inner, RETURNED, value)
+    changed = assigned_names(body)
+    used = dict.fromkeys(t.name for part in body for t in part.walk() if isinstance(t, Var))
+    inputs: list[Value] = []
+    boxes: dict[str, tuple[Value, Variable]] = {}
+    for name in used:
+        found = e.frame.find(name)
+        if isinstance(found, Variable):
+            value = e.load(name, found)
+            if name in changed:
+                value = pack_list(e, [value], found.type)
+                boxes[name] = (value, found)
+            inputs.append(value)
+            _parameter(inner, name, value, found, name in changed)
+        elif found is not None:
+            inner.frame.names[name] = found
+    falls = inner.statements(body)
+    new = []
+    if falls:
+        known = inner.frame.variables()
+        new = [(n, v.type) for n, v in list(known) if not isinstance(e.frame.find(n), Variable)]
+        values = [inner.load(n, v) for n, v in list(inner.frame.variables()) if n in dict(new)]
+        inner.insert("prim::ReturnStmt", (_outcome(inner, FELL, pack_tuple(inner, values)),))
+    make_structured(inner.graph, OUTCOME)
+    to_ssa(inner.graph)
+    clean(inner.graph)
+    function = Function("try", inner.graph, schema_of("try", inner.graph))
+    return _Body(function, inputs, boxes, new, falls, inner.merged_return, inner.exits or set())
+
+
+def _parameter(inner: Emission, name: str, value: Value, variable: Variable, is_box: bool) -> None:
+    given = inner.graph.add_input(value.type, name if name.isascii() and name.isidentifier() else "")
+    if not is_box:
+        inner.store(name, given, variable.type)
+        return
+    first = inner.graph.insert("prim::Constant", (), (INT,), value=0).output()
+    inner.store(name, inner.emit("aten::__getitem__", (given, first), variable.type), variable.type)
+    slot = inner.frame.names[name]
+    assert isinstance(slot, Variable)
+    inner.mirrors[slot.slot] = lambda stored: _mirror(inner, name, given, stored, variable.type)
+
+
+def _mirror(inner: Emission, name: str, box: Value, stored: Value, type_: Type) -> None:
+    """Let the box hold what was stored in its variable."""
+    if not is_subtype(stored.type, type_):
+        text = NEW_TYPE.format(name=name, before=type_.annotation, after=stored.type.annotation)
+        raise CompileError(text, inner.graph.current_range)
+    inner.emit("aten::_set_item", (box, inner.constant(0), stored), box.type)
+
+
+def _outcome(e: Emission, code: int, value: Value) -> Value:
+    return pack_tuple(e, [e.constant(code), value], OUTCOME)

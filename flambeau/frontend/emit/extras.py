@@ -1,0 +1,220 @@
+"""What Python has and TorchScript has not, made of what both have.
+
+[v for v in x if v > 2]    →    a loop with a branch that appends        f"{x:.2f}"    →    python::format(%x, ".2f")
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+
+from flambeau.frontend.emit.assignment import assign, assign_name
+from flambeau.frontend.emit.conditions import Condition, ConditionValue, emit_condition
+from flambeau.frontend.emit.control import emit_branches
+from flambeau.frontend.emit.conversions import convert, pack_list
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.literals import dict_type, list_element, without_none
+from flambeau.frontend.emit.loops import emit_for
+from flambeau.frontend.emit.operators import compare
+from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.trees.views import (
+    Bind,
+    Clause,
+    Comprehension,
+    Formatted,
+    Import,
+    Length,
+    SetLiteral,
+    UnaryPlus,
+    Walrus,
+)
+from flambeau.frontend.values.simple_value import SimpleValue
+from flambeau.frontend.values.sugared import Sugared
+from flambeau.ir.value import Value
+from flambeau.schema.types import (
+    BOOL,
+    STRING,
+    TENSOR,
+    AnyType,
+    DictType,
+    ListType,
+    NamedType,
+    TensorType,
+    TupleType,
+    Type,
+    is_number,
+)
+from flambeau.util.errors import CompileError, UnsupportedNodeError
+from flambeau.util.source import SourceRange
+
+NO_SET = "a set is understood behind `in` alone; use a list, or a dict with the members as keys"
+
+
+def emit_plus(e: Emission, tree: UnaryPlus, hint: Type | None) -> Sugared:
+    """`+a`: the number itself, a bool as an int."""
+    value = e.value(tree.value, hint)
+    if isinstance(value.type, NamedType):
+        return SimpleValue(value).attribute(e, tree.range, "__pos__").call(e, tree.range, (), ())
+    if value.type == BOOL:
+        return SimpleValue(call_operator(e, tree.range, "aten::Int", [value]))
+    if not is_number(value.type) and not isinstance(value.type, TensorType):
+        raise CompileError(f"unary plus is for numbers and tensors, not for a {value.type.annotation}", tree.range)
+    return SimpleValue(value)
+
+
+def emit_walrus(e: Emission, tree: Walrus, hint: Type | None) -> Sugared:
+    """`(name := value)`."""
+    value = e.value(tree.value, hint)
+    assign_name(e, tree.target.range, tree.target.name, SimpleValue(value))
+    return SimpleValue(value)
+
+
+def emit_bind(e: Emission, tree: Bind, hint: Type | None) -> Sugared:
+    """A name bound on the way through a condition."""
+    assign_name(e, tree.target.range, tree.target.name, e.sugared(tree.value))
+    return ConditionValue(Condition(known=True))
+
+
+def emit_length(e: Emission, tree: Length, hint: Type | None) -> Sugared:
+    """Whether a pattern's length fits: known for tuples, asked of lists, False for what is no sequence."""
+    value = e.value(tree.value)
+    match value.type:
+        case TupleType(elements):
+            fits = len(elements) >= tree.count if tree.at_least else len(elements) == tree.count
+            return ConditionValue(Condition(known=fits))
+        case ListType():
+            length = call_operator(e, tree.range, "aten::len", [value])
+            kind = "aten::ge" if tree.at_least else "aten::eq"
+            return SimpleValue(call_operator(e, tree.range, kind, [length, e.constant(tree.count)]))
+    return ConditionValue(Condition(known=False))
+
+
+def emit_set(e: Emission, tree: SetLiteral, hint: Type | None) -> Sugared:
+    """`{a, b}`."""
+    return SetValue([e.value(item) for item in tree.items])
+
+
+class SetValue(Sugared):
+    """A set display."""
+
+    def __init__(self, items: list[Value]) -> None:
+        self.items = items
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return f"set: {NO_SET}"
+
+    def contains(self, e: Emission, where: SourceRange, item: Value) -> Value:
+        """`item in {a, b}`."""
+        result = e.constant(False)
+        for member in self.items:
+            equal = compare(e, where, "==", member, item)
+            result = call_operator(e, where, "aten::__or__", [result, equal])
+        return result
+
+
+def emit_formatted(e: Emission, tree: Formatted, hint: Type | None) -> Sugared:
+    """`{value!r:spec}` of an f-string: Python's text of it."""
+    value = e.value(tree.value)
+    if tree.conversion:
+        kind = {"r": "python::repr", "s": "aten::str", "a": "python::ascii"}[tree.conversion]
+        value = call_operator(e, tree.range, kind, [value])
+    if tree.spec is None:
+        return SimpleValue(value)
+    spec = e.value(tree.spec)
+    return SimpleValue(call_operator(e, tree.range, "python::format", [value, spec]))
+
+
+def emit_comprehension(e: Emission, tree: Comprehension, hint: Type | None) -> Sugared:
+    """`[element for … if …]` and `{key: element for … if …}` with any number of clauses and conditions."""
+    wanted = without_none(hint)
+    if tree.key is not None:
+        return SimpleValue(_dict(e, tree, wanted if isinstance(wanted, DictType) else None))
+    if wanted is not None and not isinstance(wanted, ListType | AnyType):
+        raise CompileError(f"Expected an annotation of type List, but got {wanted.annotation}", tree.range)
+    return SimpleValue(_list(e, tree, wanted.element if isinstance(wanted, ListType) else None))
+
+
+def _list(e: Emission, tree: Comprehension, element: Type | None) -> Value:
+    result = pack_list(e, (), element or TENSOR)
+    found: list[Value] = []
+    appends: list[Value] = []
+
+    def add() -> None:
+        value = e.value(tree.element, element)
+        if element is not None:
+            value = convert(e, value, element, implicit=False)
+        found.append(value)
+        appends.append(e.emit("aten::append", (result, value), result.type))
+
+    _loops(e, tree.clauses, add)
+    type_ = ListType(list_element(e, tree.range, found, None if element is None else ListType(element)))
+    for value in (result, *appends):
+        value.set_type(type_)
+    return result
+
+
+def _dict(e: Emission, tree: Comprehension, wanted: DictType | None) -> Value:
+    result = e.emit("prim::DictConstruct", (), wanted or DictType(STRING, TENSOR))
+    keys: list[Value] = []
+    values: list[Value] = []
+
+    def add() -> None:
+        assert tree.key is not None
+        keys.append(e.value(tree.key, wanted.key if wanted else None))
+        values.append(e.value(tree.element, wanted.value if wanted else None))
+        e.insert("aten::_set_item", (result, keys[-1], values[-1]))
+
+    _loops(e, tree.clauses, add)
+    result.set_type(dict_type(e, tree.range, keys, values, wanted))
+    return result
+
+
+def _loops(e: Emission, clauses: tuple[Clause, ...], add: Callable[[], None]) -> None:
+    """A loop for each clause, with a branch for each condition; `add` is innermost."""
+    if not clauses:
+        add()
+        return
+    first, rest = clauses[0], clauses[1:]
+    iteration = e.sugared(first.iterable).iterate(e, first.iterable.range)
+
+    def body(each: Sugared) -> bool:
+        with e.scope():
+            assign(e, first.target, each, first.iterable.range)
+            _conditions(e, first, 0, lambda: _loops(e, rest, add))
+        return True
+
+    emit_for(e, first.range, iteration, body)
+
+
+def _conditions(e: Emission, clause: Clause, index: int, inner: Callable[[], None]) -> None:
+    if index == len(clause.conditions):
+        inner()
+        return
+    tree = clause.conditions[index]
+    condition = emit_condition(e, tree)
+    if condition.known is not None:
+        if condition.known:
+            _conditions(e, clause, index + 1, inner)
+        return
+
+    def body() -> bool:
+        _conditions(e, clause, index + 1, inner)
+        return True
+
+    emit_branches(e, condition, tree.range, body, lambda: True)
+
+
+def emit_import(e: Emission, tree: Import) -> bool:
+    """`import m`: the name stands for the module, which is imported while compiling."""
+    try:
+        found: object = importlib.import_module(tree.module)
+        if tree.member:
+            found = getattr(found, tree.member, None) or importlib.import_module(f"{tree.module}.{tree.member}")
+    except ImportError as error:
+        text = f"import statements aren't supported for what cannot be imported while compiling: {error}"
+        raise UnsupportedNodeError(text, tree.range) from None
+    e.frame.names[tree.ident.name] = e.wrap(found, tree.range)
+    return True
+

@@ -1,0 +1,99 @@
+"""Generators: a function that yields gives the list of what it yields.
+
+def g(n):                          %r = prim::ListConstruct()
+    for i in range(n):      →      a loop that appends to it
+        yield i                    return (%r)
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flambeau.frontend.annotations import type_of_tree
+from flambeau.frontend.emit.conversions import convert, pack_list
+from flambeau.frontend.emit.emission import Emission, Generated
+from flambeau.frontend.emit.literals import list_element
+from flambeau.frontend.emit.loops import emit_for
+from flambeau.frontend.trees.views import Def, Expr, Select, Stmt, Subscript, Tree, TrueLit, Var, While, Yield
+from flambeau.frontend.values.sugared import Sugared
+from flambeau.ir.value import Value
+from flambeau.schema.types import TENSOR, ListType
+from flambeau.util.errors import CompileError, NotSupportedError
+
+ITERATORS: Final = ("Iterator", "Iterable", "Generator")
+ENDLESS = "a generator without an end isn't supported: generators run to their end when they are called"
+
+
+def yields(tree: Def) -> bool:
+    """Whether a function is a generator. Functions inside it do not count."""
+    pending: list[Tree] = list(tree.body)
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Yield):
+            return True
+        if isinstance(part, Stmt) and not isinstance(part, Def):
+            pending += part.children
+    return False
+
+
+def begin(e: Emission, tree: Def) -> None:
+    """The empty list, at the start of the function. Raises NotSupportedError for a generator that cannot end."""
+    _check_end(tree)
+    element = None
+    returns = tree.decl.returns
+    if isinstance(returns, Subscript) and isinstance(returns.value, Var | Select) and returns.value.name in ITERATORS:
+        element = type_of_tree(returns.indices[0], e.resolver)
+    e.generated = Generated(pack_list(e, (), element or TENSOR), element)
+
+
+def _check_end(tree: Def) -> None:
+    """`while True` without `break` or `return` never ends."""
+    for part in (p for statement in tree.body for p in statement.walk()):
+        if isinstance(part, While) and isinstance(part.condition, TrueLit):
+            kinds = {type(inner).__name__ for statement in part.body for inner in statement.walk()}
+            if not kinds & {"Break", "Return", "Raise"}:
+                raise NotSupportedError(ENDLESS, part.range)
+
+
+def emit_yield(e: Emission, tree: Yield) -> bool:
+    """`yield value`."""
+    if e.generated is None:
+        raise NotSupportedError("yield isn't supported in a try block. Append to a list and return it", tree.range)
+    if not tree.is_from:
+        _append(e, e.value(tree.value, e.generated.element))
+        return True
+    source = tree.value
+
+    def body(each: Sugared) -> bool:
+        _append(e, each.as_value(e, source.range))
+        return True
+
+    return emit_for(e, tree.range, e.sugared(source).iterate(e, source.range), body)
+
+
+def _append(e: Emission, value: Value) -> None:
+    made = e.generated
+    assert made is not None
+    if made.element is not None:
+        value = convert(e, value, made.element, implicit=False)
+    made.values.append(value)
+    made.appends.append(e.emit("aten::append", (made.result, value), made.result.type))
+
+
+def finish(e: Emission, tree: Def) -> ListType:
+    """The type of the list, now that all that is yielded is known. Raises CompileError for values of several types."""
+    made = e.generated
+    assert made is not None
+    wanted = None if made.element is None else ListType(made.element)
+    type_ = ListType(list_element(e, tree.range, made.values, wanted))
+    for value in (made.result, *made.appends):
+        value.set_type(type_)
+    return type_
+
+
+def returned(e: Emission, value: Expr) -> Value:
+    """What `return` gives in a generator: all that was yielded. Raises CompileError for a value of its own."""
+    assert e.generated is not None
+    if type(value).__name__ != "NoneLit":
+        raise CompileError("a generator returns no value in programs: yield it", value.range)
+    return e.generated.result

@@ -1,0 +1,288 @@
+"""Literals of containers and texts, and the types that hints give to them.
+
+x: List[Optional[int]] = [1, None]    →    %x : int?[] = prim::ListConstruct(%one, %none)
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+from flambeau.frontend.emit.conversions import convert, pack_list, pack_tuple
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.trees.views import (
+    DictLiteral,
+    Expr,
+    FalseLit,
+    ListLiteral,
+    NoneLit,
+    Starred,
+    StringLiteral,
+    TrueLit,
+    TupleLiteral,
+)
+from flambeau.frontend.values.simple_value import SimpleValue
+from flambeau.frontend.values.sugared import Sugared
+from flambeau.ir.value import Value
+from flambeau.schema.subtype import is_subtype, unify_all
+from flambeau.schema.types import (
+    STRING,
+    TENSOR,
+    AnyType,
+    BoolType,
+    ComplexType,
+    DeviceType,
+    DictType,
+    FloatType,
+    IntType,
+    ListType,
+    OptionalType,
+    StringType,
+    TensorType,
+    TupleType,
+    Type,
+    UnionType,
+)
+from flambeau.util.errors import CompileError
+from flambeau.util.source import SourceRange
+
+HETEROGENEOUS = (
+    "{what} consists of heterogeneous types, which means that it has been typed as containing {union}. To use any of "
+    "the values in this {what}, it will be necessary to add an `assert isinstance` statement before first use to "
+    "trigger type refinement.\n{place}"
+)
+WRONG_ELEMENTS = (
+    "List type annotation `{hint}` did not match the types of the given list elements, which were unified to {found}"
+)
+MANY_LISTS = "Cannot assign an empty list when there are multiple possible List type candidates in the Union annotation"
+NO_LIST_FITS = (
+    "Union type annotation `{hint}` can hold multiple inner List types, but none of those types match the types of the "
+    "given list elements, which were unified to {found}"
+)
+NO_INNER_LIST = "Expected an Union type annotation with an inner List type, but got {hint}"
+NOT_A_LIST = "Expected an annotation of type List, but got {hint}"
+MIXED_KEYS = "Dicts may only contain homogeneous keys, but the type of the first generated key was {found}"
+WRONG_KEY = "Dict type annotation `{hint}` did not match the type of an actual key type `{found}`"
+WRONG_VALUE = "Dict type annotation `{hint}` did not match the type of an actual value type `{found}`"
+NO_INNER_DICT = "Expected an Union type annotation with an inner Dict type, but got {hint}"
+NO_DICT_FITS = (
+    "Union type annotation `{hint}` can hold multiple inner Dict types, but none of those dict types can hold the "
+    "types of the given keys and values, which were unified to Dict[{key}, {value}]"
+)
+BAD_KEY = (
+    "Cannot create dict for key type '{key}', only int, float, complex, Tensor, device and string keys are supported"
+)
+
+KEY_TYPES = (IntType, FloatType, BoolType, ComplexType, StringType, TensorType, DeviceType)
+
+
+def emit_true_false(e: Emission, tree: TrueLit | FalseLit, hint: Type | None) -> Sugared:
+    """`True` and `False`."""
+    return SimpleValue(e.constant(isinstance(tree, TrueLit)))
+
+
+def emit_none(e: Emission, tree: NoneLit, hint: Type | None) -> Sugared:
+    """`None`."""
+    return SimpleValue(e.constant(None))
+
+
+def emit_string(e: Emission, tree: StringLiteral, hint: Type | None) -> Sugared:
+    """A text."""
+    return SimpleValue(e.constant(tree.value, STRING))
+
+
+def emit_values(e: Emission, items: Sequence[Expr], hints: Sequence[Type | None]) -> list[Value]:
+    """The values of items in order, starred tuples spread out; `hints` has one type an item, or is empty."""
+    values: list[Value] = []
+    for index, item in enumerate(items):
+        if isinstance(item, Starred):
+            spread = e.sugared(item.value).as_tuple(e, item.range)
+            values += [s.as_value(e, item.range) for s in spread]
+        else:
+            values.append(e.value(item, hints[index] if index < len(hints) else None))
+    return values
+
+
+def emit_tuple(e: Emission, tree: TupleLiteral, hint: Type | None) -> Sugared:
+    """`(a, b)`."""
+    wanted = without_none(hint)
+    hints = wanted.elements if isinstance(wanted, TupleType) and len(wanted.elements) == len(tree.items) else ()
+    values = emit_values(e, tree.items, hints)
+    if hints and len(hints) == len(values):
+        values = [convert(e, v, t, implicit=False) for v, t in zip(values, hints, strict=True)]
+        fitted = tuple(
+            t if is_subtype(v.type, t) and not isinstance(t, AnyType) else v.type
+            for v, t in zip(values, hints, strict=True)
+        )
+        return SimpleValue(pack_tuple(e, values, TupleType(fitted)))
+    return SimpleValue(pack_tuple(e, values))
+
+
+def without_none(hint: Type | None) -> Type | None:
+    """The hint for a value that is there."""
+    return hint.element if isinstance(hint, OptionalType) else hint
+
+
+def emit_list(e: Emission, tree: ListLiteral, hint: Type | None) -> Sugared:
+    """`[a, b]`."""
+    wanted = without_none(hint)
+    element_hint = wanted.element if isinstance(wanted, ListType) else None
+    if any(isinstance(item, Starred) for item in tree.items):
+        joined = _joined(e, tree, element_hint)
+        if joined is not None:
+            return SimpleValue(joined)
+    values = emit_values(e, tree.items, [element_hint] * len(tree.items))
+    element = list_element(e, tree.range, values, wanted)
+    values = [convert(e, v, element, implicit=False) for v in values]
+    return SimpleValue(pack_list(e, values, element))
+
+
+def _joined(e: Emission, tree: ListLiteral, hint: Type | None) -> Value | None:
+    """`[a, *x, b]` with a list `x`: the pieces one after another; None where all that is starred has a known length."""
+    pieces: list[list[Value] | Value] = []
+    for item in tree.items:
+        if not isinstance(item, Starred):
+            values = [e.value(item, hint)]
+        else:
+            source = e.sugared(item.value)
+            if isinstance(source, SimpleValue) and isinstance(source.value.type, ListType):
+                pieces.append(source.value)
+                continue
+            values = [s.as_value(e, item.range) for s in source.as_tuple(e, item.range)]
+        if pieces and isinstance(pieces[-1], list):
+            pieces[-1] += values
+        else:
+            pieces.append(values)
+    lists = [p.type.element for p in pieces if isinstance(p, Value) and isinstance(p.type, ListType)]
+    values = [v for p in pieces if isinstance(p, list) for v in p]
+    if not lists:
+        element = list_element(e, tree.range, values, None if hint is None else ListType(hint))
+        return pack_list(e, [convert(e, v, element, implicit=False) for v in values], element)
+    wrong = [v.type for v in values if not is_subtype(v.type, lists[0])] + [t for t in lists if t != lists[0]]
+    if wrong:
+        text = f"the starred list holds {lists[0].annotation}, so the others must too, but one is {wrong[0].annotation}"
+        raise CompileError(text, tree.range)
+    parts = [pack_list(e, p, lists[0]) if isinstance(p, list) else p for p in pieces]
+    result = parts[0]
+    for part in parts[1:]:
+        result = call_operator(e, tree.range, "aten::add", [result, part])
+    return result if len(parts) > 1 else call_operator(e, tree.range, "aten::list", [result])
+
+
+def list_element(e: Emission, where: SourceRange, values: Sequence[Value], wanted: Type | None) -> Type:
+    """The element type of a list of these values where `wanted` is expected."""
+    found = unify_all([v.type for v in values], default_to_union=True)
+    if isinstance(wanted, UnionType):
+        return _list_of_union(where, wanted, found)
+    if isinstance(wanted, ListType):
+        converted = [v for v in values if not _converts(v.type, wanted.element)]
+        if found is None or not converted:
+            return wanted.element
+        raise CompileError(WRONG_ELEMENTS.format(hint=wanted.annotation, found=found.annotation), where)
+    if wanted is not None and not isinstance(wanted, AnyType):
+        raise CompileError(NOT_A_LIST.format(hint=wanted.annotation), where)
+    if found is None:
+        return TENSOR
+    if isinstance(found, UnionType) and not any(v.type == found for v in values):
+        text = HETEROGENEOUS.format(what="List", union=found.annotation, place=where.highlight())
+        warnings.warn(text, UserWarning, stacklevel=2)
+    return found
+
+
+def _converts(actual: Type, wanted: Type) -> bool:
+    if is_subtype(actual, wanted):
+        return True
+    inner = without_none(wanted)
+    return (
+        isinstance(actual, TupleType)
+        and isinstance(inner, ListType)
+        and all(is_subtype(t, inner.element) for t in actual.elements)
+    )
+
+
+def _list_of_union(where: SourceRange, wanted: UnionType, found: Type | None) -> Type:
+    candidates = [m for m in wanted.members if isinstance(m, ListType)]
+    if not candidates:
+        raise CompileError(NO_INNER_LIST.format(hint=wanted.annotation), where)
+    if found is None:
+        if len(candidates) > 1:
+            raise CompileError(MANY_LISTS, where)
+        return candidates[0].element
+    for candidate in candidates:
+        if is_subtype(found, candidate.element):
+            return candidate.element
+    if len(candidates) == 1:
+        raise CompileError(WRONG_ELEMENTS.format(hint=candidates[0].annotation, found=found.annotation), where)
+    raise CompileError(NO_LIST_FITS.format(hint=wanted.annotation, found=found.annotation), where)
+
+
+def emit_dict(e: Emission, tree: DictLiteral, hint: Type | None) -> Sugared:
+    """`{k: v}`."""
+    wanted = without_none(hint)
+    inner = wanted if isinstance(wanted, DictType) else None
+    if any(isinstance(key, Starred) for key in tree.keys):
+        return SimpleValue(_merged_dict(e, tree, inner))
+    flat: list[Value] = []
+    for key, value in zip(tree.keys, tree.values, strict=True):
+        flat.append(e.value(key, inner.key if inner else None))
+        flat.append(e.value(value, inner.value if inner else None))
+    type_ = dict_type(e, tree.range, flat[::2], flat[1::2], wanted)
+    return SimpleValue(e.emit("prim::DictConstruct", flat, type_))
+
+
+def _merged_dict(e: Emission, tree: DictLiteral, wanted: DictType | None) -> Value:
+    """`{**x, k: v}`: a copy of the first dict, changed entry by entry."""
+    sources = {id(k): e.value(v) for k, v in zip(tree.keys, tree.values, strict=True) if isinstance(k, Starred)}
+    first = wanted or next(iter(sources.values())).type
+    if not isinstance(first, DictType):
+        raise CompileError(f"argument after ** must be a dict, not a {first.annotation}", tree.range)
+    result = e.emit("prim::DictConstruct", (), first)
+    for key, value in zip(tree.keys, tree.values, strict=True):
+        if isinstance(key, Starred):
+            call_operator(e, key.range, "aten::update", [result, sources[id(key)]])
+        else:
+            call_operator(
+                e, value.range, "aten::_set_item", [result, e.value(key, first.key), e.value(value, first.value)]
+            )
+    return result
+
+
+def dict_type(
+    e: Emission, where: SourceRange, keys: Sequence[Value], values: Sequence[Value], wanted: Type | None
+) -> DictType:
+    """The type of a dict of these keys and values where `wanted` is expected."""
+    key = unify_all([k.type for k in keys], default_to_union=True)
+    value = unify_all([v.type for v in values], default_to_union=True)
+    if isinstance(wanted, UnionType):
+        return _dict_of_union(where, wanted, key, value)
+    if isinstance(wanted, DictType):
+        if key is not None and not is_subtype(key, wanted.key):
+            raise CompileError(WRONG_KEY.format(hint=wanted.annotation, found=key.annotation), where)
+        if value is not None and not is_subtype(value, wanted.value):
+            raise CompileError(WRONG_VALUE.format(hint=wanted.annotation, found=value.annotation), where)
+        return wanted
+    if wanted is not None and not isinstance(wanted, AnyType):
+        raise CompileError(f"Expected an annotation of type Dict, but got {wanted.annotation}", where)
+    if key is None or value is None:
+        return DictType(STRING, TENSOR)
+    if isinstance(key, UnionType):
+        raise CompileError(MIXED_KEYS.format(found=key.annotation), where)
+    if not isinstance(key, KEY_TYPES):
+        raise CompileError(BAD_KEY.format(key=key), where)
+    if isinstance(value, UnionType) and not any(v.type == value for v in values):
+        text = HETEROGENEOUS.format(what="Dict", union=value.annotation, place=where.highlight())
+        warnings.warn(text, UserWarning, stacklevel=2)
+    return DictType(key, value)
+
+
+def _dict_of_union(where: SourceRange, wanted: UnionType, key: Type | None, value: Type | None) -> DictType:
+    candidates = [m for m in wanted.members if isinstance(m, DictType)]
+    if not candidates:
+        raise CompileError(NO_INNER_DICT.format(hint=wanted.annotation), where)
+    if key is None or value is None:
+        return candidates[0]
+    for candidate in candidates:
+        if is_subtype(key, candidate.key) and is_subtype(value, candidate.value):
+            return candidate
+    raise CompileError(NO_DICT_FITS.format(hint=wanted.annotation, key=key.annotation, value=value.annotation), where)

@@ -1,0 +1,63 @@
+"""Emitting a loop: a `prim::Loop` whose body has a scope of its own, or the body written out once for each item.
+
+While emitting, the body's only return is the condition for another round; `exits` and `to_ssa` make its final form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flambeau.frontend.emit.attribute_facts import forget_all
+from flambeau.frontend.emit.emission import Emission, LoopState
+from flambeau.frontend.values.sugared import Iteration, Sugared
+from flambeau.ir.value import Value
+from flambeau.schema.types import INT
+from flambeau.util.source import SourceRange
+
+FOREVER = (1 << 63) - 1
+"""The trip count of a loop that only its condition ends."""
+
+
+def emit_for(e: Emission, where: SourceRange, iteration: Iteration, body: Callable[[Sugared], bool]) -> bool:
+    """`body` for each item; whether control can go on behind the loop. `body` says whether it goes on behind itself."""
+    if iteration.unrolled is not None:
+        return _emit_unrolled(e, iteration.unrolled, body)
+    count = iteration.trip_count(e, where)
+    assert count is not None
+    node = e.graph.insert("prim::Loop", (count, e.constant(True)), ())
+    block = node.add_block()
+    index = block.add_input(INT)
+    with e.inside(block):
+        forget_all(e)
+        before, e.loop = e.loop, LoopState(lambda: e.constant(True), len(e.contexts))
+        body(iteration.at(e, where, index))
+        e.loop = before
+        block.add_output(e.constant(True))
+    return True
+
+
+def _emit_unrolled(e: Emission, items: list[Sugared], body: Callable[[Sugared], bool]) -> bool:
+    before, e.loop = e.loop, LoopState(None, len(e.contexts))
+    falls = True
+    for item in items:
+        falls = body(item)
+        if not falls:
+            break
+    e.loop = before
+    return falls
+
+
+def emit_while(
+    e: Emission, first: Value, refine: Callable[[], None], again: Callable[[], Value], body: Callable[[], bool]
+) -> None:
+    """`body` as long as `again` emits a true value; `first` is the value before the first round."""
+    node = e.graph.insert("prim::Loop", (e.constant(FOREVER), first), ())
+    block = node.add_block()
+    block.add_input(INT)
+    with e.inside(block):
+        forget_all(e)
+        before, e.loop = e.loop, LoopState(again, len(e.contexts))
+        refine()
+        falls = body()
+        e.loop = before
+        block.add_output(again() if falls else e.constant(False))

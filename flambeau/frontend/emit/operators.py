@@ -1,0 +1,249 @@
+"""Operators: arithmetic, comparison and their mixtures of tensors, numbers, tuples, strings and objects.
+
+2 - x    with a tensor x    →    %a = aten::neg(%x)    %b = aten::add(%a, %two, %one)
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from typing import Final
+
+from flambeau.frontend.emit.conditions import to_bool
+from flambeau.frontend.emit.conversions import pack_list, pack_tuple, unpack_tuple
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.trees.views import BinOp, Compare, Const, Expr, Invert, UnaryMinus
+from flambeau.frontend.values.magic import MAGIC, call_unary, emit_magic, is_magic
+from flambeau.frontend.values.object_methods import as_text
+from flambeau.frontend.values.simple_value import SimpleValue
+from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.ir.value import Value
+from flambeau.schema.types import (
+    BOOL,
+    COMPLEX,
+    INT,
+    STRING,
+    BoolType,
+    DictType,
+    FloatType,
+    IntType,
+    ListType,
+    NamedType,
+    StringType,
+    TensorType,
+    TupleType,
+    Type,
+    is_number,
+)
+from flambeau.util.errors import CompileError
+from flambeau.util.source import SourceRange
+
+BINARY: Final = {
+    "+": "aten::add", "-": "aten::sub", "*": "aten::mul", "/": "aten::div", "//": "aten::floordiv",
+    "%": "aten::remainder", "**": "aten::pow", "@": "aten::matmul", "&": "aten::__and__", "|": "aten::__or__",
+    "^": "aten::__xor__", "<<": "aten::__lshift__", ">>": "aten::__rshift__",
+}  # fmt: skip
+
+COMPARE: Final = {
+    "<": "aten::lt", ">": "aten::gt", "<=": "aten::le", ">=": "aten::ge", "==": "aten::eq", "!=": "aten::ne",
+    "is": "aten::__is__", "is not": "aten::__isnot__",
+}  # fmt: skip
+
+SWAPPED: Final = {
+    "+": "+", "*": "*", "&": "&", "|": "|", "^": "^", "<": ">", ">": "<", "<=": ">=", ">=": "<=",
+    "==": "==", "!=": "!=",
+}  # fmt: skip
+"""`number op tensor` as `tensor op number`."""
+
+SIMPLE_ITEMS: Final = (IntType, FloatType, StringType, TensorType)
+"""What lists hold whose membership and equality TorchScript has operators for; lists of tensors have no membership."""
+
+WIDTHS: Final = re.compile(r"%([-+ #0]+[\d.]*|[\d.]+)[a-zA-Z]|%[goxXGr]")
+"""Specifiers of `%` that TorchScript does not have."""
+
+ORDERED: Final = {"<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge}
+
+OUT_OF_RANGE = "Integral constant out of range (must fit in a signed 64 bit integer)"
+
+
+def emit_binary(e: Emission, tree: BinOp, hint: Type | None) -> Sugared:
+    """`a op b`. A chain that leans to the left, however long, takes no recursion."""
+    spine: list[BinOp] = []
+    left: Expr = tree
+    while isinstance(left, BinOp) and id(left) not in e.shared:
+        spine.append(left)
+        left = left.left
+    value = e.value(left)
+    for node in reversed(spine):
+        right = e.value(node.right)
+        with e.graph.at_range(node.range):
+            value = binary(e, node.range, node.op, value, right)
+    return SimpleValue(value)
+
+
+def binary(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value:
+    """`left op right` for the signs of `BINARY`."""
+    if op == "**" and {left.type, right.type} == {COMPLEX, INT}:
+        # There is no overload of both; that of any two numbers would say that the result is real.
+        left, right = (call_operator(e, where, "aten::Float", [v]) if v.type == INT else v for v in (left, right))
+    if op == "%" and left.type == STRING:
+        items = unpack_tuple(e, right) if isinstance(right.type, TupleType) else [right]
+        text = left.node.attribute("value") if left.node is not None and left.node.kind == "prim::Constant" else ""
+        kind = "python::percent" if WIDTHS.search(text.replace("%%", "")) else "aten::percentFormat"
+        return call_operator(e, where, kind, [left, *[as_text(e, where, i) for i in items]])
+    if is_magic(op, left, right):
+        return emit_magic(e, where, op, left, right)
+    if is_number(left.type) and isinstance(right.type, TensorType):
+        reflected = _number_and_tensor(e, where, op, left, right)
+        if reflected is not None:
+            return reflected
+    if isinstance(left.type, TupleType) and isinstance(right.type, TupleType) and op == "+":
+        return pack_tuple(e, [*unpack_tuple(e, left), *unpack_tuple(e, right)])
+    if isinstance(left.type, DictType) and isinstance(right.type, DictType) and op == "|":
+        return call_operator(e, where, "python::merged", [left, right])
+    if isinstance(left.type, TupleType) and op == "*" and left.type.elements:
+        constant = right.node if right.node is not None and right.node.kind == "prim::Constant" else None
+        count = None if constant is None else constant.attribute("value")
+        if type(count) is int:
+            return pack_tuple(e, unpack_tuple(e, left) * count)
+        left = pack_list(e, unpack_tuple(e, left), left.type.elements[0])
+    return call_operator(e, where, _operator(op, left, right), [left, right])
+
+
+def _operator(op: str, left: Value, right: Value) -> str:
+    if op == "//" and (isinstance(left.type, TensorType) or isinstance(right.type, TensorType)):
+        return "aten::floor_divide"
+    return BINARY[op]
+
+
+def _number_and_tensor(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
+    """`2 - x` and the like, for which operators have no overload; None where they have."""
+    if op in SWAPPED:
+        return call_operator(e, where, BINARY.get(op) or COMPARE[op], [right, left]) if op in BINARY else None
+    if op == "-":
+        return call_operator(e, where, "aten::add", [call_operator(e, where, "aten::neg", [right]), left])
+    if op == "/":
+        return call_operator(e, where, "aten::mul", [call_operator(e, where, "aten::reciprocal", [right]), left])
+    if op in ("//", "<<", ">>"):
+        # A tensor of the promoted type, filled with the number: multiplication promotes as the operator itself would.
+        filled = call_operator(e, where, "aten::mul", [call_operator(e, where, "aten::ones_like", [right]), left])
+        return call_operator(e, where, _operator(op, filled, right), [filled, right])
+    return None
+
+
+def emit_compare(e: Emission, tree: Compare, hint: Type | None) -> Sugared:
+    """`a op b` for comparisons, membership and identity."""
+    left = e.value(tree.left)
+    if tree.op == "in":
+        container = e.sugared(tree.right)
+        found = container.contains(e, tree.range, left)
+        if found is not None:
+            return SimpleValue(found)
+        return SimpleValue(_contains(e, tree.range, container.as_value(e, tree.right.range), left))
+    right = e.value(tree.right)
+    return SimpleValue(compare(e, tree.range, tree.op, left, right))
+
+
+def compare(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value:
+    """`left op right` for the signs of `COMPARE`, and `in`."""
+    if op == "in":
+        return _contains(e, where, right, left)
+    if op in ("is", "is not") and left.type == BOOL and right.type == BOOL:
+        op = "==" if op == "is" else "!="
+    if is_magic(op, left, right):
+        return emit_magic(e, where, op, left, right)
+    if is_number(left.type) and isinstance(right.type, TensorType) and op in SWAPPED:
+        return call_operator(e, where, COMPARE[SWAPPED[op]], [right, left])
+    if isinstance(left.type, TupleType) and isinstance(right.type, TupleType) and op in ("==", "!="):
+        return _tuples_equal(e, where, op, left, right)
+    if isinstance(left.type, TupleType) and isinstance(right.type, TupleType) and op in ORDERED:
+        return _tuples_ordered(e, where, op, left, right)
+    if isinstance(left.type, ListType) and isinstance(right.type, ListType) and op in MAGIC:
+        is_equality = op in ("==", "!=")
+        if not is_equality or not isinstance(left.type.element, (*SIMPLE_ITEMS, BoolType)):
+            return call_operator(e, where, COMPARE[op].replace("aten::", "python::"), [left, right])
+    return call_operator(e, where, COMPARE[op], [left, right])
+
+
+def _contains(e: Emission, where: SourceRange, container: Value, item: Value) -> Value:
+    type_ = container.type
+    if isinstance(type_, NamedType):
+        method = SimpleValue(container).attribute(e, where, "__contains__")
+        return method.call(e, where, [Given(item, where)], ()).as_value(e, where)
+    if isinstance(type_, StringType) and item.type == STRING:
+        length = call_operator(e, where, "aten::len", [container])
+        found = call_operator(e, where, "aten::find", [container, item, e.constant(0), length])
+        return call_operator(e, where, "aten::ne", [found, e.constant(-1)])
+    if isinstance(type_, TupleType):
+        result = e.constant(False)
+        for element in unpack_tuple(e, container):
+            equal = to_bool(e, where, compare(e, where, "==", element, item))
+            result = call_operator(e, where, "aten::__or__", [result, equal])
+        return result
+    if isinstance(type_, ListType) and not isinstance(type_.element, SIMPLE_ITEMS):
+        return call_operator(e, where, "python::contains", [container, item])
+    return call_operator(e, where, "aten::__contains__", [container, item])
+
+
+def _tuples_equal(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value:
+    pairs = list(zip(unpack_tuple(e, left), unpack_tuple(e, right), strict=False))
+    assert isinstance(left.type, TupleType)
+    assert isinstance(right.type, TupleType)
+    if len(left.type.elements) != len(right.type.elements):
+        return e.constant(op == "!=")
+    result = e.constant(True)
+    for a, b in pairs:
+        equal = to_bool(e, where, compare(e, where, "==", a, b))
+        result = call_operator(e, where, "aten::__and__", [result, equal])
+    return result if op == "==" else call_operator(e, where, "aten::__not__", [result])
+
+
+def _tuples_ordered(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value:
+    """`(a, b) < (c, d)`: the first items that differ decide; if none does, the lengths."""
+    pairs = list(zip(unpack_tuple(e, left), unpack_tuple(e, right), strict=False))
+    assert isinstance(left.type, TupleType)
+    assert isinstance(right.type, TupleType)
+    sizes = len(left.type.elements), len(right.type.elements)
+    result = e.constant(ORDERED[op](*sizes))
+    for a, b in reversed(pairs):
+        equal = to_bool(e, where, compare(e, where, "==", a, b))
+        node = e.graph.insert("prim::If", (equal,), (BOOL,))
+        same, other = node.add_block(), node.add_block()
+        same.add_output(result)
+        with e.inside(other):
+            other.add_output(to_bool(e, where, compare(e, where, op, a, b)))
+        result = node.output()
+    return result
+
+
+def emit_minus(e: Emission, tree: UnaryMinus, hint: Type | None) -> Sugared:
+    """`-a`; of a literal it is a literal, so that the smallest int can be written."""
+    if isinstance(tree.value, Const):
+        return SimpleValue(number(e, -tree.value.value, tree.range))
+    value = e.value(tree.value)
+    result = call_unary(e, tree.range, "__neg__", value)
+    return SimpleValue(call_operator(e, tree.range, "aten::neg", [value]) if result is None else result)
+
+
+def emit_invert(e: Emission, tree: Invert, hint: Type | None) -> Sugared:
+    """`~a`, for tensors, ints and objects."""
+    value = e.value(tree.value)
+    result = call_unary(e, tree.range, "__invert__", value)
+    if result is not None:
+        return SimpleValue(result)
+    if value.type == INT:
+        return SimpleValue(call_operator(e, tree.range, "aten::__xor__", [value, e.constant(-1)]))
+    return SimpleValue(call_operator(e, tree.range, "aten::bitwise_not", [value]))
+
+
+def emit_const(e: Emission, tree: Const, hint: Type | None) -> Sugared:
+    """A number."""
+    return SimpleValue(number(e, tree.value, tree.range))
+
+
+def number(e: Emission, value: complex, where: SourceRange) -> Value:
+    """A constant number. Raises CompileError for an int beyond 64 bits."""
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        raise CompileError(OUT_OF_RANGE, where)
+    return e.constant(value)

@@ -1,0 +1,328 @@
+"""Which overload a call means, and the nodes that call it.
+
+Each overload is tried without conversions first, then with them; the first that fits is taken. Trying emits nothing: an
+attempt ends in a plan per argument, or in the sentence that says why it does not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from flambeau.frontend.constants import default_type
+from flambeau.frontend.emit.conversions import Plan, is_empty_literal, keep, pack_list, pack_tuple, plan_conversion
+from flambeau.frontend.values.sugared import Given
+from flambeau.ir.value import Value
+from flambeau.program.classes import why_no_interface
+from flambeau.schema import registry
+from flambeau.schema.function import Argument, FunctionSchema
+from flambeau.schema.match import Bindings, bind, fits, has_variables, result_types, substitute
+from flambeau.schema.subtype import is_subtype
+from flambeau.schema.types import (
+    AnyType,
+    DictType,
+    FutureType,
+    ListType,
+    OptionalType,
+    TensorType,
+    TupleType,
+    Type,
+    VarType,
+)
+from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass, field
+from flambeau.util.source import SourceRange
+
+if TYPE_CHECKING:
+    from flambeau.frontend.emit.emission import Emission
+    from flambeau.program.function import Function
+
+NO_VARIANT = "\nArguments for call are not valid.\nThe following variants are available:\n"
+ORIGINAL_CALL = "\nThe original call is"
+UNKNOWN_OPERATOR = "\nUnknown builtin op: {name}.\n"
+SUGGESTIONS = "Here are some suggestions: \n{names}\nThe original call is"
+NO_SUGGESTIONS = (
+    "Could not find any similar ops to {name}. This op may not exist or may not be currently supported in "
+    "TorchScript.\n"
+)
+TOO_MANY = "Expected at most {wanted} arguments but found {found} positional arguments."
+WRONG_TYPE = "Expected a value of type '{wanted}' for argument '{name}' but instead found type '{found}'."
+EMPTY_LIST = "Empty lists default to List[Tensor]. Annotate the variable that holds it to have another type"
+BOUND_BEFORE = "Type variable '{name}' previously matched to type {before} is matched to type {after}"
+
+
+@dataclass(slots=True)
+class Match:
+    """A schema that fits a call, and how to make its operands."""
+
+    schema: FunctionSchema
+    plans: list[Plan]
+    returns: tuple[Type, ...]
+
+
+class Mismatch(Exception):  # noqa: N818
+    """One overload does not fit; the text says why."""
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """Fitting the arguments of one call to one schema."""
+
+    schema: FunctionSchema
+    args: Sequence[Given]
+    keywords: Sequence[Given]
+    implicit: bool
+    bindings: Bindings = field(default_factory=dict)
+    bound: list[tuple[Argument, Type]] = field(default_factory=list)
+    used: int = 0
+
+    def run(self) -> Match:
+        by_name = self.keywords_by_name()
+        plans: list[Plan] = []
+        for index, formal in enumerate(self.schema.arguments):
+            if not formal.kwarg_only and self.used < len(self.args):
+                if formal.name in by_name:
+                    raise Mismatch(f"Argument {formal.name} specified twice.")
+                plans.append(self.variable_list(index, formal) or self.argument(formal, self.args[self.used]))
+                self.used += 1
+            elif formal.name in by_name:
+                plans.append(self.argument(formal, by_name.pop(formal.name)))
+            elif formal.has_default:
+                plans.append(self.default(formal))
+            else:
+                raise Mismatch(f"Argument {formal.name} not provided.")
+        if self.schema.is_vararg:
+            plans += [keep(given.value) for given in self.args[self.used :]]
+        elif self.used < len(self.args):
+            raise Mismatch(TOO_MANY.format(wanted=len(self.schema.positional), found=len(self.args)))
+        for name in by_name:
+            raise Mismatch(f"Keyword argument {name} unknown.")
+        return Match(self.schema, plans, result_types(self.schema, self.bindings))
+
+    def keywords_by_name(self) -> dict[str, Given]:
+        """The keywords; `input` names the argument `self` of an operator."""
+        by_name: dict[str, Given] = {}
+        names = self.schema.index
+        for given in self.keywords:
+            name = "self" if given.name == "input" and "input" not in names and "self" in names else given.name
+            if name in by_name:
+                raise Mismatch(f"Argument {name} specified twice.")
+            by_name[name] = given
+        return by_name
+
+    def argument(self, formal: Argument, given: Given) -> Plan:
+        """The plan for one argument that was given."""
+        value, wanted = given.value, formal.type
+        if formal.broadcast is not None:
+            element = _element(wanted)
+            if element is not None and is_subtype(value.type, element):
+                count = formal.broadcast
+                return lambda e: pack_list(e, [value] * count, element)
+        if is_empty_literal(value) and has_variables(wanted):
+            wanted = self.known(wanted)
+        actual, plan = plan_conversion(value, wanted, implicit=self.implicit)
+        if has_variables(wanted):
+            before = dict(self.bindings)
+            if not bind(wanted, actual, self.bindings):
+                raise Mismatch(
+                    f"Could not match type {_shown(value.type)} to {_shown(wanted)} in argument '{formal.name}': "
+                    f"{_why_unbound(wanted, actual, before)}."
+                )
+            if not fits(wanted, actual, dict(self.bindings)):
+                raise Mismatch(_not_a(formal, actual))
+            if any(not fits(f.type, t, dict(self.bindings)) for f, t in self.bound):
+                raise Mismatch(_not_a(formal, actual))
+            self.bound.append((formal, actual))
+        elif not is_subtype(actual, wanted):
+            raise Mismatch(_not_a(formal, value.type, actual))
+        return plan
+
+    def known(self, wanted: Type) -> Type:
+        """The type with its variables filled in, if earlier arguments bound them."""
+        try:
+            return substitute(wanted, self.bindings)
+        except KeyError:
+            return wanted
+
+    def variable_list(self, index: int, formal: Argument) -> Plan | None:
+        """The plan for a trailing list that is given item by item, as in `x.view(2, 3)`; None if it is not."""
+        element = _element(formal.type)
+        following = self.schema.arguments[index + 1 : index + 2]
+        is_last = not following or following[0].kwarg_only
+        if element is None or isinstance(element, VarType | AnyType) or not is_last or formal.broadcast:
+            return None
+        if not self.implicit and formal.name == "self":
+            return None  # `max(a, b)` is of two numbers, not of the list of them
+        first = self.args[self.used].value.type
+        if isinstance(first, ListType) or (isinstance(first, TupleType) and _all_fit(first, element)):
+            return None
+        items = self.args[self.used :]
+        if len(items) == 1 and is_subtype(first, formal.type):
+            return None
+        plans: list[Plan] = []
+        for item in items:
+            actual, plan = plan_conversion(item.value, element, implicit=True)
+            if not is_subtype(actual, element):
+                raise Mismatch(_not_a(Argument("<varargs>", element), item.value.type))
+            plans.append(plan)
+        self.used = len(self.args) - 1
+        return lambda e: pack_list(e, [plan(e) for plan in plans], element)
+
+    @staticmethod
+    def default(formal: Argument) -> Plan:
+        """The plan for an argument that was left out."""
+        value = formal.default
+        return lambda e: e.constant(value, default_type(value, formal.type))
+
+
+def match_schema(schema: FunctionSchema, args: Sequence[Given], keywords: Sequence[Given], *, implicit: bool) -> Match:
+    """How the call fits the schema. Raises `Mismatch` if it does not."""
+    return _Attempt(schema, args, keywords, implicit).run()
+
+
+def match_schemas(
+    schemas: Sequence[FunctionSchema], args: Sequence[Given], keywords: Sequence[Given], where: SourceRange
+) -> Match:
+    """The first schema that fits, without conversions if one does. Raises CompileError with every schema's reason."""
+    if len(schemas) == 1:
+        return match_single(schemas[0], args, keywords, where)
+    for implicit in (False, True):
+        for schema in schemas:
+            try:
+                return match_schema(schema, args, keywords, implicit=implicit)
+            except Mismatch:
+                continue
+    raise CompileError(NO_VARIANT + variants_text(schemas, args, keywords) + ORIGINAL_CALL, where)
+
+
+def match_single(schema: FunctionSchema, args: Sequence[Given], keywords: Sequence[Given], where: SourceRange) -> Match:
+    """How the call fits the only schema there is. Raises CompileError with the schema and the reason."""
+    try:
+        return match_schema(schema, args, keywords, implicit=True)
+    except Mismatch as mismatch:
+        raise CompileError(f"\n{schema}:\n{mismatch}\n", where) from None
+
+
+def variants_text(schemas: Sequence[FunctionSchema], args: Sequence[Given], keywords: Sequence[Given]) -> str:
+    """Each schema with the reason why the call does not fit it."""
+    lines: list[str] = []
+    for schema in schemas:
+        reason = "Arguments fit."
+        try:
+            match_schema(schema, args, keywords, implicit=True)
+        except Mismatch as mismatch:
+            reason = str(mismatch)
+        lines += ["", f"{schema}:", *reason.split("\n")]
+    return "".join(f"  {line}\n" for line in lines)
+
+
+def emit_match(e: Emission, kind: str, match: Match, where: SourceRange) -> Value:
+    """The node that calls a matched operator; several results become a tuple, none None."""
+    with e.graph.at_range(where):
+        operands = [plan(e) for plan in match.plans]
+        node = e.graph.insert(kind, operands, match.returns)
+        if len(node.outputs) == 1:
+            return node.output()
+        if not node.outputs:
+            return e.constant(None)
+        return pack_tuple(e, node.outputs, _named_result(match))
+
+
+def call_operator(
+    e: Emission, where: SourceRange, name: str, args: Sequence[Given | Value], keywords: Sequence[Given] = ()
+) -> Value:
+    """Call a builtin operator by its qualified name. Raises CompileError if no overload fits or none exists."""
+    schemas = [definition.schema for definition in registry.overloads(name)]
+    if not schemas:
+        raise CompileError(unknown_operator_text(name), where)
+    given = [a if isinstance(a, Given) else Given(a, where) for a in args]
+    return emit_match(e, name, match_schemas(schemas, given, keywords, where), where)
+
+
+def call_function(
+    e: Emission, where: SourceRange, function: Function, args: Sequence[Given], keywords: Sequence[Given]
+) -> Value:
+    """Call a compiled function."""
+    match = match_single(function.schema, args, keywords, where)
+    with e.graph.at_range(where):
+        operands = [plan(e) for plan in match.plans]
+        callee = e.function_constant(function)
+        return e.emit("prim::CallFunction", (callee, *operands), match.returns[0])
+
+
+def call_method(
+    e: Emission,
+    where: SourceRange,
+    method: Function | FunctionSchema,
+    name: str,
+    owner: Value,
+    args: Sequence[Given],
+    keywords: Sequence[Given],
+) -> Value:
+    """Call a method of an object, compiled or known only by the signature of an interface."""
+    schema = method if isinstance(method, FunctionSchema) else method.schema
+    match = match_single(schema, [Given(owner, where), *args], keywords, where)
+    with e.graph.at_range(where):
+        operands = [plan(e) for plan in match.plans]
+        return e.emit("prim::CallMethod", operands, match.returns[0], name=name)
+
+
+def unknown_operator_text(name: str) -> str:
+    """What is said of an operator that does not exist."""
+    close = registry.similar(name)
+    text = UNKNOWN_OPERATOR.format(name=name)
+    if close:
+        return text + SUGGESTIONS.format(names="".join(f"\t{n}\n" for n in close))
+    return text + NO_SUGGESTIONS.format(name=name) + "The original call is"
+
+
+def _named_result(match: Match) -> TupleType | None:
+    """The tuple type of several results; its fields are named if the schema names them all."""
+    names = tuple(r.name for r in match.schema.returns)
+    if len(names) < 2 or not all(names):
+        return None
+    return TupleType(match.returns, match.schema.name.rpartition("::")[2], names)
+
+
+def _element(type_: Type) -> Type | None:
+    inner = type_.element if isinstance(type_, OptionalType) else type_
+    return inner.element if isinstance(inner, ListType) else None
+
+
+def _all_fit(tuple_: TupleType, element: Type) -> bool:
+    return all(is_subtype(t, element) for t in tuple_.elements)
+
+
+def _shown(type_: Type) -> str:
+    """A type as messages name it: one that nobody annotated says so."""
+    return "Tensor (inferred)" if isinstance(type_, TensorType) and type_.inferred else type_.annotation
+
+
+def _not_a(formal: Argument, given: Type, converted: Type | None = None) -> str:
+    text = WRONG_TYPE.format(wanted=_shown(formal.type), name=formal.name, found=_shown(given))
+    text += why_no_interface(given, formal.type)
+    if isinstance(formal.type, TensorType) and formal.type.inferred:
+        text += f"\nInferred '{formal.name}' to be of type 'Tensor' because it was not annotated with an explicit type."
+    if isinstance(given, TensorType) and given.inferred:
+        text += (
+            f"\nInferred the value for argument '{formal.name}' to be of type 'Tensor' because it was not annotated "
+            "with an explicit type."
+        )
+    if isinstance(given, ListType) and given == ListType(TensorType()):
+        text += f"\n{EMPTY_LIST}"
+    return text
+
+
+def _why_unbound(formal: Type, actual: Type, bindings: Bindings) -> str:
+    """Why type variables could not be bound."""
+    if isinstance(formal, VarType) and formal.name in bindings:
+        known = bindings[formal.name]
+        return BOUND_BEFORE.format(name=formal.name, before=_shown(known), after=_shown(actual))
+    if isinstance(formal, OptionalType) and not isinstance(actual, OptionalType):
+        return _why_unbound(formal.element, actual, bindings)
+    if type(formal) is type(actual) and isinstance(formal, ListType | DictType | FutureType | OptionalType):
+        for inner, given in zip(formal.contained, actual.contained, strict=True):
+            if not bind(inner, given, dict(bindings)):
+                return _why_unbound(inner, given, bindings)
+    what = "a dict" if isinstance(formal, DictType) else formal.annotation
+    return f"Cannot match {what} to {_shown(actual)}"

@@ -1,0 +1,196 @@
+"""Statements that are neither branch nor loop."""
+
+from __future__ import annotations
+
+from flambeau.frontend.annotations import type_of_tree
+from flambeau.frontend.emit.assignment import assign
+from flambeau.frontend.emit.conditions import emit_condition, refine
+from flambeau.frontend.emit.contexts import leave_contexts
+from flambeau.frontend.emit.control import emit_branches
+from flambeau.frontend.emit.conversions import plan_conversion
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.environment import Absent
+from flambeau.frontend.emit.generators import returned
+from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.emit.subscripts import subscript_values
+from flambeau.frontend.trees.views import (
+    Assert,
+    Assign,
+    Delete,
+    Expr,
+    ExprStmt,
+    Pass,
+    Raise,
+    Return,
+    SliceExpr,
+    StringLiteral,
+    Subscript,
+    Var,
+)
+from flambeau.frontend.values.classes import ExceptionClass, ExceptionValue
+from flambeau.frontend.values.object_methods import has_method
+from flambeau.frontend.values.simple_value import SimpleValue
+from flambeau.frontend.values.sugared import Given
+from flambeau.ir.value import Value
+from flambeau.program.classes import why_no_interface
+from flambeau.schema.subtype import is_subtype, unify
+from flambeau.schema.types import STRING, DictType, ListType, NamedType, Type
+from flambeau.util.errors import CompileError, UnsupportedNodeError
+
+NO_DELETE = "del statements are only supported for deleting list and dict items and variables"
+SLICE_DELETE = (
+    "del statements only support deletion at a single index, slicing is not supported (see "
+    "https://github.com/pytorch/pytorch/issues/31430)"
+)
+OTHER_RETURN = (
+    "Previous return statement returned a value of type {before} but this return statement returns a value of type "
+    "{after}"
+)
+WRONG_RETURN = "Return value was annotated as having type {wanted} but is actually of type {found}"
+
+
+def emit_assignment(e: Emission, tree: Assign) -> bool:
+    """`a = b = value`, `a: T = value`."""
+    if tree.value is None:
+        raise UnsupportedNodeError.of("annotated assignments without assigned value", tree.range)
+    annotation = None if tree.annotation is None else type_of_tree(tree.annotation, e.resolver)
+    value = e.sugared(tree.value, annotation)
+    if len(tree.targets) > 1:
+        # Evaluated once: each target is given the same value.
+        value = (
+            SimpleValue(value.as_value(e, tree.value.range)) if value.held(e, tree.value.range) is not None else value
+        )
+    for target in tree.targets:
+        assign(e, target, value, tree.value.range, annotation)
+    return True
+
+
+def emit_expression(e: Emission, tree: ExprStmt) -> bool:
+    """An expression for what it does. A text, such as a docstring, does nothing."""
+    if not isinstance(tree.value, StringLiteral):
+        e.sugared(tree.value)
+    return True
+
+
+def emit_pass(e: Emission, tree: Pass) -> bool:
+    """`pass`."""
+    return True
+
+
+def emit_return(e: Emission, tree: Return) -> bool:
+    """`return value`: converted to what the signature or the returns before it say."""
+    declared = e.declared_return
+    if e.generated is not None:
+        leave_contexts(e, e.contexts)
+        e.insert("prim::ReturnStmt", (returned(e, tree.value),))
+        return False
+    value = e.value(tree.value, declared)
+    if declared is not None:
+        value = _as_declared(e, tree, value, declared)
+        e.merged_return = declared
+    elif e.merged_return is None:
+        e.merged_return = value.type
+    else:
+        merged = unify(e.merged_return, value.type)
+        if merged is None:
+            text = OTHER_RETURN.format(before=e.merged_return.annotation, after=value.type.annotation)
+            raise CompileError(text, tree.range)
+        e.merged_return = merged
+    leave_contexts(e, e.contexts)
+    e.insert("prim::ReturnStmt", (value if e.wrap_return is None else e.wrap_return(value),))
+    return False
+
+
+def _as_declared(e: Emission, tree: Return, value: Value, declared: Type) -> Value:
+    type_, plan = plan_conversion(value, declared, implicit=True)
+    if not is_subtype(type_, declared):
+        text = WRONG_RETURN.format(wanted=declared.annotation, found=value.type.annotation)
+        text += why_no_interface(value.type, declared)
+        raise CompileError(text, tree.range)
+    return value if is_subtype(value.type, declared) else plan(e)
+
+
+def emit_raise(e: Emission, tree: Raise) -> bool:
+    """`raise Class`, `raise Class(message)`."""
+    raised = e.sugared(tree.value)
+    where = tree.value.range
+    if isinstance(raised, ExceptionClass):
+        raised = ExceptionValue(raised, [])
+    if not isinstance(raised, ExceptionValue):
+        raise CompileError(f"exceptions must derive from BaseException, but this is a {raised.kind}", where)
+    message = _message(e, raised.arguments)
+    e.insert("prim::RaiseException", (message, e.constant(raised.cls.qualified_name)))
+    return False
+
+
+def _message(e: Emission, arguments: list[Value]) -> Value:
+    """The text of an exception: its one argument, or all of them as a tuple prints."""
+    where = e.graph.current_range
+    assert where is not None
+    if not arguments:
+        return e.constant("")
+    if len(arguments) == 1:
+        return arguments[0] if arguments[0].type == STRING else call_operator(e, where, "aten::str", [arguments[0]])
+    form = e.constant("(" + ", ".join(["{}"] * len(arguments)) + ")")
+    return call_operator(e, where, "aten::format", [form, *arguments])
+
+
+def emit_assert(e: Emission, tree: Assert) -> bool:
+    """`assert condition, message`: behind it the condition holds."""
+    condition = emit_condition(e, tree.condition)
+    if condition.known is True:
+        refine(e, condition.if_true)
+        return True
+    if condition.known is False:
+        _raise_assertion(e, tree.message)
+        return False
+    emit_branches(e, condition, tree.range, lambda: True, lambda: _raise_assertion(e, tree.message))
+    return True
+
+
+def _raise_assertion(e: Emission, message: Expr | None) -> bool:
+    if message is None:
+        text = e.constant("AssertionError: ")
+    elif isinstance(message, StringLiteral):
+        text = e.constant(f"AssertionError: {message.value}")
+    else:
+        value = e.value(message)
+        text = call_operator(
+            e, message.range, "aten::add", [e.constant("AssertionError: "), _as_text(e, message, value)]
+        )
+    e.insert("prim::RaiseException", (text, e.constant(None)))
+    return False
+
+
+def _as_text(e: Emission, tree: Expr, value: Value) -> Value:
+    return value if value.type == STRING else call_operator(e, tree.range, "aten::str", [value])
+
+
+def emit_delete(e: Emission, tree: Delete) -> bool:
+    """`del name`, `del x[i]`."""
+    for target in tree.targets:
+        if isinstance(target, Var):
+            if e.frame.find(target.name) is None:
+                raise CompileError(f"undefined value {target.name}", target.range)
+            e.frame.names[target.name] = Absent(f"undefined value {target.name}", None)
+        elif isinstance(target, Subscript):
+            _delete_item(e, target)
+        else:
+            raise CompileError(NO_DELETE, target.range)
+    return True
+
+
+def _delete_item(e: Emission, target: Subscript) -> None:
+    if len(target.indices) != 1 or isinstance(target.indices[0], SliceExpr):
+        raise CompileError(SLICE_DELETE, target.range)
+    owner = e.value(target.value)
+    where = target.range
+    if isinstance(owner.type, NamedType):
+        if not has_method(e, owner.type, "__delitem__", where):
+            raise CompileError("Class does not define __delitem__", where)
+        given = Given(subscript_values(e, target), where)
+        SimpleValue(owner).attribute(e, where, "__delitem__").call(e, where, [given], ())
+        return
+    if not isinstance(owner.type, ListType | DictType):
+        raise CompileError(NO_DELETE, where)
+    call_operator(e, where, "aten::Delete", [owner, subscript_values(e, target)])

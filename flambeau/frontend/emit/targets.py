@@ -1,0 +1,45 @@
+"""Assignment to items and attributes, plain and augmented, and the deletion of items."""
+
+from __future__ import annotations
+
+from flambeau.frontend.emit.attribute_facts import assigned
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.emit.subscripts import store_tensor_item, subscript_values
+from flambeau.frontend.trees.views import Select, SliceExpr, Subscript
+from flambeau.frontend.values.simple_value import SimpleValue
+from flambeau.frontend.values.sugared import Given
+from flambeau.ir.value import Value
+from flambeau.schema.types import NamedType, TensorType, TupleType, Type
+from flambeau.util.errors import CompileError
+
+NO_SLICE_TARGET = "Sliced expression not yet supported for subscripted assignment. File a bug if you want this"
+TUPLE_TARGET = "{type} does not support subscripted assignment"
+
+
+def assign_item(e: Emission, target: Subscript, value: Value) -> None:
+    """`owner[indices] = value`."""
+    where = e.graph.current_range or target.range
+    owner = e.value(target.value)
+    if isinstance(owner.type, TensorType):
+        store_tensor_item(e, target, owner, value)
+        return
+    if isinstance(owner.type, TupleType):
+        raise CompileError(TUPLE_TARGET.format(type=owner.type.annotation), target.range)
+    if any(isinstance(i, SliceExpr) for i in target.indices):
+        raise CompileError(NO_SLICE_TARGET, target.range)
+    index = subscript_values(e, target)
+    if isinstance(owner.type, NamedType):
+        method = SimpleValue(owner).attribute(e, where, "__setitem__")
+        method.call(e, where, [Given(index, target.range), Given(value, target.range)], ())
+        return
+    call_operator(e, where, "aten::_set_item", [owner, index, value])
+
+
+def assign_attribute(e: Emission, target: Select, value: Value, annotation: Type | None = None) -> None:
+    """`owner.name = value`, `owner.name: annotation = value`."""
+    where = e.graph.current_range or target.range
+    if annotation is not None:
+        where = target.range
+    e.sugared(target.value).set_attribute(e, where, target.name, value, annotation)
+    assigned(e, target, value.type)

@@ -1,0 +1,1 @@
+"""From variables, jumps and early returns to structured blocks of values."""

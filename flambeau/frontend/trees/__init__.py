@@ -1,0 +1,1 @@
+"""Trees of a program: what was written, each node with its place."""

@@ -1,0 +1,226 @@
+"""Python builtins that are no operator: they look at types, at trees, or at things that are no values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flambeau.frontend.annotations import type_of_tree
+from flambeau.frontend.emit.calls import emit_arguments
+from flambeau.frontend.emit.comprehensions import collect_dict, collect_list
+from flambeau.frontend.emit.conditions import Condition, ConditionValue, Facts
+from flambeau.frontend.emit.conversions import pack_list, pack_tuple
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.literals import without_none
+from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.trees.views import (
+    Apply,
+    Comprehension,
+    Expr,
+    ListComp,
+    ListLiteral,
+    NoneLit,
+    StringLiteral,
+    TupleLiteral,
+    Var,
+)
+from flambeau.frontend.values.object_methods import as_text
+from flambeau.frontend.values.simple_value import SimpleValue
+from flambeau.frontend.values.slices import SliceValue
+from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.ir.value import Value
+from flambeau.schema.subtype import is_subtype, subtract, union_of
+from flambeau.schema.types import (
+    BOOL,
+    NONE,
+    STRING,
+    AnyType,
+    ClassType,
+    DictType,
+    ListType,
+    NumberType,
+    OptionalType,
+    TensorType,
+    Type,
+    UnionType,
+)
+from flambeau.util.errors import CompileError
+from flambeau.util.source import SourceRange
+
+
+def emit_len(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """The length of one thing, a value or not."""
+    if len(tree.args) != 1 or tree.keywords:
+        raise CompileError(f"len expected 1 argument, got {len(tree.args)}", tree.callee.range)
+    return SimpleValue(e.sugared(tree.args[0]).length(e, tree.callee.range))
+
+
+class PrintFunction(Sugared):
+    """`print`."""
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "print"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A node that prints values separated by blanks."""
+        if keywords:
+            raise CompileError("print doesn't accept any keyword arguments", where)
+        e.insert("prim::Print", [as_text(e, where, a.value) for a in args])
+        return SimpleValue(e.constant(None))
+
+
+def emit_isinstance(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """A test that the compiler answers itself where the type of the value decides."""
+    if len(tree.args) != 2 or tree.keywords:
+        raise CompileError(f"isinstance expected 2 arguments, got {len(tree.args)}", tree.callee.range)
+    value = e.value(tree.args[0])
+    tested = tested_types(e, tree.args[1])
+    name = tree.args[0].name if isinstance(tree.args[0], Var) else None
+    return ConditionValue(instance_condition(e, value, tested, name))
+
+
+def tested_types(e: Emission, tree: Expr) -> list[Type]:
+    """The types of the right side of an isinstance: one, or a tuple of them, nested or not."""
+    if isinstance(tree, TupleLiteral):
+        return [t for item in tree.items for t in tested_types(e, item)]
+    type_ = type_of_tree(tree, e.resolver, bare=True)
+    return list(type_.members) if isinstance(type_, UnionType) else [type_]
+
+
+def instance_condition(e: Emission, value: Value, tested: list[Type], name: str | None) -> Condition:
+    """What is known of `isinstance(value, tested)`."""
+    members = _members(value.type)
+    if members is not None:
+        hits = [m for m in members if any(is_subtype(m, t) or _inherits(m, t) for t in tested)]
+        possible = [m for m in members if m in hits or any(is_subtype(t, m) for t in tested)]
+        if len(hits) == len(members):
+            return Condition(known=True)
+        if not possible:
+            return Condition(known=False)
+    node = e.insert("prim::isinstance", (value,), BOOL)
+    node.attributes["types"] = list(tested)
+    result = node.output()
+    if name is None:
+        return Condition(result)
+    if members is None:
+        return Condition(result, None, {name: union_of(tested)})
+    inside = [t for t in tested if any(is_subtype(t, m) for m in members)]
+    inside += [m for m in members if m in hits and not any(is_subtype(m, t) for t in inside)]
+    if_false: Facts = {}
+    rest = subtract(value.type, union_of(tested))
+    if rest is not None and isinstance(value.type, UnionType | OptionalType):
+        if_false = {name: rest}
+    return Condition(result, None, {name: union_of(inside)}, if_false)
+
+
+def _inherits(type_: Type, base: Type) -> bool:
+    """Whether objects of a class are instances of another as Python sees it."""
+    if not isinstance(type_, ClassType) or not isinstance(base, ClassType):
+        return False
+    own, other = type_.definition, base.definition
+    return own.has_instances and other.has_instances and issubclass(own.python, other.python)
+
+
+def _members(type_: Type) -> list[Type] | None:
+    """The types a value may turn out to have; None if that is anything."""
+    if isinstance(type_, AnyType | NumberType):
+        return None
+    if isinstance(type_, UnionType):
+        return list(type_.members)
+    if isinstance(type_, OptionalType):
+        return [type_.element, NONE]
+    return [type_]
+
+
+def emit_hasattr(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """Always known while compiling."""
+    owner, name = _owner_and_name(e, tree, "hasattr", (2,))
+    return ConditionValue(Condition(known=owner.has_attribute(e, tree.range, name)))
+
+
+def emit_getattr(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """The attribute, or the default if there is none."""
+    owner, name = _owner_and_name(e, tree, "getattr", (2, 3))
+    if len(tree.args) == 3 and not owner.has_attribute(e, tree.range, name):
+        return e.sugared(tree.args[2])
+    return owner.attribute(e, tree.range, name)
+
+
+def _owner_and_name(e: Emission, tree: Apply, what: str, counts: tuple[int, ...]) -> tuple[Sugared, str]:
+    if len(tree.args) not in counts or tree.keywords:
+        raise CompileError(f"{what} expected {counts[0]} arguments, got {len(tree.args)}", tree.callee.range)
+    name = tree.args[1]
+    if not isinstance(name, StringLiteral):
+        raise CompileError(f"{what}'s second argument must be a string literal", name.range)
+    return e.sugared(tree.args[0]), name.value
+
+
+def emit_list(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """A new list of the items of one thing."""
+    hinted = without_none(hint)
+    wanted = hinted.element if isinstance(hinted, ListType) else None
+    if not tree.args:
+        return SimpleValue(pack_list(e, (), wanted or TensorType()))
+    if len(tree.args) != 1 or tree.keywords:
+        raise CompileError(f"list expected at most 1 argument, got {len(tree.args)}", tree.callee.range)
+    if isinstance(tree.args[0], ListComp | Comprehension):
+        return e.sugared(tree.args[0], hint)
+    source = e.sugared(tree.args[0])
+    if isinstance(source, SimpleValue):
+        type_ = source.value.type
+        if isinstance(type_, ListType) or type_ == STRING:
+            return SimpleValue(call_operator(e, tree.callee.range, "aten::list", [source.value]))
+    return SimpleValue(collect_list(e, tree.range, source, wanted))
+
+
+def emit_tuple(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """A tuple of the items of something of known length."""
+    if not tree.args:
+        return SimpleValue(pack_tuple(e, ()))
+    if len(tree.args) != 1 or tree.keywords:
+        raise CompileError(f"tuple expected at most 1 argument, got {len(tree.args)}", tree.callee.range)
+    literal = tree.args[0]
+    if isinstance(literal, ListLiteral):
+        return e.sugared(TupleLiteral(literal.range, literal.items))
+    items = e.sugared(literal).as_tuple(e, literal.range)
+    return SimpleValue(pack_tuple(e, [item.as_value(e, tree.range) for item in items]))
+
+
+def emit_dict(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """A new dict of pairs, of another dict, of keywords, or of both."""
+    hinted = without_none(hint)
+    if isinstance(hinted, UnionType) and sum(isinstance(m, DictType) for m in hinted.members) > 1:
+        text = "full type inference is not yet supported for dict() where a Union of dicts is expected"
+        raise CompileError(f"{text}: annotate a variable with the one that is meant", tree.range)
+    return SimpleValue(collect_dict(e, tree, hinted if isinstance(hinted, DictType) else None))
+
+
+def emit_slice(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """A slice held in a variable."""
+    if tree.keywords:
+        raise CompileError("Slice does not accept any keyword arguments", tree.callee.range)
+    if not 1 <= len(tree.args) <= 3:
+        raise CompileError(f"slice expected 1 to 3 arguments, got {len(tree.args)}", tree.callee.range)
+    parts: list[Value | None] = [None if isinstance(a, NoneLit) else e.value(a) for a in tree.args]
+    if len(parts) == 1:
+        return SliceValue(None, parts[0], None)
+    return SliceValue(parts[0], parts[1], parts[2] if len(parts) == 3 else None)
+
+
+def emit_sum(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """The sum of a list; of anything else that can be looped over, of the list of its items."""
+    args, keywords = emit_arguments(e, tree) if not _is_iterable(e, tree) else _listed(e, tree)
+    return SimpleValue(call_operator(e, tree.callee.range, "aten::sum", args, keywords))
+
+
+def _is_iterable(e: Emission, tree: Apply) -> bool:
+    return len(tree.args) == 1 and isinstance(tree.args[0], Apply)
+
+
+def _listed(e: Emission, tree: Apply) -> tuple[list[Given], list[Given]]:
+    source = e.sugared(tree.args[0])
+    where = tree.args[0].range
+    if isinstance(source, SimpleValue):
+        return [Given(source.value, where)], []
+    return [Given(collect_list(e, where, source, None), where)], []

@@ -1,0 +1,108 @@
+"""`min`, `max`, `sorted` with keys, `round` with digits, `format`: TorchScript's operators where it has them.
+
+sorted(x, key=len)    →    the list of keys, then python::sorted_by(%x, %keys, False)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flambeau.frontend.emit.calls import emit_arguments
+from flambeau.frontend.emit.comprehensions import collect_list, map_list
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.trees.views import Apply, Attribute, Clause, Comprehension, Ident, NoneLit, Var
+from flambeau.frontend.values.object_methods import check_sortable
+from flambeau.frontend.values.simple_value import SimpleValue
+from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.ir.value import Value
+from flambeau.schema.types import STRING, DictType, ListType, TensorType, TupleType, Type
+from flambeau.util.errors import CompileError
+
+
+def emit_sorted(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """`sorted(x, key=..., reverse=...)`."""
+    options = _options(tree, "sorted", ("key", "reverse"))
+    if len(tree.args) != 1:
+        raise CompileError(f"sorted expected 1 argument, got {len(tree.args)}", tree.callee.range)
+    items = _items(e, tree)
+    if not options:
+        check_sortable(e, tree.callee.range, items)
+        return SimpleValue(call_operator(e, tree.callee.range, "aten::sorted", [items]))
+    keys = items if "key" not in options else map_list(e, tree.range, items, e.sugared(options["key"].value))
+    check_sortable(e, tree.callee.range, keys)
+    reverse = e.value(options["reverse"].value) if "reverse" in options else e.constant(False)
+    return SimpleValue(call_operator(e, tree.callee.range, "python::sorted_by", [items, keys, reverse]))
+
+
+def emit_min(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """`min(...)`."""
+    return _extreme(e, tree, "min")
+
+
+def emit_max(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """`max(...)`."""
+    return _extreme(e, tree, "max")
+
+
+def _extreme(e: Emission, tree: Apply, name: str) -> Sugared:
+    where = tree.callee.range
+    if any(k.name == "key" for k in tree.keywords):
+        options = _options(tree, name, ("key",))
+        items = _items(e, tree)
+        keys = map_list(e, tree.range, items, e.sugared(options["key"].value))
+        return SimpleValue(call_operator(e, where, "python::extreme_by", [items, keys, e.constant(name == "max")]))
+    if len(tree.args) == 1 and not tree.keywords:
+        source = e.sugared(tree.args[0])
+        if not isinstance(source, SimpleValue) or isinstance(source.value.type, TupleType | DictType):
+            return SimpleValue(call_operator(e, where, f"prim::{name}", [_listed(e, tree, source)]))
+        return SimpleValue(call_operator(e, where, f"prim::{name}", [Given(source.value, tree.args[0].range)]))
+    args, keywords = emit_arguments(e, tree)
+    return SimpleValue(call_operator(e, where, f"prim::{name}", args, keywords))
+
+
+def _items(e: Emission, tree: Apply) -> Value:
+    """The one list of a call, or what makes a list."""
+    source = e.sugared(tree.args[0])
+    if isinstance(source, SimpleValue) and isinstance(source.value.type, ListType):
+        return source.value
+    return _listed(e, tree, source)
+
+
+def _listed(e: Emission, tree: Apply, source: Sugared) -> Value:
+    return collect_list(e, tree.args[0].range, source, None)
+
+
+def _options(tree: Apply, name: str, known: Sequence[str]) -> dict[str, Attribute]:
+    options = {k.name: k for k in tree.keywords}
+    for option in options.values():
+        if option.name not in known:
+            raise CompileError(f"{name}() got an unexpected keyword argument '{option.name}'", option.range)
+    return options
+
+
+def emit_round(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """`round(x)`, a float as in TorchScript; `round(x, n)` as in Python."""
+    args, keywords = emit_arguments(e, tree)
+    if len(args) + len(keywords) == 2 and not isinstance(args[0].value.type, TensorType):
+        return SimpleValue(call_operator(e, tree.callee.range, "python::round", args, keywords))
+    return SimpleValue(call_operator(e, tree.callee.range, "aten::round", args, keywords))
+
+
+def emit_format(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """`format(value, spec)`."""
+    args, keywords = emit_arguments(e, tree)
+    if len(args) == 1:
+        args = [*args, Given(e.constant("", STRING), tree.range)]
+    return SimpleValue(call_operator(e, tree.callee.range, "python::format", args, keywords))
+
+
+def emit_filter(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """`filter(f, x)`: the list of the items for which the function gives a true value."""
+    if len(tree.args) != 2 or tree.keywords:
+        raise CompileError(f"filter expected 2 arguments, got {len(tree.args)}", tree.callee.range)
+    where = tree.range
+    item = Var(where, Ident(where, "$item"))
+    condition = item if isinstance(tree.args[0], NoneLit) else Apply(where, tree.args[0], (item,), ())
+    clause = Clause(where, item, tree.args[1], (condition,))
+    return e.sugared(Comprehension(where, None, item, (clause,)))

@@ -1,0 +1,143 @@
+"""Python's builtin functions and those of `math`, by the operator each one is."""
+
+from __future__ import annotations
+
+import builtins
+import cmath
+import math
+import warnings
+from typing import Any, Final
+
+from flambeau.frontend.values import builtin_forms as forms
+from flambeau.frontend.values import builtin_ordering as ordering
+from flambeau.frontend.values import iterables
+from flambeau.frontend.values.casts import CastValue, DeviceClass
+from flambeau.frontend.values.contexts import ContextClass
+from flambeau.frontend.values.simple_value import OperatorValue
+from flambeau.frontend.values.sugared import FormValue, Sugared
+from flambeau.schema.device import Device
+from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, STRING
+from flambeau.tensor.create import as_tensor, asarray
+from flambeau.tensor.grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from flambeau.tensor.random import Generator, manual_seed
+
+OPERATORS: Final[dict[Any, str]] = {
+    abs: "prim::abs", all: "aten::all", any: "aten::any", bin: "aten::bin", chr: "aten::chr", divmod: "aten::divmod",
+    hash: "aten::hash", hex: "aten::hex", id: "prim::id", oct: "aten::oct",
+    ord: "aten::ord", pow: "aten::pow", repr: "python::repr", ascii: "python::ascii", warnings.warn: "aten::warn",
+    manual_seed: "aten::manual_seed", Generator: "aten::Generator", is_grad_enabled: "aten::is_grad_enabled",
+    as_tensor: "aten::as_tensor", asarray: "aten::as_tensor",
+}  # fmt: skip
+
+MATH: Final = [
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "ceil",
+    "copysign",
+    "cos",
+    "cosh",
+    "degrees",
+    "erf",
+    "erfc",
+    "exp",
+    "expm1",
+    "fabs",
+    "factorial",
+    "floor",
+    "fmod",
+    "frexp",
+    "gamma",
+    "gcd",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "ldexp",
+    "lgamma",
+    "log",
+    "log10",
+    "log1p",
+    "modf",
+    "pow",
+    "radians",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+]
+MORE_MATH: Final = [
+    "cbrt", "comb", "dist", "exp2", "fsum", "hypot", "isclose", "isqrt", "lcm", "log2", "nextafter", "perm", "prod",
+    "trunc", "ulp",
+]  # fmt: skip
+"""Functions of `math` that TorchScript does not have."""
+RENAMED: Final = {"remainder": "aten::mathremainder"}
+CMATH: Final = [
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "cos",
+    "cosh",
+    "exp",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "log",
+    "log10",
+    "phase",
+    "rect",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+]
+CMATH_NAMES: Final = {"phase": "angle", "rect": "polar"}
+
+FORMS: Final[dict[Any, Sugared]] = {
+    builtins.int: CastValue(INT, "aten::Int", "__int__"),
+    builtins.float: CastValue(FLOAT, "aten::Float", "__float__"),
+    builtins.bool: CastValue(BOOL, "aten::Bool", "__bool__"),
+    builtins.str: CastValue(STRING, "aten::str", "__str__"),
+    builtins.complex: CastValue(COMPLEX, "aten::Complex", "__complex__"),
+    Device: DeviceClass(),
+    print: forms.PrintFunction(),
+    len: FormValue("__len__", forms.emit_len),
+    isinstance: FormValue("isinstance", forms.emit_isinstance),
+    hasattr: FormValue("hasattr", forms.emit_hasattr),
+    getattr: FormValue("getattr", forms.emit_getattr),
+    list: FormValue("list", forms.emit_list),
+    tuple: FormValue("tuple", forms.emit_tuple),
+    dict: FormValue("dict", forms.emit_dict),
+    slice: FormValue("slice", forms.emit_slice),
+    sum: FormValue("sum", forms.emit_sum),
+    round: FormValue("round", ordering.emit_round),
+    sorted: FormValue("sorted", ordering.emit_sorted),
+    min: FormValue("min", ordering.emit_min),
+    max: FormValue("max", ordering.emit_max),
+    format: FormValue("format", ordering.emit_format),
+    range: FormValue("range", iterables.emit_range),
+    enumerate: FormValue("enumerate", iterables.emit_enumerate),
+    zip: FormValue("zip", iterables.emit_zip),
+    reversed: FormValue("reversed", iterables.emit_reversed),
+    map: FormValue("map", iterables.emit_map),
+    filter: FormValue("filter", ordering.emit_filter),
+}
+
+BUILTINS: Final[dict[Any, Sugared]] = {
+    **{function: OperatorValue(name) for function, name in OPERATORS.items()},
+    **{getattr(cmath, name): OperatorValue(f"aten::{CMATH_NAMES.get(name, name)}") for name in CMATH},
+    **{getattr(math, name): OperatorValue(f"aten::{name}") for name in MATH},
+    **{getattr(math, name): OperatorValue(kind) for name, kind in RENAMED.items()},
+    **{getattr(math, name): OperatorValue(f"python::{name}") for name in MORE_MATH},
+    **{cls: ContextClass(cls) for cls in (no_grad, enable_grad, inference_mode, set_grad_enabled)},
+    **FORMS,
+}
+"""What each Python builtin is in a program."""

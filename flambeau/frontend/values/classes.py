@@ -1,0 +1,132 @@
+"""Classes as programs use them: exceptions to raise, named tuples to construct, enums whose members are constants."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+
+from flambeau.frontend.annotations import try_type_of
+from flambeau.frontend.constants import enum_type
+from flambeau.frontend.emit.conversions import pack_list, pack_tuple
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.schema_matching import match_single
+from flambeau.frontend.values.simple_value import ItemIteration, SimpleValue
+from flambeau.frontend.values.sugared import Given, Iteration, Sugared
+from flambeau.ir.value import Value
+from flambeau.program import protected
+from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
+from flambeau.schema.types import EnumType, TupleType
+from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass, replace
+from flambeau.util.source import SourceRange
+
+
+@dataclass(slots=True)
+class ExceptionClass(Sugared):
+    """A class of exceptions, raised by its qualified name."""
+
+    python: type
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "exception class"
+
+    @property
+    def qualified_name(self) -> str:
+        """The name in the error that the program raises."""
+        name = f"{self.python.__module__}.{self.python.__qualname__}"
+        protected.classes[name] = self.python
+        return name
+
+    def as_value(self, e: Emission, where: SourceRange) -> Value:
+        """Exceptions are no values: they can only be raised."""
+        raise CompileError(f"{self.python.__name__} cannot be used as a value: it can only be raised", where)
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """The exception with its arguments."""
+        return ExceptionValue(self, [a.value for a in args])
+
+
+@dataclass(slots=True)
+class ExceptionValue(Sugared):
+    """An exception made to be raised."""
+
+    cls: ExceptionClass
+    arguments: list[Value]
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "exception"
+
+    def as_value(self, e: Emission, where: SourceRange) -> Value:
+        """Exceptions are no values: they can only be raised."""
+        raise CompileError(f"exception {self.cls.python.__name__} cannot be used as a value", where)
+
+
+@dataclass(slots=True)
+class NamedTupleClass(Sugared):
+    """A class of named tuples."""
+
+    type: TupleType
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "NamedTuple class"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A new tuple, its fields given by position or name."""
+        name = (self.type.name or "").rpartition(".")[2]
+        defaults = dict(self.type.defaults)
+        fields = [
+            Argument(field, type_, default=defaults.get(field, NO_DEFAULT))
+            for field, type_ in zip(self.type.fields, self.type.elements, strict=True)
+        ]
+        schema = FunctionSchema(name, "", tuple(fields), (Argument("", self.type),))
+        match = match_single(schema, args, keywords, where)
+        return SimpleValue(pack_tuple(e, [plan(e) for plan in match.plans], replace(self.type)))
+
+
+@dataclass(slots=True)
+class EnumClass(Sugared):
+    """An enum; its members are constants."""
+
+    type: EnumType
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "enum class"
+
+    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+        """A member."""
+        member = getattr(self.type.python, name, None)
+        if not isinstance(member, self.type.python):
+            raise CompileError(f"{self.type.name.rpartition('.')[2]} has no attribute '{name}'", where)
+        return SimpleValue(e.constant(member, self.type))
+
+    def length(self, e: Emission, where: SourceRange) -> Value:
+        """How many members there are."""
+        return e.constant(len(self.type.python))
+
+    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+        """Over the members, in the order of their definition."""
+        members = [e.constant(member, self.type) for member in self.type.python]
+        return ItemIteration(pack_list(e, members, self.type))
+
+
+def wrap_class(e: Emission, cls: type, where: SourceRange) -> Sugared | None:
+    """What a class is in a program, or None if it has no use there."""
+    if issubclass(cls, BaseException):
+        return ExceptionClass(cls)
+    if issubclass(cls, enum.Enum):
+        try:
+            return EnumClass(enum_type(cls))
+        except TypeError as error:
+            raise CompileError(str(error), where) from None
+    if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+        type_ = try_type_of(cls, e.resolver, where)
+        return NamedTupleClass(type_) if isinstance(type_, TupleType) else None
+    return None

@@ -1,0 +1,101 @@
+"""The language's own functions, such as `annotate`: known by name, so that who offers them to users is not known here.
+
+A Python object says which one it is in an attribute `language_form`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flambeau.frontend.annotations import type_of_tree
+from flambeau.frontend.emit.conditions import Condition, ConditionValue, may_be_none
+from flambeau.frontend.emit.conversions import convert
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.tasks import (
+    emit_awaitable,
+    emit_awaitable_nowait,
+    emit_awaitable_wait,
+    emit_fork,
+    emit_wait,
+)
+from flambeau.frontend.trees.views import Apply
+from flambeau.frontend.values.builtin_forms import emit_isinstance
+from flambeau.frontend.values.simple_value import SimpleValue, shown
+from flambeau.frontend.values.sugared import FormValue, Sugared
+from flambeau.ir.value import Value
+from flambeau.schema.subtype import is_subtype, subtract
+from flambeau.schema.types import (
+    NONE,
+    BoolType,
+    FloatType,
+    IntType,
+    TensorType,
+    Type,
+)
+from flambeau.util.errors import CompileError
+
+WRONG_ANNOTATION = "expected an expression of type {wanted} but found {found}"
+ALWAYS_NONE = "The type of _unwrap_optional's argument could not be inferred from actual type None"
+FROM_TENSOR: Final[dict[type[Type], str]] = {FloatType: "aten::Float", IntType: "aten::Int", BoolType: "aten::Bool"}
+
+
+def _arity(tree: Apply, what: str, count: int) -> None:
+    if len(tree.args) != count or tree.keywords:
+        given = len(tree.args) + len(tree.keywords)
+        raise CompileError(f"{what} expected {count} arguments, got {given}", tree.callee.range)
+
+
+def emit_annotate(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """`annotate(T, value)`: the value as a `T`."""
+    _arity(tree, "annotate", 2)
+    wanted = type_of_tree(tree.args[0], e.resolver)
+    value = convert(e, e.value(tree.args[1], wanted), wanted, implicit=True)
+    if isinstance(value.type, TensorType) and type(wanted) in FROM_TENSOR:
+        value = e.emit(FROM_TENSOR[type(wanted)], (value,), wanted)
+    if not is_subtype(value.type, wanted):
+        text = WRONG_ANNOTATION.format(wanted=wanted.annotation, found=shown(value.type))
+        raise CompileError(text, tree.range)
+    if value.type != wanted:
+        value = _widened(e, value, wanted)
+    return SimpleValue(value)
+
+
+def _widened(e: Emission, value: Value, wanted: Type) -> Value:
+    """The value known by a wider type; a None is simply a None of that type."""
+    if value.type == NONE:
+        return e.constant(None, wanted)
+    return e.emit("prim::unchecked_cast", (value,), wanted)
+
+
+def emit_unwrap_optional(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """`_unwrap_optional(x)`: x, which must not be None."""
+    _arity(tree, "_unwrap_optional", 1)
+    value = e.value(tree.args[0])
+    if value.type == NONE:
+        raise CompileError(ALWAYS_NONE, tree.args[0].range)
+    rest = subtract(value.type, NONE)
+    if not may_be_none(value.type) or rest is None:
+        return SimpleValue(value)
+    return SimpleValue(e.emit("aten::_unwrap_optional", (value,), rest))
+
+
+def _known(answer: bool) -> FormValue:
+    def emit(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+        return ConditionValue(Condition(known=answer))
+
+    return FormValue("condition", emit)
+
+
+LANGUAGE_FORMS: Final[dict[str, Sugared]] = {
+    "annotate": FormValue("annotate", emit_annotate),
+    "unwrap_optional": FormValue("_unwrap_optional", emit_unwrap_optional),
+    "isinstance": FormValue("isinstance", emit_isinstance),
+    "is_scripting": _known(True),
+    "is_tracing": _known(False),
+    "fork": FormValue("fork", emit_fork),
+    "wait": FormValue("wait", emit_wait),
+    "awaitable": FormValue("_awaitable", emit_awaitable),
+    "awaitable_wait": FormValue("_awaitable_wait", emit_awaitable_wait),
+    "awaitable_nowait": FormValue("_awaitable_nowait", emit_awaitable_nowait),
+}
+"""Each form by the name in `language_form`."""

@@ -1,0 +1,153 @@
+"""Methods of values that are more than one operator: of tuples, texts, futures, and subscripts by name.
+
+`simple_value`, which offers them, gives its own class as `wrap`, so that this module need not know it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from flambeau.frontend.emit.conversions import pack_list, unpack_tuple
+from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.trees.views import Select, Subscript
+from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.ir.value import Value
+from flambeau.schema.types import FutureType, TupleType, Type
+from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass
+from flambeau.util.source import SourceRange
+
+if TYPE_CHECKING:
+    from flambeau.frontend.emit.emission import Emission
+    from flambeau.frontend.trees.views import Apply
+
+Wrap = Callable[[Value], Sugared]
+
+
+@dataclass(slots=True)
+class TupleMethod(Sugared):
+    """`t.count`, `t.index` of a tuple of one type: those of the list of its items."""
+
+    wrap: Wrap
+    tuple: Value
+    name: str
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return f"method {self.name}"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """An int."""
+        items = unpack_tuple(e, self.tuple)
+        if not items or any(i.type != items[0].type for i in items):
+            raise CompileError(f"{self.name} of a tuple is for items of one type", where)
+        listed = pack_list(e, items, items[0].type)
+        return self.wrap(call_operator(e, where, f"python::{self.name}", [listed, *args], keywords))
+
+
+@dataclass(slots=True)
+class AffixMethod(Sugared):
+    """`s.startswith`, `s.endswith`, of one text or of a tuple of them."""
+
+    wrap: Wrap
+    text: Value
+    name: str
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "builtin"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A bool."""
+        kind = f"aten::{self.name}"
+        if not args or not isinstance(args[0].value.type, TupleType):
+            return self.wrap(call_operator(e, where, kind, [Given(self.text, where), *args], keywords))
+        result = e.constant(False)
+        for item in unpack_tuple(e, args[0].value):
+            given = [Given(self.text, where), Given(item, args[0].where), *args[1:]]
+            found = call_operator(e, where, kind, given, keywords)
+            result = call_operator(e, where, "aten::__or__", [result, found])
+        return self.wrap(result)
+
+
+@dataclass(slots=True)
+class GetItemMethod(Sugared):
+    """`x.__getitem__`, called by its name: a subscript."""
+
+    wrap: Wrap
+    owner: Value
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "method __getitem__"
+
+    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+        """`x[index]`."""
+        if len(tree.args) != 1 or tree.keywords or not isinstance(tree.callee, Select):
+            given = len(tree.args) + len(tree.keywords)
+            raise CompileError(f"__getitem__ expected exactly 1 argument, got {given}", tree.callee.range)
+        return e.sugared(Subscript(tree.range, tree.callee.value, tree.args), hint)
+
+
+@dataclass(slots=True)
+class WaitMethod(Sugared):
+    """`future.wait`."""
+
+    wrap: Wrap
+    future: Value
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "method wait"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """The task's result."""
+        assert isinstance(self.future.type, FutureType)
+        if args or keywords:
+            raise CompileError("wait() takes no arguments", where)
+        return self.wrap(e.emit("aten::wait", (self.future,), self.future.type.element))
+
+
+@dataclass(slots=True)
+class WhereMethod(Sugared):
+    """`x.where(condition, other)`: the operator has the condition first."""
+
+    wrap: Wrap
+    tensor: Value
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "builtin"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A tensor."""
+        own = Given(self.tensor, where)
+        if args:
+            return self.wrap(call_operator(e, where, "aten::where", [args[0], own, *args[1:]], keywords))
+        return self.wrap(call_operator(e, where, "aten::where", [], [Given(self.tensor, where, "self"), *keywords]))
+
+
+@dataclass(slots=True)
+class TypeMethod(Sugared):
+    """`x.type(dtype)`: a conversion."""
+
+    wrap: Wrap
+    tensor: Value
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "builtin"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """The tensor in another dtype. Raises CompileError without one: a dtype has no text in programs."""
+        if len(args) + len(keywords) != 1:
+            raise CompileError("type() needs a dtype in programs: x.type(flambeau.float64), or x.dtype to ask", where)
+        given = [*args, *keywords]
+        return self.wrap(call_operator(e, where, "aten::to", [Given(self.tensor, where), given[0]]))

@@ -1,0 +1,106 @@
+"""Methods and properties of objects, compiled when a program first asks for them, and what builtins make of objects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from flambeau.frontend.emit.schema_matching import Mismatch, call_method, match_schema
+from flambeau.frontend.resolver import ObjectResolver
+from flambeau.frontend.values.sugared import Given
+from flambeau.ir.value import Value
+from flambeau.program.classes import ClassDefinition, Property
+from flambeau.program.function import Function
+from flambeau.schema.function import FunctionSchema
+from flambeau.schema.types import BOOL, ListType, NamedType
+from flambeau.util.errors import CompileError
+from flambeau.util.source import SourceRange
+
+if TYPE_CHECKING:
+    from flambeau.frontend.emit.emission import Emission
+
+NO_ORDER = (
+    "To sort a list of objects, the class must define a __lt__ method: {type} has no `def __lt__(self, other: {type}) "
+    "-> bool`"
+)
+
+
+def find_method(e: Emission, type_: NamedType, name: str, where: SourceRange) -> Function | FunctionSchema | None:
+    """A method of objects of the type, compiled now if the resolver does that; None if there is none."""
+    found: Function | FunctionSchema | None = type_.definition.methods.get(name)
+    if found is None and isinstance(e.resolver, ObjectResolver):
+        found = e.resolver.compile_method(type_, name, where)
+    return found
+
+
+def find_property(e: Emission, type_: NamedType, name: str, where: SourceRange) -> Property | None:
+    """A property of objects of the type, compiled now if it was not yet; None if there is none."""
+    definition = type_.definition
+    if not isinstance(definition, ClassDefinition):
+        return None
+    try:
+        return definition.find_property(name)
+    except CompileError as error:
+        error.range = error.range or where
+        raise error.with_caller(f"{definition.name.rpartition('.')[2]}.{name}", e.name, where) from None
+
+
+def stored_names(type_: NamedType) -> set[str]:
+    definition = type_.definition
+    return {*definition.slots, *definition.constants} if isinstance(definition, ClassDefinition) else set()
+
+
+def has_method(e: Emission, type_: NamedType, name: str, where: SourceRange) -> bool:
+    """Whether objects of the type have a method of that name."""
+    return find_method(e, type_, name, where) is not None
+
+
+def as_text(e: Emission, where: SourceRange, value: Value) -> Value:
+    """An object as the text that `__str__`, or else `__repr__`, gives; any other value itself."""
+    type_ = value.type
+    if isinstance(type_, NamedType) and not getattr(type_.definition, "is_module", False):
+        for name in ("__str__", "__repr__"):
+            method = find_method(e, type_, name, where)
+            if method is not None:
+                return call_method(e, where, method, name, value, (), ())
+    return value
+
+
+def check_sortable(e: Emission, where: SourceRange, items: Value) -> None:
+    """Refuse to sort objects that have no order."""
+    element = items.type.element if isinstance(items.type, ListType) else None
+    if not isinstance(element, NamedType):
+        return
+    method = find_method(e, element, "__lt__", where)
+    schema = method.schema if isinstance(method, Function) else method
+    wanted = (element, BOOL)
+    found = (schema.arguments[-1].type, schema.returns[0].type) if schema is not None else None
+    if schema is None or len(schema.arguments) != 2 or found != wanted:
+        raise CompileError(NO_ORDER.format(type=element.annotation), where)
+
+
+Method = tuple[str, Function | FunctionSchema]
+
+
+def fitting(
+    e: Emission, where: SourceRange, owner: Value, first: Method, others: Sequence[str], args: Sequence[Given],
+    keywords: Sequence[Given],
+) -> Method:  # fmt: skip
+    """The first of some methods that takes these arguments; the very first if none does."""
+    assert isinstance(owner.type, NamedType)
+    given = [Given(owner, where), *args]
+    if not _takes(first[1], given, keywords):
+        for name in others:
+            method = find_method(e, owner.type, name, where)
+            if method is not None and _takes(method, given, keywords):
+                return name, method
+    return first
+
+
+def _takes(method: Function | FunctionSchema, given: Sequence[Given], keywords: Sequence[Given]) -> bool:
+    schema = method if isinstance(method, FunctionSchema) else method.schema
+    try:
+        match_schema(schema, given, keywords, implicit=True)
+    except Mismatch:
+        return False
+    return True

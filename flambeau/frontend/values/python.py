@@ -1,0 +1,218 @@
+"""What Python values are in a program: functions to compile, namespaces, operators, constants.
+
+import math; LIMIT = 3          `math` is a namespace, `math.sqrt` an operator, `LIMIT` the constant 3
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.frontend.constants import constant_type, constant_value
+from flambeau.frontend.emit.conditions import Condition, ConditionValue
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.schema_matching import call_function
+from flambeau.frontend.resolver import MISSING
+from flambeau.frontend.source.python_source import innermost_function
+from flambeau.frontend.templates import ClosureValue, TemplateResolver, emit_all, instantiate
+from flambeau.frontend.trees.views import Apply, Def, Expr, Lambda, Select, Var
+from flambeau.frontend.values.builtins import BUILTINS
+from flambeau.frontend.values.casts import TypedTensorClass
+from flambeau.frontend.values.choice import wrap_choice
+from flambeau.frontend.values.classes import wrap_class
+from flambeau.frontend.values.language_forms import LANGUAGE_FORMS
+from flambeau.frontend.values.numpy_functions import numpy_function
+from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
+from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.ir.value import Value
+from flambeau.program.function import Function
+from flambeau.schema.types import Type
+from flambeau.tensor.typed import TypedTensor
+from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass
+from flambeau.util.source import SourceRange
+
+NOT_A_VALUE = (
+    "python value of type '{type}' cannot be used as a value. Perhaps it is a closed over global variable? If so, "
+    "please consider passing it in as an argument or use a local variable instead."
+)
+UNSUPPORTED_BUILTIN = "Python builtin {value!r} is currently not supported in Torchscript"
+
+
+@dataclass(slots=True)
+class PythonValue(Sugared):
+    """A Python value that a program can name but not hold."""
+
+    python: Any
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        if isinstance(self.python, types.ModuleType):
+            return "module"
+        return f"python value of type '{type(self.python).__name__}'"
+
+    def as_value(self, e: Emission, where: SourceRange) -> Value:
+        """Never a value."""
+        raise CompileError(NOT_A_VALUE.format(type=type(self.python).__name__), where)
+
+    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+        """What the attribute of the Python value is in a program."""
+        value = getattr(self.python, name, MISSING)
+        if value is MISSING:
+            raise CompileError(f"object has no attribute {name}", where)
+        return e.wrap(value, where)
+
+    def has_attribute(self, e: Emission, where: SourceRange, name: str) -> bool:
+        """Whether the Python value has it, which is known while compiling."""
+        return hasattr(self.python, name)
+
+    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared | None:
+        """A call of a function that has to be compiled for it: that gathers arguments, or is given functions."""
+        if not isinstance(e.resolver, TemplateResolver) or not _needs_template(e, self.python, tree):
+            return None
+        template = e.resolver.template(self.python)
+        if template is None:
+            return None
+        args, keywords = emit_all(e, tree)
+        try:
+            return instantiate(e, tree.callee.range, template, args, keywords)
+        except CompileError as error:
+            raise error.with_caller(template.tree.name, e.name, tree.callee.range) from None
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A call of a Python function, which is compiled when it is reached."""
+        function = e.resolver.compile_function(self.python, where)
+        if function is not None:
+            return SimpleValue(call_function(e, where, function, args, keywords))
+        if isinstance(self.python, types.BuiltinFunctionType):
+            raise CompileError(UNSUPPORTED_BUILTIN.format(value=self.python), where)
+        raise CompileError(f"cannot call a {self.kind}", where)
+
+
+def _needs_template(e: Emission, python: Any, tree: Apply) -> bool:
+    if isinstance(python, types.FunctionType):
+        code = innermost_function(python).__code__  # a decorator's own function may take anything
+        gathers = bool(code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
+    elif isinstance(python, Def):
+        gathers = python.decl.vararg is not None or python.decl.kwarg is not None
+    else:
+        return False
+    return gathers or any(_is_function(e, arg) for arg in (*tree.args, *(k.value for k in tree.keywords)))
+
+
+def _is_function(e: Emission, tree: Expr) -> bool:
+    """Whether an argument is a function, as its tree tells."""
+    if isinstance(tree, Lambda):
+        return True
+    if isinstance(tree, Var):
+        found = e.frame.find(tree.name)
+        if found is not None:
+            return isinstance(found, ClosureValue | PythonValue | FunctionValue | OperatorValue)
+    value = _outside(e, tree)
+    return isinstance(value, types.FunctionType | types.BuiltinFunctionType | Def) or hasattr(value, "script_function")
+
+
+def _outside(e: Emission, tree: Expr) -> Any:
+    """The Python value of a dotted name that is no variable of the program; MISSING for anything else."""
+    if isinstance(tree, Var):
+        return MISSING if e.frame.find(tree.name) is not None else e.resolver.resolve(tree.name)
+    if isinstance(tree, Select):
+        owner = _outside(e, tree.value)
+        return MISSING if owner is MISSING else getattr(owner, tree.name, MISSING)
+    return MISSING
+
+
+@dataclass(slots=True)
+class PartialValue(Sugared):
+    """`functools.partial(f, 1, k=2)`: a function with some arguments given."""
+
+    python: functools.partial[Any]
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "partial function"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A call with the given arguments before the others."""
+
+        def given(value: Any, name: str = "") -> Given:
+            return Given(e.wrap(value, where).as_value(e, where), where, name)
+
+        first = [given(value) for value in self.python.args]
+        named = {name: given(value, name) for name, value in self.python.keywords.items()}
+        named.update({keyword.name: keyword for keyword in keywords})
+        return e.wrap(self.python.func, where).call(e, where, [*first, *args], list(named.values()))
+
+
+@dataclass(slots=True)
+class FunctionValue(Sugared):
+    """A compiled function."""
+
+    function: Function
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "function"
+
+    def as_value(self, e: Emission, where: SourceRange) -> Value:
+        """The function itself."""
+        return e.function_constant(self.function)
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A call."""
+        return SimpleValue(call_function(e, where, self.function, args, keywords))
+
+
+def wrap(e: Emission, value: Any, where: SourceRange) -> Sugared:
+    """What a Python value is in a program. Raises CompileError for a constant beyond 64 bits."""
+    if isinstance(value, Sugared):
+        return value
+    found = e.resolver.sugared(value, where)
+    if isinstance(found, Sugared):
+        return found
+    if isinstance(value, bool):
+        return ConditionValue(Condition(known=value))
+    builtin = _builtin(value)
+    if builtin is not None:
+        return builtin
+    of_numpy = numpy_function(value)
+    if of_numpy is not None:
+        return of_numpy
+    form = None if isinstance(value, types.ModuleType) else getattr(value, "language_form", None)
+    if isinstance(form, str) and form in LANGUAGE_FORMS:
+        return LANGUAGE_FORMS[form]
+    operator = e.resolver.operator_name(value)
+    choice = wrap_choice(value, operator)
+    if choice is not None:
+        return choice
+    if operator is not None:
+        return OperatorValue(operator)
+    if isinstance(value, Function):
+        return FunctionValue(value)
+    if isinstance(value, functools.partial):
+        return PartialValue(value)
+    if isinstance(value, TypedTensor):
+        return TypedTensorClass(value.__name__, value.dtype.code)
+    if isinstance(value, type):
+        wrapped = wrap_class(e, value, where)
+        return PythonValue(value) if wrapped is None else wrapped
+    try:
+        type_ = constant_type(value)
+        return SimpleValue(e.constant(constant_value(value), type_))
+    except OverflowError as error:
+        raise CompileError(str(error), where) from None
+    except TypeError:
+        return PythonValue(value)
+
+
+def _builtin(value: Any) -> Sugared | None:
+    try:
+        return BUILTINS.get(value)
+    except TypeError:
+        return None

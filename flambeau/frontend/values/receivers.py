@@ -1,0 +1,109 @@
+"""Attributes that come into being: what `__init__` assigns to its object for the first time is added to the class.
+
+def __init__(self, n: int):      →      class: n : int, items : int[]
+    self.n = n
+    self.items: List[int] = []
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flambeau.frontend.emit.conversions import convert
+from flambeau.ir.value import Value
+from flambeau.program.classes import ClassDefinition
+from flambeau.schema.subtype import is_subtype
+from flambeau.schema.types import TENSOR, NoneType, TensorType, Type, without_refinement
+from flambeau.util.errors import CompileError, FrontendError
+from flambeau.util.record import dataclass
+from flambeau.util.source import SourceRange
+
+if TYPE_CHECKING:
+    from flambeau.frontend.emit.emission import Emission
+
+IN_CONTROL_FLOW = (
+    "First assignment cannot be in a control-flow block. Initialize the field at the top level first: attribute "
+    "'{name}'"
+)
+WRONG_TYPE = "Wrong type for attribute assignment. Expected {wanted} but got {found}"
+NONE_ONLY = (
+    "; the first assignment to '{name}' was None: annotate it there, as in `self.{name}: Optional[{found}] = None`"
+)
+NOT_DECLARED_HERE = (
+    "Type annotations on instance attributes must be declared in __init__: annotations on instance attributes must be "
+    "declared in __init__, and '{name}' is annotated in '{function}'"
+)
+FROZEN = "cannot assign to field '{name}': class '{type}' is frozen"
+
+
+class MisplacedAnnotation(FrontendError, ValueError):  # noqa: N818
+    """An attribute is annotated where its object is not initialised."""
+
+
+@dataclass(slots=True)
+class Receiver:
+    """The object that an `__init__` fills."""
+
+    definition: ClassDefinition
+    name: str
+    """What the function calls it: `self`."""
+    unassigned: set[str]
+    """Attributes that are declared and may not be assigned."""
+
+
+def is_receiver(e: Emission, owner: Value, definition: ClassDefinition) -> bool:
+    """Whether a value is the object that is being initialised."""
+    receiver, node = e.receiver, owner.node
+    return (
+        receiver is not None
+        and receiver.definition is definition
+        and node is not None
+        and node.kind == "prim::Load"
+        and node.attribute("name") == receiver.name
+    )
+
+
+def check_annotation(e: Emission, where: SourceRange, owner: Value, definition: ClassDefinition, name: str) -> None:
+    """Refuse the annotation of an attribute outside of `__init__`."""
+    if not is_receiver(e, owner, definition):
+        raise MisplacedAnnotation(NOT_DECLARED_HERE.format(name=name, function=e.name), where)
+
+
+def add_attribute(
+    e: Emission, where: SourceRange, definition: ClassDefinition, name: str, value: Value, annotation: Type | None
+) -> None:
+    """A new attribute of the class, of the type of its first value. Raises CompileError inside of control flow."""
+    if e.graph.insertion_block is not e.graph.block:
+        raise CompileError(IN_CONTROL_FLOW.format(name=name), where)
+    found = value.type if annotation is None else annotation
+    definition.add_attribute(name, TENSOR if isinstance(found, TensorType) else without_refinement(found))
+
+
+def assign(
+    e: Emission,
+    where: SourceRange,
+    owner: Value,
+    definition: ClassDefinition,
+    name: str,
+    value: Value,
+    *,
+    thaw: bool = False,
+) -> None:
+    """Give an attribute of a class a value. Raises CompileError if that is of another type.
+
+    With `thaw` also one of a frozen dataclass.
+    """
+    attribute = definition.attribute(name)
+    assert attribute is not None
+    filling = is_receiver(e, owner, definition)
+    if definition.is_frozen and not filling and not thaw:
+        raise CompileError(FROZEN.format(name=name, type=definition.name.rpartition(".")[2]), where)
+    if filling and e.receiver is not None and e.graph.insertion_block is e.graph.block:
+        e.receiver.unassigned.discard(name)
+    converted = convert(e, value, attribute.type, implicit=True)
+    if not is_subtype(converted.type, attribute.type):
+        text = WRONG_TYPE.format(wanted=attribute.type.annotation, found=value.type.annotation)
+        if isinstance(attribute.type, NoneType) and definition.has_instances:
+            text += NONE_ONLY.format(name=name, found=value.type.annotation)
+        raise CompileError(text, where)
+    e.insert("prim::SetAttr", (owner, converted), name=name)

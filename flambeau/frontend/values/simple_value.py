@@ -1,0 +1,441 @@
+"""What a program can do with a value of the graph, by its type: methods, properties, items, loops, unpacking."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from flambeau.frontend.emit.conversions import unpack_tuple
+from flambeau.frontend.emit.schema_matching import call_method, call_operator
+from flambeau.frontend.resolver import ObjectResolver
+from flambeau.frontend.values import receivers
+from flambeau.frontend.values.held_objects import frozen, held_count, module_keys
+from flambeau.frontend.values.methods import (
+    AffixMethod,
+    GetItemMethod,
+    TupleMethod,
+    TypeMethod,
+    WaitMethod,
+    WhereMethod,
+)
+from flambeau.frontend.values.object_methods import (
+    as_text,
+    check_sortable,
+    find_method,
+    find_property,
+    fitting,
+    has_method,
+    stored_names,
+)
+from flambeau.frontend.values.sugared import Given, Iteration, Sugared
+from flambeau.frontend.values.tensor_attributes import CONVERSIONS, ELEMENT_CODES, PROPERTIES
+from flambeau.ir.value import Value
+from flambeau.program.classes import ClassDefinition
+from flambeau.program.function import Function
+from flambeau.schema import registry
+from flambeau.schema.device import CPU
+from flambeau.schema.function import FunctionSchema
+from flambeau.schema.match import fits
+from flambeau.schema.types import (
+    DEVICE,
+    INT,
+    STRING,
+    AnyTupleType,
+    AwaitType,
+    ComplexType,
+    DeviceType,
+    DictType,
+    EnumType,
+    FutureType,
+    ListType,
+    NamedType,
+    OptionalType,
+    StringType,
+    TensorType,
+    TupleType,
+    Type,
+)
+from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass, replace
+from flambeau.util.source import SourceRange
+
+if TYPE_CHECKING:
+    from flambeau.frontend.emit.emission import Emission
+    from flambeau.frontend.trees.views import Apply
+
+NO_LIST_TYPE = "Expected type hint for result of tolist()"
+BAD_ELEMENT_TYPE = "{type} is not one of the supported element types for tolist"
+NO_ATTRIBUTE = "'{type}' object has no attribute or method '{name}'."
+NO_SETTER = "cannot assign to '{name}': it is a property without a setter"
+NOT_NAMED = "hasattr's first argument must be an object or NamedTuple, but got {found} instead"
+NO_STATIC_SIZE = "cannot statically infer the expected size of a list in this context"
+PYTHON_METHODS = {
+    StringType: ("removeprefix", "removesuffix", "casefold", "isascii"),
+    ListType: ("index", "remove", "count"),
+    ComplexType: ("conjugate",),
+}
+"""Methods that TorchScript does not have, or not for every type of element."""
+UNARY = {"prim::abs": "__abs__", "aten::round": "__round__"}
+"""The methods of objects that builtin functions call."""
+TEXTUAL = frozenset({"aten::format", "aten::str"})
+SORTING = frozenset({"aten::sort", "aten::sorted"})
+UNREFINED_TUPLE = (
+    "Provided tuple is not fully defined/refined including its element types, please provide a value of type like "
+    "Tuple[int, int]"
+)
+
+
+@dataclass(slots=True)
+class SimpleValue(Sugared):
+    """A value of the graph."""
+
+    value: Value
+
+    @property
+    def kind(self) -> str:
+        """Its type, as programs write it."""
+        return f"value of type '{shown(self.value.type)}'"
+
+    def as_value(self, e: Emission, where: SourceRange) -> Value:
+        """Itself."""
+        return self.value
+
+    def held(self, e: Emission, where: SourceRange) -> Value:
+        """Itself."""
+        return self.value
+
+    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+        """A method, or a property such as `shape`."""
+        found = _attribute(e, where, self.value, name)
+        if found is None:
+            text = NO_ATTRIBUTE.format(type=shown(self.value.type), name=name)
+            raise CompileError(text, where)
+        return found
+
+    def has_attribute(self, e: Emission, where: SourceRange, name: str) -> bool:
+        """Whether an object or a named tuple has that attribute."""
+        type_ = self.value.type
+        if isinstance(type_, TupleType) and type_.name is not None:
+            return name in type_.fields
+        if isinstance(type_, NamedType):
+            if name in stored_names(type_) or find_property(e, type_, name, where) is not None:
+                return True
+            return has_method(e, type_, name, where)
+        if isinstance(type_, TupleType):
+            raise CompileError(NOT_NAMED.format(found="a normal Tuple"), where)
+        raise CompileError(NOT_NAMED.format(found=self.kind), where)
+
+    def set_attribute(
+        self, e: Emission, where: SourceRange, name: str, value: Value, annotation: Type | None = None
+    ) -> None:
+        """Only objects have attributes that can be set; `__init__` adds them."""
+        type_ = self.value.type
+        if not isinstance(type_, NamedType):
+            raise CompileError(f"Tried to set an attribute: {name} on a non-class: {shown(type_)}", where)
+        definition = type_.definition
+        if isinstance(definition, ClassDefinition):
+            if annotation is not None:
+                receivers.check_annotation(e, where, self.value, definition, name)
+            if definition.attribute(name) is None:
+                accessor = find_property(e, type_, name, where)
+                if accessor is not None and accessor[1] is not None:
+                    setter = MethodValue(self.value, accessor[1].short_name, accessor[1])
+                    setter.call(e, where, [Given(value, where)], ())
+                    return
+                if accessor is not None:
+                    raise CompileError(NO_SETTER.format(name=name), where)
+                if receivers.is_receiver(e, self.value, definition):
+                    receivers.add_attribute(e, where, definition, name, value, annotation)
+        if not isinstance(definition, ClassDefinition) or definition.attribute(name) is None:
+            hint = "Did you forget to initialize it in __init__()?"
+            raise CompileError(f"Tried to set nonexistent attribute: {name}. {hint}", where)
+        receivers.assign(e, where, self.value, definition, name, value)
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """Only objects with `__call__` or `forward` can be called."""
+        type_ = self.value.type
+        if isinstance(type_, NamedType):
+            whole = e.resolver.call_object(self.value, where) if isinstance(e.resolver, ObjectResolver) else None
+            if isinstance(whole, Sugared):
+                return whole.call(e, where, args, keywords)
+            method = "forward" if getattr(type_.definition, "is_module", False) else "__call__"
+            return self.attribute(e, where, method).call(e, where, args, keywords)
+        raise CompileError(f"cannot call a {self.kind}", where)
+
+    def as_tuple(self, e: Emission, where: SourceRange, size: int | None = None) -> list[Sugared]:
+        """The items of a tuple, or of a list whose length is checked when the program runs."""
+        type_ = self.value.type
+        if isinstance(type_, TupleType):
+            return [SimpleValue(item) for item in unpack_tuple(e, self.value)]
+        modules = module_items(e, where, self.value)
+        if modules is not None:
+            return modules
+        if isinstance(type_, ListType):
+            if size is None:
+                raise CompileError(NO_STATIC_SIZE, where)
+            node = e.graph.insert("prim::ListUnpack", (self.value,), [type_.element] * size)
+            return [SimpleValue(item) for item in node.outputs]
+        if isinstance(type_, AnyTupleType):
+            raise CompileError(UNREFINED_TUPLE, where)
+        raise CompileError(f"{shown(type_)} cannot be used as a tuple", where)
+
+    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+        """Over a list, tuple, dict, string or tensor."""
+        type_ = self.value.type
+        if isinstance(type_, TupleType):
+            return UnrolledIteration(self.as_tuple(e, where))
+        if isinstance(type_, ListType | TensorType | StringType):
+            return ItemIteration(self.value)
+        if isinstance(type_, DictType):
+            return ItemIteration(call_operator(e, where, "aten::keys", [self.value]))
+        keys = module_keys(e, where, self.value)
+        if keys is not None:
+            return UnrolledIteration([SimpleValue(e.constant(key)) for key in keys])
+        modules = module_items(e, where, self.value)
+        if modules is not None:
+            return UnrolledIteration(modules)
+        raise CompileError(f"'{shown(type_)}' object is not iterable", where)
+
+    def item(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+        """The item of a list, dict, string or tensor."""
+        if isinstance(self.value.type, TensorType):
+            zero = e.constant(0)
+            return SimpleValue(call_operator(e, where, "aten::select", [self.value, zero, index]))
+        return SimpleValue(call_operator(e, where, "aten::__getitem__", [self.value, index]))
+
+    def length(self, e: Emission, where: SourceRange) -> Value:
+        """`aten::len`, or the number of items of a tuple."""
+        if isinstance(self.value.type, TupleType):
+            return e.constant(len(self.value.type.elements))
+        if isinstance(self.value.type, NamedType):
+            count = held_count(e, where, self.value)
+            if count is not None and not has_method(e, self.value.type, "__len__", where):
+                return e.constant(count)
+            return self.attribute(e, where, "__len__").call(e, where, (), ()).as_value(e, where)
+        return call_operator(e, where, "aten::len", [self.value])
+
+
+@dataclass(slots=True)
+class OperatorValue(Sugared):
+    """A builtin operator, perhaps with its first argument bound: `torch.relu`, `x.relu`."""
+
+    name: str
+    receiver: Given | None = None
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "builtin"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """The overload that fits."""
+        bound = [*args] if self.receiver is None else [self.receiver, *args]
+        if self.name in TEXTUAL:
+            bound = [replace(g, value=as_text(e, where, g.value)) for g in bound]
+        if self.name in SORTING and bound:
+            check_sortable(e, where, bound[0].value)
+        if self.name in UNARY and len(bound) == 1 and isinstance(bound[0].value.type, NamedType):
+            return SimpleValue(bound[0].value).attribute(e, where, UNARY[self.name]).call(e, where, (), keywords)
+        return SimpleValue(call_operator(e, where, self.name, bound, keywords))
+
+
+@dataclass(slots=True)
+class ConversionValue(Sugared):
+    """`x.float`, `x.cpu`: a conversion of a tensor by `aten::to`."""
+
+    tensor: Value
+    target: Any
+    type: Type
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "builtin"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """The converted tensor."""
+        operands = [Given(self.tensor, where), Given(e.constant(self.target, self.type), where), *args]
+        return SimpleValue(call_operator(e, where, "aten::to", operands, keywords))
+
+
+@dataclass(slots=True)
+class MethodValue(Sugared):
+    """A method of an object, with its object."""
+
+    owner: Value
+    name: str
+    function: Function | FunctionSchema
+    others: tuple[str, ...] = ()
+    """Methods that calls mean whose arguments fit them and not this one."""
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "method"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A call of the compiled method."""
+        name, function = self.name, self.function
+        if self.others:
+            name, function = fitting(e, where, self.owner, (name, function), self.others, args, keywords)
+        return SimpleValue(call_method(e, where, function, name, self.owner, args, keywords))
+
+
+@dataclass(slots=True)
+class ToListValue(Sugared):
+    """`x.tolist`, whose result has the type that is expected of it."""
+
+    tensor: Value
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "method tolist"
+
+    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+        """`x.tolist()` where a type is expected."""
+        where: SourceRange = tree.callee.range
+        if hint is None:
+            raise CompileError(NO_LIST_TYPE, where)
+        depth, element = 0, hint
+        while isinstance(element, ListType):
+            depth, element = depth + 1, element.element
+        if type(element) not in ELEMENT_CODES:
+            raise CompileError(BAD_ELEMENT_TYPE.format(type=element.annotation), where)
+        operands = (self.tensor, e.constant(depth), e.constant(ELEMENT_CODES[type(element)]))
+        return SimpleValue(e.emit("prim::tolist", operands, hint))
+
+
+@dataclass(slots=True)
+class ItemIteration(Iteration):
+    """Over a list or tensor by index."""
+
+    value: Value
+
+    def trip_count(self, e: Emission, where: SourceRange) -> Value:
+        """The length when the loop starts."""
+        return call_operator(e, where, "aten::len", [self.value])
+
+    def at(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+        """The item."""
+        return SimpleValue(self.value).item(e, where, index)
+
+
+@dataclass(slots=True)
+class UnrolledIteration(Iteration):
+    """Over items that are known one by one."""
+
+    items: list[Sugared]
+
+    def __post_init__(self) -> None:
+        self.unrolled = self.items
+
+    def trip_count(self, e: Emission, where: SourceRange) -> Value:
+        """How many there are."""
+        return e.constant(len(self.items))
+
+    def at(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+        """The item of a constant index."""
+        assert index.node is not None
+        position: int = index.node.attribute("value")
+        return self.items[position]
+
+
+def shown(type_: Type) -> str:
+    """A type as messages name it: one that nobody annotated says so."""
+    return "Tensor (inferred)" if isinstance(type_, TensorType) and type_.inferred else type_.annotation
+
+
+def _attribute(e: Emission, where: SourceRange, value: Value, name: str) -> Sugared | None:
+    type_ = value.type
+    if isinstance(type_, TensorType) and name in PROPERTIES:
+        kind, result = PROPERTIES[name]
+        return SimpleValue(e.emit(kind, (value,), result))
+    if isinstance(type_, TensorType) and name in CONVERSIONS:
+        return ConversionValue(value, CONVERSIONS[name].code, INT)
+    if isinstance(type_, TensorType) and name == "cpu":
+        return ConversionValue(value, CPU, DEVICE)
+    if isinstance(type_, TensorType) and name in ("where", "type"):
+        return WhereMethod(SimpleValue, value) if name == "where" else TypeMethod(SimpleValue, value)
+    if isinstance(type_, TensorType) and name == "__getitem__":
+        return GetItemMethod(SimpleValue, value)
+    if isinstance(type_, TensorType) and name == "tolist":
+        return ToListValue(value)
+    if isinstance(type_, TupleType) and type_.name is None and name in ("count", "index"):
+        return TupleMethod(SimpleValue, value, name)
+    if isinstance(type_, StringType) and name in ("startswith", "endswith"):
+        return AffixMethod(SimpleValue, value, name)
+    if isinstance(type_, ComplexType) and name in ("real", "imag"):
+        return SimpleValue(call_operator(e, where, f"python::{name}", [value]))
+    if isinstance(type_, FutureType) and name in ("wait", "value"):
+        return WaitMethod(SimpleValue, value)
+    if isinstance(type_, AwaitType):
+        waited = e.emit("prim::awaitable_wait", (value,), type_.element)
+        return SimpleValue(waited).attribute(e, where, name)
+    if isinstance(type_, DeviceType) and name in ("type", "index"):
+        return SimpleValue(e.emit(f"prim::{name}", (value,), STRING if name == "type" else OptionalType(INT)))
+    if isinstance(type_, TupleType) and name in type_.fields:
+        return SimpleValue(tuple_item(e, value, type_.fields.index(name)))
+    if isinstance(type_, EnumType) and name in ("name", "value"):
+        kind = f"prim::Enum{name.capitalize()}"
+        return SimpleValue(e.emit(kind, (value,), STRING if name == "name" else type_.value_type))
+    if isinstance(type_, NamedType):
+        return _object_attribute(e, where, value, type_, name)
+    if isinstance(type_, EnumType | TupleType) and isinstance(e.resolver, ObjectResolver):
+        method = e.resolver.object_attribute(value, name, where)
+        if isinstance(method, Sugared):
+            return method.call(e, where, (), ()) if getattr(method, "is_property", False) else method
+    kind = f"aten::{name}"
+    if any(_takes(definition.schema.arguments, type_) for definition in registry.overloads(kind)):
+        return OperatorValue(kind, Given(value, where))
+    kind = f"python::{name}"
+    if name in PYTHON_METHODS.get(type(type_), ()):
+        return OperatorValue(kind, Given(value, where))
+    return None
+
+
+def module_items(e: Emission, where: SourceRange, value: Value) -> list[Sugared] | None:
+    """The modules in a container of modules, each read as an attribute; None for what is no such container."""
+    if not isinstance(value.type, NamedType) or not isinstance(e.resolver, ObjectResolver):
+        return None
+    found = e.resolver.object_items(value, where)
+    if found is None:
+        return None
+    return [SimpleValue(e.emit("prim::GetAttr", (value,), type_, name=name)) for name, type_ in found]
+
+
+def tuple_item(e: Emission, value: Value, index: int) -> Value:
+    """One item of a tuple; no node if the tuple was just made."""
+    assert isinstance(value.type, TupleType)
+    if value.node is not None and value.node.kind == "prim::TupleConstruct":
+        return value.node.input(index)
+    return e.emit("prim::TupleIndex", (value, e.constant(index)), value.type.elements[index])
+
+
+def _object_attribute(e: Emission, where: SourceRange, value: Value, type_: NamedType, name: str) -> Sugared | None:
+    resolver, definition = e.resolver, type_.definition
+    if isinstance(definition, ClassDefinition):
+        stored = definition.attribute(name)
+        if stored is not None:
+            return SimpleValue(e.emit("prim::GetAttr", (value,), stored.type, name=name))
+        if name in definition.constants:
+            return e.wrap(frozen(definition.constants[name]), where)
+        accessor = find_property(e, type_, name, where)
+        if accessor is not None:
+            return MethodValue(value, accessor[0].short_name, accessor[0]).call(e, where, (), ())
+    if isinstance(resolver, ObjectResolver):
+        found = resolver.object_attribute(value, name, where)
+        if found is not None:
+            return e.wrap(found, where)
+    method = find_method(e, type_, name, where)
+    if method is None:
+        return None
+    if isinstance(definition, ClassDefinition) and name in definition.properties:  # compiled just now
+        return MethodValue(value, name, method).call(e, where, (), ())
+    others = getattr(getattr(getattr(definition, "python", None), name, None), "other_methods", ())
+    return MethodValue(value, name, method, others)
+
+
+def _takes(arguments: Sequence[Any], type_: Type) -> bool:
+    """Whether the first argument accepts the type. Optionals must be refined before their methods are used."""
+    return bool(arguments) and not isinstance(type_, OptionalType) and fits(arguments[0].type, type_, {})

@@ -1,0 +1,43 @@
+"""Several sugared values side by side: the items of a `zip`, which become a tuple only if somebody holds them."""
+
+from __future__ import annotations
+
+from flambeau.frontend.emit.conversions import pack_tuple
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.values.simple_value import UnrolledIteration
+from flambeau.frontend.values.sugared import Iteration, Sugared
+from flambeau.ir.value import Value
+from flambeau.util.record import dataclass
+from flambeau.util.source import SourceRange
+
+
+@dataclass(slots=True)
+class TupleValue(Sugared):
+    """A tuple of sugared values."""
+
+    items: list[Sugared]
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "tuple"
+
+    def as_value(self, e: Emission, where: SourceRange) -> Value:
+        """A tuple of the values of its items."""
+        return pack_tuple(e, [item.as_value(e, where) for item in self.items])
+
+    def held(self, e: Emission, where: SourceRange) -> Value:
+        """The tuple."""
+        return self.as_value(e, where)
+
+    def as_tuple(self, e: Emission, where: SourceRange, size: int | None = None) -> list[Sugared]:
+        """Its items."""
+        return self.items
+
+    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+        """Over its items, written out."""
+        return UnrolledIteration(self.items)
+
+    def length(self, e: Emission, where: SourceRange) -> Value:
+        """How many."""
+        return e.constant(len(self.items))

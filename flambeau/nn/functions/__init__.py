@@ -1,0 +1,1 @@
+"""What `nn.functional` has beside the operators declared for it."""

@@ -1,0 +1,1 @@
+"""Layers: modules with parameters, or with settings alone."""

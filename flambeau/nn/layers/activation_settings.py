@@ -1,0 +1,312 @@
+"""Activations with settings as modules; each is the function of `nn.functional` of the same name."""
+
+from __future__ import annotations
+
+from flambeau.nn import functional, init
+from flambeau.nn.layers import fresh
+from flambeau.nn.module import Module
+from flambeau.schema.device import Device
+from flambeau.schema.dtype import DType
+from flambeau.tensor.tensor import Tensor
+
+
+class GELU(Module):
+    """x times the normal distribution function of x: Hendrycks and Gimpel (2016); `approximate` is 'none' or 'tanh'."""
+
+    __constants__ = ("approximate",)
+
+    def __init__(self, approximate: str = "none") -> None:
+        super().__init__()
+        self.approximate = approximate
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Element by element; the shape stays."""
+        return functional.gelu(input, approximate=self.approximate)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"approximate={self.approximate!r}"
+
+
+class ELU(Module):
+    """x above 0, alpha (exp(x) - 1) below: Clevert et al. (2015)."""
+
+    __constants__ = ("alpha", "inplace")
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = float(alpha)
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Element by element; the shape stays."""
+        return functional.elu(input, self.alpha, self.inplace)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"alpha={self.alpha}{', inplace=True' if self.inplace else ''}"
+
+
+class CELU(Module):
+    """max(0, x) + min(0, alpha (exp(x / alpha) - 1)): Barron (2017)."""
+
+    __constants__ = ("alpha", "inplace")
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = float(alpha)
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Element by element; the shape stays."""
+        return functional.celu(input, self.alpha, self.inplace)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"alpha={self.alpha}{', inplace=True' if self.inplace else ''}"
+
+
+class LeakyReLU(Module):
+    """x above 0, negative_slope x below."""
+
+    __constants__ = ("negative_slope", "inplace")
+
+    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
+        super().__init__()
+        self.negative_slope = float(negative_slope)
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Element by element; the shape stays."""
+        return functional.leaky_relu(input, self.negative_slope, self.inplace)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"negative_slope={self.negative_slope}{', inplace=True' if self.inplace else ''}"
+
+
+class RReLU(Module):
+    """x above 0, x times a slope below: random while training, the mean otherwise."""
+
+    __constants__ = ("lower", "upper", "inplace")
+
+    def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
+        super().__init__()
+        self.lower = float(lower)
+        self.upper = float(upper)
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Element by element; the shape stays."""
+        return functional.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"lower={self.lower}, upper={self.upper}{', inplace=True' if self.inplace else ''}"
+
+
+class Threshold(Module):
+    """x above `threshold`, `value` elsewhere."""
+
+    __constants__ = ("threshold", "value", "inplace")
+
+    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
+        super().__init__()
+        self.threshold = float(threshold)
+        self.value = float(value)
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Element by element; the shape stays."""
+        return functional.threshold(input, self.threshold, self.value, self.inplace)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"threshold={self.threshold}, value={self.value}{', inplace=True' if self.inplace else ''}"
+
+
+class Softplus(Module):
+    """log(1 + exp(beta x)) / beta; x itself where beta x is above threshold."""
+
+    __constants__ = ("beta", "threshold")
+
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
+        super().__init__()
+        self.beta = float(beta)
+        self.threshold = float(threshold)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Element by element; the shape stays."""
+        return functional.softplus(input, self.beta, self.threshold)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"beta={self.beta}, threshold={self.threshold}"
+
+
+class Hardshrink(Module):
+    """0 between -lambd and lambd, else x."""
+
+    __constants__ = ("lambd",)
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = float(lambd)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Element by element; the shape stays."""
+        return functional.hardshrink(input, self.lambd)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"{self.lambd}"
+
+
+class Softshrink(Module):
+    """x moved towards 0 by lambd, but not past it."""
+
+    __constants__ = ("lambd",)
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = float(lambd)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Element by element; the shape stays."""
+        return functional.softshrink(input, self.lambd)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"{self.lambd}"
+
+
+class Hardtanh(Module):
+    """x cut to [min_val, max_val]. Raises ValueError unless the first is smaller."""
+
+    __constants__ = ("min_val", "max_val", "inplace")
+
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        if not max_val > min_val:
+            raise ValueError(f"max_val must be larger than min_val, got {max_val} and {min_val}")
+        self.min_val = float(min_val)
+        self.max_val = float(max_val)
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Element by element; the shape stays."""
+        return functional.hardtanh(input, self.min_val, self.max_val, self.inplace)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"min_val={self.min_val}, max_val={self.max_val}{', inplace=True' if self.inplace else ''}"
+
+
+class GLU(Module):
+    """The first half of `dim` times the sigmoid of the second: Dauphin et al. (2016)."""
+
+    __constants__ = ("dim",)
+
+    def __init__(self, dim: int = -1) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        """`dim` is half as long."""
+        return functional.glu(input, self.dim)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"dim={self.dim}"
+
+
+class Softmax(Module):
+    """exp(x) / sum(exp(x)) along `dim`."""
+
+    __constants__ = ("dim",)
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The shape stays."""
+        return functional.softmax(input, self.dim)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"dim={self.dim}"
+
+
+class LogSoftmax(Module):
+    """log(softmax(x)) along `dim`, without overflow."""
+
+    __constants__ = ("dim",)
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The shape stays."""
+        return functional.log_softmax(input, self.dim)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"dim={self.dim}"
+
+
+class Softmin(Module):
+    """softmax(-x) along `dim`."""
+
+    __constants__ = ("dim",)
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The shape stays."""
+        return functional.softmin(input, self.dim)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"dim={self.dim}"
+
+
+class Softmax2d(Module):
+    """Softmax over the channels of every place of (N, C, H, W) or (C, H, W)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The shape stays. Raises ValueError for another number of dimensions."""
+        if input.dim() != 3 and input.dim() != 4:
+            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
+        return functional.softmax(input, -3)
+
+
+class PReLU(Module):
+    """x above 0, weight x below, with one weight or one for every channel: He et al. (2015)."""
+
+    __constants__ = ("num_parameters",)
+
+    def __init__(
+        self, num_parameters: int = 1, init: float = 0.25, device: Device | str | None = None,
+        dtype: DType | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.num_parameters = num_parameters
+        self.init = init
+        self.weight = fresh.parameter(num_parameters, dtype=dtype, device=device)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """All slopes what they were in the beginning."""
+        init.constant_(self.weight, self.init)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The shape stays."""
+        return functional.prelu(input, self.weight)
+
+    def extra_repr(self) -> str:
+        """How many slopes there are."""
+        return f"num_parameters={self.num_parameters}"

@@ -1,0 +1,70 @@
+"""Dropout layers: active while `training`, the identity otherwise. Srivastava et al. (2014)."""
+
+from __future__ import annotations
+
+from flambeau.nn import functional
+from flambeau.nn.functions.dropout import check_probability
+from flambeau.nn.module import Module
+from flambeau.tensor.tensor import Tensor
+
+
+class _Dropout(Module):
+    __constants__ = ("p", "inplace")
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        check_probability(p)
+        self.p = float(p)
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout(_Dropout):
+    """Each element zeroed with probability `p`, the others divided by 1 - p."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The shape stays."""
+        return functional.dropout(input, self.p, self.training, self.inplace)
+
+
+class Dropout1d(_Dropout):
+    """Whole channels of (N, C, L) or (C, L) zeroed with probability `p`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The shape stays."""
+        return functional.dropout1d(input, self.p, self.training, self.inplace)
+
+
+class Dropout2d(_Dropout):
+    """Whole channels of (N, C, H, W) zeroed with probability `p`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The shape stays."""
+        return functional.dropout2d(input, self.p, self.training, self.inplace)
+
+
+class Dropout3d(_Dropout):
+    """Whole channels of (N, C, D, H, W) or (C, D, H, W) zeroed with probability `p`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The shape stays."""
+        return functional.dropout3d(input, self.p, self.training, self.inplace)
+
+
+class AlphaDropout(_Dropout):
+    """Dropout that keeps mean and variance of what `SELU` gives: Klambauer et al. (2017)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The shape stays."""
+        return functional.alpha_dropout(input, self.p, self.training, self.inplace)
+
+
+class FeatureAlphaDropout(_Dropout):
+    """`AlphaDropout` of whole channels."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The shape stays."""
+        return functional.feature_alpha_dropout(input, self.p, self.training, self.inplace)

@@ -1,0 +1,193 @@
+"""Losses with a margin, as modules; each is the function of `nn.functional` of a similar name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flambeau.nn import functional
+from flambeau.nn.functions.loss import reduced, reduction_number
+from flambeau.nn.layers.loss import Flag, Loss, WeightedLoss
+from flambeau.nn.layers.shapes import PairwiseDistance
+from flambeau.ops.families.composite import F
+from flambeau.tensor.tensor import Tensor
+
+
+class SoftMarginLoss(Loss):
+    """log(1 + exp(-target input))."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """One number, or with reduction 'none' one for each element."""
+        return functional.soft_margin_loss(input, target, reduction=self.reduction)
+
+
+class HingeEmbeddingLoss(Loss):
+    """The input where the target is 1, what lacks to `margin` where it is -1."""
+
+    __constants__ = ("margin", "reduction")
+
+    def __init__(
+        self, margin: float = 1.0, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = float(margin)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """One number, or with reduction 'none' one for each element."""
+        return functional.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
+
+
+class MarginRankingLoss(Loss):
+    """What lacks to `margin` in the wanted order of two inputs."""
+
+    __constants__ = ("margin", "reduction")
+
+    def __init__(
+        self, margin: float = 0.0, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = float(margin)
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        """One number, or with reduction 'none' one for each element."""
+        return functional.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+
+
+class CosineEmbeddingLoss(Loss):
+    """One less the cosine where the target is 1, what the cosine exceeds `margin` by where it is -1."""
+
+    __constants__ = ("margin", "reduction")
+
+    def __init__(
+        self, margin: float = 0.0, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = float(margin)
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        """One number, or with reduction 'none' one for each element."""
+        return functional.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+
+
+class MultiLabelSoftMarginLoss(WeightedLoss):
+    """Cross entropy of every class for itself, averaged over the classes."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """One number, or with reduction 'none' one for each element."""
+        return functional.multilabel_soft_margin_loss(input, target, weight=self.weight, reduction=self.reduction)
+
+
+class MultiLabelMarginLoss(Loss):
+    """What lacks to a margin of 1 between the classes in the target and the others."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """One number, or with reduction 'none' one for each element."""
+        return functional.multilabel_margin_loss(input, target, reduction=self.reduction)
+
+
+class MultiMarginLoss(WeightedLoss):
+    """What lacks to `margin` between the target class and the others, to the power of `p`."""
+
+    __constants__ = ("p", "margin", "reduction")
+
+    def __init__(
+        self,
+        p: int = 1,
+        margin: float = 1.0,
+        weight: Tensor | None = None,
+        size_average: Flag = None,
+        reduce: Flag = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(weight, size_average, reduce, reduction)
+        if p != 1 and p != 2:
+            raise ValueError(f"only p == 1 and p == 2 supported, got {p}")
+        if weight is not None and weight.dim() != 1:
+            raise ValueError(f"weight must be None or have one dimension, got {weight.dim()}")
+        self.p = p
+        self.margin = float(margin)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """One number, or with reduction 'none' one for each element."""
+        return functional.multi_margin_loss(
+            input, target, p=self.p, margin=self.margin, weight=self.weight, reduction=self.reduction
+        )
+
+
+class TripletMarginLoss(Loss):
+    """What lacks for the negative to be `margin` further away than the positive: Balntas et al. (2016)."""
+
+    __constants__ = ("margin", "p", "eps", "swap", "reduction")
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        p: float = 2.0,
+        eps: float = 1e-6,
+        swap: bool = False,
+        size_average: Flag = None,
+        reduce: Flag = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        if margin <= 0:
+            raise ValueError(f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead")
+        self.margin = float(margin)
+        self.p = float(p)
+        self.eps = float(eps)
+        self.swap = swap
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        """One number, or with reduction 'none' one for each element."""
+        return functional.triplet_margin_loss(
+            anchor,
+            positive,
+            negative,
+            margin=self.margin,
+            p=self.p,
+            eps=self.eps,
+            swap=self.swap,
+            reduction=self.reduction,
+        )
+
+
+class CTCLoss(Loss):
+    """Connectionist temporal classification: Graves et al. (2006)."""
+
+    __constants__ = ("blank", "reduction")
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        super().__init__(reduction=reduction)
+        self.blank = blank
+        self.zero_infinity = zero_infinity
+
+    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor) -> Tensor:
+        """Log-probabilities (time, batch, classes), targets (batch, length) or all in a row, and the lengths."""
+        return functional.ctc_loss(
+            log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
+        )
+
+
+class TripletMarginWithDistanceLoss(Loss):
+    """`TripletMarginLoss` with another distance than the Euclidean one."""
+
+    def __init__(
+        self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0,
+        swap: bool = False, reduction: str = "mean",
+    ) -> None:  # fmt: skip
+        super().__init__(reduction=reduction)
+        if margin <= 0:
+            raise ValueError(
+                f"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got {margin} instead"
+            )
+        self.distance_function = PairwiseDistance() if distance_function is None else distance_function
+        self.margin = float(margin)
+        self.swap = swap
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        """One number, or with reduction 'none' one for each triplet."""
+        near = self.distance_function(anchor, positive)
+        far = self.distance_function(anchor, negative)
+        if self.swap:
+            far = F.minimum(far, self.distance_function(positive, negative))
+        losses = F.clamp_min(near - far + self.margin, 0.0)
+        return reduced(losses, reduction_number(self.reduction))

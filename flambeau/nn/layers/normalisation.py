@@ -1,0 +1,146 @@
+"""Normalisation within a sample: of trailing dimensions (Ba et al., 2016), of groups of channels (Wu and He, 2018)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flambeau.nn import functional, init
+from flambeau.nn.layers import fresh
+from flambeau.nn.module import Module
+from flambeau.nn.parameter import Parameter
+from flambeau.schema.device import Device
+from flambeau.schema.dtype import DType
+from flambeau.tensor.tensor import Tensor
+
+
+class LayerNorm(Module):
+    """The trailing dimensions `normalized_shape` to mean 0 and variance 1, then times `weight` plus `bias`."""
+
+    __constants__ = ("normalized_shape", "eps", "elementwise_affine")
+
+    def __init__(
+        self, normalized_shape: int | Sequence[int], eps: float = 1e-5, elementwise_affine: bool = True,
+        bias: bool = True, device: Device | str | None = None, dtype: DType | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.normalized_shape: tuple[int, ...] = fresh.repeated(normalized_shape, 1)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        self.weight: Parameter | None
+        self.bias: Parameter | None
+        for name, wanted in (("weight", elementwise_affine), ("bias", elementwise_affine and bias)):
+            made = fresh.parameter(*self.normalized_shape, dtype=dtype, device=device) if wanted else None
+            self.register_parameter(name, made)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Factors 1, shifts 0."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The shape stays."""
+        return functional.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        shown = f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        return f"{shown}, bias={self.bias is not None}"
+
+
+class RMSNorm(Module):
+    """The trailing dimensions divided by the root of their mean square, times `weight`: Zhang and Sennrich (2019)."""
+
+    __constants__ = ("normalized_shape", "eps", "elementwise_affine")
+
+    def __init__(
+        self, normalized_shape: int | Sequence[int], eps: float | None = None, elementwise_affine: bool = True,
+        device: Device | str | None = None, dtype: DType | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.normalized_shape: tuple[int, ...] = fresh.repeated(normalized_shape, 1)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        self.weight: Parameter | None
+        made = fresh.parameter(*self.normalized_shape, dtype=dtype, device=device) if elementwise_affine else None
+        self.register_parameter("weight", made)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Factors 1."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The shape stays."""
+        return functional.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class GroupNorm(Module):
+    """Groups of channels of every sample to mean 0 and variance 1, then times `weight` plus `bias` per channel.
+
+    Raises ValueError unless the groups divide the channels.
+    """
+
+    __constants__ = ("num_groups", "num_channels", "eps", "affine")
+
+    def __init__(
+        self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True,
+        device: Device | str | None = None, dtype: DType | None = None, *, bias: bool = True,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        if num_groups <= 0 or num_channels % num_groups:
+            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
+        self.num_groups = num_groups
+        self.num_channels = num_channels
+        self.eps = eps
+        self.affine = affine
+        self.weight: Parameter | None
+        self.bias: Parameter | None
+        for name, wanted in (("weight", affine), ("bias", affine and bias)):
+            made = fresh.parameter(num_channels, dtype=dtype, device=device) if wanted else None
+            self.register_parameter(name, made)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Factors 1, shifts 0."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(N, num_channels, ...); the shape stays."""
+        return functional.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        shown = f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        return f"{shown}, bias={self.bias is not None}"
+
+
+class LocalResponseNorm(Module):
+    """Every value divided by a power of the mean square of `size` channels around it: Krizhevsky et al. (2012)."""
+
+    __constants__ = ("size", "alpha", "beta", "k")
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = float(k)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The shape stays."""
+        return functional.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

@@ -1,0 +1,192 @@
+"""Pooling with windows of a given size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.nn import functional
+from flambeau.nn.layers import fresh
+from flambeau.nn.module import Module
+from flambeau.tensor.tensor import Tensor
+
+Sizes = int | Sequence[int]
+
+
+class _MaxPool(Module):
+    __constants__ = ("kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode")
+
+    def __init__(
+        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
+        return_indices: bool = False, ceil_mode: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.dilation = dilation
+        self.return_indices = return_indices
+        self.ceil_mode = ceil_mode
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class MaxPool1d(_MaxPool):
+    """The largest element of every window of (N, C, L) or (C, L), and with `return_indices` where it is."""
+
+    def forward(self, input: Tensor):  # type: ignore[no-untyped-def]  # one tensor or two, as `return_indices` says
+        """One element for each window."""
+        return functional.max_pool1d(
+            input, self.kernel_size, self.stride, self.padding, self.dilation, ceil_mode=self.ceil_mode,
+            return_indices=self.return_indices,
+        )  # fmt: skip
+
+
+class MaxPool2d(_MaxPool):
+    """The largest element of every window of (N, C, H, W) or (C, H, W), and with `return_indices` where it is."""
+
+    def forward(self, input: Tensor):  # type: ignore[no-untyped-def]  # one tensor or two, as `return_indices` says
+        """One element for each window."""
+        return functional.max_pool2d(
+            input, self.kernel_size, self.stride, self.padding, self.dilation, ceil_mode=self.ceil_mode,
+            return_indices=self.return_indices,
+        )  # fmt: skip
+
+
+class MaxPool3d(_MaxPool):
+    """The largest element of every window of (N, C, D, H, W) or (C, D, H, W), and with `return_indices` where it is."""
+
+    def forward(self, input: Tensor):  # type: ignore[no-untyped-def]  # one tensor or two, as `return_indices` says
+        """One element for each window."""
+        return functional.max_pool3d(
+            input, self.kernel_size, self.stride, self.padding, self.dilation, ceil_mode=self.ceil_mode,
+            return_indices=self.return_indices,
+        )  # fmt: skip
+
+
+class _AvgPool(Module):
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool1d(_AvgPool):
+    """The average of every window of (N, C, L) or (C, L)."""
+
+    __constants__ = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad")
+
+    def __init__(
+        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.kernel_size = fresh.repeated(kernel_size, 1)
+        self.stride = fresh.repeated(kernel_size if stride is None else stride, 1)
+        self.padding = fresh.repeated(padding, 1)
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+
+    def forward(self, input: Tensor) -> Tensor:
+        """One element for each window."""
+        return functional.avg_pool1d(
+            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad
+        )
+
+
+class AvgPool2d(_AvgPool):
+    """The average of every window of (N, C, H, W) or (C, H, W), or the sum by `divisor_override`."""
+
+    __constants__ = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override")
+
+    def __init__(
+        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
+        count_include_pad: bool = True, divisor_override: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        """One element for each window."""
+        return functional.avg_pool2d(
+            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
+            self.divisor_override,
+        )  # fmt: skip
+
+
+class AvgPool3d(_AvgPool):
+    """The average of every window of (N, C, D, H, W) or (C, D, H, W), or the sum by `divisor_override`."""
+
+    __constants__ = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override")
+
+    def __init__(
+        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
+        count_include_pad: bool = True, divisor_override: int | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        """One element for each window."""
+        return functional.avg_pool3d(
+            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
+            self.divisor_override,
+        )  # fmt: skip
+
+
+class _LPPool(Module):
+    __constants__ = ("norm_type", "kernel_size", "stride", "ceil_mode")
+
+    def __init__(
+        self, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False
+    ) -> None:
+        super().__init__()
+        self.norm_type = float(norm_type)
+        self.kernel_size: Any = kernel_size
+        self.stride = stride
+        self.ceil_mode = ceil_mode
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return (
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class LPPool1d(_LPPool):
+    """The p-norm of every window of (N, C, L) or (C, L), p being `norm_type`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """One element for each window."""
+        return functional.lp_pool1d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+
+
+class LPPool2d(_LPPool):
+    """The p-norm of every window of (N, C, H, W) or (C, H, W), p being `norm_type`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """One element for each window."""
+        return functional.lp_pool2d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+
+
+class LPPool3d(_LPPool):
+    """The p-norm of every window of (N, C, D, H, W) or (C, D, H, W), p being `norm_type`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """One element for each window."""
+        return functional.lp_pool3d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)

@@ -1,0 +1,64 @@
+"""Layers that put elements back where max pooling took them from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.nn import functional
+from flambeau.nn.layers import fresh
+from flambeau.nn.module import Module
+from flambeau.tensor.tensor import Tensor
+
+Sizes = int | Sequence[int]
+
+
+class _MaxUnpool(Module):
+    dims: int
+
+    def __init__(self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0) -> None:
+        super().__init__()
+        dims = type(self).dims
+        self.kernel_size: Any = fresh.repeated(kernel_size, dims)
+        self.stride: Any = fresh.repeated(kernel_size if stride is None else stride, dims)
+        self.padding: Any = fresh.repeated(padding, dims)
+
+    def extra_repr(self) -> str:
+        """The settings."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """The reverse of `MaxPool1d` with `return_indices`."""
+
+    dims = 1
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: list[int] | None = None) -> Tensor:
+        """Zeros but for the elements. Raises ValueError for an `output_size` that cannot have been."""
+        return functional.max_unpool1d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """The reverse of `MaxPool2d` with `return_indices`.
+
+    >>> import flambeau
+    >>> x = flambeau.tensor([[[[1.0, 2.0], [4.0, 3.0]]]])
+    >>> flambeau.nn.MaxUnpool2d(2)(*flambeau.nn.MaxPool2d(2, return_indices=True)(x)).tolist()
+    [[[[0.0, 0.0], [4.0, 0.0]]]]
+    """
+
+    dims = 2
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: list[int] | None = None) -> Tensor:
+        """Zeros but for the elements. Raises ValueError for an `output_size` that cannot have been."""
+        return functional.max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """The reverse of `MaxPool3d` with `return_indices`."""
+
+    dims = 3
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: list[int] | None = None) -> Tensor:
+        """Zeros but for the elements. Raises ValueError for an `output_size` that cannot have been."""
+        return functional.max_unpool3d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
