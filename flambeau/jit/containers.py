@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from flambeau.jit.convert import MismatchError, converter
@@ -19,28 +19,16 @@ from flambeau.program.shared import SharedDict, SharedList
 from flambeau.schema.types import DictType, ListType
 
 
-class ScriptList:
-    """A list of one element type that programs and Python share."""
+class _Shared:
+    """What both have: the container that programs are given, looked into with values of the right type."""
 
-    def __init__(self, items: Iterable[Any]) -> None:
-        """Raises TypeError if the items have no common type of the language."""
-        given = list(items)
-        type_ = type_of_value(given)
-        assert isinstance(type_, ListType)
-        self.type = type_
-        """The list's type."""
-        self._convert = converter(type_.element)
-        self.shared = SharedList(self._item(item) for item in given)
-        """What programs are given."""
-
-    def _item(self, value: Any) -> Any:
-        try:
-            return self._convert(value)
-        except MismatchError as error:
-            raise TypeError(f"a list of {self.type.element.annotation} cannot hold this: {error}") from None
+    shared: Any
+    """What programs are given."""
+    _checked: Callable[[Any], Any]
+    """Gives an item or a key as programs have it, and raises for one of another type."""
 
     def __repr__(self) -> str:
-        return list.__repr__(self.shared)
+        return repr(self.shared)
 
     def __bool__(self) -> bool:
         return bool(self.shared)
@@ -52,12 +40,32 @@ class ScriptList:
         return iter(self.shared)
 
     def __contains__(self, value: Any) -> bool:
-        return self._item(value) in self.shared
+        return self._checked(value) in self.shared
 
     def __eq__(self, other: object) -> bool:
-        return self.shared == (other.shared if isinstance(other, ScriptList) else other)
+        return bool(self.shared == (other.shared if isinstance(other, _Shared) else other))
 
-    __hash__ = None  # type: ignore[assignment]  # lists have none
+    __hash__ = None  # type: ignore[assignment]  # lists and dicts have none
+
+
+class ScriptList(_Shared):
+    """A list of one element type that programs and Python share."""
+
+    def __init__(self, items: Iterable[Any]) -> None:
+        """Raises TypeError if the items have no common type of the language."""
+        given = list(items)
+        type_ = type_of_value(given)
+        assert isinstance(type_, ListType)
+        self.type = type_
+        """The list's type."""
+        self._convert = converter(type_.element)
+        self.shared: SharedList = SharedList(self._checked(item) for item in given)
+
+    def _checked(self, value: Any) -> Any:
+        try:
+            return self._convert(value)
+        except MismatchError as error:
+            raise TypeError(f"a list of {self.type.element.annotation} cannot hold this: {error}") from None
 
     def __getitem__(self, index: int | slice) -> Any:
         found = self.shared[index]
@@ -65,9 +73,9 @@ class ScriptList:
 
     def __setitem__(self, index: int | slice, value: Any) -> None:
         if isinstance(index, slice):
-            self.shared[index] = [self._item(v) for v in value]
+            self.shared[index] = [self._checked(v) for v in value]
         else:
-            self.shared[index] = self._item(value)
+            self.shared[index] = self._checked(value)
 
     def __delitem__(self, index: int | slice) -> None:
         del self.shared[index]
@@ -80,7 +88,7 @@ class ScriptList:
 
     def append(self, value: Any) -> None:
         """Add at the end. Raises TypeError for a value of another type, as the other methods do."""
-        self.shared.append(self._item(value))
+        self.shared.append(self._checked(value))
 
     def clear(self) -> None:
         """Remove all."""
@@ -88,19 +96,19 @@ class ScriptList:
 
     def count(self, value: Any) -> int:
         """How many items equal `value`."""
-        return self.shared.count(self._item(value))
+        return self.shared.count(self._checked(value))
 
     def extend(self, values: Iterable[Any]) -> None:
         """Add all at the end."""
-        self.shared.extend([self._item(v) for v in values])
+        self.shared.extend([self._checked(v) for v in values])
 
     def index(self, value: Any) -> int:
         """Where the first such item is. Raises ValueError if there is none."""
-        return self.shared.index(self._item(value))
+        return self.shared.index(self._checked(value))
 
     def insert(self, index: int, value: Any) -> None:
         """Add before `index`."""
-        self.shared.insert(index, self._item(value))
+        self.shared.insert(index, self._checked(value))
 
     def pop(self, index: int = -1) -> Any:
         """Remove and return. Raises IndexError if there is no such item."""
@@ -108,10 +116,10 @@ class ScriptList:
 
     def remove(self, value: Any) -> None:
         """Remove the first such item. Raises ValueError if there is none."""
-        self.shared.remove(self._item(value))
+        self.shared.remove(self._checked(value))
 
 
-class ScriptDict:
+class ScriptDict(_Shared):
     """A dict of one key and one value type that programs and Python share."""
 
     def __init__(self, items: Mapping[Any, Any]) -> None:
@@ -121,34 +129,13 @@ class ScriptDict:
         self.type = type_
         """The dict's type."""
         self._key, self._value = converter(type_.key), converter(type_.value)
-        self.shared = SharedDict(items)
-        """What programs are given."""
+        self.shared: SharedDict = SharedDict(items)
 
     def _checked(self, key: Any) -> Any:
         try:
             return self._key(key)
         except MismatchError as error:
             raise KeyError(f"a dict with keys of type {self.type.key.annotation} has no such key: {error}") from None
-
-    def __repr__(self) -> str:
-        return dict.__repr__(self.shared)
-
-    def __bool__(self) -> bool:
-        return bool(self.shared)
-
-    def __len__(self) -> int:
-        return len(self.shared)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.shared)
-
-    def __contains__(self, key: Any) -> bool:
-        return self._checked(key) in self.shared
-
-    def __eq__(self, other: object) -> bool:
-        return self.shared == (other.shared if isinstance(other, ScriptDict) else other)
-
-    __hash__ = None  # type: ignore[assignment]  # dicts have none
 
     def __getitem__(self, key: Any) -> Any:
         return self.shared[self._checked(key)]

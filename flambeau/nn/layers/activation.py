@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flambeau.nn import functional
+from flambeau.nn.layers.layer import Activation
 from flambeau.nn.module import Module
 from flambeau.tensor.tensor import Tensor
 
@@ -20,18 +21,12 @@ class Identity(Module):
         return input
 
 
-class _InPlace(Module):
-    """An activation that may write its result into its input."""
-
+class _InPlace(Activation):
     __constants__ = ("inplace",)
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
-
-    def extra_repr(self) -> str:
-        """Whether it writes into its input."""
-        return "inplace=True" if self.inplace else ""
 
 
 class ReLU(_InPlace):

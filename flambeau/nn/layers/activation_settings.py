@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from flambeau.nn import functional, init
 from flambeau.nn.layers import fresh
-from flambeau.nn.module import Module
+from flambeau.nn.layers.layer import Activation, Layer
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.tensor.tensor import Tensor
 
 
-class GELU(Module):
+class GELU(Layer):
     """x times the normal distribution function of x: Hendrycks and Gimpel (2016); `approximate` is 'none' or 'tanh'."""
 
     __constants__ = ("approximate",)
@@ -23,50 +23,33 @@ class GELU(Module):
         """Element by element; the shape stays."""
         return functional.gelu(input, approximate=self.approximate)
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"approximate={self.approximate!r}"
 
-
-class ELU(Module):
-    """x above 0, alpha (exp(x) - 1) below: Clevert et al. (2015)."""
-
+class _Exponential(Activation):
     __constants__ = ("alpha", "inplace")
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
         self.alpha = float(alpha)
         self.inplace = inplace
+
+
+class ELU(_Exponential):
+    """x above 0, alpha (exp(x) - 1) below: Clevert et al. (2015)."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element; the shape stays."""
         return functional.elu(input, self.alpha, self.inplace)
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"alpha={self.alpha}{', inplace=True' if self.inplace else ''}"
 
-
-class CELU(Module):
+class CELU(_Exponential):
     """max(0, x) + min(0, alpha (exp(x / alpha) - 1)): Barron (2017)."""
-
-    __constants__ = ("alpha", "inplace")
-
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__()
-        self.alpha = float(alpha)
-        self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element; the shape stays."""
         return functional.celu(input, self.alpha, self.inplace)
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"alpha={self.alpha}{', inplace=True' if self.inplace else ''}"
 
-
-class LeakyReLU(Module):
+class LeakyReLU(Activation):
     """x above 0, negative_slope x below."""
 
     __constants__ = ("negative_slope", "inplace")
@@ -80,12 +63,8 @@ class LeakyReLU(Module):
         """Element by element; the shape stays."""
         return functional.leaky_relu(input, self.negative_slope, self.inplace)
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"negative_slope={self.negative_slope}{', inplace=True' if self.inplace else ''}"
 
-
-class RReLU(Module):
+class RReLU(Activation):
     """x above 0, x times a slope below: random while training, the mean otherwise."""
 
     __constants__ = ("lower", "upper", "inplace")
@@ -100,12 +79,8 @@ class RReLU(Module):
         """Element by element; the shape stays."""
         return functional.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"lower={self.lower}, upper={self.upper}{', inplace=True' if self.inplace else ''}"
 
-
-class Threshold(Module):
+class Threshold(Activation):
     """x above `threshold`, `value` elsewhere."""
 
     __constants__ = ("threshold", "value", "inplace")
@@ -120,12 +95,8 @@ class Threshold(Module):
         """Element by element; the shape stays."""
         return functional.threshold(input, self.threshold, self.value, self.inplace)
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"threshold={self.threshold}, value={self.value}{', inplace=True' if self.inplace else ''}"
 
-
-class Softplus(Module):
+class Softplus(Layer):
     """log(1 + exp(beta x)) / beta; x itself where beta x is above threshold."""
 
     __constants__ = ("beta", "threshold")
@@ -139,48 +110,36 @@ class Softplus(Module):
         """Element by element; the shape stays."""
         return functional.softplus(input, self.beta, self.threshold)
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"beta={self.beta}, threshold={self.threshold}"
 
-
-class Hardshrink(Module):
-    """0 between -lambd and lambd, else x."""
-
+class _Shrink(Layer):
     __constants__ = ("lambd",)
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
         self.lambd = float(lambd)
+
+    def extra_repr(self) -> str:
+        """The setting."""
+        return f"{self.lambd}"
+
+
+class Hardshrink(_Shrink):
+    """0 between -lambd and lambd, else x."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element; the shape stays."""
         return functional.hardshrink(input, self.lambd)
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"{self.lambd}"
 
-
-class Softshrink(Module):
+class Softshrink(_Shrink):
     """x moved towards 0 by lambd, but not past it."""
-
-    __constants__ = ("lambd",)
-
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__()
-        self.lambd = float(lambd)
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element; the shape stays."""
         return functional.softshrink(input, self.lambd)
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"{self.lambd}"
 
-
-class Hardtanh(Module):
+class Hardtanh(Activation):
     """x cut to [min_val, max_val]. Raises ValueError unless the first is smaller."""
 
     __constants__ = ("min_val", "max_val", "inplace")
@@ -197,12 +156,8 @@ class Hardtanh(Module):
         """Element by element; the shape stays."""
         return functional.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"min_val={self.min_val}, max_val={self.max_val}{', inplace=True' if self.inplace else ''}"
 
-
-class GLU(Module):
+class GLU(Layer):
     """The first half of `dim` times the sigmoid of the second: Dauphin et al. (2016)."""
 
     __constants__ = ("dim",)
@@ -215,66 +170,40 @@ class GLU(Module):
         """`dim` is half as long."""
         return functional.glu(input, self.dim)
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"dim={self.dim}"
 
-
-class Softmax(Module):
-    """exp(x) / sum(exp(x)) along `dim`."""
-
+class _AlongDim(Layer):
     __constants__ = ("dim",)
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
         self.dim = dim
+
+
+class Softmax(_AlongDim):
+    """exp(x) / sum(exp(x)) along `dim`."""
 
     def forward(self, input: Tensor) -> Tensor:
         """The shape stays."""
         return functional.softmax(input, self.dim)
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"dim={self.dim}"
 
-
-class LogSoftmax(Module):
+class LogSoftmax(_AlongDim):
     """log(softmax(x)) along `dim`, without overflow."""
-
-    __constants__ = ("dim",)
-
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
         """The shape stays."""
         return functional.log_softmax(input, self.dim)
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"dim={self.dim}"
 
-
-class Softmin(Module):
+class Softmin(_AlongDim):
     """softmax(-x) along `dim`."""
-
-    __constants__ = ("dim",)
-
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
         """The shape stays."""
         return functional.softmin(input, self.dim)
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"dim={self.dim}"
 
-
-class Softmax2d(Module):
+class Softmax2d(Layer):
     """Softmax over the channels of every place of (N, C, H, W) or (C, H, W)."""
 
     def forward(self, input: Tensor) -> Tensor:
@@ -284,7 +213,7 @@ class Softmax2d(Module):
         return functional.softmax(input, -3)
 
 
-class PReLU(Module):
+class PReLU(Layer):
     """x above 0, weight x below, with one weight or one for every channel: He et al. (2015)."""
 
     __constants__ = ("num_parameters",)
@@ -306,7 +235,3 @@ class PReLU(Module):
     def forward(self, input: Tensor) -> Tensor:
         """The shape stays."""
         return functional.prelu(input, self.weight)
-
-    def extra_repr(self) -> str:
-        """How many slopes there are."""
-        return f"num_parameters={self.num_parameters}"

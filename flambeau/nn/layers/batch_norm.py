@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from flambeau.nn import functional, init
 from flambeau.nn.layers import fresh
-from flambeau.nn.module import Module
-from flambeau.nn.parameter import Parameter
+from flambeau.nn.layers.layer import Affine
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType, int64
 from flambeau.tensor import dispatch
@@ -13,7 +12,7 @@ from flambeau.tensor.observer import is_tracing
 from flambeau.tensor.tensor import Tensor
 
 
-class ChannelNorm(Module):
+class ChannelNorm(Affine):
     """What they have in common: `weight` and `bias` if `affine`, running statistics if `track_running_stats`."""
 
     __constants__ = ("track_running_stats", "momentum", "eps", "num_features", "affine")
@@ -28,11 +27,7 @@ class ChannelNorm(Module):
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = track_running_stats
-        self.weight: Parameter | None
-        self.bias: Parameter | None
-        for name, wanted in (("weight", affine), ("bias", affine and bias)):
-            made = fresh.parameter(num_features, dtype=dtype, device=device) if wanted else None
-            self.register_parameter(name, made)
+        self._add_parameters([num_features], affine, affine and bias, device, dtype)
         self.running_mean: Tensor | None
         self.running_var: Tensor | None
         self.num_batches_tracked: Tensor | None
@@ -54,10 +49,7 @@ class ChannelNorm(Module):
     def reset_parameters(self) -> None:
         """Factors 1, shifts 0, no batch seen."""
         self.reset_running_stats()
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        super().reset_parameters()
 
     def _check_input_dim(self, input: Tensor) -> None:
         """Each layer says which ranks it takes."""

@@ -8,6 +8,7 @@ from typing import Final
 
 from flambeau.nn import functional, init
 from flambeau.nn.layers import fresh
+from flambeau.nn.layers.layer import unusual
 from flambeau.nn.module import Module
 from flambeau.nn.parameter import Parameter
 from flambeau.schema.device import Device
@@ -52,10 +53,7 @@ class Convolution(Module):
         sizes = (in_channels, out_channels // groups) if transposed else (out_channels, in_channels // groups)
         self.weight = fresh.parameter(*sizes, *self.kernel_size, dtype=dtype, device=device)
         self.bias: Parameter | None
-        if bias:
-            self.bias = fresh.parameter(out_channels, dtype=dtype, device=device)
-        else:
-            self.register_parameter("bias", None)
+        self.register_parameter("bias", fresh.parameter(out_channels, dtype=dtype, device=device) if bias else None)
         self.reset_parameters()
 
     def check(self) -> None:
@@ -104,12 +102,9 @@ class Convolution(Module):
         """The sizes, and what is not as usual."""
         shown = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         zeros, ones = (0,) * type(self).dims, (1,) * type(self).dims
-        shown += f", padding={self.padding}" if self.padding != zeros else ""
-        shown += f", dilation={self.dilation}" if self.dilation != ones else ""
-        shown += f", output_padding={self.output_padding}" if self.output_padding != zeros else ""
-        shown += f", groups={self.groups}" if self.groups != 1 else ""
+        shown += unusual(self, padding=zeros, dilation=ones, output_padding=zeros, groups=1)
         shown += ", bias=False" if self.bias is None else ""
-        return shown + (f", padding_mode={self.padding_mode}" if self.padding_mode != "zeros" else "")
+        return shown + unusual(self, padding_mode="zeros")
 
 
 class _Forward(Convolution):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from flambeau.nn import functional
 from flambeau.nn.functions.dropout import check_probability
-from flambeau.nn.module import Module
+from flambeau.nn.layers.layer import Layer
 from flambeau.tensor.tensor import Tensor
 
 
-class _Dropout(Module):
+class _Dropout(Layer):
     __constants__ = ("p", "inplace")
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
@@ -16,10 +16,6 @@ class _Dropout(Module):
         check_probability(p)
         self.p = float(p)
         self.inplace = inplace
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"p={self.p}, inplace={self.inplace}"
 
 
 class Dropout(_Dropout):

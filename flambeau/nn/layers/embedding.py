@@ -6,6 +6,7 @@ from typing import Self
 
 from flambeau.nn import functional, init
 from flambeau.nn.layers import fresh
+from flambeau.nn.layers.layer import unusual
 from flambeau.nn.module import Module
 from flambeau.nn.parameter import Parameter
 from flambeau.schema.device import Device
@@ -99,12 +100,9 @@ class Embedding(_Table):
 
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
-        shown = f"{self.num_embeddings}, {self.embedding_dim}"
-        shown += f", padding_idx={self.padding_idx}" if self.padding_idx is not None else ""
-        shown += f", max_norm={self.max_norm}" if self.max_norm is not None else ""
-        shown += f", norm_type={self.norm_type}" if self.norm_type != 2 else ""
-        shown += ", scale_grad_by_freq=True" if self.scale_grad_by_freq else ""
-        return shown + (", sparse=True" if self.sparse else "")
+        return f"{self.num_embeddings}, {self.embedding_dim}" + unusual(
+            self, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False
+        )
 
 
 class EmbeddingBag(_Table):
@@ -163,8 +161,5 @@ class EmbeddingBag(_Table):
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
         shown = f"{self.num_embeddings}, {self.embedding_dim}"
-        shown += f", max_norm={self.max_norm}" if self.max_norm is not None else ""
-        shown += f", norm_type={self.norm_type}" if self.norm_type != 2 else ""
-        shown += ", scale_grad_by_freq=True" if self.scale_grad_by_freq else ""
-        shown += f", mode={self.mode!r}"
-        return shown + (f", padding_idx={self.padding_idx}" if self.padding_idx is not None else "")
+        shown += unusual(self, max_norm=None, norm_type=2.0, scale_grad_by_freq=False)
+        return f"{shown}, mode={self.mode!r}" + unusual(self, padding_idx=None)

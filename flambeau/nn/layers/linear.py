@@ -35,10 +35,7 @@ class Linear(Module):
         self.out_features = out_features
         self.weight = fresh.parameter(out_features, in_features, dtype=dtype, device=device)
         self.bias: Parameter | None
-        if bias:
-            self.bias = fresh.parameter(out_features, dtype=dtype, device=device)
-        else:
-            self.register_parameter("bias", None)
+        self.register_parameter("bias", fresh.parameter(out_features, dtype=dtype, device=device) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -73,10 +70,7 @@ class Bilinear(Module):
         self.out_features = out_features
         self.weight = fresh.parameter(out_features, in1_features, in2_features, dtype=dtype, device=device)
         self.bias: Parameter | None
-        if bias:
-            self.bias = fresh.parameter(out_features, dtype=dtype, device=device)
-        else:
-            self.register_parameter("bias", None)
+        self.register_parameter("bias", fresh.parameter(out_features, dtype=dtype, device=device) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -36,9 +36,7 @@ class HingeEmbeddingLoss(Loss):
         return functional.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
 
 
-class MarginRankingLoss(Loss):
-    """What lacks to `margin` in the wanted order of two inputs."""
-
+class _MarginLoss(Loss):
     __constants__ = ("margin", "reduction")
 
     def __init__(
@@ -46,22 +44,18 @@ class MarginRankingLoss(Loss):
     ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.margin = float(margin)
+
+
+class MarginRankingLoss(_MarginLoss):
+    """What lacks to `margin` in the wanted order of two inputs."""
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         """One number, or with reduction 'none' one for each element."""
         return functional.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
 
 
-class CosineEmbeddingLoss(Loss):
+class CosineEmbeddingLoss(_MarginLoss):
     """One less the cosine where the target is 1, what the cosine exceeds `margin` by where it is -1."""
-
-    __constants__ = ("margin", "reduction")
-
-    def __init__(
-        self, margin: float = 0.0, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.margin = float(margin)
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         """One number, or with reduction 'none' one for each element."""
@@ -113,6 +107,12 @@ class MultiMarginLoss(WeightedLoss):
         )
 
 
+def _positive(margin: float, owner: str) -> float:
+    if margin <= 0:
+        raise ValueError(f"{owner}: expected margin to be greater than 0, got {margin} instead")
+    return float(margin)
+
+
 class TripletMarginLoss(Loss):
     """What lacks for the negative to be `margin` further away than the positive: Balntas et al. (2016)."""
 
@@ -129,9 +129,7 @@ class TripletMarginLoss(Loss):
         reduction: str = "mean",
     ) -> None:
         super().__init__(size_average, reduce, reduction)
-        if margin <= 0:
-            raise ValueError(f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead")
-        self.margin = float(margin)
+        self.margin = _positive(margin, "TripletMarginLoss")
         self.p = float(p)
         self.eps = float(eps)
         self.swap = swap
@@ -175,12 +173,8 @@ class TripletMarginWithDistanceLoss(Loss):
         swap: bool = False, reduction: str = "mean",
     ) -> None:  # fmt: skip
         super().__init__(reduction=reduction)
-        if margin <= 0:
-            raise ValueError(
-                f"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got {margin} instead"
-            )
         self.distance_function = PairwiseDistance() if distance_function is None else distance_function
-        self.margin = float(margin)
+        self.margin = _positive(margin, "TripletMarginWithDistanceLoss")
         self.swap = swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:

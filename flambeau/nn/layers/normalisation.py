@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from flambeau.nn import functional, init
 from flambeau.nn.layers import fresh
+from flambeau.nn.layers.layer import Affine
 from flambeau.nn.module import Module
 from flambeau.nn.parameter import Parameter
 from flambeau.schema.device import Device
@@ -13,7 +14,7 @@ from flambeau.schema.dtype import DType
 from flambeau.tensor.tensor import Tensor
 
 
-class LayerNorm(Module):
+class LayerNorm(Affine):
     """The trailing dimensions `normalized_shape` to mean 0 and variance 1, then times `weight` plus `bias`."""
 
     __constants__ = ("normalized_shape", "eps", "elementwise_affine")
@@ -26,19 +27,10 @@ class LayerNorm(Module):
         self.normalized_shape: tuple[int, ...] = fresh.repeated(normalized_shape, 1)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        self.weight: Parameter | None
-        self.bias: Parameter | None
-        for name, wanted in (("weight", elementwise_affine), ("bias", elementwise_affine and bias)):
-            made = fresh.parameter(*self.normalized_shape, dtype=dtype, device=device) if wanted else None
-            self.register_parameter(name, made)
+        self._add_parameters(
+            self.normalized_shape, elementwise_affine, elementwise_affine and bias, device, dtype
+        )
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Factors 1, shifts 0."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
         """The shape stays."""
@@ -82,7 +74,7 @@ class RMSNorm(Module):
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
-class GroupNorm(Module):
+class GroupNorm(Affine):
     """Groups of channels of every sample to mean 0 and variance 1, then times `weight` plus `bias` per channel.
 
     Raises ValueError unless the groups divide the channels.
@@ -101,19 +93,8 @@ class GroupNorm(Module):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        self.weight: Parameter | None
-        self.bias: Parameter | None
-        for name, wanted in (("weight", affine), ("bias", affine and bias)):
-            made = fresh.parameter(num_channels, dtype=dtype, device=device) if wanted else None
-            self.register_parameter(name, made)
+        self._add_parameters([num_channels], affine, affine and bias, device, dtype)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Factors 1, shifts 0."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
         """(N, num_channels, ...); the shape stays."""

@@ -7,14 +7,15 @@ from typing import Any
 
 from flambeau.nn import functional
 from flambeau.nn.layers import fresh
-from flambeau.nn.module import Module
+from flambeau.nn.layers.layer import Layer
 from flambeau.tensor.tensor import Tensor
 
 Sizes = int | Sequence[int]
 
 
-class _MaxPool(Module):
+class _MaxPool(Layer):
     __constants__ = ("kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode")
+    SHOWN = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
 
     def __init__(
         self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes = 1,
@@ -27,13 +28,6 @@ class _MaxPool(Module):
         self.dilation = dilation
         self.return_indices = return_indices
         self.ceil_mode = ceil_mode
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return (
-            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}, "
-            f"ceil_mode={self.ceil_mode}"
-        )
 
 
 class MaxPool1d(_MaxPool):
@@ -69,39 +63,11 @@ class MaxPool3d(_MaxPool):
         )  # fmt: skip
 
 
-class _AvgPool(Module):
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
-
-class AvgPool1d(_AvgPool):
-    """The average of every window of (N, C, L) or (C, L)."""
-
-    __constants__ = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad")
-
-    def __init__(
-        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
-        count_include_pad: bool = True,
-    ) -> None:  # fmt: skip
-        super().__init__()
-        self.kernel_size = fresh.repeated(kernel_size, 1)
-        self.stride = fresh.repeated(kernel_size if stride is None else stride, 1)
-        self.padding = fresh.repeated(padding, 1)
-        self.ceil_mode = ceil_mode
-        self.count_include_pad = count_include_pad
-
-    def forward(self, input: Tensor) -> Tensor:
-        """One element for each window."""
-        return functional.avg_pool1d(
-            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad
-        )
-
-
-class AvgPool2d(_AvgPool):
-    """The average of every window of (N, C, H, W) or (C, H, W), or the sum by `divisor_override`."""
-
-    __constants__ = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override")
+class _AvgPool(Layer):
+    __constants__: tuple[str, ...] = (
+        "kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override",
+    )  # fmt: skip
+    SHOWN = ("kernel_size", "stride", "padding")
 
     def __init__(
         self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
@@ -114,6 +80,31 @@ class AvgPool2d(_AvgPool):
         self.ceil_mode = ceil_mode
         self.count_include_pad = count_include_pad
         self.divisor_override = divisor_override
+
+
+class AvgPool1d(_AvgPool):
+    """The average of every window of (N, C, L) or (C, L)."""
+
+    __constants__ = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad")
+
+    def __init__(
+        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            fresh.repeated(kernel_size, 1), None if stride is None else fresh.repeated(stride, 1),
+            fresh.repeated(padding, 1), ceil_mode, count_include_pad,
+        )  # fmt: skip
+
+    def forward(self, input: Tensor) -> Tensor:
+        """One element for each window."""
+        return functional.avg_pool1d(
+            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad
+        )
+
+
+class AvgPool2d(_AvgPool):
+    """The average of every window of (N, C, H, W) or (C, H, W), or the sum by `divisor_override`."""
 
     def forward(self, input: Tensor) -> Tensor:
         """One element for each window."""
@@ -126,20 +117,6 @@ class AvgPool2d(_AvgPool):
 class AvgPool3d(_AvgPool):
     """The average of every window of (N, C, D, H, W) or (C, D, H, W), or the sum by `divisor_override`."""
 
-    __constants__ = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override")
-
-    def __init__(
-        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool = False,
-        count_include_pad: bool = True, divisor_override: int | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = kernel_size if stride is None else stride
-        self.padding = padding
-        self.ceil_mode = ceil_mode
-        self.count_include_pad = count_include_pad
-        self.divisor_override = divisor_override
-
     def forward(self, input: Tensor) -> Tensor:
         """One element for each window."""
         return functional.avg_pool3d(
@@ -148,7 +125,7 @@ class AvgPool3d(_AvgPool):
         )  # fmt: skip
 
 
-class _LPPool(Module):
+class _LPPool(Layer):
     __constants__ = ("norm_type", "kernel_size", "stride", "ceil_mode")
 
     def __init__(
@@ -159,13 +136,6 @@ class _LPPool(Module):
         self.kernel_size: Any = kernel_size
         self.stride = stride
         self.ceil_mode = ceil_mode
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return (
-            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
-            f"ceil_mode={self.ceil_mode}"
-        )
 
 
 class LPPool1d(_LPPool):

@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau.nn import functional
-from flambeau.nn.module import Module
+from flambeau.nn.layers.layer import Layer
 from flambeau.tensor.tensor import Tensor
 
 OutputSize = int | None | Sequence[int | None]
 
 
-class _AdaptiveAvg(Module):
+class _AdaptiveAvg(Layer):
     __constants__: tuple[str, ...] = ("output_size",)
+    SHOWN = ("output_size",)
 
     def __init__(self, output_size: OutputSize) -> None:
         super().__init__()
         self.output_size = output_size
-
-    def extra_repr(self) -> str:
-        """The sizes of the result."""
-        return f"output_size={self.output_size}"
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvg):

@@ -7,13 +7,14 @@ from typing import Any
 
 from flambeau.nn import functional
 from flambeau.nn.layers import fresh
-from flambeau.nn.module import Module
+from flambeau.nn.layers.layer import Layer
 from flambeau.tensor.tensor import Tensor
 
 Sizes = int | Sequence[int]
 
 
-class _MaxUnpool(Module):
+class _MaxUnpool(Layer):
+    SHOWN = ("kernel_size", "stride", "padding")
     dims: int
 
     def __init__(self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0) -> None:
@@ -22,10 +23,6 @@ class _MaxUnpool(Module):
         self.kernel_size: Any = fresh.repeated(kernel_size, dims)
         self.stride: Any = fresh.repeated(kernel_size if stride is None else stride, dims)
         self.padding: Any = fresh.repeated(padding, dims)
-
-    def extra_repr(self) -> str:
-        """The settings."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class MaxUnpool1d(_MaxUnpool):

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from flambeau.nn import init
 from flambeau.nn.layers import fresh
+from flambeau.nn.layers.layer import unusual
 from flambeau.nn.module import Module
 from flambeau.nn.utils.rnn import PackedSequence
 from flambeau.ops.families.composite import F
@@ -104,11 +105,9 @@ class RNNBase(Module):
 
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
-        shown = f"{self.input_size}, {self.hidden_size}"
-        usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0}
-        for name, value in (usual | {"bidirectional": False}).items():
-            shown += f", {name}={getattr(self, name)}" if getattr(self, name) != value else ""
-        return shown
+        return f"{self.input_size}, {self.hidden_size}" + unusual(
+            self, proj_size=0, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False
+        )
 
     def _start(self, input: Tensor, batch: int, size: int) -> Tensor:
         """A state of zeros."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 from flambeau.nn import init
 from flambeau.nn.layers import fresh
+from flambeau.nn.layers.layer import unusual
 from flambeau.nn.module import Module
 from flambeau.nn.parameter import Parameter
 from flambeau.ops.families.composite import F
@@ -47,7 +49,7 @@ class RNNCellBase(Module):
 
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
-        return f"{self.input_size}, {self.hidden_size}{'' if self.bias else ', bias=False'}"
+        return f"{self.input_size}, {self.hidden_size}" + unusual(self, bias=True)
 
 
 def check_ranks(name: str, input: Tensor, state: Tensor | None) -> None:
@@ -97,18 +99,23 @@ class RNNCell(RNNCellBase):
 
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
-        shown = super().extra_repr()
-        return shown if self.nonlinearity == "tanh" else f"{shown}, nonlinearity={self.nonlinearity}"
+        return super().extra_repr() + unusual(self, nonlinearity="tanh")
 
 
-class GRUCell(RNNCellBase):
-    """A gated unit; the gates are reset, update, new: Cho et al. (2014)."""
+class _Gated(RNNCellBase):
+    GATES: ClassVar[int]
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Device | str | None = None,
         dtype: DType | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
+        super().__init__(input_size, hidden_size, bias, type(self).GATES, device, dtype)
+
+
+class GRUCell(_Gated):
+    """A gated unit; the gates are reset, update, new: Cho et al. (2014)."""
+
+    GATES = 3
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """(batch, input_size) and (batch, hidden_size), zero if not given, to the next hidden state.
@@ -126,14 +133,10 @@ class GRUCell(RNNCellBase):
         return result if is_batched else result.squeeze(0)
 
 
-class LSTMCell(RNNCellBase):
+class LSTMCell(_Gated):
     """A long short-term memory; the gates are input, forget, cell, output: Hochreiter and Schmidhuber (1997)."""
 
-    def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, device: Device | str | None = None,
-        dtype: DType | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+    GATES = 4
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
         """(batch, input_size), and hidden state and memory (batch, hidden_size), zero if not given, to the next ones.

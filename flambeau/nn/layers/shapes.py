@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau.nn import functional
+from flambeau.nn.layers.layer import Layer
 from flambeau.nn.module import Module
 from flambeau.tensor.tensor import Tensor
 
@@ -13,7 +14,7 @@ Sizes = int | Sequence[int]
 Factors = float | Sequence[float]
 
 
-class Flatten(Module):
+class Flatten(Layer):
     """The dimensions from `start_dim` to `end_dim` as one."""
 
     __constants__ = ("start_dim", "end_dim")
@@ -27,12 +28,8 @@ class Flatten(Module):
         """A view where memory allows it."""
         return input.flatten(self.start_dim, self.end_dim)
 
-    def extra_repr(self) -> str:
-        """The dimensions."""
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
-
-class Unflatten(Module):
+class Unflatten(Layer):
     """The dimension `dim` as several. Raises TypeError for sizes that are no ints."""
 
     __constants__ = ("dim", "unflattened_size")
@@ -53,12 +50,8 @@ class Unflatten(Module):
         """A view."""
         return input.unflatten(self.dim, self.unflattened_size)
 
-    def extra_repr(self) -> str:
-        """The dimension and its sizes."""
-        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
 
-
-class Unfold(Module):
+class Unfold(Layer):
     """Every window of (N, C, H, W) as a column: (N, C k k, windows)."""
 
     __constants__ = ("kernel_size", "dilation", "padding", "stride")
@@ -74,14 +67,8 @@ class Unfold(Module):
         """Images to columns."""
         return functional.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return (
-            f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
-        )
 
-
-class Fold(Module):
+class Fold(Layer):
     """Columns added up where the windows of `Unfold` come from."""
 
     __constants__ = ("output_size", "kernel_size", "dilation", "padding", "stride")
@@ -100,15 +87,8 @@ class Fold(Module):
         """Columns to images."""
         return functional.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
 
-    def extra_repr(self) -> str:
-        """The settings."""
-        return (
-            f"output_size={self.output_size}, kernel_size={self.kernel_size}, dilation={self.dilation}, "
-            f"padding={self.padding}, stride={self.stride}"
-        )
 
-
-class PixelShuffle(Module):
+class PixelShuffle(Layer):
     """(N, C r^2, H, W) to (N, C, H r, W r): Shi et al. (2016)."""
 
     __constants__ = ("upscale_factor",)
@@ -121,12 +101,8 @@ class PixelShuffle(Module):
         """Channels become places."""
         return functional.pixel_shuffle(input, self.upscale_factor)
 
-    def extra_repr(self) -> str:
-        """The factor."""
-        return f"upscale_factor={self.upscale_factor}"
 
-
-class PixelUnshuffle(Module):
+class PixelUnshuffle(Layer):
     """(N, C, H r, W r) to (N, C r^2, H, W)."""
 
     __constants__ = ("downscale_factor",)
@@ -139,12 +115,8 @@ class PixelUnshuffle(Module):
         """Places become channels."""
         return functional.pixel_unshuffle(input, self.downscale_factor)
 
-    def extra_repr(self) -> str:
-        """The factor."""
-        return f"downscale_factor={self.downscale_factor}"
 
-
-class ChannelShuffle(Module):
+class ChannelShuffle(Layer):
     """Channels of all groups in turn: Zhang et al. (2017)."""
 
     __constants__ = ("groups",)
@@ -156,10 +128,6 @@ class ChannelShuffle(Module):
     def forward(self, input: Tensor) -> Tensor:
         """The shape stays."""
         return functional.channel_shuffle(input, self.groups)
-
-    def extra_repr(self) -> str:
-        """The number of groups."""
-        return f"groups={self.groups}"
 
 
 class Upsample(Module):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from flambeau.nn import functional
 from flambeau.nn.layers.attention import MultiheadAttention
@@ -29,15 +29,10 @@ def activation_of(given: Activation) -> Any:
     raise RuntimeError(f"activation should be relu/gelu, not {given}")
 
 
-class TransformerEncoderLayer(Module):
-    """Attention to the sequence itself, and a network: Vaswani et al. (2017); `norm_first` as in later models.
-
-    >>> import flambeau
-    >>> flambeau.nn.TransformerEncoderLayer(8, 2, 16)(flambeau.ones(5, 2, 8)).shape
-    flambeau.Size([5, 2, 8])
-    """
-
+class _TransformerLayer(Module):
     __constants__ = ("norm_first",)
+    HAS_MEMORY: ClassVar[bool]
+    """Whether it looks at another sequence, too."""
 
     def __init__(
         self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
@@ -47,15 +42,38 @@ class TransformerEncoderLayer(Module):
         super().__init__()
         where: dict[str, Any] = {"device": device, "dtype": dtype}
         self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **where)
+        if self.HAS_MEMORY:
+            self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **where)
         self.linear1 = Linear(d_model, dim_feedforward, bias, **where)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias, **where)
         self.norm_first = norm_first
         self.norm1 = LayerNorm(d_model, layer_norm_eps, bias=bias, **where)
         self.norm2 = LayerNorm(d_model, layer_norm_eps, bias=bias, **where)
+        if self.HAS_MEMORY:
+            self.norm3 = LayerNorm(d_model, layer_norm_eps, bias=bias, **where)
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
+        if self.HAS_MEMORY:
+            self.dropout3 = Dropout(dropout)
         self.activation = activation_of(activation)
+
+    def _sa_block(self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool) -> Tensor:
+        found = self.self_attn(
+            x, x, x, key_padding_mask=padding, need_weights=False, attn_mask=mask, is_causal=is_causal
+        )
+        return self.dropout1(found[0])
+
+
+class TransformerEncoderLayer(_TransformerLayer):
+    """Attention to the sequence itself, and a network: Vaswani et al. (2017); `norm_first` as in later models.
+
+    >>> import flambeau
+    >>> flambeau.nn.TransformerEncoderLayer(8, 2, 16)(flambeau.ones(5, 2, 8)).shape
+    flambeau.Size([5, 2, 8])
+    """
+
+    HAS_MEMORY = False
 
     def forward(
         self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
@@ -69,41 +87,14 @@ class TransformerEncoderLayer(Module):
         x = self.norm1(x + self._sa_block(x, src_mask, src_key_padding_mask, is_causal))
         return self.norm2(x + self._ff_block(x))
 
-    def _sa_block(self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool) -> Tensor:
-        found = self.self_attn(
-            x, x, x, key_padding_mask=padding, need_weights=False, attn_mask=mask, is_causal=is_causal
-        )
-        return self.dropout1(found[0])
-
     def _ff_block(self, x: Tensor) -> Tensor:
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
-class TransformerDecoderLayer(Module):
+class TransformerDecoderLayer(_TransformerLayer):
     """Attention to the sequence itself, then to another one, and a network: Vaswani et al. (2017)."""
 
-    __constants__ = ("norm_first",)
-
-    def __init__(
-        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
-        activation: Activation = functional.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
-        norm_first: bool = False, bias: bool = True, device: Device | str | None = None, dtype: DType | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__()
-        where: dict[str, Any] = {"device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **where)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **where)
-        self.linear1 = Linear(d_model, dim_feedforward, bias, **where)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias, **where)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, layer_norm_eps, bias=bias, **where)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps, bias=bias, **where)
-        self.norm3 = LayerNorm(d_model, layer_norm_eps, bias=bias, **where)
-        self.dropout1 = Dropout(dropout)
-        self.dropout2 = Dropout(dropout)
-        self.dropout3 = Dropout(dropout)
-        self.activation = activation_of(activation)
+    HAS_MEMORY = True
 
     def forward(
         self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None = None, memory_mask: Tensor | None = None,
@@ -119,12 +110,6 @@ class TransformerDecoderLayer(Module):
         x = self.norm1(x + self._sa_block(x, tgt_mask, tgt_key_padding_mask, tgt_is_causal))
         x = self.norm2(x + self._mha_block(x, memory, memory_mask, memory_key_padding_mask, memory_is_causal))
         return self.norm3(x + self._ff_block(x))
-
-    def _sa_block(self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool) -> Tensor:
-        found = self.self_attn(
-            x, x, x, key_padding_mask=padding, need_weights=False, attn_mask=mask, is_causal=is_causal
-        )
-        return self.dropout1(found[0])
 
     def _mha_block(
         self, x: Tensor, memory: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool
