@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 22
 """Turns of an innermost counted loop between two polls."""
-FEWEST_NODES_TO_SHARE = 400
-"""Nodes of a body from which a second copy of it costs more time to compile than it saves."""
 
 
 @dataclass(slots=True)
@@ -215,15 +213,15 @@ def _turns(
     _round(fn, body, carried, index, affine)
     following = e.binary("add nuw nsw", index, number(1))
     e.raw(f"store i64 {following}, ptr {counter}")
-    may_unroll = turns is not None and (_is_chain(carried) or any(n.kind == "prim::If" for n in body))
+    may_unroll = turns is not None and (_is_chain(fn, carried) or any(n.kind == "prim::If" for n in body))
     note = _unrolled(fn) if may_unroll and _is_plain(body, e.lines[first_line:]) else ""
     e.raw(f"br i1 {e.icmp('slt', following, end)}, label %{head}, label %{done}{note}")
     e.start(done)
 
 
-def _is_chain(carried: _Carried) -> bool:
-    """Whether each turn waits for the one before it: sums of floats have an order."""
-    return any(isinstance(rep, Float) for rep in carried.reps)
+def _is_chain(fn: FunctionEmitter, carried: _Carried) -> bool:
+    """Whether each turn waits for the one before it: sums of floats have an order, where it is not given up."""
+    return not fn.e.target.user_flags and any(isinstance(rep, Float) for rep in carried.reps)
 
 
 LARGEST_UNROLLED = 256

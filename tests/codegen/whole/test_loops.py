@@ -135,3 +135,18 @@ def test_tensors_whose_last_axis_has_one_element() -> None:
         return [flambeau.from_numpy(odd), 3]
 
     assert outcome_on(native, arguments()) == outcome_on(plain, arguments())
+
+
+def _dot(a: Tensor, b: Tensor) -> float:
+    total = 0.0
+    for i in range(a.size(0)):
+        total += float(a[i]) * float(b[i])
+    return total
+
+
+def test_sums_in_order_are_written_out_and_free_ones_are_left_to_vectors() -> None:
+    a = flambeau.arange(100.0, dtype=flambeau.float64)
+    ordered, free = flambeau.script(_dot), flambeau.script(_dot, fastmath=True)
+    assert ordered(a, a) == free(a, a) == 328350.0
+    assert "!llvm.loop" in ordered.llvm_ir
+    assert "!llvm.loop" not in free.llvm_ir  # written out as well, short sums would not reach the vectors
