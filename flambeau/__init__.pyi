@@ -106,8 +106,8 @@ from flambeau import ir as ir
 from flambeau import jit as jit
 from flambeau import nn as nn
 from flambeau.jit import library as library
-from flambeau.jit.disabled import disabled as disabled
 from flambeau.jit.classes.interfaces import interface as interface
+from flambeau.jit.disabled import disabled as disabled
 from flambeau.jit.script import script as script
 from flambeau.jit.tracing.trace import trace as trace
 from flambeau.jit.unit import CompilationUnit as CompilationUnit

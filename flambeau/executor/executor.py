@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau.codegen.callable_type import Switch
-from flambeau.executor import listing
+from flambeau.executor import latest, listing
 from flambeau.executor import spec as specs
 from flambeau.executor.explain import compilation_of
 from flambeau.executor.options import Options
@@ -19,6 +19,7 @@ from flambeau.interpreter import reference
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import code_of
 from flambeau.interpreter.machine import run
+from flambeau.ir.graph import Graph
 from flambeau.passes.pipeline import PassRecord
 from flambeau.program.function import Function
 from flambeau.program.protected import Protected
@@ -61,6 +62,7 @@ class Executor:
             plan = self._plan(spec, arguments)
             self._latest = plan
         plan.runs += 1
+        latest.note(self)
         try:
             return single(plan.run(arguments))
         finally:
@@ -88,6 +90,7 @@ class Executor:
             self._note_calls()
             found = self._plans.get(spec)
             if found is None:
+                latest.makes_plan(self)
                 # Native code changes copies of lists and dicts: those that the caller shares are interpreted.
                 is_shared = any(part in SHARED for part in spec)
                 options = replace(self.options, backend="interpreter") if is_shared else self.options
@@ -126,6 +129,21 @@ class Executor:
         return "new types: " + "; ".join(new)
 
     # -- looking ------------------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The function's."""
+        return self.function.short_name
+
+    @property
+    def calls(self) -> int:
+        """How often the plans kept were run."""
+        return sum(plan.calls for plan in self.plans)
+
+    @property
+    def latest_graph(self) -> Graph | None:
+        """The graph of the plan used last."""
+        return None if self._latest is None else self._latest.graph
 
     def latest_code(self) -> Code:
         """The bytecode of the latest plan; of the function as written before the first call."""

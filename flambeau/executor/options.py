@@ -9,7 +9,7 @@ from flambeau.util.record import dataclass
 
 BackendName = Literal["native", "interpreter", "reference"]
 LLVM = "llvm"
-_FUSING = frozenset({"fuse", "fuse_products"})
+FUSING = frozenset({"fuse", "fuse_products"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,4 +46,4 @@ class Options:
     @property
     def passes_left_out(self) -> frozenset[str]:
         """Passes over graphs that are not run."""
-        return (self.without - {LLVM}) | (frozenset() if self.backend == "native" else _FUSING)
+        return (self.without - {LLVM}) | (frozenset() if self.backend == "native" else FUSING)

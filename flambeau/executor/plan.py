@@ -12,9 +12,10 @@ from flambeau.codegen.callable_type import missed
 from flambeau.codegen.choices import USUAL, Choices
 from flambeau.executor import spec as specs
 from flambeau.executor.fused import FusedKernel
-from flambeau.executor.options import Options
+from flambeau.executor.options import FUSING, Options
 from flambeau.executor.region import Region, with_regions
 from flambeau.executor.split_groups import split_groups
+from flambeau.executor.strict_fusion import check_strict_fusion
 from flambeau.executor.whole import WholeFunction
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
@@ -104,6 +105,7 @@ def make_plan(
         clock.lap("passes")
         if options.backend == "native":
             split_groups(graph)
+        check_strict_fusion(graph, is_fused=not options.passes_left_out & FUSING)
         kernels = attach_kernels(graph, options.choices)
         tell("bytecode")
         code = compile_graph(graph, function.name)

@@ -33,6 +33,7 @@ from flambeau.frontend.emit import (
 )
 from flambeau.frontend.emit.emission import Emission, ExpressionRule, Rules, StatementRule
 from flambeau.frontend.emit.generators import yields
+from flambeau.frontend.emit.python_blocks import emit_python_block
 from flambeau.frontend.resolver import Resolver, recursion_error
 from flambeau.frontend.ssa.cleanup import clean
 from flambeau.frontend.ssa.exits import make_structured
@@ -98,6 +99,7 @@ STATEMENTS: Final[Mapping[type, StatementRule]] = {
     t.With: contexts.emit_with,
     t.Def: lambda e, tree: _emit_nested(e, tree),
     t.Import: extras.emit_import,
+    t.PythonBlock: emit_python_block,
     t.Try: exceptions.emit_try,
     t.Reraise: exceptions.emit_bare_raise,
     t.Yield: generators.emit_yield,

@@ -308,6 +308,10 @@ def closure(e: Emission, tree: Def, defaults: Mapping[str, Any], compile_: Compi
     return ClosureValue(Template(tree, e.resolver, defaults, compile_), free)
 
 
+_BINDING = frozenset({"Assign", "AugAssign", "For", "PythonBlock", "Walrus", "WithItem"})
+"""Trees whose targets are assigned."""
+
+
 def assigned_names(body: Sequence[Stmt]) -> set[str]:
     """The names that statements bind. Assigned somewhere in a function, they are its own everywhere, as in Python."""
     found: set[str] = set()
@@ -315,7 +319,7 @@ def assigned_names(body: Sequence[Stmt]) -> set[str]:
         targets = getattr(part, "targets", ())
         single = getattr(part, "target", None)
         for target in (*targets, *(() if single is None else (single,))):
-            if type(part).__name__ in ("Assign", "AugAssign", "For", "Walrus", "WithItem") and isinstance(target, Expr):
+            if type(part).__name__ in _BINDING and isinstance(target, Expr):
                 found |= {v.name for v in _names(target)}
     return found
 

@@ -12,6 +12,8 @@ graph(%x.1 : Tensor,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from flambeau.ir.constant_text import attribute_text, type_text
 from flambeau.ir.graph import Graph
@@ -32,14 +34,38 @@ Note = Callable[[Node], Iterable[str]]
 """Remarks on a node, for instance what a verifier found."""
 
 
-def print_graph(graph: Graph, *, source_ranges: bool = True, note: Note | None = None) -> str:
-    """The text of a graph and its subgraphs, ending in a newline; a line `^^^ text` per note under its node."""
-    return "".join(_Printer(source_ranges, note).graph(graph))
+_ranges_shown: ContextVar[bool] = ContextVar("source ranges in texts of graphs", default=True)
 
 
-def print_node(node: Node, *, source_ranges: bool = True) -> str:
+@contextmanager
+def hiding_source_ranges(hidden: bool = True) -> Iterator[None]:
+    """Within the block, in this thread or task, texts of graphs have no ` # file:line:column`.
+
+    >>> with hiding_source_ranges():
+    ...     print(Graph(), end="")
+    graph():
+      return ()
+    """
+    token = _ranges_shown.set(not hidden)
+    try:
+        yield
+    finally:
+        _ranges_shown.reset(token)
+
+
+def print_graph(graph: Graph, *, source_ranges: bool | None = None, note: Note | None = None) -> str:
+    """The text of a graph and its subgraphs, ending in a newline; a line `^^^ text` per note under its node.
+
+    Source ranges are shown unless `hiding_source_ranges()` or the argument says otherwise.
+    """
+    shown = _ranges_shown.get() if source_ranges is None else source_ranges
+    return "".join(_Printer(shown, note).graph(graph))
+
+
+def print_node(node: Node, *, source_ranges: bool | None = None) -> str:
     """The text of one node and the blocks in it, ending in a newline; subgraphs are left out."""
-    return "".join(_Printer(source_ranges, None).node(node, 0))
+    shown = _ranges_shown.get() if source_ranges is None else source_ranges
+    return "".join(_Printer(shown, None).node(node, 0))
 
 
 class _Printer:

@@ -4,10 +4,18 @@ from typing import Final
 
 from flambeau.interpreter.awaiting import Await as _Await
 from flambeau.interpreter.future import Future
-from flambeau.jit import annotations
+from flambeau.jit import _logging, _state, annotations, frontend
 from flambeau.jit.arguments import ArgumentError
+from flambeau.jit.blocks import _IgnoreContextManager, record_function, strict_fusion
 from flambeau.jit.classes.interfaces import interface
 from flambeau.jit.containers import ScriptDict, ScriptList
+from flambeau.jit.execution import (
+    _hide_source_ranges,
+    fuser,
+    last_executed_optimized_graph,
+    optimized_execution,
+    set_fusion_strategy,
+)
 from flambeau.jit.freeze import freeze, freeze_module, optimize_for_inference, run_frozen_optimizations
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.helpers import (
@@ -25,6 +33,7 @@ from flambeau.jit.helpers import (
     wait,
 )
 from flambeau.jit.helpers import isinstance_ as isinstance
+from flambeau.jit.inventory import _unique_state_dict, export_opnames
 from flambeau.jit.library import custom_op
 from flambeau.jit.modules.annotations import Attribute
 from flambeau.jit.modules.methods import export
@@ -80,20 +89,28 @@ __all__ = [
     "custom_op",
     "dynamic",
     "export",
+    "export_opnames",
     "fork",
     "freeze",
     "freeze_module",
+    "frontend",
+    "fuser",
     "get_trace_graph",
     "ignore",
     "interface",
     "is_scripting",
     "is_tracing",
     "isinstance",
+    "last_executed_optimized_graph",
     "optimize_for_inference",
+    "optimized_execution",
+    "record_function",
     "run_frozen_optimizations",
     "script",
     "script_if_tracing",
     "script_method",
+    "set_fusion_strategy",
+    "strict_fusion",
     "trace",
     "trace_module",
     "unused",

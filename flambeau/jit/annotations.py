@@ -1,55 +1,78 @@
 """Types that signatures use and `typing` does not have.
 
->>> BroadcastingList2[int].__name__
-'BroadcastingList2'
+>>> def area(sizes: BroadcastingList2[int]) -> int:
+...     return sizes[0] * sizes[1]
+>>> import flambeau
+>>> flambeau.CompilationUnit("def f(n: int): return area(n)").f(3)
+9
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
-from flambeau.frontend.annotations import type_of
+from flambeau.frontend.annotations import type_of_tree
+from flambeau.frontend.convert.functions import get_tree
+from flambeau.frontend.source.python_source import NameScope
+from flambeau.frontend.trees.views import Expr
+from flambeau.jit.resolver import PythonResolver
+from flambeau.jit.script import CLASSES
 from flambeau.schema.types import TENSOR, Type
+from flambeau.util.broadcasting import (
+    BroadcastingList1,
+    BroadcastingList2,
+    BroadcastingList3,
+    BroadcastingList4,
+    BroadcastingList5,
+    BroadcastingList6,
+)
+
+__all__ = [
+    "Any",
+    "BroadcastingList1",
+    "BroadcastingList2",
+    "BroadcastingList3",
+    "BroadcastingList4",
+    "BroadcastingList5",
+    "BroadcastingList6",
+    "get_signature",
+]
 
 
-class BroadcastingList:
-    """`BroadcastingListN[T]`: a list of `N`, or one `T` that stands for a list of `N` equal ones."""
+def get_signature(
+    fn: Callable[..., Any], rcb: Callable[[str], Any] | None = None, loc: Any = None, is_method: bool = False
+) -> tuple[list[Type], Type] | None:
+    """The types of parameters and result that annotations or type comments give a function; None if it has none.
 
-    def __init__(self, size: int, element: Any = None) -> None:
-        self.__name__ = f"BroadcastingList{size}"
-        self.size = size
-        self.__origin__ = list
-        self.__args__ = () if element is None else (element,)
+    What has no annotation is a Tensor. `rcb` gives the values of names, and None for unknown ones; without it they are
+    looked up where the function was written. A method's `self` is left out. `loc` is not used: errors, CompileError or
+    FrontendError, tell the place themselves.
 
-    def __getitem__(self, element: Any) -> BroadcastingList:
-        return BroadcastingList(self.size, element)
-
-    def __repr__(self) -> str:
-        return self.__name__
-
-
-BroadcastingList1: Final = BroadcastingList(1)
-BroadcastingList2: Final = BroadcastingList(2)
-BroadcastingList3: Final = BroadcastingList(3)
-BroadcastingList4: Final = BroadcastingList(4)
-BroadcastingList5: Final = BroadcastingList(5)
-BroadcastingList6: Final = BroadcastingList(6)
-
-
-def get_signature(fn: Callable[..., Any]) -> tuple[list[Type], Type] | None:
-    """The types of parameters and result that annotations give a function; None if it has none.
-
-    >>> get_signature(lambda x: x) is None
-    True
+    >>> def scaled(x, by: float):
+    ...     return x
+    >>> parameters, result = get_signature(scaled)
+    >>> [str(p) for p in parameters], str(result)
+    (['Tensor', 'float'], 'Tensor')
     """
-    signature = inspect.signature(fn, eval_str=True)
-    given = [p.annotation for p in signature.parameters.values()]
-    if all(a is inspect.Parameter.empty for a in (*given, signature.return_annotation)):
+    declared = get_tree(fn).decl
+    params = declared.params[1:] if is_method else declared.params
+    if declared.returns is None and all(p.annotation is None for p in params):
         return None
-    return [_type(a) for a in given], _type(signature.return_annotation)
+    scope = NameScope.of_function(fn) if rcb is None else _strict(rcb)
+    resolver = PythonResolver(scope, CLASSES, getattr(fn, "__name__", ""))
+
+    def type_at(annotation: Expr | None) -> Type:
+        return TENSOR if annotation is None else type_of_tree(annotation, resolver)
+
+    return [type_at(p.annotation) for p in params], type_at(declared.returns)
 
 
-def _type(annotation: Any) -> Type:
-    return TENSOR if annotation is inspect.Parameter.empty else type_of(annotation)
+def _strict(rcb: Callable[[str], Any]) -> Callable[[str], Any]:
+    def find(name: str) -> Any:
+        found = rcb(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    return find

@@ -14,6 +14,7 @@ from flambeau.interpreter.awaiting import Await
 from flambeau.interpreter.future import Future
 from flambeau.jit import eager_isinstance
 from flambeau.tensor import observer
+from flambeau.util.scripting import is_scripting as is_scripting
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -57,16 +58,6 @@ def _unwrap_optional(x: T | None) -> T:
 
 isinstance_: Final = _form("isinstance")(eager_isinstance.isinstance)
 """Offered to users as `flambeau.jit.isinstance`."""
-
-
-@_form("is_scripting")
-def is_scripting() -> bool:
-    """False in Python; in a compiled program the constant True, so that code for Python alone is never compiled.
-
-    >>> is_scripting()
-    False
-    """
-    return False
 
 
 @_form("is_tracing")

@@ -64,6 +64,10 @@ class ScriptRegistry:
         self.classes.clear()
         self.interfaces.clear()
 
+    def python_functions(self) -> list[FunctionType]:
+        """The Python functions that have been compiled and are alive."""
+        return list(self._functions)
+
     def forget(self, fn: FunctionType) -> None:
         """Compile `fn` anew next time."""
         self._functions.pop(fn, None)

@@ -1,6 +1,6 @@
 """Modules: parameters, buffers and submodules with a `forward`, and the layers built from them."""
 
-from flambeau.nn import common_types, functional, init, utils
+from flambeau.nn import common_types, functional, init, modules, utils
 from flambeau.nn.container import ModuleDict, ModuleList, Sequential
 from flambeau.nn.layers.activation import (
     SELU,
@@ -280,5 +280,6 @@ __all__ = [
     "common_types",
     "functional",
     "init",
+    "modules",
     "utils",
 ]

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     BroadcastingList1: TypeAlias = T | Sequence[T]
     BroadcastingList2: TypeAlias = T | Sequence[T]
     BroadcastingList3: TypeAlias = T | Sequence[T]
+    BroadcastingList4: TypeAlias = T | Sequence[T]
+    BroadcastingList5: TypeAlias = T | Sequence[T]
+    BroadcastingList6: TypeAlias = T | Sequence[T]
 else:
 
     class BroadcastingList1(Generic[T]):
@@ -25,6 +28,15 @@ else:
     class BroadcastingList3(Generic[T]):
         """A list, or one number for a list of three."""
 
+    class BroadcastingList4(Generic[T]):
+        """A list, or one number for a list of four."""
 
-COUNTS = {"BroadcastingList1": 1, "BroadcastingList2": 2, "BroadcastingList3": 3}
+    class BroadcastingList5(Generic[T]):
+        """A list, or one number for a list of five."""
+
+    class BroadcastingList6(Generic[T]):
+        """A list, or one number for a list of six."""
+
+
+COUNTS = {f"BroadcastingList{count}": count for count in range(1, 7)}
 """How many numbers one stands for, by the annotation's name."""

@@ -190,4 +190,29 @@ def test_signatures_by_annotation() -> None:
     found = jit.annotations.get_signature(f)
     assert found is not None
     assert ([str(t) for t in found[0]], str(found[1])) == (["int", "str[]"], "float")
-    assert repr(jit.annotations.BroadcastingList3[int]) == "BroadcastingList3"
+
+
+def test_signatures_by_type_comment_and_of_methods() -> None:
+    def f(x, y):  # type: ignore[no-untyped-def]
+        # type: (jit.annotations.BroadcastingList3[int], str) -> List[int]
+        return [1]
+
+    class Counter:
+        def add(self, n: int): ...  # type: ignore[no-untyped-def]
+
+    assert [str(t) for t in jit.annotations.get_signature(f)[0]] == ["int[]", "str"]  # type: ignore[index]
+    assert [str(t) for t in jit.annotations.get_signature(Counter.add, None, None, True)[0]] == ["int"]  # type: ignore[index]
+    assert jit.annotations.get_signature(unannotated) is None
+
+
+def unannotated(x):  # type: ignore[no-untyped-def]
+    return x
+
+
+def test_calls_are_no_annotations() -> None:
+    def f(x, y):  # type: ignore[no-untyped-def]
+        # type: (int, foo(3)) -> List[int]
+        return [1]
+
+    with pytest.raises(RuntimeError, match=r"Type annotation should not contain calls, but .*foo"):
+        jit.annotations.get_signature(f)

@@ -13,6 +13,7 @@ from typing import Any
 from flambeau.frontend.convert.definitions import define
 from flambeau.frontend.convert.expressions import BINARY_SIGNS
 from flambeau.frontend.convert.match import convert_match
+from flambeau.frontend.convert.python_blocks import is_python_block, python_block
 from flambeau.frontend.convert.rules import Context, Rule, Statements, Step, Wanted, all_of, optional, refused
 from flambeau.frontend.trees.views import (
     Assert,
@@ -225,6 +226,8 @@ def _delete(context: Context, node: ast.Delete) -> Step:
 
 
 def _with(context: Context, node: ast.With) -> Step:
+    if is_python_block(node):
+        return python_block(context, node)
     items = []
     for item in node.items:
         value: Expr = yield item.context_expr

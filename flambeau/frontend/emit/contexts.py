@@ -10,6 +10,7 @@ from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.trees.views import With, WithItem
 from flambeau.frontend.values.contexts import ContextValue
 from flambeau.frontend.values.object_methods import find_method
+from flambeau.frontend.values.regions import Region
 from flambeau.frontend.values.simple_value import SimpleValue, shown
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
@@ -19,6 +20,7 @@ from flambeau.util.errors import CompileError
 
 NOT_AN_OBJECT = "With item expression must return an object, but this is a {found}"
 NO_METHODS = "Object returned by with item does not define __enter__ and __exit__ methods: {type}"
+NO_TARGET = "this context is nothing when the program runs, so that there is nothing to give a name to"
 BAD_ENTER = "__enter__ must have only one argument and one return value"
 BAD_EXIT = "__exit__ must have four arguments"
 BAD_EXIT_TYPE = "argument {index} of __exit__ must have Any type; TorchScript does not support exception types"
@@ -26,12 +28,14 @@ BAD_EXIT_TYPE = "argument {index} of __exit__ must have Any type; TorchScript do
 
 def emit_with(e: Emission, tree: With) -> bool:
     """`with a as b, c: body`."""
-    entered = [_enter(e, item) for item in tree.items]
+    outside = e.graph.current_scope
+    entered = [value for item in tree.items if (value := _enter(e, item, tree)) is not None]
     e.contexts += entered
     falls = e.statements(tree.body)
     del e.contexts[len(e.contexts) - len(entered) :]
     if falls:
         leave_contexts(e, entered)
+    e.graph.current_scope = outside
     return falls
 
 
@@ -41,9 +45,18 @@ def leave_contexts(e: Emission, contexts: list[Value]) -> None:
         e.insert("prim::Exit", (context,))
 
 
-def _enter(e: Emission, item: WithItem) -> Value:
+def _enter(e: Emission, item: WithItem, tree: With) -> Value | None:
+    """What was entered; None for a region, which is nothing when the program runs."""
     where = item.value.range
     found = e.sugared(item.value)
+    if isinstance(found, Region):
+        if item.target is not None:
+            raise CompileError(NO_TARGET, item.target.range)
+        if found.is_strict:
+            with e.graph.at_range(tree.range):
+                e.insert("prim::StrictFusion")
+        e.graph.current_scope = "/".join(filter(None, (e.graph.current_scope, found.scope)))
+        return None
     if isinstance(found, ContextValue):
         value = found.made(e, where)
         entered = e.emit("prim::Enter", (value,), ANY)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from typing import ClassVar
 
-from flambeau.frontend.trees.base import OPTION, Expr, Ident, Stmt, Tree, tree_class
+from flambeau.frontend.trees.base import HIDDEN, OPTION, Expr, Ident, Stmt, Tree, tree_class
 from flambeau.frontend.trees.expressions import Var
 from flambeau.frontend.trees.statements import Decl
 from flambeau.frontend.trees.text import Shape
@@ -147,3 +148,16 @@ class Yield(Stmt):
     def shape(self) -> Shape:
         """The flag prints as a word."""
         return self.HEAD, (self.value, ("from", ())) if self.is_from else (self.value,)
+
+
+@tree_class
+class PythonBlock(Stmt):
+    """Statements that stay Python: what they read and what they assign, each with its type."""
+
+    HEAD: ClassVar[str] = "python"
+    inputs: tuple[Var, ...]
+    input_types: tuple[Expr, ...]
+    targets: tuple[Var, ...]
+    target_types: tuple[Expr, ...]
+    code: ast.FunctionDef = field(metadata=HIDDEN)
+    """The statements as a function of the inputs that returns the targets."""

@@ -20,6 +20,7 @@ from flambeau.frontend.emit.tasks import (
 )
 from flambeau.frontend.trees.views import Apply
 from flambeau.frontend.values.builtin_forms import emit_isinstance
+from flambeau.frontend.values.regions import RecordFunction, StrictFusion
 from flambeau.frontend.values.simple_value import SimpleValue, shown
 from flambeau.frontend.values.sugared import FormValue, Sugared
 from flambeau.ir.value import Value
@@ -96,6 +97,8 @@ LANGUAGE_FORMS: Final[dict[str, Sugared]] = {
     "wait": FormValue("wait", emit_wait),
     "awaitable": FormValue("_awaitable", emit_awaitable),
     "awaitable_wait": FormValue("_awaitable_wait", emit_awaitable_wait),
+    "record_function": RecordFunction(),
+    "strict_fusion": StrictFusion(),
     "awaitable_nowait": FormValue("_awaitable_nowait", emit_awaitable_nowait),
 }
 """Each form by the name in `language_form`."""

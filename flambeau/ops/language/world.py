@@ -13,6 +13,7 @@ from flambeau.schema.device import Device
 from flambeau.schema.opdef import Effect
 from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.random import Generator, manual_seed
+from flambeau.util.counters import add_stat_value
 from flambeau.util.errors import GuardError, ScriptError
 
 
@@ -57,5 +58,7 @@ declare("prim::RaiseException(str msg, str? cls=None) -> ()", raise_exception, e
 declare("aten::warn(str message, int stacklevel=2) -> ()", warn, effect=Effect.WORLD)
 declare("aten::_print(str s) -> ()", lambda text: sys.stdout.write(text) and None, effect=Effect.WORLD)
 declare("prim::TimePoint() -> int", time.perf_counter_ns, effect=Effect.WORLD)
+declare("prim::AddStatValue(str key, int val) -> ()", add_stat_value, effect=Effect.WORLD)
+declare("prim::StrictFusion() -> ()", lambda: None, effect=Effect.WORLD)
 declare("aten::is_scripting() -> bool", lambda: True)
 declare("aten::_get_tracing_state() -> bool", lambda: False)

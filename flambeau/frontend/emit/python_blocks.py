@@ -1,0 +1,60 @@
+"""Statements that stay Python: a call of the function that they are made into.
+
+with _IgnoreContextManager(a="inp:int", b="out:int"): …    →    %b : int = ^python_block(%a)
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from typing import Any
+
+from flambeau.frontend.annotations import type_of_tree
+from flambeau.frontend.emit.assignment import assign_name
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.resolver import MISSING, Resolver
+from flambeau.frontend.trees.extras import PythonBlock
+from flambeau.frontend.values.python_calls import PythonFunction
+from flambeau.frontend.values.simple_value import SimpleValue
+from flambeau.frontend.values.sugared import Given
+from flambeau.schema.types import NONE, TupleType, Type
+
+
+class _Names(dict[str, Any]):
+    """The globals of the statements: names as around the program, looked up when they are used."""
+
+    def __init__(self, resolver: Resolver) -> None:
+        super().__init__(__name__="python_block")
+        self._resolver = resolver
+
+    def __missing__(self, name: str) -> Any:
+        found = self._resolver.resolve(name)
+        if found is MISSING:
+            raise KeyError(name)
+        return found
+
+
+def emit_python_block(e: Emission, tree: PythonBlock) -> bool:
+    """A call with the inputs; its results are assigned."""
+    given = [Given(e.value(var), var.range) for var in tree.inputs]
+    results = [type_of_tree(annotation, e.resolver) for annotation in tree.target_types]
+    returned: Type = results[0] if len(results) == 1 else TupleType(tuple(results)) if results else NONE
+    function = _function(tree, e.resolver)
+    function.__annotations__ = {
+        var.name: type_of_tree(annotation, e.resolver)
+        for var, annotation in zip(tree.inputs, tree.input_types, strict=True)
+    } | {"return": returned}
+    value = PythonFunction(function).call(e, tree.range, given, ()).as_value(e, tree.range)
+    values = [value]
+    if len(results) != 1:
+        values = list(e.graph.insert("prim::TupleUnpack", (value,), results).outputs) if results else []
+    for var, result in zip(tree.targets, values, strict=True):
+        assign_name(e, var.range, var.name, SimpleValue(result))
+    return True
+
+
+def _function(tree: PythonBlock, resolver: Resolver) -> types.FunctionType:
+    module = ast.Module([tree.code], [])
+    compiled = compile(module, tree.range.source.filename, "exec", dont_inherit=True)
+    code = next(constant for constant in compiled.co_consts if isinstance(constant, types.CodeType))
+    return types.FunctionType(code, _Names(resolver))

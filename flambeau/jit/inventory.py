@@ -1,0 +1,92 @@
+"""What a compiled module or function consists of: operators by name, parameters and buffers once each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from flambeau.ir.graph import Graph
+from flambeau.ir.printer import SUBGRAPH
+from flambeau.jit.function import ScriptFunction
+from flambeau.jit.modules.script_module import RecursiveScriptModule
+from flambeau.nn.module import Module
+from flambeau.program.function import Function
+from flambeau.tensor.tensor import Tensor
+
+NOT_COMPILED = "export_opnames takes a scripted or traced module or function, not a {kind}; script it first"
+
+
+def export_opnames(m: RecursiveScriptModule | ScriptFunction) -> list[str]:
+    """The operators, with their overloads, that the methods of a module or a function use, in order of name.
+
+    Those of submodules and of functions that are called are among them. Raises TypeError for what is not compiled.
+
+    >>> import flambeau
+    >>> export_opnames(flambeau.CompilationUnit("def f(x: Tensor): return (x + x).relu()").f)
+    ['aten::add.Tensor', 'aten::relu']
+    """
+    if isinstance(m, ScriptFunction):
+        functions = [m.script_function]
+    elif isinstance(m, RecursiveScriptModule):
+        functions = list(m.script_object.type.definition.methods.values())
+    else:
+        raise TypeError(NOT_COMPILED.format(kind=type(m).__name__))
+    names: set[str] = set()
+    done: set[int] = set()
+    while functions:
+        function = functions.pop()
+        if id(function) not in done:
+            done.add(id(function))
+            for graph in _graphs(function.graph):
+                names.update(_operators(graph))
+                functions += _called(graph)
+    return sorted(names)
+
+
+def _graphs(graph: Graph) -> Iterator[Graph]:
+    """A graph and those of its forks."""
+    yield graph
+    for node in graph.all_nodes():
+        inner = node.attributes.get(SUBGRAPH)
+        if isinstance(inner, Graph):
+            yield from _graphs(inner)
+
+
+def _operators(graph: Graph) -> Iterator[str]:
+    for node in graph.all_nodes():
+        definition = node.definition
+        if definition is not None and not node.kind.startswith("prim::"):
+            yield str(definition.schema).partition("(")[0]
+
+
+def _called(graph: Graph) -> list[Function]:
+    """Functions and methods that a graph calls."""
+    found: list[Function] = []
+    for node in graph.all_nodes():
+        held = node.attributes.get("function")
+        if isinstance(held, Function):
+            found.append(held)
+        if node.kind == "prim::CallMethod":
+            methods = getattr(getattr(node.input().type, "definition", None), "methods", {})
+            method = methods.get(node.attribute("name"))
+            found += [method] if isinstance(method, Function) else []
+    return found
+
+
+def _unique_state_dict(module: Module, keep_vars: bool = False) -> dict[str, Tensor]:
+    """The `state_dict` of a module in which each tensor stands once, under its first name.
+
+    With `keep_vars` the parameters themselves, not their detached values.
+
+    >>> import flambeau
+    >>> layer = flambeau.nn.Linear(2, 2)
+    >>> sorted(_unique_state_dict(flambeau.nn.Sequential(layer, layer)))
+    ['0.bias', '0.weight']
+    """
+    seen: set[int] = set()
+    unique: dict[str, Any] = {}
+    for name, value in module.state_dict(keep_vars=True).items():
+        if id(value) not in seen:
+            seen.add(id(value))
+            unique[name] = value if keep_vars else value.detach()
+    return unique
