@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 import types
 import typing
+import warnings
 from collections.abc import Callable
 from typing import Any, Final, ForwardRef, Union
 
@@ -57,7 +58,10 @@ from flambeau.schema.types import (
     RRefType,
     TupleType,
     Type,
+    is_key,
 )
+from flambeau.tensor.formats import Layout, MemoryFormat
+from flambeau.tensor.typed import TYPED_TENSORS
 from flambeau.util.broadcasting import COUNTS
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
@@ -70,6 +74,13 @@ CALL = "Type annotation should not contain calls, but found '{text}'"
 TUPLE_LITERAL = "Tuple literal in Tuple type annotation must not have any elements!"
 BARE = "Attempted to use {name} without a contained type. Please add a contained type, e.g. {name}[int]"
 BARE_DICT = "Attempted to use Dict without contained types. Please add contained type, e.g. Dict[int, int]"
+BAD_KEY = (
+    "Cannot create dict for key type '{key}', only int, float, complex, Tensor, device and string keys are supported"
+)
+DTYPE_IS_LOST = (
+    "TorchScript will treat type annotations of Tensor dtype-specific subtypes as if they are normal Tensors. dtype "
+    "constraints are not enforced in compilation either: {name} is taken for Tensor"
+)
 UNKNOWN_OBJECT = "Unknown type annotation: '{text}'"
 
 NAMES: Final[dict[str, Type]] = {
@@ -81,12 +92,10 @@ NAMES: Final[dict[str, Type]] = {
 
 _SIMPLE: Final[dict[Any, Type]] = {
     int: INT, float: FLOAT, bool: BOOL, complex: COMPLEX, str: STRING, type(None): NONE, None: NONE, Any: ANY,
-    Device: DEVICE, DType: INT,
+    Device: DEVICE, DType: INT, Layout: INT, MemoryFormat: INT,
 }  # fmt: skip
 
-_TENSOR_CLASSES: Final = frozenset({
-    "Tensor", "Parameter", "FloatTensor", "DoubleTensor", "LongTensor", "IntTensor", "BoolTensor", "HalfTensor",
-})  # fmt: skip
+_TENSOR_CLASSES: Final = frozenset({"Tensor", "Parameter"})
 _HOMES: Final = ("flambeau", "torch")
 """Packages whose classes are known by name, so that neither has to be imported here."""
 
@@ -200,6 +209,8 @@ def _subscripted(tree: Subscript, resolver: Resolver) -> Type:
     wanted = 2 if name in _PLURAL else None if name in ("Union", "Tuple", "tuple") else 1
     if wanted is not None and len(inner) != wanted:
         raise CompileError(f"Type constructor {name} needs {wanted} type(s) but was given {len(inner)}", tree.range)
+    if name in _PLURAL and not is_key(inner[0]):
+        raise CompileError(BAD_KEY.format(key=inner[0]), tree.range)
     if CONSTRUCTORS[name] is CONSTRUCTORS["List"] and isinstance(inner[0], NoneType):
         raise CompileError("Can not create ListType with None type", tree.range)
     return CONSTRUCTORS[name](inner)
@@ -280,13 +291,19 @@ def _generic(origin: Any, args: tuple[Any, ...], resolver: Resolver | None, wher
         return None
     if origin is Union or origin is types.UnionType:
         return union_of(known)
-    make = CONSTRUCTORS.get(getattr(origin, "__name__", ""))
+    name = getattr(origin, "__name__", "")
+    if name in _PLURAL and not is_key(known[0]):
+        raise CompileError(BAD_KEY.format(key=known[0]), where)
+    make = CONSTRUCTORS.get(name)
     return None if make is None else make(known)
 
 
 def _class(cls: type, resolver: Resolver | None, where: SourceRange | None) -> Type | None:
     home = (cls.__module__ or "").partition(".")[0]
     if home in _HOMES and cls.__name__ in _TENSOR_CLASSES:
+        return TENSOR
+    if home in _HOMES and cls.__name__ in TYPED_TENSORS:
+        warnings.warn(DTYPE_IS_LOST.format(name=cls.__name__), UserWarning, stacklevel=2)
         return TENSOR
     if home in _HOMES and cls.__name__ in NAMES:
         return NAMES[cls.__name__]

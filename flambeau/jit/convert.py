@@ -14,6 +14,7 @@ import numpy as np
 
 from flambeau.jit.classes.convert import MismatchError as MismatchError
 from flambeau.jit.classes.convert import object_converter
+from flambeau.program.named_tuples import tuple_class
 from flambeau.program.shared import SharedDict, SharedList
 from flambeau.schema import types as t
 from flambeau.schema.device import Device
@@ -193,6 +194,9 @@ def _tuple(type_: t.TupleType) -> Converter:
     def convert(value: Any) -> Any:
         if not isinstance(value, tuple):
             raise MismatchError(f"{_shown(value)} is no tuple")
+        fields = getattr(value, "_fields", None)
+        if type_.name is not None and fields is not None and fields != type_.fields:
+            raise MismatchError(f"its fields are {', '.join(fields)}, not {', '.join(type_.fields)}")
         if len(value) != len(elements):
             raise MismatchError(f"the tuple has {len(value)} elements, not {len(elements)}")
         found = []
@@ -201,6 +205,8 @@ def _tuple(type_: t.TupleType) -> Converter:
                 found.append(element(item))
             except MismatchError as error:
                 raise MismatchError(f"element {i}: {error}") from None
+        if type_.name is not None and fields is None:
+            return tuple_class(type_)(*found)
         make = getattr(type(value), "_make", tuple)
         return make(found)
 
@@ -249,6 +255,8 @@ def type_name(value: Any) -> str:
         return "NoneType"
     if isinstance(value, list) and value:
         return f"List[{type_name(value[0])}]"
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return f"{type(value).__name__} (aka NamedTuple({', '.join(value._fields)}))"
     if isinstance(value, tuple):
         return f"Tuple[{', '.join(map(type_name, value))}]"
     if isinstance(value, dict) and value:

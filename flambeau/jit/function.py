@@ -10,6 +10,7 @@ from typing import Any
 
 from flambeau.codegen import available, native_call
 from flambeau.codegen.callable_type import MISSED, NativeBase, let_instances_be_native, prepare
+from flambeau.executor.debug_state import DebugState
 from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.ledger import Profile
 from flambeau.executor.options import Options
@@ -218,6 +219,14 @@ class ScriptFunction(NativeBase):  # type: ignore[misc]  # made at run time
         """Each pass that runs for arguments like these: what it changed, as a diff, and how long it took."""
         arguments = self._full(args, kwargs)
         return self._executor.pass_report(arguments)
+
+    def get_debug_state(self) -> DebugState:
+        """The graph as compiled and the plans made so far."""
+        return DebugState(self._executor)
+
+    def _debug_flush_compilation_cache(self) -> None:
+        """Make all plans anew when they are needed."""
+        self._executor.forget_plans()
 
     def explain(self, *, measure: bool | None = None) -> Explanation:
         """What was compiled, why and how long it took; what became native, what did not and why; what kernels cost.

@@ -218,8 +218,15 @@ def is_class_of_objects(cls: type) -> bool:
     return is_user_class(cls) and not issubclass(cls, BaseException | enum.Enum | tuple | Module)
 
 
-def compile_python_function(fn: Any, classes: ModuleClasses, where: SourceRange | None = None) -> Function:
+def compile_python_function(
+    fn: Any,
+    classes: ModuleClasses,
+    where: SourceRange | None = None,
+    names: Callable[[str], Any] | None = None,
+) -> Function:
     """The compiled form of a Python function, from the cache if it was compiled before.
+
+    `names` gives values of names before its own scope does, or None; what is compiled with it is cached like the rest.
 
     Raises CompileError when the source cannot be had, is not of the language, or does not type-check.
     """
@@ -228,7 +235,8 @@ def compile_python_function(fn: Any, classes: ModuleClasses, where: SourceRange 
     found = registry.find(inner)
     if found is not None:
         return found
-    resolver = PythonResolver(NameScope.of_function(fn), classes, inner.__name__)
+    scope: Callable[[str], Any] = NameScope.of_function(fn)
+    resolver = PythonResolver(scope if names is None else _first_of(names, scope), classes, inner.__name__)
     if is_compiling(inner):
         promised = _promised(fn, inner, resolver, registry)
         if promised is not None:
@@ -245,6 +253,14 @@ def compile_python_function(fn: Any, classes: ModuleClasses, where: SourceRange 
         promised.graph, promised.schema, promised.doc = function.graph, function.schema, function.doc
         function = promised
     return registry.keep(inner, function)
+
+
+def _first_of(names: Callable[[str], Any], scope: Callable[[str], Any]) -> Callable[[str], Any]:
+    def find(name: str) -> Any:
+        found = names(name)
+        return scope(name) if found is None else found
+
+    return find
 
 
 def _promised(fn: Any, inner: Any, resolver: PythonResolver, registry: ScriptRegistry) -> Function | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import types
+import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
@@ -33,6 +34,8 @@ ScriptModule._finish.append(lambda instance: RecursiveScriptModule.of(instance, 
 MODULE_CLASS = (
     "class '{0.__name__}' cannot be compiled since it inherits from nn.Module; make an instance and script that"
 )
+NO_OPTIMIZE = "script's `optimize` has no effect; with jit.optimized_execution(False): runs calls unoptimised"
+NO_EXAMPLES = "script's `example_inputs` have no effect: types come from annotations, which the functions need"
 WHAT_TO_SCRIPT = "script takes a function, a module, or a Python module with functions, not a {kind}: {hint}"
 
 
@@ -92,6 +95,10 @@ def script(
 
 def script(
     obj: Any = None,
+    optimize: Any = None,
+    _frames_up: int = 0,
+    _rcb: Callable[[str], Any] | None = None,
+    example_inputs: Any = None,
     *,
     backend: BackendName = "native",
     num_threads: int | None = None,
@@ -118,6 +125,10 @@ def script(
         without: passes to leave out, by name; "llvm" for those that LLVM runs over whole graphs.
         verify: check the graph after every pass.
 
+    Programs written for TorchScript may pass more: `_rcb` gives values of names, and None for those that mean what they
+    mean where the function was written; `optimize`, `_frames_up` and `example_inputs` have no effect, the first and
+    the last with a warning.
+
     Scripting the same function again gives the same graph. Types come from annotations; a parameter without one is a
     Tensor. With the environment variable FLAMBEAU_DISABLE=1 `obj` comes back unchanged.
 
@@ -138,8 +149,14 @@ def script(
         backend=backend, num_threads=num_threads, fastmath=fastmath, max_plans=max_plans, without=frozenset(without),
         verify=verify,
     )  # fmt: skip
+    if optimize is not None:
+        warnings.warn(NO_OPTIMIZE, FutureWarning, stacklevel=2)
+    if example_inputs is not None:
+        warnings.warn(NO_EXAMPLES, UserWarning, stacklevel=2)
     if obj is None:
         return lambda decorated: script_with(decorated, options)
+    if _rcb is not None and inspect.isfunction(obj) and not is_disabled():
+        return script_function(obj, options, _rcb)
     return script_with(obj, options)
 
 
@@ -176,10 +193,12 @@ def script_with(obj: Any, options: Options) -> Any:
     raise TypeError(WHAT_TO_SCRIPT.format(kind=type(obj).__name__, hint="it has no Python source to compile"))
 
 
-def script_function(fn: Callable[..., Any], options: Options) -> ScriptFunction:
-    """A Python function, compiled."""
+def script_function(
+    fn: Callable[..., Any], options: Options, names: Callable[[str], Any] | None = None
+) -> ScriptFunction:
+    """A Python function, compiled; `names` gives values of names before its own scope does, or None."""
     refuse_direct(fn)
     with REGISTRY.lock:
-        function = compile_python_function(fn, CLASSES)
+        function = compile_python_function(fn, CLASSES, names=names)
     executor = None if options == Options() else Executor(function, options)
     return ScriptFunction(function, innermost_function(fn), lambda: get_tree(fn), executor)

@@ -9,6 +9,7 @@ import re
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
+from flambeau.schema import compatibility
 from flambeau.schema.alias import AliasInfo
 from flambeau.schema.lexer import Token, Tokens
 from flambeau.schema.type_text import AS_INT, NameLookup, TypeParser, default_text, parse_default
@@ -113,6 +114,19 @@ class FunctionSchema:
     def renamed(self, name: str, overload: str = "") -> FunctionSchema:
         """The same signature under another name."""
         return replace(self, name=name, overload=overload)
+
+    def is_backward_compatible_with(self, old: FunctionSchema) -> bool:
+        """Whether every call of the older declaration `old` is a call of this one and means the same.
+
+        >>> new = parse_schema("f(Tensor? x, int n=1) -> Tensor")
+        >>> new.is_backward_compatible_with(parse_schema("f(Tensor x) -> Tensor"))
+        True
+        """
+        return compatibility.is_backward_compatible(self, old)
+
+    def check_forward_compatible_with(self, old: FunctionSchema) -> tuple[bool, str]:
+        """Whether this adds to `old` nothing but arguments with defaults that are no lists; else why not."""
+        return compatibility.forward_compatibility(self, old)
 
     def __str__(self) -> str:
         shown: list[str] = []

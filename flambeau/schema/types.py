@@ -477,6 +477,11 @@ def is_number(type_: Type) -> bool:
     return isinstance(type_, IntType | FloatType | BoolType | ComplexType | NumberType)
 
 
+def is_key(type_: Type) -> bool:
+    """Whether values of the type may be keys of dicts."""
+    return is_number(type_) or isinstance(type_, StringType | TensorType | DeviceType | AnyType | VarType)
+
+
 def without_refinement(type_: Type) -> Type:
     """The type with every tensor inside reduced to plain `Tensor`."""
     if isinstance(type_, TensorType):

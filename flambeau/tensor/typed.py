@@ -5,6 +5,7 @@ New programs write `flambeau.tensor(data, dtype=flambeau.float32)`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
 import numpy as np
@@ -56,3 +57,12 @@ ShortTensor: Final = _typed("ShortTensor", dtypes.int16)
 IntTensor: Final = _typed("IntTensor", dtypes.int32)
 LongTensor: Final = _typed("LongTensor", dtypes.int64)
 BoolTensor: Final = _typed("BoolTensor", dtypes.bool_)
+
+TYPED_TENSORS: Final[Mapping[str, Any]] = {
+    cls.__name__: cls
+    for cls in (
+        FloatTensor, DoubleTensor, HalfTensor, BFloat16Tensor, ByteTensor, CharTensor, ShortTensor, IntTensor,
+        LongTensor, BoolTensor,
+    )
+}  # fmt: skip
+"""All of them by name."""

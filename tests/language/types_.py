@@ -46,6 +46,8 @@ ROWS = [
     refused("tuples of any length", "def f(x: Tuple[int, ...]):\n    return 1", "Expression of type dots cannot be used in a type expression"),
     refused("a bare List", "def f(x: List):\n    return 1", "Attempted to use List without a contained type. Please add a contained type, e.g. List[int]"),
     refused("a bare Dict", "def f(x: Dict):\n    return 1", "Attempted to use Dict without contained types. Please add contained type, e.g. Dict[int, int]"),
+    refused("a dict with other keys", "def f(x: Dict[List[int], int]):\n    return 1", "Cannot create dict for key type 'int[]', only int, float, complex, Tensor, device and string keys are supported", "Dict[List[int], int]"),
+    accepted("layout and memory format as parameters", "def f(x: flambeau.layout, y: Optional[flambeau.memory_format]):\n    return flambeau.zeros(2, layout=x), y is None, x == flambeau.strided", "f(flambeau.strided, flambeau.channels_last)", torch=False),
     refused("a bare Optional", "def f(x: Optional):\n    return 1", "Attempted to use Optional without a contained type"),
     refused("wrong type comment", "def f(a, b):\n    # type : (int, int) -> int\n    return a", "annotation prefix in line"),
     refused("too many types in a comment", "def f(a):\n    # type: (int, int) -> int\n    return a", "Number of type annotations (2) did not match the number of function parameters (1)"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 
+from flambeau.frontend.annotations import BAD_KEY
 from flambeau.frontend.emit.conversions import convert, pack_list, pack_tuple
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -30,19 +31,13 @@ from flambeau.schema.types import (
     STRING,
     TENSOR,
     AnyType,
-    BoolType,
-    ComplexType,
-    DeviceType,
     DictType,
-    FloatType,
-    IntType,
     ListType,
     OptionalType,
-    StringType,
-    TensorType,
     TupleType,
     Type,
     UnionType,
+    is_key,
 )
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
@@ -70,11 +65,6 @@ NO_DICT_FITS = (
     "Union type annotation `{hint}` can hold multiple inner Dict types, but none of those dict types can hold the "
     "types of the given keys and values, which were unified to Dict[{key}, {value}]"
 )
-BAD_KEY = (
-    "Cannot create dict for key type '{key}', only int, float, complex, Tensor, device and string keys are supported"
-)
-
-KEY_TYPES = (IntType, FloatType, BoolType, ComplexType, StringType, TensorType, DeviceType)
 
 
 def emit_true_false(e: Emission, tree: TrueLit | FalseLit, hint: Type | None) -> Sugared:
@@ -268,7 +258,7 @@ def dict_type(
         return DictType(STRING, TENSOR)
     if isinstance(key, UnionType):
         raise CompileError(MIXED_KEYS.format(found=key.annotation), where)
-    if not isinstance(key, KEY_TYPES):
+    if not is_key(key) or isinstance(key, AnyType):
         raise CompileError(BAD_KEY.format(key=key), where)
     if isinstance(value, UnionType) and not any(v.type == value for v in values):
         text = HETEROGENEOUS.format(what="Dict", union=value.annotation, place=where.highlight())

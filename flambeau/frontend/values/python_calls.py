@@ -36,6 +36,7 @@ MODIFIER: Final = "__flambeau_modifier__"
 IGNORE: Final = "ignore"
 UNUSED: Final = "unused"
 NOT_RUN = "This Python function is annotated to be ignored and cannot be run"
+NO_SELF = "Non-static method does not have a self argument: '{name}' needs one, or @staticmethod above it"
 UNKNOWN_TYPE = "Unknown type annotation: '{text}' of '{name}' in the Python function {function}"
 
 
@@ -60,6 +61,8 @@ def python_schema(fn: Callable[..., Any], resolver: Resolver, where: SourceRange
     Raises CompileError for an annotation that is no type of the language.
     """
     name = getattr(fn, "__name__", type(fn).__name__)
+    if inspect.ismethod(fn) and not _takes_self(fn.__func__):
+        raise CompileError(NO_SELF.format(name=name), where)
     try:
         parameters = list(inspect.signature(fn).parameters.values())
     except (TypeError, ValueError):
@@ -78,6 +81,11 @@ def python_schema(fn: Callable[..., Any], resolver: Resolver, where: SourceRange
     returned = inspect.signature(fn).return_annotation
     result = _type_of(returned, "return", fn, resolver, where)
     return FunctionSchema(name, "", tuple(arguments), (Argument("", result),), is_vararg=is_vararg)
+
+
+def _takes_self(method: Any) -> bool:
+    code = getattr(inspect.unwrap(method), "__code__", None)
+    return code is None or bool(code.co_argcount or code.co_flags & inspect.CO_VARARGS)
 
 
 def _type_of(annotation: Any, name: str, fn: Any, resolver: Resolver, where: SourceRange) -> Type:

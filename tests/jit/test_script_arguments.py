@@ -1,0 +1,152 @@
+"""What `script` takes beside a function, and how values of Python become arguments."""
+
+# ruff: noqa: UP006, UP035  (spellings that programs use)
+
+from __future__ import annotations
+
+from typing import Any, List, NamedTuple, Tuple
+
+import pytest
+
+import flambeau
+from flambeau import Tensor, jit, nn
+
+
+class Point(NamedTuple):
+    x: int
+    rest: List[int]
+
+
+class Turned(NamedTuple):
+    rest: int
+    x: List[int]
+
+
+def same(p: Point) -> Point:
+    return p
+
+
+def plain(p: Point | None) -> Tuple[int, List[int]]:
+    return p if p is not None else (1, [2])
+
+
+@pytest.mark.parametrize("backend", ["native", "interpreter", "reference"])
+def test_plain_tuples_become_named_ones_where_these_are_declared(backend: Any) -> None:
+    f = flambeau.script(same, backend=backend)
+    for _ in range(3):
+        for given in (Point(1, [2]), (1, [2])):
+            found = f(given)
+            assert isinstance(found, Point)
+            assert found == (1, [2])
+    g = flambeau.script(plain, backend=backend)
+    assert g((1, [3])) == (1, [3])
+    assert g(None) == (1, [2])
+
+
+@pytest.mark.parametrize(
+    ("given", "found", "reason"),
+    [
+        (Point(1, ["a"]), "Point (aka NamedTuple(x, rest))", "element 1: element 0: 'a' (str) is no int"),  # type: ignore[list-item]
+        (Turned(1, [2]), "Turned (aka NamedTuple(rest, x))", "its fields are rest, x, not x, rest"),
+        ((1, ["a"]), "Tuple[int, List[str]]", "element 1: element 0: 'a' (str) is no int"),
+        ((1, [2], 3), "Tuple[int, List[int], int]", "the tuple has 3 elements, not 2"),
+    ],
+)
+def test_wrong_named_tuples(given: Any, found: str, reason: str) -> None:
+    with pytest.raises(RuntimeError) as caught:
+        flambeau.script(same)(given)
+    assert f"for argument 'p' but instead found type '{found}'." in str(caught.value)
+    assert f"Cast error details: {reason}" in str(caught.value)
+
+
+# -- annotations ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["FloatTensor", "LongTensor", "BFloat16Tensor", "ByteTensor"])
+def test_tensors_of_a_dtype_are_tensors(name: str) -> None:
+    def f(x):  # type: ignore[no-untyped-def]
+        return x
+
+    f.__annotations__["x"] = getattr(flambeau, name)
+    source = f"def g(x: flambeau.{name}):\n    return x + 1\n"
+    with pytest.warns(UserWarning, match=f"TorchScript will treat type annotations of Tensor .* {name} is taken for"):
+        unit = flambeau.CompilationUnit(source)
+    assert unit.g(flambeau.ones(1)).tolist() == [2.0]
+    with pytest.warns(UserWarning, match="TorchScript will treat type annotations of Tensor"):
+        assert str(flambeau.script(jit.ignore(f) and calls(f)).schema) == "call(Tensor x) -> Tensor"
+
+
+def calls(f: Any) -> Any:
+    def call(x: Tensor) -> Tensor:
+        return f(x)  # type: ignore[no-any-return]
+
+    return call
+
+
+def test_layouts_are_ints() -> None:
+    def f(x: flambeau.layout, y: flambeau.memory_format, z: flambeau.dtype):  # type: ignore[no-untyped-def]
+        return x, y, z
+
+    scripted = flambeau.script(f)
+    assert str(scripted.schema) == "f(int x, int y, int z) -> ((int, int, int))"
+    assert scripted(flambeau.strided, flambeau.channels_last, flambeau.int64) == (0, 2, 4)
+
+
+# -- script's own arguments -------------------------------------------------------------------------------------------
+
+
+def shifted(n: int) -> int:
+    return n + BY  # type: ignore[name-defined]  # noqa: F821
+
+
+def test_names_may_be_given() -> None:
+    assert flambeau.script(shifted, _rcb={"BY": 3}.get)(1) == 4
+    with pytest.raises(RuntimeError, match="undefined value BY"):
+        flambeau.script(calls_shifted())
+
+
+def calls_shifted() -> Any:
+    def fresh(n: int) -> int:
+        return n + BY  # type: ignore[name-defined, no-any-return]  # noqa: F821
+
+    return fresh
+
+
+def test_what_has_no_effect_says_so() -> None:
+    with pytest.warns(FutureWarning, match="`optimize` has no effect; with jit.optimized_execution"):
+        assert flambeau.script(same, True)(Point(1, [])) == Point(1, [])  # type: ignore[call-overload]
+    with pytest.warns(UserWarning, match="`example_inputs` have no effect: types come from annotations"):
+        assert flambeau.script(same, example_inputs=[(1,)])(Point(1, [])) == Point(1, [])  # type: ignore[call-overload]
+
+
+def test_the_state_of_a_function() -> None:
+    def f(x: Tensor, n: int) -> Tensor:
+        return x * n + n
+
+    scripted = flambeau.script(f)
+    assert scripted.get_debug_state().execution_plans == {}
+    scripted(flambeau.ones(2), 3)
+    scripted(flambeau.ones(2, 1), 3)
+    state = scripted.get_debug_state()
+    assert state.graph is scripted.graph
+    assert list(state.execution_plans) == ["float32[*], int", "float32[*, 1], int"]
+    assert state.execution_plans["float32[*], int"].graph.find("prim::FusionGroup") is not None
+    scripted._debug_flush_compilation_cache()
+    assert scripted.get_debug_state().execution_plans == {}
+    assert scripted(flambeau.ones(1), 3).tolist() == [6.0]
+
+
+class NoSelf(nn.Module):
+    @jit.ignore
+    def helper() -> int:  # type: ignore[misc]
+        return 1
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.helper()
+        return x
+
+
+def test_an_ignored_method_needs_self() -> None:
+    with pytest.raises(RuntimeError, match="Non-static method does not have a self argument: 'helper'") as caught:
+        flambeau.script(NoSelf())
+    assert "        self.helper()\n        ~~~~~~~~~~~ <--- HERE" in str(caught.value)
