@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from flambeau.frontend.emit.unsettled import Unsettled
 from flambeau.frontend.trees.views import Param
 from flambeau.frontend.values.sugared import Sugared
 from flambeau.schema.types import Type
@@ -21,6 +22,8 @@ class Bound:
     """Names that stand for functions and the like; they are no parameters of the compiled function."""
     params: tuple[Param, ...] = ()
     """Further parameters: what a nested function reads of the function around it, what `*args` gather."""
+    unsettled: Unsettled | None = None
+    """The types of the calling function that are not known yet, where the call passes some."""
 
 
 NOTHING_BOUND: Final = Bound()

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from flambeau.frontend.annotations import broadcast_count, type_of_tree
@@ -34,6 +34,7 @@ from flambeau.frontend.emit import (
 from flambeau.frontend.emit.emission import Emission, ExpressionRule, Rules, StatementRule
 from flambeau.frontend.emit.generators import yields
 from flambeau.frontend.emit.python_blocks import emit_python_block
+from flambeau.frontend.emit.unsettled import Settled, Unsettled
 from flambeau.frontend.resolver import Resolver, recursion_error
 from flambeau.frontend.ssa.cleanup import clean
 from flambeau.frontend.ssa.exits import make_structured
@@ -135,9 +136,34 @@ def compile_def(
     """
     try:
         with deep_recursion():
-            return _compile(tree, resolver, name or tree.name, defaults or {}, self_type, receiver, bound)
+            unsettled = Unsettled(bound.unsettled)
+            while True:
+                restore = _memory(receiver)
+                try:
+                    return _compile(
+                        tree, resolver, name or tree.name, defaults or {}, self_type, receiver, bound, unsettled
+                    )
+                except Settled as settled:
+                    restore()
+                    if settled.owner is not unsettled:
+                        raise
     except RecursionError:
         raise CompileError(TOO_DEEP, tree.ident.range) from None
+
+
+def _memory(receiver: Receiver | None) -> Callable[[], None]:
+    """What takes back the attributes that an `__init__` gives to its class."""
+    if receiver is None:
+        return lambda: None
+    definition, unassigned = receiver.definition, set(receiver.unassigned)
+    attributes, slots = list(definition.attributes), dict(definition.slots)
+
+    def restore() -> None:
+        definition.attributes[:], definition.slots = attributes, slots
+        receiver.unassigned.clear()
+        receiver.unassigned.update(unassigned)
+
+    return restore
 
 
 def _compile(
@@ -148,6 +174,7 @@ def _compile(
     self_type: Type | None,
     receiver: Receiver | None,
     bound: Bound,
+    unsettled: Unsettled,
 ) -> Function:
     for variable in (tree.decl.vararg, tree.decl.kwarg):
         if variable is not None and variable.name not in bound.types and variable.name not in bound.constants:
@@ -164,6 +191,7 @@ def _compile(
         declared_return=declared,
         has_self=self_type is not None,
         receiver=receiver,
+        unsettled=unsettled,
     )
     values = {**defaults, **written_defaults(tree, resolver)}
     e.frame.names.update(bound.constants)
@@ -176,8 +204,10 @@ def _compile(
     with graph.at_range(tree.range):
         if is_generator:
             generators.begin(e, tree)
-        if e.statements(tree.body):
+        if e.statements(tree.body) and unsettled.error is None:
             _fall_off(e, tree)
+    if unsettled.error is not None:
+        raise unsettled.error
     result = generators.finish(e, tree) if is_generator else _result_type(e)
     with graph.at_range(tree.range):
         make_structured(graph, result)

@@ -135,7 +135,9 @@ def instantiate(
             values.append(Given(sugared.value, where, name))
         else:
             constants[name] = sugared
-    function = _compiled(template, Bound(types, constants, tuple(extra)), where)
+    open_ = e.unsettled.ids(list(types.values()))
+    bound = Bound(types, constants, tuple(extra), e.unsettled if open_ else None)
+    function = _compiled(template, bound, where, open_)
     return SimpleValue(call_function(e, where, function, (), values))
 
 
@@ -228,10 +230,10 @@ def _param(name: str, where: SourceRange) -> Param:
     return Param(where, Ident(where, name), None, None, True)
 
 
-def _compiled(template: Template, bound: Bound, where: SourceRange) -> Function:
+def _compiled(template: Template, bound: Bound, where: SourceRange, open_: tuple[int, ...]) -> Function:
     tree = template.tree
     meanings = tuple((n, _key(c)) for n, c in bound.constants.items())
-    key = (tuple(bound.types.items()), meanings)
+    key = (tuple(bound.types.items()), meanings, open_)
     found = template.done.get(key)
     if found is not None:
         return found[0]

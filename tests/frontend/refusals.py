@@ -80,7 +80,7 @@ CASES: list[tuple[str, str, int, str, str]] = [
     ),
     (
         "empty list changes type",
-        "def f(x: int):\n    y = []\n    if x > 1:\n        y = [1]\n    return y\n",
+        "def f(x: int, t: Tensor):\n    y = [t]\n    if x > 1:\n        y = [1]\n    return y\n",
         4,
         "y",
         "Variable 'y' previously had type List[Tensor] but is now being assigned to a value of type List[int]\nEmpty lists default to List[Tensor]. Annotate the variable",
@@ -1126,7 +1126,7 @@ CASES: list[tuple[str, str, int, str, str]] = [
     ("unpack a range", "def f(x: int):\n    a, b = range(x)\n", 2, "range(x", "range cannot be used as a tuple"),
     (
         "empty list as an argument of another type",
-        "def f(x: int):\n    y = []\n    return g(y)\ndef g(z: List[int]):\n    return z\n",
+        "def f(x: Tensor):\n    y = [x]\n    return g(y)\ndef g(z: List[int]):\n    return z\n",
         3,
         "g",
         "Empty lists default to List[Tensor]. Annotate the variable that holds it",

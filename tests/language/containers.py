@@ -12,7 +12,6 @@ ROWS = [
     accepted("sort and sorted", "def f(x: List[str], y: List[float], z: List[Tuple[int, str]]):\n    x.sort()\n    y.sort(reverse=True)\n    return x, y, sorted(z)", "f(['b', 'a'], [1.5, 2.5], [(2, 'a'), (1, 'b')])"),
     accepted("list operators", "def f(x: List[int]):\n    return x + [9], x * 2, 3 * x, [[4]] + [[5]], list(x), list('ab'), list(range(3)), list((1, 2))", "f([1])", torch=False),
     accepted("empty lists and dicts", "def f(n: int):\n    x: List[int] = []\n    d: Dict[str, int] = {}\n    y = jit.annotate(List[str], [])\n    if n > 1:\n        x = []\n    return x, d, y, list(x)", "f(2)"),
-    refused("an empty list without a type", "def f(n: int):\n    x = []\n    x.append(n)\n    return x", "Could not match type int to t in argument 'el'"),
     accepted("nested containers", "def f(n: int):\n    d: Dict[str, List[Tuple[int, float]]] = {}\n    for i in range(n):\n        k = str(i % 2)\n        if k not in d:\n            d[k] = []\n        d[k].append((i, i / 2))\n    return d", "f(4)", torch=False),
     accepted("lists are references", "def g(x: List[int]):\n    x.append(1)\ndef f(x: List[int]):\n    y = x\n    g(y)\n    z = [x]\n    z[0].append(2)\n    return x, y is x", "f([])", torch=False),
     refused("assignment to a slice of a list", "def f(x: List[int]):\n    x[1:3] = [7, 8]\n    return x", "Sliced expression not yet supported for subscripted assignment"),

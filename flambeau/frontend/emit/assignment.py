@@ -125,6 +125,7 @@ def assign_name(e: Emission, where: SourceRange, name: str, value: Sugared, anno
 
 def _as_before(e: Emission, where: SourceRange, name: str, value: Value, before: Type) -> Value:
     """The value as the type that the name has in the block around this one."""
+    e.unsettled.meet(before, value.type)
     wanted = without_refinement(before)
     type_, plan = plan_conversion(value, wanted, implicit=True)
     if not is_subtype(type_, wanted):

@@ -90,6 +90,7 @@ def _kind_of(value: Value) -> str:
 
 def convert(e: Emission, value: Value, wanted: Type, *, implicit: bool) -> Value:
     """`value` as near to `wanted` as conversions bring it."""
+    e.unsettled.meet(value.type, wanted)
     if is_subtype(value.type, wanted) or isinstance(wanted, AnyType | UnionType):
         return value
     return plan_conversion(value, wanted, implicit=implicit)[1](e)

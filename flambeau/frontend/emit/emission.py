@@ -12,6 +12,7 @@ from typing import Any
 
 from flambeau.frontend.constants import constant_type
 from flambeau.frontend.emit.environment import Absent, Frame, Variable
+from flambeau.frontend.emit.unsettled import Unsettled
 from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.trees.views import Expr, Stmt
 from flambeau.frontend.values.receivers import Receiver
@@ -91,6 +92,8 @@ class Emission:
     """What a generator has yielded; None in other functions."""
     caught: Value | None = None
     """The exception whose handler this is."""
+    unsettled: Unsettled = field(default_factory=Unsettled)
+    """The types that only what follows tells."""
     slots: int = 0
     """How many names were stored under another one."""
     shared: dict[int, Value] = field(default_factory=dict)
@@ -117,7 +120,15 @@ class Emission:
         """Emit statements in order, up to one behind which control never goes on; whether there is none."""
         for statement in body:
             with self.graph.at_range(statement.range):
-                if not self.rules.statements[type(statement)](self, statement):
+                try:
+                    falls = self.rules.statements[type(statement)](self, statement)
+                except CompileError as error:
+                    if not self.unsettled.tolerates(error):
+                        raise
+                    for part in ("body", "orelse"):
+                        self.statements(getattr(statement, part, ()))
+                    continue
+                if not falls:
                     return False
         return True
 

@@ -175,6 +175,7 @@ def _compiled(e: Emission, body: tuple[Stmt, ...]) -> _Body:
         declared_return=e.declared_return,
         has_self=e.has_self,
         exits=set() if e.loop is not None or e.exits is not None else None,
+        unsettled=e.unsettled,
     )
     inner.wrap_return = lambda value: _outcome(inner, RETURNED, value)
     changed = assigned_names(body)

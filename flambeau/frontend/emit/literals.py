@@ -122,7 +122,11 @@ def emit_list(e: Emission, tree: ListLiteral, hint: Type | None) -> Sugared:
         joined = _joined(e, tree, element_hint)
         if joined is not None:
             return SimpleValue(joined)
+    if not tree.items and (wanted is None or isinstance(wanted, AnyType)):
+        return SimpleValue(e.emit("prim::ListConstruct", (), e.unsettled.list_of(tree)))
     values = emit_values(e, tree.items, [element_hint] * len(tree.items))
+    for value in values[1:]:
+        e.unsettled.meet(values[0].type, value.type)
     element = list_element(e, tree.range, values, wanted)
     values = [convert(e, v, element, implicit=False) for v in values]
     return SimpleValue(pack_list(e, values, element))
@@ -149,6 +153,8 @@ def _joined(e: Emission, tree: ListLiteral, hint: Type | None) -> Value | None:
     if not lists:
         element = list_element(e, tree.range, values, None if hint is None else ListType(hint))
         return pack_list(e, [convert(e, v, element, implicit=False) for v in values], element)
+    for type_ in (*(v.type for v in values), *lists[1:]):
+        e.unsettled.meet(lists[0], type_)
     wrong = [v.type for v in values if not is_subtype(v.type, lists[0])] + [t for t in lists if t != lists[0]]
     if wrong:
         text = f"the starred list holds {lists[0].annotation}, so the others must too, but one is {wrong[0].annotation}"
@@ -213,6 +219,8 @@ def emit_dict(e: Emission, tree: DictLiteral, hint: Type | None) -> Sugared:
     inner = wanted if isinstance(wanted, DictType) else None
     if any(isinstance(key, Starred) for key in tree.keys):
         return SimpleValue(_merged_dict(e, tree, inner))
+    if not tree.keys and (wanted is None or isinstance(wanted, AnyType)):
+        return SimpleValue(e.emit("prim::DictConstruct", (), e.unsettled.dict_of(tree)))
     flat: list[Value] = []
     for key, value in zip(tree.keys, tree.values, strict=True):
         flat.append(e.value(key, inner.key if inner else None))

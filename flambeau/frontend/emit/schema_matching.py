@@ -236,6 +236,7 @@ def call_operator(
     if not schemas:
         raise CompileError(unknown_operator_text(name), where)
     given = [a if isinstance(a, Given) else Given(a, where) for a in args]
+    e.unsettled.meet_operator(name, [g.value.type for g in given])
     return emit_match(e, name, match_schemas(schemas, given, keywords, where), where)
 
 
@@ -243,11 +244,21 @@ def call_function(
     e: Emission, where: SourceRange, function: Function, args: Sequence[Given], keywords: Sequence[Given]
 ) -> Value:
     """Call a compiled function."""
+    _meet(e, function.schema, args, keywords)
     match = match_single(function.schema, args, keywords, where)
     with e.graph.at_range(where):
         operands = [plan(e) for plan in match.plans]
         callee = e.function_constant(function)
         return e.emit("prim::CallFunction", (callee, *operands), match.returns[0])
+
+
+def _meet(e: Emission, schema: FunctionSchema, args: Sequence[Given], keywords: Sequence[Given]) -> None:
+    """What a function wants tells what a list without a type is to hold."""
+    for formal, given in zip(schema.arguments, args, strict=False):
+        e.unsettled.meet(given.value.type, formal.type)
+    for given in keywords:
+        if given.name in schema.index:
+            e.unsettled.meet(given.value.type, schema.arguments[schema.index[given.name]].type)
 
 
 def call_method(
@@ -261,6 +272,7 @@ def call_method(
 ) -> Value:
     """Call a method of an object, compiled or known only by the signature of an interface."""
     schema = method if isinstance(method, FunctionSchema) else method.schema
+    _meet(e, schema, [Given(owner, where), *args], keywords)
     match = match_single(schema, [Given(owner, where), *args], keywords, where)
     with e.graph.at_range(where):
         operands = [plan(e) for plan in match.plans]

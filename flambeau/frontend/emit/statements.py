@@ -19,6 +19,7 @@ from flambeau.frontend.trees.views import (
     Delete,
     Expr,
     ExprStmt,
+    NoneLit,
     Pass,
     Raise,
     Return,
@@ -55,6 +56,10 @@ def emit_assignment(e: Emission, tree: Assign) -> bool:
         raise UnsupportedNodeError.of("annotated assignments without assigned value", tree.range)
     annotation = None if tree.annotation is None else type_of_tree(tree.annotation, e.resolver)
     value = e.sugared(tree.value, annotation)
+    if isinstance(tree.value, NoneLit) and annotation is None:
+        for target in tree.targets:
+            assign(e, target, SimpleValue(e.constant(None, e.unsettled.none_of(target))), tree.value.range)
+        return True
     if len(tree.targets) > 1:
         # Evaluated once: each target is given the same value.
         value = (
@@ -91,6 +96,7 @@ def emit_return(e: Emission, tree: Return) -> bool:
     elif e.merged_return is None:
         e.merged_return = value.type
     else:
+        e.unsettled.meet(e.merged_return, value.type)
         merged = unify(e.merged_return, value.type)
         if merged is None:
             text = OTHER_RETURN.format(before=e.merged_return.annotation, after=value.type.annotation)
@@ -102,6 +108,7 @@ def emit_return(e: Emission, tree: Return) -> bool:
 
 
 def _as_declared(e: Emission, tree: Return, value: Value, declared: Type) -> Value:
+    e.unsettled.meet(value.type, declared)
     type_, plan = plan_conversion(value, declared, implicit=True)
     if not is_subtype(type_, declared):
         text = WRONG_RETURN.format(wanted=declared.annotation, found=value.type.annotation)

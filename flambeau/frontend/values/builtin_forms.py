@@ -8,7 +8,7 @@ from flambeau.frontend.annotations import type_of_tree
 from flambeau.frontend.emit.calls import emit_arguments
 from flambeau.frontend.emit.comprehensions import collect_dict, collect_list
 from flambeau.frontend.emit.conditions import Condition, ConditionValue, Facts
-from flambeau.frontend.emit.conversions import pack_list, pack_tuple
+from flambeau.frontend.emit.conversions import pack_tuple
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.literals import without_none
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -39,7 +39,6 @@ from flambeau.schema.types import (
     ListType,
     NumberType,
     OptionalType,
-    TensorType,
     Type,
     UnionType,
 )
@@ -161,7 +160,8 @@ def emit_list(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     hinted = without_none(hint)
     wanted = hinted.element if isinstance(hinted, ListType) else None
     if not tree.args:
-        return SimpleValue(pack_list(e, (), wanted or TensorType()))
+        type_: Type = ListType(wanted) if wanted is not None else e.unsettled.list_of(tree)
+        return SimpleValue(e.emit("prim::ListConstruct", (), type_))
     if len(tree.args) != 1 or tree.keywords:
         raise CompileError(f"list expected at most 1 argument, got {len(tree.args)}", tree.callee.range)
     if isinstance(tree.args[0], ListComp | Comprehension):
@@ -193,6 +193,8 @@ def emit_dict(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     if isinstance(hinted, UnionType) and sum(isinstance(m, DictType) for m in hinted.members) > 1:
         text = "full type inference is not yet supported for dict() where a Union of dicts is expected"
         raise CompileError(f"{text}: annotate a variable with the one that is meant", tree.range)
+    if hinted is None and not tree.args and not tree.keywords:
+        return SimpleValue(e.emit("prim::DictConstruct", (), e.unsettled.dict_of(tree)))
     return SimpleValue(collect_dict(e, tree, hinted if isinstance(hinted, DictType) else None))
 
 
