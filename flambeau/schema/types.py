@@ -391,6 +391,9 @@ class TupleType(Type):
     fields: tuple[str, ...] = ()
     defaults: tuple[tuple[str, Any], ...] = ()
 
+    def __hash__(self) -> int:
+        return hash((self.elements, self.name, self.fields))  # defaults may be lists
+
     @property
     def contained(self) -> tuple[Type, ...]:
         return self.elements
@@ -478,8 +481,10 @@ def is_number(type_: Type) -> bool:
 
 
 def is_key(type_: Type) -> bool:
-    """Whether values of the type may be keys of dicts."""
-    return is_number(type_) or isinstance(type_, StringType | TensorType | DeviceType | AnyType | VarType)
+    """Whether values of the type may be keys of dicts; in a tuple tensors may not, which are found by identity."""
+    if isinstance(type_, TupleType):
+        return all(is_key(t) and not isinstance(t, TensorType) for t in type_.elements)
+    return is_number(type_) or isinstance(type_, StringType | TensorType | DeviceType | EnumType | AnyType | VarType)
 
 
 def without_refinement(type_: Type) -> Type:

@@ -38,7 +38,6 @@ from flambeau.frontend.trees.views import (
     Reraise,
     Return,
     Select,
-    SliceExpr,
     Stmt,
     Subscript,
     TrueLit,
@@ -56,8 +55,7 @@ NO_VALUE = "annotated assignments without assigned value"
 NO_VALUE_INSTEAD = "give the variable its first value here"
 WITH_TARGET = "the target of a with item must be a plain name"
 DELETE_SLICE = (
-    "del statements only support deletion at a single index, slicing is not supported. "
-    "Assign the items that stay instead"
+    "del statements only support deletion at a single index or slice of a list. Delete one after the other"
 )
 DELETE_OTHER = "del statements are only supported for deleting list and dict items and variables"
 INSTANCE_ANNOTATION = (
@@ -216,8 +214,6 @@ def _continue(context: Context, node: ast.Continue) -> Step:
 def _delete(context: Context, node: ast.Delete) -> Step:
     targets: tuple[Expr, ...] = yield from all_of(node.targets)
     for target in targets:
-        if isinstance(target, Subscript) and any(isinstance(index, SliceExpr) for index in target.indices):
-            raise NotSupportedError(DELETE_SLICE, target.range)
         if isinstance(target, Subscript) and len(target.indices) != 1:
             raise NotSupportedError(DELETE_SLICE, target.range)
         if not isinstance(target, (Subscript, Var)):

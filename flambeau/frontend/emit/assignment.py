@@ -10,8 +10,11 @@ from collections.abc import Sequence
 from flambeau.frontend.emit.conversions import convert, plan_conversion
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Variable
+from flambeau.frontend.emit.list_slices import has_slice
+from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.targets import assign_attribute, assign_item
 from flambeau.frontend.trees.views import Expr, ListLiteral, Select, Starred, Subscript, TupleLiteral, Var
+from flambeau.frontend.values.container_methods import listed
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Sugared
 from flambeau.frontend.values.tuples import TupleValue
@@ -52,7 +55,8 @@ def assign(e: Emission, target: Expr, value: Sugared, where: SourceRange, annota
         case TupleLiteral() | ListLiteral():
             assign_pattern(e, target, value, where)
         case Subscript():
-            assign_item(e, target, value.as_value(e, where))
+            is_value = value.held(e, where) is not None or not has_slice(e, target)
+            assign_item(e, target, value.as_value(e, where) if is_value else listed(e, where, value))
         case Select():
             assign_attribute(e, target, value.as_value(e, where), annotation)
         case Starred():
@@ -69,6 +73,9 @@ def assign_pattern(e: Emission, target: TupleLiteral | ListLiteral, value: Sugar
         raise CompileError(TWO_STARS, target.range)
     if stars and len(targets) == 1:
         raise CompileError(LONE_STAR, targets[0].range)
+    if stars and isinstance(value, SimpleValue) and isinstance(value.value.type, ListType):
+        _assign_list(e, targets, stars[0], value.value, where)
+        return
     items = value.as_tuple(e, where, None if stars else len(targets))
     minimum = len(targets) - len(stars)
     if len(items) < minimum:
@@ -84,11 +91,29 @@ def assign_pattern(e: Emission, target: TupleLiteral | ListLiteral, value: Sugar
     after = len(items) - (len(targets) - at - 1)
     _assign_all(e, targets[:at], items[:at], where)
     star = targets[at]
-    assert isinstance(star, Starred)
-    if not isinstance(star.value, Var):
-        raise CompileError(STAR_TARGET, star.range)
-    assign(e, star.value, SimpleValue(TupleValue(items[at:after]).as_value(e, where)), where)
+    assign(e, _starred(star), SimpleValue(TupleValue(items[at:after]).as_value(e, where)), where)
     _assign_all(e, targets[at + 1 :], items[after:], where)
+
+
+def _starred(target: Expr) -> Var:
+    """The name behind the star. Raises CompileError for another target."""
+    assert isinstance(target, Starred)
+    if not isinstance(target.value, Var):
+        raise CompileError(STAR_TARGET, target.range)
+    return target.value
+
+
+def _assign_list(e: Emission, targets: Sequence[Expr], at: int, items: Value, where: SourceRange) -> None:
+    """`a, *b, c = items` of a list, whose length is checked when the program runs."""
+    behind = len(targets) - at - 1
+    items = call_operator(e, where, "python::check_unpack", [items, e.constant(len(targets) - 1)])
+    each = [SimpleValue(items).item(e, where, e.constant(i)) for i in range(at)]
+    ends = [e.constant(at), e.constant(-behind if behind else None), e.constant(1)]
+    rest = SimpleValue(call_operator(e, where, "aten::slice", [items, *ends]))
+    last = [SimpleValue(items).item(e, where, e.constant(i)) for i in range(-behind, 0)]
+    _assign_all(e, targets[:at], each, where)
+    assign(e, _starred(targets[at]), rest, where)
+    _assign_all(e, targets[at + 1 :], last, where)
 
 
 def _assign_all(e: Emission, targets: Sequence[Expr], items: Sequence[Sugared], where: SourceRange) -> None:

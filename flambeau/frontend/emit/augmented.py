@@ -10,15 +10,16 @@ from typing import Final
 from flambeau.frontend.emit.assignment import assign_name
 from flambeau.frontend.emit.attribute_facts import assigned, narrowed
 from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.list_slices import has_slice, slice_of
 from flambeau.frontend.emit.operators import binary
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.subscripts import as_tensor_like, subscript_values, tensor_item
-from flambeau.frontend.trees.views import AugAssign, Select, SliceExpr, Subscript, Var
+from flambeau.frontend.trees.views import AugAssign, Select, Subscript, Var
 from flambeau.frontend.values.object_methods import has_method
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given
 from flambeau.ir.value import Value
-from flambeau.schema.types import DictType, ListType, NamedType, TensorType, TupleType
+from flambeau.schema.types import NONE, DictType, ListType, NamedType, TensorType, TupleType
 from flambeau.util.errors import CompileError
 
 IN_PLACE: Final = {
@@ -34,7 +35,6 @@ IN_PLACE_MAGIC: Final = {
 
 NO_OPERATOR = "Cannot emit inplace op on {type}, since it does not define an {magic} or {plain} method"
 TUPLE_TARGET = "{type} does not support augmented assignment."
-NO_SLICE_TARGET = "Sliced expression not yet supported for augmented assignment. File a bug if you want this"
 
 
 def emit_augmented(e: Emission, tree: AugAssign) -> bool:
@@ -93,8 +93,13 @@ def _to_item(e: Emission, tree: AugAssign, target: Subscript) -> None:
         return
     if isinstance(owner.type, TupleType):
         raise CompileError(TUPLE_TARGET.format(type=owner.type.annotation), target.range)
-    if any(isinstance(i, SliceExpr) for i in target.indices):
-        raise CompileError(NO_SLICE_TARGET, target.range)
+    if has_slice(e, target):
+        place = slice_of(e, target, owner)
+        step = e.constant(1) if place[3].type == NONE else place[3]
+        items = call_operator(e, target.range, "aten::slice", [*place[:3], step])
+        new = _combined(e, tree, items, e.value(tree.value))
+        call_operator(e, tree.range, "python::set_slice", [*place, new])
+        return
     index = subscript_values(e, target)
     where = tree.range
     if isinstance(owner.type, NamedType):

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from flambeau.frontend.emit.attribute_facts import narrowed
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.resolver import MISSING
-from flambeau.frontend.trees.views import Apply, Select, Starred, Var
+from flambeau.frontend.trees.views import (
+    Apply,
+    Expr,
+    Ident,
+    ListLiteral,
+    Select,
+    Starred,
+    TupleLiteral,
+    Var,
+)
 from flambeau.frontend.values.format_fields import emit_fields, has_fields
+from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
-from flambeau.schema.types import Type
+from flambeau.schema.types import ListType, Type
 from flambeau.util.errors import CompileError
 
 
@@ -33,11 +45,41 @@ def emit_apply(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     if has_fields(tree):
         return emit_fields(e, tree)
     callee = e.sugared(tree.callee)
+    if any(isinstance(a, Starred) and isinstance(a.value, ListLiteral | TupleLiteral) for a in tree.args):
+        tree = Apply(tree.range, tree.callee, tuple(_spread(tree)), tree.keywords)
+    if isinstance(callee, OperatorValue) and any(isinstance(a, Starred) for a in tree.args):
+        tree = _in_one_list(e, tree)
     whole = callee.call_tree(e, tree, hint)
     if whole is not None:
         return whole
     args, keywords = emit_arguments(e, tree)
     return callee.call(e, tree.callee.range, args, keywords)
+
+
+def _spread(tree: Apply) -> Iterator[Expr]:
+    """The arguments of a call, those of `*[a, b]` and `*(a, b)` among them."""
+    for arg in tree.args:
+        if isinstance(arg, Starred) and isinstance(arg.value, ListLiteral | TupleLiteral):
+            yield from arg.value.items
+        else:
+            yield arg
+
+
+def _in_one_list(e: Emission, tree: Apply) -> Apply:
+    """`x.view(2, *sizes)` with a list: what operators take one by one they take as one list too."""
+    args: list[Expr] = []
+    for index, arg in enumerate(tree.args):
+        if not isinstance(arg, Starred):
+            args.append(arg)
+            continue
+        name = f"$star{index}"
+        e.frame.names[name] = e.sugared(arg.value)
+        args.append(Starred(arg.range, Var(arg.range, Ident(arg.range, name))))
+        found = e.frame.names[name]
+        if isinstance(found, SimpleValue) and isinstance(found.value.type, ListType):
+            rest = [*args, *tree.args[index + 1 :]]
+            return Apply(tree.range, tree.callee, (ListLiteral(tree.range, tuple(rest)),), tree.keywords)
+    return Apply(tree.range, tree.callee, tuple(args), tree.keywords)
 
 
 def emit_arguments(e: Emission, tree: Apply) -> tuple[list[Given], list[Given]]:

@@ -30,10 +30,12 @@ from flambeau.schema.types import (
     IntType,
     ListType,
     NamedType,
+    OptionalType,
     StringType,
     TensorType,
     TupleType,
     Type,
+    UnionType,
     is_number,
 )
 from flambeau.util.errors import CompileError
@@ -108,6 +110,8 @@ def binary(e: Emission, where: SourceRange, op: str, left: Value, right: Value) 
         if type(count) is int:
             return pack_tuple(e, unpack_tuple(e, left) * count)
         left = pack_list(e, unpack_tuple(e, left), left.type.elements[0])
+    if op in "&|^" and {left.type, right.type} == {BOOL, INT}:
+        left, right = (call_operator(e, where, "aten::Int", [v]) if v.type == BOOL else v for v in (left, right))
     return call_operator(e, where, _operator(op, left, right), [left, right])
 
 
@@ -163,7 +167,17 @@ def compare(e: Emission, where: SourceRange, op: str, left: Value, right: Value)
         is_equality = op in ("==", "!=")
         if not is_equality or not isinstance(left.type.element, (*SIMPLE_ITEMS, BoolType)):
             return call_operator(e, where, COMPARE[op].replace("aten::", "python::"), [left, right])
+    if op in ("==", "!=") and _are_optional(left, right):
+        return call_operator(e, where, COMPARE[op].replace("aten::", "python::any_"), [left, right])
     return call_operator(e, where, COMPARE[op], [left, right])
+
+
+def _are_optional(left: Value, right: Value) -> bool:
+    """Whether one of two values may be None or of several types, and neither may be a tensor or an object."""
+    types = (left.type, right.type)
+    if not any(isinstance(t, OptionalType | UnionType) for t in types):
+        return False
+    return not any(isinstance(t, TensorType | NamedType) for type_ in types for t in type_.walk())
 
 
 def _contains(e: Emission, where: SourceRange, container: Value, item: Value) -> Value:

@@ -11,6 +11,7 @@ from flambeau.frontend.emit.conversions import plan_conversion
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Absent
 from flambeau.frontend.emit.generators import returned
+from flambeau.frontend.emit.list_slices import delete_slice, has_slice
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.subscripts import subscript_values
 from flambeau.frontend.trees.views import (
@@ -23,7 +24,6 @@ from flambeau.frontend.trees.views import (
     Pass,
     Raise,
     Return,
-    SliceExpr,
     StringLiteral,
     Subscript,
     Var,
@@ -39,10 +39,7 @@ from flambeau.schema.types import STRING, DictType, ListType, NamedType, Type
 from flambeau.util.errors import CompileError, UnsupportedNodeError
 
 NO_DELETE = "del statements are only supported for deleting list and dict items and variables"
-SLICE_DELETE = (
-    "del statements only support deletion at a single index, slicing is not supported (see "
-    "https://github.com/pytorch/pytorch/issues/31430)"
-)
+SLICE_DELETE = "del statements only support deletion at a single index"
 OTHER_RETURN = (
     "Previous return statement returned a value of type {before} but this return statement returns a value of type "
     "{after}"
@@ -188,10 +185,13 @@ def emit_delete(e: Emission, tree: Delete) -> bool:
 
 
 def _delete_item(e: Emission, target: Subscript) -> None:
-    if len(target.indices) != 1 or isinstance(target.indices[0], SliceExpr):
+    if len(target.indices) != 1:
         raise CompileError(SLICE_DELETE, target.range)
     owner = e.value(target.value)
     where = target.range
+    if has_slice(e, target):
+        delete_slice(e, target, owner)
+        return
     if isinstance(owner.type, NamedType):
         if not has_method(e, owner.type, "__delitem__", where):
             raise CompileError("Class does not define __delitem__", where)

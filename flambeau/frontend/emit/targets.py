@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from flambeau.frontend.emit.attribute_facts import assigned
 from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.list_slices import assign_slice, has_slice
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.subscripts import store_tensor_item, subscript_values
-from flambeau.frontend.trees.views import Select, SliceExpr, Subscript
+from flambeau.frontend.trees.views import Select, Subscript
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given
 from flambeau.ir.value import Value
 from flambeau.schema.types import NamedType, TensorType, TupleType, Type
 from flambeau.util.errors import CompileError
 
-NO_SLICE_TARGET = "Sliced expression not yet supported for subscripted assignment. File a bug if you want this"
 TUPLE_TARGET = "{type} does not support subscripted assignment"
 
 
@@ -26,8 +26,9 @@ def assign_item(e: Emission, target: Subscript, value: Value) -> None:
         return
     if isinstance(owner.type, TupleType):
         raise CompileError(TUPLE_TARGET.format(type=owner.type.annotation), target.range)
-    if any(isinstance(i, SliceExpr) for i in target.indices):
-        raise CompileError(NO_SLICE_TARGET, target.range)
+    if has_slice(e, target):
+        assign_slice(e, target, owner, SimpleValue(value))
+        return
     index = subscript_values(e, target)
     if isinstance(owner.type, NamedType):
         method = SimpleValue(owner).attribute(e, where, "__setitem__")

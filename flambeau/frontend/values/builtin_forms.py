@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau.frontend.annotations import type_of_tree
+from flambeau.frontend.emit.assignment import assign
 from flambeau.frontend.emit.calls import emit_arguments
 from flambeau.frontend.emit.comprehensions import collect_dict, collect_list
 from flambeau.frontend.emit.conditions import Condition, ConditionValue, Facts
@@ -183,8 +184,19 @@ def emit_tuple(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     literal = tree.args[0]
     if isinstance(literal, ListLiteral):
         return e.sugared(TupleLiteral(literal.range, literal.items))
+    if isinstance(literal, ListComp):
+        each = e.sugared(literal.iterable).iterate(e, literal.range).unrolled
+        if each is not None:
+            return SimpleValue(pack_tuple(e, [_element(e, literal, item) for item in each]))
     items = e.sugared(literal).as_tuple(e, literal.range)
     return SimpleValue(pack_tuple(e, [item.as_value(e, tree.range) for item in items]))
+
+
+def _element(e: Emission, tree: ListComp, item: Sugared) -> Value:
+    """What a comprehension makes of one item."""
+    with e.scope():
+        assign(e, tree.target, item, tree.iterable.range)
+        return e.value(tree.element)
 
 
 def emit_dict(e: Emission, tree: Apply, hint: Type | None) -> Sugared:

@@ -16,7 +16,8 @@ from flambeau.frontend.values.object_methods import check_sortable
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
-from flambeau.schema.types import STRING, DictType, ListType, TensorType, TupleType, Type
+from flambeau.schema.subtype import unify
+from flambeau.schema.types import STRING, DictType, ListType, StringType, TensorType, TupleType, Type
 from flambeau.util.errors import CompileError
 
 
@@ -56,9 +57,38 @@ def _extreme(e: Emission, tree: Apply, name: str) -> Sugared:
         source = e.sugared(tree.args[0])
         if not isinstance(source, SimpleValue) or isinstance(source.value.type, TupleType | DictType):
             return SimpleValue(call_operator(e, where, f"prim::{name}", [_listed(e, tree, source)]))
+        type_ = source.value.type
+        if isinstance(type_, ListType) and isinstance(type_.element, StringType | TupleType | ListType):
+            return SimpleValue(call_operator(e, where, "python::extreme", [source.value, e.constant(name == "max")]))
         return SimpleValue(call_operator(e, where, f"prim::{name}", [Given(source.value, tree.args[0].range)]))
+    if len(tree.args) == 1 and [k.name for k in tree.keywords] == ["default"]:
+        return SimpleValue(_or_default(e, tree, name))
     args, keywords = emit_arguments(e, tree)
+    if len(args) > 1 and not keywords and all(isinstance(a.value.type, StringType | TupleType) for a in args):
+        element = args[0].value.type
+        items = e.emit("prim::ListConstruct", [a.value for a in args], ListType(element))
+        if all(a.value.type == element for a in args):
+            return SimpleValue(call_operator(e, where, "python::extreme", [items, e.constant(name == "max")]))
     return SimpleValue(call_operator(e, where, f"prim::{name}", args, keywords))
+
+
+def _or_default(e: Emission, tree: Apply, name: str) -> Value:
+    """`max(x, default=d)`: d where nothing is in x."""
+    items = _items(e, tree)
+    default = e.value(tree.keywords[0].value)
+    assert isinstance(items.type, ListType)
+    e.unsettled.meet(items.type.element, default.type)
+    common = unify(items.type.element, default.type)
+    if common is None:
+        text = f"the default of {name}() is a {default.type.annotation}, but the items are not"
+        raise CompileError(text, tree.keywords[0].range)
+    length = call_operator(e, tree.range, "aten::len", [items])
+    node = e.graph.insert("prim::If", (call_operator(e, tree.range, "aten::ne", [length, e.constant(0)]),), (common,))
+    there, absent = node.add_block(), node.add_block()
+    with e.inside(there):
+        there.add_output(call_operator(e, tree.range, "python::extreme", [items, e.constant(name == "max")]))
+    absent.add_output(default)
+    return node.output()
 
 
 def _items(e: Emission, tree: Apply) -> Value:

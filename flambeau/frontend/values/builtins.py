@@ -6,6 +6,7 @@ import builtins
 import cmath
 import math
 import warnings
+from collections import OrderedDict
 from typing import Any, Final
 
 from flambeau.frontend.values import builtin_forms as forms
@@ -138,6 +139,8 @@ BUILTINS: Final[dict[Any, Sugared]] = {
     **{getattr(math, name): OperatorValue(kind) for name, kind in RENAMED.items()},
     **{getattr(math, name): OperatorValue(f"python::{name}") for name in MORE_MATH},
     **{cls: ContextClass(cls) for cls in (no_grad, enable_grad, inference_mode, set_grad_enabled)},
+    OrderedDict: FormValue("dict", forms.emit_dict),
+    cmath.polar: OperatorValue("python::polar"),
     **FORMS,
 }
 """What each Python builtin is in a program."""

@@ -9,6 +9,7 @@ from flambeau.frontend.emit.conversions import unpack_tuple
 from flambeau.frontend.emit.schema_matching import call_method, call_operator
 from flambeau.frontend.resolver import ObjectResolver
 from flambeau.frontend.values import receivers
+from flambeau.frontend.values.container_methods import ContainerMethod, named_tuple_attribute
 from flambeau.frontend.values.held_objects import frozen, held_count, module_keys
 from flambeau.frontend.values.methods import (
     AffixMethod,
@@ -75,6 +76,8 @@ PYTHON_METHODS = {
     ComplexType: ("conjugate",),
 }
 """Methods that TorchScript does not have, or not for every type of element."""
+CONTAINER_METHODS = {ListType: ("extend", "sort"), DictType: ("update",)}
+"""Methods that take more than the operators do."""
 UNARY = {"prim::abs": "__abs__", "aten::round": "__round__"}
 """The methods of objects that builtin functions call."""
 TEXTUAL = frozenset({"aten::format", "aten::str"})
@@ -175,6 +178,9 @@ class SimpleValue(Sugared):
                 raise CompileError(NO_STATIC_SIZE, where)
             node = e.graph.insert("prim::ListUnpack", (self.value,), [type_.element] * size)
             return [SimpleValue(item) for item in node.outputs]
+        if isinstance(type_, StringType) and size is not None:
+            letters = call_operator(e, where, "aten::list", [self.value])
+            return SimpleValue(letters).as_tuple(e, where, size)
         if isinstance(type_, AnyTupleType):
             raise CompileError(UNREFINED_TUPLE, where)
         raise CompileError(f"{shown(type_)} cannot be used as a tuple", where)
@@ -361,6 +367,8 @@ def _attribute(e: Emission, where: SourceRange, value: Value, name: str) -> Suga
         return GetItemMethod(SimpleValue, value)
     if isinstance(type_, TensorType) and name == "tolist":
         return ToListValue(value)
+    if name in CONTAINER_METHODS.get(type(type_), ()):
+        return ContainerMethod(SimpleValue, OperatorValue(f"aten::{name}", Given(value, where)), value, name)
     if isinstance(type_, TupleType) and type_.name is None and name in ("count", "index"):
         return TupleMethod(SimpleValue, value, name)
     if isinstance(type_, StringType) and name in ("startswith", "endswith"):
@@ -376,6 +384,8 @@ def _attribute(e: Emission, where: SourceRange, value: Value, name: str) -> Suga
         return SimpleValue(e.emit(f"prim::{name}", (value,), STRING if name == "type" else OptionalType(INT)))
     if isinstance(type_, TupleType) and name in type_.fields:
         return SimpleValue(tuple_item(e, value, type_.fields.index(name)))
+    if isinstance(type_, TupleType) and type_.fields and name.startswith("_"):
+        return named_tuple_attribute(e, SimpleValue, value, name)
     if isinstance(type_, EnumType) and name in ("name", "value"):
         kind = f"prim::Enum{name.capitalize()}"
         return SimpleValue(e.emit(kind, (value,), STRING if name == "name" else type_.value_type))

@@ -14,6 +14,8 @@ Kernel = Callable[..., Any]
 
 KEYS = ("str", "int", "bool", "float", "complex", "Tensor")
 """The key types of dicts, as their overloads are named."""
+OTHER_KEY = "k"
+"""What stands for all other key types (devices, enums, tuples of what can be a key) in overloads of their own."""
 
 
 def declare(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from flambeau.ops.language.declare import KEYS, declare
+from flambeau.ops.language.declare import KEYS, OTHER_KEY, declare
 from flambeau.ops.language.text import value_text
 
 Items = dict[Any, Any]
@@ -46,7 +46,7 @@ def popitem(items: Items) -> tuple[Any, Any]:
     return items.popitem()
 
 
-for _k in KEYS:
+for _k in (*KEYS, OTHER_KEY):
     _dict = f"Dict({_k}, t)"
     _pair = f"({_k}, t)"
     declare(f"aten::__getitem__.Dict_{_k}({_dict} self, {_k} key) -> t(*)", getitem)

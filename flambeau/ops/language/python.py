@@ -6,13 +6,14 @@ cannot be run by TorchScript.
 
 from __future__ import annotations
 
+import cmath
 import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
 from flambeau.ops.language import int64
-from flambeau.ops.language.declare import KEYS, declare
+from flambeau.ops.language.declare import KEYS, OTHER_KEY, declare
 
 # -- texts ------------------------------------------------------------------------------------------------------------
 
@@ -43,6 +44,8 @@ def int_of_base(text: str, base: int) -> int:
 
 declare("python::format(Any value, str spec) -> str", format_value)
 declare("python::percent(str text, ...) -> str", percent)
+declare("python::any_eq(Any a, Any b) -> bool", operator.eq)
+declare("python::any_ne(Any a, Any b) -> bool", operator.ne)
 declare("python::truth(Any value) -> bool", bool)
 declare("python::repr(Any value) -> str", repr)
 declare("python::ascii(Any value) -> str", ascii)
@@ -93,6 +96,63 @@ def merged(first: dict[Any, Any], second: dict[Any, Any]) -> dict[Any, Any]:
     return {**first, **second}
 
 
+def set_slice(items: list[Any], start: int | None, stop: int | None, step: int | None, values: list[Any]) -> None:
+    """`items[start:stop:step] = values`. Raises RuntimeError as Python does for a step and a count that do not fit."""
+    try:
+        items[start:stop:step] = values
+    except ValueError as error:
+        raise RuntimeError(f"ValueError: {error}") from None
+
+
+def del_slice(items: list[Any], start: int | None, stop: int | None, step: int | None) -> None:
+    """`del items[start:stop:step]`. Raises RuntimeError for the step 0."""
+    try:
+        del items[start:stop:step]
+    except ValueError as error:
+        raise RuntimeError(f"ValueError: {error}") from None
+
+
+def check_unpack(items: list[Any], at_least: int) -> list[Any]:
+    """The list itself. Raises RuntimeError if it is too short for the targets it is unpacked into."""
+    if len(items) < at_least:
+        text = f"not enough values to unpack (expected at least {at_least}, got {len(items)})"
+        raise RuntimeError(f"ValueError: {text}")
+    return items
+
+
+def index_from(items: list[Any], value: Any, start: int = 0, end: int = int64.MAX) -> int:
+    """`items.index(value, start, end)`. Raises RuntimeError where it is not there."""
+    try:
+        return items.index(value, start, end)
+    except ValueError:
+        raise RuntimeError(f"'{value}' is not in list") from None
+
+
+def _added(items: list[float], start: float) -> float:
+    """From left to right, without compensation."""
+    for item in items:
+        start += item
+    return start
+
+
+def extreme(items: list[Any], largest: bool) -> Any:
+    """The smallest or the largest of values that have an order. Raises RuntimeError for those that have none."""
+    if not items:
+        raise RuntimeError(f"{'max' if largest else 'min'}() arg is an empty sequence")
+    try:
+        return max(items) if largest else min(items)
+    except TypeError as error:
+        raise RuntimeError(f"Only values of same type can be compared: {error}") from None
+
+
+declare("python::check_unpack(t[](a) l, int at_least) -> t[](a)", check_unpack)
+declare("aten::index.list_from(t[] self, t el, int start=0, int end=9223372036854775807) -> int", index_from)
+declare("aten::sum.int_from(int[] self, int start) -> int", lambda items, start: int64.wrap(sum(items, start)))
+declare("aten::sum.float_from(float[] self, float start) -> float", lambda items, start: _added(items, start))
+declare("aten::all.str(str[] self) -> bool", all)
+declare("python::extreme(t[] items, bool largest) -> t", extreme)
+declare("python::set_slice(t[](a!) l, int? start, int? stop, int? step, t[] values) -> ()", set_slice)
+declare("python::del_slice(t[](a!) l, int? start, int? stop, int? step) -> ()", del_slice)
 declare("python::contains(t[] l, t item) -> bool", operator.contains)
 declare("python::index(t[] self, t el) -> int", _index)
 declare("python::remove(t[](a!) self, t el) -> ()", _remove)
@@ -102,7 +162,7 @@ declare("python::extreme_by(t[] items, k[] keys, bool largest) -> t", extreme_by
 declare("python::reversed(t[] items) -> t[]", lambda items: items[::-1])
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     declare(f"python::{_name}(t[] a, t[] b) -> bool", getattr(operator, _name))
-for _key in KEYS:
+for _key in (*KEYS, OTHER_KEY):
     _dict = f"Dict({_key}, t)"
     if _key != "Tensor":
         declare(f"aten::eq.Dict_{_key}({_dict} a, {_dict} b) -> bool", operator.eq)
@@ -129,6 +189,12 @@ def is_close(a: float, b: float, rel_tol: float = 1e-09, abs_tol: float = 0.0) -
     return math.isclose(a, b, rel_tol=rel_tol, abs_tol=abs_tol)
 
 
+def _power_modulo(base: int, exponent: int, modulus: int) -> int:
+    return pow(base, exponent, modulus)
+
+
+declare("aten::pow.modulo(int base, int exp, int mod) -> int", _checked(_power_modulo))
+declare("python::polar(complex z) -> (float, float)", cmath.polar)
 declare("python::round(float number, int ndigits) -> float", round)
 declare("python::round.int(int number, int ndigits) -> int", lambda a, n: int64.wrap(round(a, n)))
 declare("python::isclose(float a, float b, *, float rel_tol=1e-09, float abs_tol=0.0) -> bool", is_close)

@@ -116,6 +116,7 @@ declare("aten::expandtabs(str self, int tabsize=8) -> str", str.expandtabs)
 declare("aten::splitlines(str self, bool keepends=False) -> str[]", str.splitlines)
 declare("aten::zfill(str self, int width) -> str", str.zfill)
 declare("aten::split.str(str self, str? separator=None, int max=-1) -> str[]", _splitting("split"))
+declare("aten::rsplit.none(str self, str? separator=None, int max=-1) -> str[]", _splitting("rsplit"))
 declare('aten::rsplit(str self, str separator=" ", int max=-1) -> str[]', _splitting("rsplit"))
 for _name in (
     "isalnum", "isalpha", "isdecimal", "isdigit", "isidentifier", "islower", "isnumeric", "isprintable", "isspace",

@@ -1,0 +1,149 @@
+"""Methods of lists and dicts that take more than TorchScript's operators: iterables, keys to sort by, keywords.
+
+x.extend(range(n))    →    the list of the range, then aten::extend        x.sort(key=f)    →    x[:] = sorted(x, key=f)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from flambeau.frontend.emit.conversions import convert, pack_tuple, unpack_tuple
+from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.trees.views import Apply, Clause, Comprehension, DictLiteral, Ident, ListLiteral, Starred, Var
+from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.ir.value import Value
+from flambeau.schema.subtype import is_subtype
+from flambeau.schema.types import DictType, ListType, TupleType, Type
+from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass
+from flambeau.util.source import SourceRange
+
+if TYPE_CHECKING:
+    from flambeau.frontend.emit.emission import Emission
+
+Wrap = Callable[[Value], Sugared]
+
+
+def named(e: Emission, where: SourceRange, name: str, meaning: Sugared) -> Var:
+    """A name of this scope that stands for something, to build a tree with."""
+    e.frame.names[name] = meaning
+    return Var(where, Ident(where, name))
+
+
+def listed(e: Emission, where: SourceRange, source: Sugared) -> Value:
+    """What can be looped over as a list; a list is taken as it is."""
+    value = source.held(e, where)
+    if value is not None and isinstance(value.type, ListType):
+        return value
+    item = Var(where, Ident(where, "$item"))
+    with e.scope():
+        clause = Clause(where, item, named(e, where, "$source", source), ())
+        return e.value(Comprehension(where, None, item, (clause,)))
+
+
+def called(e: Emission, where: SourceRange, function: Any, owner: Sugared | None, tree: Apply) -> Value:
+    """A builtin function called with an object, if there is one, and with the arguments of a call."""
+    with e.scope():
+        callee = named(e, where, "$function", e.wrap(function, where))
+        first = () if owner is None else (named(e, where, "$owner", owner),)
+        return e.value(Apply(tree.range, callee, (*first, *tree.args), tree.keywords))
+
+
+@dataclass(slots=True)
+class ContainerMethod(Sugared):
+    """`x.extend`, `x.sort` of a list, `d.update` of a dict."""
+
+    wrap: Wrap
+    operator: Sugared
+    """What other calls mean."""
+    owner: Value
+    name: str
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "builtin"
+
+    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared | None:
+        """A call that TorchScript does not have; None for the others."""
+        where = tree.callee.range
+        if any(isinstance(a, Starred) for a in tree.args) or any(k.name == "**" for k in tree.keywords):
+            return None
+        if self.name == "sort" and any(k.name == "key" for k in tree.keywords):
+            items = called(e, where, sorted, self.wrap(self.owner), tree)
+            ends = [e.constant(None)] * 3
+            return self.wrap(call_operator(e, where, "python::set_slice", [self.owner, *ends, items]))
+        if self.name == "extend" and len(tree.args) == 1 and not tree.keywords:
+            return self.wrap(self._extended(e, tree, where))
+        if self.name == "update" and len(tree.args) <= 1:
+            return self.wrap(self._updated(e, tree, where))
+        return None
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """The operator."""
+        return self.operator.call(e, where, args, keywords)
+
+    def _extended(self, e: Emission, tree: Apply, where: SourceRange) -> Value:
+        hint = self.owner.type if isinstance(tree.args[0], ListLiteral) else None
+        source = e.sugared(tree.args[0], hint)
+        value = source.held(e, tree.args[0].range)
+        if value is None or not isinstance(value.type, ListType | TupleType):
+            value = listed(e, tree.args[0].range, source)
+        return call_operator(e, where, "aten::extend", [Given(self.owner, where), Given(value, tree.args[0].range)])
+
+    def _updated(self, e: Emission, tree: Apply, where: SourceRange) -> Value:
+        result = e.constant(None)
+        for arg in tree.args:
+            source = e.sugared(arg, self.owner.type if isinstance(arg, DictLiteral) else None)
+            value = source.held(e, arg.range)
+            if value is None or not isinstance(value.type, DictType):
+                with e.scope():
+                    again = named(e, arg.range, "$source", source)
+                    value = called(e, where, dict, None, Apply(tree.range, tree.callee, (again,), ()))
+            call_operator(e, where, "aten::update", [Given(self.owner, where), Given(value, arg.range)])
+        for keyword in tree.keywords:
+            given = e.value(keyword.value)
+            call_operator(e, keyword.range, "aten::_set_item", [self.owner, e.constant(keyword.name), given])
+        return result
+
+
+@dataclass(slots=True)
+class ReplaceMethod(Sugared):
+    """`p._replace` of a named tuple."""
+
+    wrap: Wrap
+    owner: Value
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "method _replace"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A named tuple with other values in some fields. Raises CompileError for a field that it does not have."""
+        type_ = self.owner.type
+        assert isinstance(type_, TupleType)
+        items = unpack_tuple(e, self.owner)
+        for given in keywords:
+            if given.name not in type_.fields:
+                raise CompileError(f"_replace() got an unexpected field name '{given.name}'", given.where)
+            index = type_.fields.index(given.name)
+            value = convert(e, given.value, type_.elements[index], implicit=True)
+            if not is_subtype(value.type, type_.elements[index]):
+                wanted, found = type_.elements[index].annotation, value.type.annotation
+                raise CompileError(f"field '{given.name}' is a {wanted}, not a {found}", given.where)
+            items[index] = value
+        if args:
+            raise CompileError("_replace() takes no positional arguments", args[0].where)
+        return self.wrap(pack_tuple(e, items, type_))
+
+
+def named_tuple_attribute(e: Emission, wrap: Wrap, value: Value, name: str) -> Sugared | None:
+    """What every named tuple has beside its fields; None for another name."""
+    assert isinstance(value.type, TupleType)
+    if name == "_replace":
+        return ReplaceMethod(wrap, value)
+    if name == "_fields":
+        return wrap(pack_tuple(e, [e.constant(field) for field in value.type.fields]))
+    return None
