@@ -362,9 +362,9 @@ CASES: list[tuple[str, str, int, str, str]] = [
     ("unpack number", "def f(x: int):\n    a, b = x\n", 2, "x", "int cannot be used as a tuple"),
     (
         "unpack list with star",
-        "def f(x: List[int]):\n    a, *b = x\n",
+        "def f(x: List[int]):\n    a = g(*x)\ndef g(y: int):\n    return y\n",
         2,
-        "x",
+        "*x",
         "cannot statically infer the expected size of a list in this context",
     ),
     (
@@ -751,10 +751,10 @@ CASES: list[tuple[str, str, int, str, str]] = [
     ),
     (
         "dict key type",
-        "def f(x: int):\n    y = {(1, 2): 3}\n",
+        "def f(x: int):\n    y = {(1, [2]): 3}\n",
         2,
-        "{(1, 2): 3",
-        "Cannot create dict for key type '(int, int)', only int, float, complex, Tensor, device and string keys are supported",
+        "{(1, [2]): 3",
+        "Cannot create dict for key type '(int, int[])', only int, float, complex, Tensor, device and string keys are supported",
     ),
     (
         "dict annotation key",

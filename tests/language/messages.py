@@ -15,7 +15,7 @@ ROWS = [
     refused("too few values", "def f(x: Tuple[int, int, int]):\n    a, b, c, d = x\n    return a", "need 4 values to unpack"),
     refused("too many values", "def f(x: Tuple[int, int, int]):\n    a, b = x\n    return a", "too many values to unpack: need 2 but found 3"),
     refused("a lone star", "def f(x: Tuple[int, int]):\n    *a, = x\n    return a", "A Starred expression may only appear on the lhs within the presence of another non-starred expression"),
-    refused("a starred list", "def f(x: List[int]):\n    a, *b = x\n    return a", "cannot statically infer the expected size of a list in this context"),
+    refused("a starred list", "def g(y: int):\n    return y\ndef f(x: List[int]):\n    return g(*x)", "cannot statically infer the expected size of a list in this context"),
     refused("a wrong number of items", "def f(x: List[int]):\n    a, b = x\n    return a", "Expected 2 elements in a list but found 1", calls=("f([1])",)),
     refused("augmented item of a tuple", "def f(x: Tuple[int, int]):\n    x[0] += 1\n    return x", "does not support augmented assign"),
     refused("an object without operator", "def f(x: Optional[int]):\n    y = x\n    y += 1\n    return y", "Arguments for call are not valid"),

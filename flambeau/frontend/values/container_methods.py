@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from flambeau.frontend.emit.conversions import convert, pack_tuple, unpack_tuple
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.trees.views import Apply, Clause, Comprehension, DictLiteral, Ident, ListLiteral, Starred, Var
+from flambeau.frontend.trees.views import Apply, Clause, Comprehension, DictLiteral, Expr, Ident, ListLiteral, Starred, Var
 from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import is_subtype
@@ -84,9 +84,13 @@ class ContainerMethod(Sugared):
         """The operator."""
         return self.operator.call(e, where, args, keywords)
 
+    def _hint(self, e: Emission, tree: Expr) -> Type | None:
+        """What a literal is to be: as the owner, if that has a type yet."""
+        known = isinstance(tree, ListLiteral | DictLiteral) and not e.unsettled.ids([self.owner.type])
+        return self.owner.type if known else None
+
     def _extended(self, e: Emission, tree: Apply, where: SourceRange) -> Value:
-        hint = self.owner.type if isinstance(tree.args[0], ListLiteral) else None
-        source = e.sugared(tree.args[0], hint)
+        source = e.sugared(tree.args[0], self._hint(e, tree.args[0]))
         value = source.held(e, tree.args[0].range)
         if value is None or not isinstance(value.type, ListType | TupleType):
             value = listed(e, tree.args[0].range, source)
@@ -95,7 +99,7 @@ class ContainerMethod(Sugared):
     def _updated(self, e: Emission, tree: Apply, where: SourceRange) -> Value:
         result = e.constant(None)
         for arg in tree.args:
-            source = e.sugared(arg, self.owner.type if isinstance(arg, DictLiteral) else None)
+            source = e.sugared(arg, self._hint(e, arg))
             value = source.held(e, arg.range)
             if value is None or not isinstance(value.type, DictType):
                 with e.scope():
