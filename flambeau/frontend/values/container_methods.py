@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from flambeau.frontend.emit.conversions import convert, pack_tuple, unpack_tuple
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.trees.views import Apply, Clause, Comprehension, DictLiteral, Expr, Ident, ListLiteral, Starred, Var
+from flambeau.frontend.trees.views import (
+    Apply,
+    Clause,
+    Comprehension,
+    DictLiteral,
+    Expr,
+    Ident,
+    ListLiteral,
+    Starred,
+    Var,
+)
 from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import is_subtype
@@ -86,7 +96,8 @@ class ContainerMethod(Sugared):
 
     def _hint(self, e: Emission, tree: Expr) -> Type | None:
         """What a literal is to be: as the owner, if that has a type yet."""
-        known = isinstance(tree, ListLiteral | DictLiteral) and not e.unsettled.ids([self.owner.type])
+        literal = ListLiteral if isinstance(self.owner.type, ListType) else DictLiteral
+        known = isinstance(tree, literal) and not e.unsettled.ids([self.owner.type])
         return self.owner.type if known else None
 
     def _extended(self, e: Emission, tree: Apply, where: SourceRange) -> Value:
