@@ -107,6 +107,8 @@ def _sequence(make: Callable[[Type], Type]) -> Callable[[tuple[Type, ...]], Type
 CONSTRUCTORS: Final[dict[str, Callable[[tuple[Type, ...]], Type]]] = {
     "List": _sequence(ListType),
     "list": _sequence(ListType),
+    "Iterator": _sequence(ListType),
+    "Iterable": _sequence(ListType),
     "Dict": lambda inner: DictType(*inner),
     "dict": lambda inner: DictType(*inner),
     "OrderedDict": lambda inner: DictType(*inner),

@@ -238,14 +238,16 @@ def declared_schema(
     tree: t.Def, resolver: Resolver, *, defaults: Mapping[str, Any], self_type: Type | None = None
 ) -> FunctionSchema | None:
     """What a function takes and returns, from its declaration; None if that does not say what it returns."""
-    if tree.decl.returns is None or yields(tree):
+    is_init = tree.name == "__init__" and self_type is not None
+    if (tree.decl.returns is None and not is_init) or yields(tree):
         return None
+    result = NONE if tree.decl.returns is None else type_of_tree(tree.decl.returns, resolver)
     arguments = []
     for index, param in enumerate(tree.decl.params):
         type_ = _declared_type(param, resolver, self_type if index == 0 else None)
         default = defaults.get(param.name, NO_DEFAULT)
         arguments.append(Argument(param.name, type_, default=default, kwarg_only=param.keyword_only))
-    return FunctionSchema(tree.name, "", tuple(arguments), (Argument("", type_of_tree(tree.decl.returns, resolver)),))
+    return FunctionSchema(tree.name, "", tuple(arguments), (Argument("", result),))
 
 
 def _declared_type(param: t.Param, resolver: Resolver, self_type: Type | None) -> Type:

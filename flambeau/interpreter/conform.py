@@ -14,7 +14,7 @@ from typing import Any
 
 from flambeau.interpreter.awaiting import Await
 from flambeau.interpreter.future import Future
-from flambeau.program.instances import definition_of
+from flambeau.program.instances import definition_of, heir_of
 from flambeau.schema.device import Device
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import (
@@ -96,6 +96,8 @@ def conforms(value: Any, type_: Type) -> bool:
             return isinstance(value, enum.Enum) and (type_.python is None or isinstance(value, type_.python))
         case ClassType() | InterfaceType():
             definition = definition_of(value)
+            if definition is None and getattr(type_.definition, "is_open", False):
+                definition = heir_of(type_.definition, value)
             return definition is not None and is_subtype(definition.type, type_)
         case AnyClassType():
             return definition_of(value) is not None

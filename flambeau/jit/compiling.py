@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from flambeau.frontend.resolver import recursion_error
+from flambeau.ir.graph import Graph
 from flambeau.passes import constant_pooling, constant_propagation, dce
 from flambeau.program.function import Function
+from flambeau.schema.function import FunctionSchema
 from flambeau.util.source import SourceRange
 
 
@@ -19,6 +21,11 @@ class _Active(threading.local):
     stack: tuple[Any, ...] = ()
     waiting: tuple[Callable[[], object], ...] = ()
     """What is done when the outermost of them is compiled."""
+    promised: dict[Any, Function]
+    """Those that are called already, by themselves or by each other: what calls them has to hold the very object."""
+
+    def __init__(self) -> None:
+        self.promised = {}
 
 
 _active = _Active()
@@ -58,6 +65,33 @@ def afterwards(action: Callable[[], object]) -> None:
 def is_compiling(key: Any) -> bool:
     """Whether something is being compiled on this thread."""
     return key in _active.stack
+
+
+def promise(key: Any, name: str, schema: Callable[[], FunctionSchema | None]) -> Function | None:
+    """A function that is being compiled, for those that call it meanwhile: so far what its declaration says of it.
+
+    None for one that is not being compiled, or that does not declare what it returns.
+    """
+    if key not in _active.stack:
+        return None
+    if key not in _active.promised:
+        declared = schema()
+        if declared is None:
+            return None
+        _active.promised[key] = Function(name, Graph(declared.name), declared)
+    return _active.promised[key]
+
+
+def kept(key: Any, made: Callable[[], Function]) -> Function:
+    """The function that `made` compiles; where it was promised, the promised object becomes it."""
+    try:
+        function = made()
+    finally:
+        promised = _active.promised.pop(key, None)
+    if promised is None:
+        return function
+    promised.graph, promised.schema = function.graph, function.schema
+    return promised
 
 
 def tidy(function: Function) -> None:

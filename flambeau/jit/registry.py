@@ -25,8 +25,6 @@ class ScriptRegistry:
         """What Python classes were compiled to."""
         self.interfaces: dict[type, InterfaceDefinition] = {}
         """What Python classes that are interfaces stand for."""
-        self.promised: dict[FunctionType, Function] = {}
-        """Functions being compiled that call themselves."""
         self.templates: weakref.WeakKeyDictionary[FunctionType, Any] = weakref.WeakKeyDictionary()
         """Functions that are compiled for each call."""
         self.lock = threading.RLock()

@@ -11,23 +11,21 @@ from typing import Any
 
 from flambeau.frontend.compile import compile_def, declared_schema
 from flambeau.frontend.convert.functions import get_tree
-from flambeau.frontend.resolver import MISSING, recursion_error
+from flambeau.frontend.resolver import MISSING
 from flambeau.frontend.source.python_source import NameScope, innermost_function, parameter_defaults
 from flambeau.frontend.templates import Template
 from flambeau.frontend.values.python_calls import IGNORE, MODIFIER, PythonFunction, wrap_python
-from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
 from flambeau.jit.classes.definitions import PythonSource, find_or_define
 from flambeau.jit.classes.interface_definitions import find_interface, is_interface
 from flambeau.jit.classes.rules import is_user_class
 from flambeau.jit.classes.values import ClassValue, IgnoredClass, SetAttributeForm, TypeForm, super_form
-from flambeau.jit.compiling import compiling, is_compiling, tidy
+from flambeau.jit.compiling import compiling, kept, promise, tidy
 from flambeau.jit.modules import lookup as module_lookup
 from flambeau.jit.modules.classes import ModuleClasses
 from flambeau.jit.modules.hooks import HookedCall
 from flambeau.jit.modules.source import ModuleSource
 from flambeau.jit.overloads import OverloadedFunction, as_compile_error, declarations, signature_tree
-from flambeau.jit.registry import ScriptRegistry
 from flambeau.jit.value_methods import value_method
 from flambeau.jit.with_numba.calls import NumbaValue, numba_function
 from flambeau.nn.module import Module
@@ -154,8 +152,6 @@ class PythonResolver:
             return None
         shown = f"{definition.name.rpartition('.')[2]}.{name}"
         try:
-            if is_compiling((definition, name)):
-                raise recursion_error(shown, where)
             return None if definition.source is None else definition.source.method(name)
         except CompileError as error:
             error.range = error.range or where
@@ -182,6 +178,8 @@ class PythonResolver:
         if name == "__class__":
             return ClassValue(source.definition)
         marked = source.marked(name)
+        if source.definition.is_open and (marked is not None or source.static(name) is not None):
+            source.settle(name, where)
         if marked is not None:
             fn, is_static = marked
             return PythonFunction(fn, receiver=None if is_static else owner)
@@ -237,21 +235,20 @@ def compile_python_function(
         return found
     scope: Callable[[str], Any] = NameScope.of_function(fn)
     resolver = PythonResolver(scope if names is None else _first_of(names, scope), classes, inner.__name__)
-    if is_compiling(inner):
-        promised = _promised(fn, inner, resolver, registry)
-        if promised is not None:
-            return promised
-    with compiling(inner, inner.__name__, where):
-        name = registry.unit.unique_name(qualified_name(inner))
-        try:
-            function = compile_def(get_tree(fn), resolver, name=name, defaults=parameter_defaults(fn))
-        finally:
-            promised = registry.promised.pop(inner, None)
-        function.doc = inspect.getdoc(inner) or ""
-    tidy(function)
-    if promised is not None:  # what calls it already calls this object
-        promised.graph, promised.schema, promised.doc = function.graph, function.schema, function.doc
-        function = promised
+    defaults = parameter_defaults(fn)
+    promised = promise(inner, qualified_name(inner), lambda: declared_schema(get_tree(fn), resolver, defaults=defaults))
+    if promised is not None:
+        return promised
+
+    def compiled() -> Function:
+        with compiling(inner, inner.__name__, where):
+            name = registry.unit.unique_name(qualified_name(inner))
+            made = compile_def(get_tree(fn), resolver, name=name, defaults=defaults)
+        tidy(made)
+        return made
+
+    function = kept(inner, compiled)
+    function.doc = inspect.getdoc(inner) or ""
     return registry.keep(inner, function)
 
 
@@ -261,19 +258,6 @@ def _first_of(names: Callable[[str], Any], scope: Callable[[str], Any]) -> Calla
         return scope(name) if found is None else found
 
     return find
-
-
-def _promised(fn: Any, inner: Any, resolver: PythonResolver, registry: ScriptRegistry) -> Function | None:
-    """A function that calls itself, while it is being compiled: what its declaration says of it.
-
-    None if that does not say what it returns.
-    """
-    if inner not in registry.promised:
-        schema = declared_schema(get_tree(fn), resolver, defaults=parameter_defaults(fn))
-        if schema is None:
-            return None
-        registry.promised[inner] = Function(qualified_name(inner), Graph(inner.__name__), schema)
-    return registry.promised[inner]
 
 
 def overloaded(fn: Any, declared: list[Any], classes: ModuleClasses, where: SourceRange) -> OverloadedFunction:

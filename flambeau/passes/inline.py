@@ -7,7 +7,8 @@ return (%y)
 ```
 
 Each inlined node keeps its own source range, and remembers the calls through which it came to be there. Calls whose
-callee is not known (interfaces, Python functions, text that was parsed) and recursive calls stay.
+callee is not known (interfaces, Python functions, text that was parsed) and calls of functions that call themselves
+stay.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from flambeau.ir.node import Node
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.ir.value import Value
 from flambeau.ir.walk import nodes_within
+from flambeau.passes.recursion import Recursion
 from flambeau.program.function import Function
 from flambeau.schema.types import ClassType
 
@@ -29,18 +31,18 @@ CALLS = frozenset({"prim::CallFunction", "prim::CallMethod"})
 
 def do(graph: Graph) -> bool:
     """Inline every call at every depth; subgraphs of forks and the like included."""
-    return _inline(graph, ())
+    return _inline(graph, Recursion(callee_of))
 
 
-def _inline(graph: Graph, active: tuple[Function, ...]) -> bool:
+def _inline(graph: Graph, known: Recursion) -> bool:
     changed = False
     for node in list(graph.all_nodes()):
         inner = node.attributes.get(SUBGRAPH)
         if isinstance(inner, Graph):
-            changed |= _inline(inner, active)
+            changed |= _inline(inner, known)
         callee = callee_of(node)
-        if callee is not None and callee not in active:
-            changed = _expand(node, callee, active) or changed
+        if callee is not None and not known.is_recursive(callee):
+            changed = _expand(node, callee, known) or changed
     return changed
 
 
@@ -51,14 +53,22 @@ def callee_of(node: Node) -> Function | None:
     owner = node.input()
     if node.kind == "prim::CallFunction":
         found = owner.node.attributes.get("function") if owner.node is not None else None
-    elif isinstance(owner.type, ClassType) and owner.type.definition is not None:
+    elif isinstance(owner.type, ClassType) and owner.type.definition is not None and is_exact(owner):
         found = owner.type.definition.methods.get(node.attribute("name"))
     else:
         found = None
     return found if isinstance(found, Function) else None
 
 
-def _expand(call: Node, callee: Function, active: tuple[Function, ...]) -> bool:
+def is_exact(owner: Value) -> bool:
+    """Whether an object is surely of the class that its type says, and of no subclass."""
+    assert isinstance(owner.type, ClassType)
+    if not owner.type.definition.is_open:
+        return True
+    return owner.node is not None and owner.node.kind in (CONSTANT, "prim::CreateObject")
+
+
+def _expand(call: Node, callee: Function, known: Recursion) -> bool:
     given: Sequence[Value] = call.inputs[1:] if call.kind == "prim::CallFunction" else call.inputs
     body = callee.graph
     if len(body.inputs) != len(given) or len(body.outputs) != len(call.outputs):
@@ -83,9 +93,9 @@ def _expand(call: Node, callee: Function, active: tuple[Function, ...]) -> bool:
         function.node.destroy()
     for inner in [n for node in added for n in nodes_within(node)]:
         again = callee_of(inner)
-        if again is not None and again not in (*active, callee):
-            _expand(inner, again, (*active, callee))
+        if again is not None and not known.is_recursive(again):
+            _expand(inner, again, known)
         subgraph = inner.attributes.get(SUBGRAPH)
         if isinstance(subgraph, Graph):
-            _inline(subgraph, (*active, callee))
+            _inline(subgraph, known)
     return True

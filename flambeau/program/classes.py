@@ -7,7 +7,7 @@ name are two definitions.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -29,6 +29,11 @@ class Attribute:
     is_buffer: bool = False
     """A tensor that is state but no parameter."""
 
+
+NOT_OPEN = (
+    "class '{own}' was compiled when it had no subclasses, for its own objects alone: define '{other}' before the "
+    "first program that uses '{own}' is compiled, or declare an interface"
+)
 
 Property = tuple[Function, Function | None]
 """Getter, and setter if there is one."""
@@ -75,6 +80,11 @@ class ClassDefinition:
         """Getter and setter, if any, by name."""
         self.constants: dict[str, Any] = {}
         """Values that programs see as constants."""
+        self.why_no_heir: Callable[[ClassDefinition], str | None] | None = None
+        """What keeps objects of a subclass from standing for objects of this one; None where none ever does."""
+        self.settled: set[str] = set()
+        """Names that programs looked up in this class alone, although objects of subclasses may be there."""
+        self._heirs: set[Any] = set()
         self.is_frozen = False
         """Whether attributes are assigned in `__init__` alone."""
         self.source: ClassSource | None = None
@@ -89,6 +99,41 @@ class ClassDefinition:
     def has_instances(self) -> bool:
         """Whether its objects are instances of the Python class; else they are `ScriptObject`s."""
         return self.python is not None and not self.is_module
+
+    @property
+    def is_open(self) -> bool:
+        """Whether objects of subclasses may stand for objects of this class: which method runs, the object says."""
+        return self.why_no_heir is not None
+
+    def is_satisfied_by(self, type_: ClassType) -> bool:
+        """Whether objects of another class may be used as objects of this one."""
+        other = type_.definition
+        if other is self or other in self._heirs:
+            return True
+        if self.why_no_heir is None or not self._is_base_of(other):
+            return False
+        pair = (self, other)
+        if pair in _assumed.pairs:
+            return True
+        _assumed.pairs = (*_assumed.pairs, pair)
+        try:
+            is_heir = self.why_no_heir(other) is None
+        finally:
+            _assumed.pairs = _assumed.pairs[:-1]
+        if is_heir and not _assumed.pairs:  # nothing was taken for granted
+            self._heirs.add(other)
+        return is_heir
+
+    def no_heir_because(self, other: Any) -> str:
+        """What keeps objects of a subclass from being used as objects of this class; nothing for other classes."""
+        if not self._is_base_of(other) or other is self:
+            return ""
+        if self.why_no_heir is None:
+            return NOT_OPEN.format(own=self.python.__name__, other=other.python.__name__)
+        return self.why_no_heir(other) or ""
+
+    def _is_base_of(self, other: Any) -> bool:
+        return isinstance(other, ClassDefinition) and other.has_instances and issubclass(other.python, self.python)
 
     def add_attribute(self, name: str, type_: Type, *, is_parameter: bool = False, is_buffer: bool = False) -> int:
         """A new last slot. Raises RuntimeError if the name is taken."""
@@ -227,6 +272,9 @@ class InterfaceDefinition:
 def why_no_interface(found: Type, wanted: Type) -> str:
     """Behind a message that a value has the wrong type: what keeps it from being used as an interface, else nothing."""
     wanted = wanted.element if isinstance(wanted, OptionalType) else wanted
+    if isinstance(wanted, ClassType) and isinstance(found, ClassType) and wanted.definition is not None:
+        reason = wanted.definition.no_heir_because(found.definition)
+        return f"\n{reason}" if reason else ""
     if not (isinstance(wanted, InterfaceType) and isinstance(found, NamedType) and wanted.definition is not None):
         return ""
     reason = wanted.definition.why_not(found)
@@ -234,9 +282,9 @@ def why_no_interface(found: Type, wanted: Type) -> str:
 
 
 class _Assumed(threading.local):
-    """Pairs of interface and class that are being compared: a method may return its own class as the interface."""
+    """Pairs that are being compared: a method may return its own class as the interface, or where its base does."""
 
-    pairs: tuple[tuple[InterfaceDefinition, Any], ...] = ()
+    pairs: tuple[tuple[InterfaceDefinition | ClassDefinition, Any], ...] = ()
 
 
 _assumed = _Assumed()

@@ -79,6 +79,8 @@ def is_subtype(a: Type, b: Type) -> bool:
             return isinstance(a, EnumType)
         case AnyClassType():
             return isinstance(a, ClassType)
+        case ClassType():
+            return isinstance(a, ClassType) and b.definition is not None and b.definition.is_satisfied_by(a)
         case InterfaceType():
             return isinstance(a, NamedType) and b.definition is not None and b.definition.is_satisfied_by(a)
     return False

@@ -165,12 +165,6 @@ def no_iteration(c: C):
         pass
 
 
-@refused("for x in t:\n        pass", "object is not iterable")
-def iter_is_not_used(t: Truth):
-    for x in t:
-        pass
-
-
 @refused("c", "Could not cast value of type")
 def no_truth(c: C):
     if c:
@@ -306,10 +300,10 @@ class Recursive:
     def __init__(self):
         self.a = 1
 
-    def one(self, k: int) -> int:
+    def one(self, k: int):
         return self.two(k)
 
-    def two(self, k: int) -> int:
+    def two(self, k: int):
         return self.one(k)
 
 
@@ -410,18 +404,6 @@ class NoSuperMethod(Base):
 
 
 refused("super().two", "'super' object has no attribute or method 'two'")(NoSuperMethod)
-
-
-@refused("b", "Expected a value of type '__torch__.tests.classes.refusals.Base' for argument 'b' but instead found type")
-def derived_is_no_base(b: NoSuperMethod):
-    return takes_base(b)
-
-
-CASES[-1] = (CASES[-1][0], "takes_base", CASES[-1][2])
-
-
-def takes_base(b: Base):
-    return b.one()
 
 
 @refused("super", "super() takes no arguments and stands in methods")

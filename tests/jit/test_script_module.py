@@ -477,10 +477,10 @@ class OfClass(nn.Module):
 
 
 class Recursive(nn.Module):
-    def forward(self, n: int) -> int:
+    def forward(self, n: int):
         return self.again(n)
 
-    def again(self, n: int) -> int:
+    def again(self, n: int):
         return n if n == 0 else self.forward(n - 1)
 
 

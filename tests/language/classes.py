@@ -275,6 +275,42 @@ ROWS: list[Row] = [
         torch=False,
     ),
     accepted(
+        "objects of subclasses where the base is declared: the object says which method runs",
+        """
+        class Shape:
+            def __init__(self, name: str):
+                self.name = name
+
+            def area(self) -> float:
+                return 0.0
+
+            def shown(self) -> str:
+                return self.name + str(self.area())
+
+        class Square(Shape):
+            def __init__(self, a: float):
+                super().__init__('square')
+                self.a = a
+
+            def area(self) -> float:
+                return self.a * self.a
+
+        class Disc(Shape):
+            def area(self) -> float:
+                return 3.0
+
+        def f(k: float):
+            shapes: List[Shape] = [Square(k), Disc('disc'), Shape('none')]
+            sides = 0.0
+            for shape in shapes:
+                if isinstance(shape, Square):
+                    sides += shape.a
+            return [shape.area() for shape in shapes], shapes[0].shown(), sides
+        """,
+        "f(2.5)",
+        torch=False,
+    ),
+    accepted(
         "contexts",
         """
         class Log:
@@ -561,22 +597,140 @@ ROWS: list[Row] = [
     """,
         "has no attribute or method '__eq__'",
     ),
+    accepted(
+        "iteration over an object: __iter__ gives a list, or yields",
+        """
+        class Bag:
+            def __init__(self, items: List[int]):
+                self.items = items
+
+            def __iter__(self):
+                return iter(self.items)
+
+        class Doubled:
+            def __init__(self, bag: Bag):
+                self.bag = bag
+
+            def __iter__(self):
+                for x in self.bag:
+                    if x > 0:
+                        yield 2 * x
+
+        def f(items: List[int], k: int):
+            bag = Bag(items)
+            a, b, c = Doubled(bag)
+            t = 0
+            for i, x in enumerate(bag):
+                if x == k:
+                    break
+                t = 10 * t + i * x
+            return t, [x + 1 for x in Doubled(bag)], sum(bag), max(bag), sorted(bag), list(bag), k in bag, a + b - c
+        """,
+        "f([3, 1, -2, 4], 4)",
+        "f([1, 1, 1], 2)",
+        torch=False,
+    ),
     refused(
-        "iteration over an object",
+        "an iterator of one's own",
         """
         class C:
             def __init__(self):
                 self.n = 1
 
             def __iter__(self):
-                return [1]
+                return self
+
+            def __next__(self) -> int:
+                self.n += 1
+                return self.n
 
         def f():
             for x in C():
                 pass
         """,
-        "object is not iterable",
+        "object is not iterable by __next__: programs know how long a loop is when it starts",
         torch=False,
+    ),
+    refused(
+        "iteration over an object without __iter__",
+        COUNTER
+        + """
+    def f(c: C):
+        for x in c:
+            pass
+    """,
+        "object is not iterable",
+    ),
+    accepted(
+        "methods that call themselves and each other, where they declare what they return",
+        """
+        class Tree:
+            def __init__(self, value: int, depth: int = 0):
+                self.value = value
+                self.left: Optional['Tree'] = None
+                self.right: Optional['Tree'] = None
+                if depth > 0:
+                    self.left = Tree(value - 10, depth - 1)
+
+            def insert(self, value: int) -> None:
+                if value < self.value:
+                    left = self.left
+                    if left is None:
+                        self.left = Tree(value)
+                    else:
+                        left.insert(value)
+                elif self.right is not None:
+                    self.right.insert(value)
+                else:
+                    self.right = Tree(value)
+
+            @property
+            def total(self) -> int:
+                t = self.value
+                for kid in (self.left, self.right):
+                    if kid is not None:
+                        t += kid.total
+                return t
+
+            def even(self, n: int) -> bool:
+                return n == 0 or self.odd(n - 1)
+
+            def odd(self, n: int) -> bool:
+                return n != 0 and self.even(n - 1)
+
+            @staticmethod
+            def fib(n: int) -> int:
+                return n if n < 2 else Tree.fib(n - 1) + Tree.fib(n - 2)
+
+            @classmethod
+            def deep(cls, n: int) -> int:
+                return 0 if n == 0 else 1 + cls.deep(n - 1)
+
+        def f(values: List[int], n: int):
+            tree = Tree(values[0], 2)
+            for v in values:
+                tree.insert(v)
+            return tree.total, tree.even(n), tree.odd(n), Tree.fib(n), tree.deep(n)
+        """,
+        "f([5, 2, 9, 3], 6)",
+        "f([5], 3)",
+        torch=False,
+    ),
+    refused(
+        "a method that calls itself and does not say what it returns",
+        """
+        class C:
+            def __init__(self):
+                self.n = 1
+
+            def down(self, k: int):
+                return 0 if k == 0 else self.down(k - 1)
+
+        def f(k: int):
+            return C().down(k)
+        """,
+        "function 'C.down' is called recursively. Recursive calls are not supported",
+        "self.down",
     ),
     refused(
         "sorting without order",
@@ -589,16 +743,21 @@ ROWS: list[Row] = [
         torch=False,
     ),
     refused(
-        "a subclass where its base is expected",
+        "a subclass that is defined when its base was compiled already",
         COUNTER
         + """
+    def g(c: C):
+        return c.n
+
+    flambeau.script(g)
+
     class D(C):
         pass
 
     def f(c: C):
         return c.n
     """,
-        "an instance of 'D', a subclass of 'C'",
+        "an instance of 'D', a subclass of 'C', which was compiled when it had no subclasses",
         calls=("f(D(1))",),
         torch=False,
     ),

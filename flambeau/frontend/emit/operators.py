@@ -15,7 +15,7 @@ from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import BinOp, Compare, Const, Expr, Invert, UnaryMinus
 from flambeau.frontend.values.magic import MAGIC, call_unary, emit_magic, is_magic
-from flambeau.frontend.values.object_methods import as_text
+from flambeau.frontend.values.object_methods import as_text, has_method, iterated
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
@@ -183,6 +183,9 @@ def _are_optional(left: Value, right: Value) -> bool:
 def _contains(e: Emission, where: SourceRange, container: Value, item: Value) -> Value:
     type_ = container.type
     if isinstance(type_, NamedType):
+        listed = None if has_method(e, type_, "__contains__", where) else iterated(e, where, container)
+        if listed is not None:
+            return _contains(e, where, listed, item)
         method = SimpleValue(container).attribute(e, where, "__contains__")
         return method.call(e, where, [Given(item, where)], ()).as_value(e, where)
     if isinstance(type_, StringType) and item.type == STRING:

@@ -20,6 +20,7 @@ from flambeau.frontend.trees.views import (
     ListComp,
     ListLiteral,
     NoneLit,
+    Select,
     StringLiteral,
     TupleLiteral,
     Var,
@@ -38,6 +39,7 @@ from flambeau.schema.types import (
     ClassType,
     DictType,
     ListType,
+    NamedType,
     NumberType,
     OptionalType,
     Type,
@@ -45,6 +47,8 @@ from flambeau.schema.types import (
 )
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
+
+NO_SENTINEL = "iter takes one thing to go over: write a while loop for what a function gives until it gives a sentinel"
 
 
 def emit_len(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
@@ -224,17 +228,24 @@ def emit_slice(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
 
 def emit_sum(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     """The sum of a list; of anything else that can be looped over, of the list of its items."""
-    args, keywords = emit_arguments(e, tree) if not _is_iterable(e, tree) else _listed(e, tree)
+    is_one = len(tree.args) == 1 and isinstance(tree.args[0], Apply | Var | Select)
+    args, keywords = _listed(e, tree) if is_one and not tree.keywords else emit_arguments(e, tree)
     return SimpleValue(call_operator(e, tree.callee.range, "aten::sum", args, keywords))
 
 
-def _is_iterable(e: Emission, tree: Apply) -> bool:
-    return len(tree.args) == 1 and isinstance(tree.args[0], Apply)
+def emit_iter(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """`iter(x)`: a list of what there is to go over, `x` itself if it is a list."""
+    if len(tree.args) != 1 or tree.keywords:
+        raise CompileError(NO_SENTINEL, tree.callee.range)
+    [given], _ = _listed(e, tree)
+    if isinstance(given.value.type, ListType):
+        return SimpleValue(given.value)
+    return SimpleValue(collect_list(e, tree.range, SimpleValue(given.value), None))
 
 
 def _listed(e: Emission, tree: Apply) -> tuple[list[Given], list[Given]]:
     source = e.sugared(tree.args[0])
     where = tree.args[0].range
-    if isinstance(source, SimpleValue):
+    if isinstance(source, SimpleValue) and not isinstance(source.value.type, NamedType):
         return [Given(source.value, where)], []
     return [Given(collect_list(e, where, source, None), where)], []

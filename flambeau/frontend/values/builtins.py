@@ -128,6 +128,7 @@ FORMS: Final[dict[Any, Sugared]] = {
     enumerate: FormValue("enumerate", iterables.emit_enumerate),
     zip: FormValue("zip", iterables.emit_zip),
     reversed: FormValue("reversed", iterables.emit_reversed),
+    iter: FormValue("iter", forms.emit_iter),
     map: FormValue("map", iterables.emit_map),
     filter: FormValue("filter", ordering.emit_filter),
 }

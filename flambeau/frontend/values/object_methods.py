@@ -16,6 +16,11 @@ from flambeau.schema.types import BOOL, ListType, NamedType
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
+ITERATOR = (
+    "'{type}' object is not iterable by __next__: programs know how long a loop is when it starts. Let __iter__ return "
+    "a list, or yield"
+)
+
 if TYPE_CHECKING:
     from flambeau.frontend.emit.emission import Emission
 
@@ -64,6 +69,20 @@ def as_text(e: Emission, where: SourceRange, value: Value) -> Value:
             if method is not None:
                 return call_method(e, where, method, name, value, (), ())
     return value
+
+
+def iterated(e: Emission, where: SourceRange, value: Value) -> Value | None:
+    """What `__iter__` of an object gives; None for what is no object or has none. Raises CompileError for iterators."""
+    type_ = value.type
+    if not isinstance(type_, NamedType) or getattr(type_.definition, "is_module", False):
+        return None
+    method = find_method(e, type_, "__iter__", where)
+    if method is None:
+        return None
+    result = call_method(e, where, method, "__iter__", value, (), ())
+    if isinstance(result.type, NamedType):
+        raise CompileError(ITERATOR.format(type=type_.annotation), where)
+    return result
 
 
 def check_sortable(e: Emission, where: SourceRange, items: Value) -> None:

@@ -63,6 +63,17 @@ def is_receiver(e: Emission, owner: Value, definition: ClassDefinition) -> bool:
     )
 
 
+def is_own(e: Emission, owner: Value) -> bool:
+    """Whether a value is the object whose method is being compiled, which is surely of the method's class."""
+    node = owner.node
+    first = e.graph.inputs[0] if e.has_self and e.graph.inputs else None
+    if first is None or owner is first:
+        return owner is first
+    stored = (n for n in e.graph.block if n.kind == "prim::Store" and n.input() is first)
+    name = next((n.attribute("name") for n in stored), None)
+    return node is not None and node.kind == "prim::Load" and node.attribute("name") == name
+
+
 def check_annotation(e: Emission, where: SourceRange, owner: Value, definition: ClassDefinition, name: str) -> None:
     """Refuse the annotation of an attribute outside of `__init__`."""
     if not is_receiver(e, owner, definition):

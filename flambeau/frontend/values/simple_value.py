@@ -26,6 +26,7 @@ from flambeau.frontend.values.object_methods import (
     find_property,
     fitting,
     has_method,
+    iterated,
     stored_names,
 )
 from flambeau.frontend.values.sugared import Given, Iteration, Sugared
@@ -183,6 +184,9 @@ class SimpleValue(Sugared):
             return SimpleValue(letters).as_tuple(e, where, size)
         if isinstance(type_, AnyTupleType):
             raise CompileError(UNREFINED_TUPLE, where)
+        items = iterated(e, where, self.value)
+        if items is not None:
+            return SimpleValue(items).as_tuple(e, where, size)
         raise CompileError(f"{shown(type_)} cannot be used as a tuple", where)
 
     def iterate(self, e: Emission, where: SourceRange) -> Iteration:
@@ -200,6 +204,9 @@ class SimpleValue(Sugared):
         modules = module_items(e, where, self.value)
         if modules is not None:
             return UnrolledIteration(modules)
+        items = iterated(e, where, self.value)
+        if items is not None:
+            return SimpleValue(items).iterate(e, where)
         raise CompileError(f"'{shown(type_)}' object is not iterable", where)
 
     def item(self, e: Emission, where: SourceRange, index: Value) -> Sugared:

@@ -22,8 +22,9 @@ Converter = Callable[[Any], Any]
 INT_MIN, INT_MAX = -(1 << 63), (1 << 63) - 1
 NO_INSTANCE = "{value} is no instance of {name}"
 SUBCLASS = (
-    "{value} is an instance of '{found}', a subclass of '{wanted}': a program knows the methods of one class only. "
-    "Declare the parameter as '{found}', or as an interface"
+    "{value} is an instance of '{found}', a subclass of '{wanted}', which was compiled when it had no subclasses, for "
+    "its own objects alone. Define '{found}' before the first program that uses '{wanted}' is compiled, or declare "
+    "the parameter as '{found}' or as an interface"
 )
 WRONG = "Could not cast attribute '{name}' to type {type}: {reason}"
 MISSING = "missing attribute {name}: class {type} assigns it in __init__, this object does not have it"
@@ -48,7 +49,7 @@ def object_converter(type_: t.NamedType, converter_of: Callable[[t.Type], Conver
     def convert(value: Any) -> Any:
         held = getattr(value, "script_object", value)
         definition = instances.definition_of(held)
-        if definition is None and isinstance(type_, t.InterfaceType):
+        if definition is None and (isinstance(type_, t.InterfaceType) or _is_heir(held, type_)):
             definition = _compiled(held)
         if definition is None or not is_subtype(definition.type, type_):
             raise MismatchError(_why_not(value, type_, definition))
@@ -66,6 +67,12 @@ def _compiled(value: Any) -> ClassDefinition | None:
         raise MismatchError(f"class {type(value).__name__} cannot be compiled: {error}") from None
 
 
+def _is_heir(value: Any, type_: t.NamedType) -> bool:
+    """Whether a value is an instance of a subclass, where those are admitted."""
+    definition = type_.definition
+    return isinstance(definition, ClassDefinition) and definition.is_open and isinstance(value, definition.python)
+
+
 def _why_not(value: Any, type_: t.NamedType, definition: ClassDefinition | None) -> str:
     wanted = type_.definition
     shown = object.__repr__(value) if definition is not None else repr(value)
@@ -74,6 +81,8 @@ def _why_not(value: Any, type_: t.NamedType, definition: ClassDefinition | None)
         return str(wanted.why_not(definition.type))
     python = getattr(wanted, "python", None)
     if isinstance(python, type) and isinstance(value, python):
+        if definition is not None and wanted.is_open:
+            return f"{shown} is an instance of '{type(value).__name__}': {wanted.no_heir_because(definition)}"
         return SUBCLASS.format(value=shown, found=type(value).__name__, wanted=python.__name__)
     return NO_INSTANCE.format(value=f"{shown} ({type(value).__name__})", name=type_.name)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import FunctionType
 from typing import Any, ClassVar, Final, get_origin
 
@@ -27,10 +28,12 @@ from flambeau.frontend.source.python_source import parameter_defaults
 from flambeau.frontend.trees.views import Def
 from flambeau.frontend.values.python_calls import IGNORE, UNUSED, modifier
 from flambeau.frontend.values.receivers import Receiver
+from flambeau.ir.graph import Graph
+from flambeau.jit.classes import heirs
 from flambeau.jit.classes.records import RecordSource, Written, is_generated, is_generated_text, record_fields
 from flambeau.jit.classes.rules import check_class
 from flambeau.jit.classes.scope import class_scope
-from flambeau.jit.compiling import afterwards, compiling, tidy
+from flambeau.jit.compiling import afterwards, compiling, is_compiling, kept, promise, tidy
 from flambeau.jit.registry import ScriptRegistry
 from flambeau.program import instances
 from flambeau.program.classes import ClassDefinition, Property
@@ -40,6 +43,7 @@ from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError
 from flambeau.util.names import qualified_name
 from flambeau.util.record import dataclass, replace
+from flambeau.util.source import SourceRange
 
 ResolverFor = Callable[[Callable[[str], Any], str], Resolver]
 """Makes a resolver of a scope and the name of what is compiled in it."""
@@ -54,6 +58,12 @@ CLASS_ATTRIBUTE = (
 )
 STAYS_PYTHON: Final = (IGNORE, UNUSED)
 """Marks of methods that are not compiled."""
+ACCESSORS: Final = ("_getter", "_setter")
+UNDECLARED = "abstract method '{name}' of class '{cls}' does not declare what it returns: write it after '->'"
+STATIC = (
+    "'{name}' of an object that may be of a subclass: '{other}' has another one than '{cls}'. Call it on the class "
+    "that is meant, or make it a method of objects"
+)
 PYTHON_ONLY: Final = frozenset(
     {
         "__class_getitem__", "__copy__", "__deepcopy__", "__del__", "__dir__", "__format__", "__getnewargs__",
@@ -76,6 +86,8 @@ def find_or_define(cls: type, registry: ScriptRegistry, resolver_for: ResolverFo
     name = registry.unit.unique_name(qualified_name(cls))
     definition = ClassDefinition(name, python=cls, doc=inspect.getdoc(cls) or "")
     definition.source = source = PythonSource(definition, registry, resolver_for)
+    if cls.__subclasses__() or inspect.isabstract(cls):
+        definition.why_no_heir = partial(heirs.why_not, definition)
     registry.classes[cls] = definition
     registry.unit.register_type(definition.type)
     instances.register(definition)
@@ -156,9 +168,27 @@ class PythonSource:
         if name in self.definition.methods:
             return self.definition.methods[name]
         found = inspect.getattr_static(self.python, name, None)
+        if found is None and name.startswith("__") and name.endswith(ACCESSORS):
+            self.property(name[2 : name.rindex("_")])
+            return self.definition.methods.get(name)
         if not isinstance(found, FunctionType) or modifier(found) in STAYS_PYTHON or is_generated_text(found):
             return None
-        return self.definition.add_method(name, self._compiled(found, name))
+        return self._add_method(name, self._compiled(found, name))
+
+    def declared(self, name: str) -> FunctionSchema | None:
+        """What a method or a property's getter takes and returns, if it is written there; nothing is compiled."""
+        found = inspect.getattr_static(self.python, name, None)
+        found = found.fget if isinstance(found, property) else found
+        if not isinstance(found, FunctionType) or is_generated_text(found):
+            return None
+        return self._declared_schema(found, has_self=True, bind_class=False)
+
+    def _add_method(self, name: str, function: Function) -> Function:
+        """A compiled method; one that calls itself is met while it is compiled, and added after that."""
+        return function if self._is_compiling(name) else self.definition.add_method(name, function)
+
+    def _is_compiling(self, name: str) -> bool:
+        return is_compiling((self.definition, name))
 
     def property(self, name: str) -> Property | None:
         """The methods of a property, compiled for this class."""
@@ -169,13 +199,16 @@ class PythonSource:
             return None
         if modifier(found.fget) in STAYS_PYTHON:
             return None
-        getter = self.definition.add_method(f"__{name}_getter", self._compiled(found.fget, f"__{name}_getter"))
-        made: Property = (getter, None)
-        if found.fset is not None:
-            setter = self._compiled(found.fset, f"__{name}_setter")
-            made = (getter, self.definition.add_method(f"__{name}_setter", setter))
-        self.definition.properties[name] = made
+        getter, setter = f"__{name}_getter", None if found.fset is None else f"__{name}_setter"
+        read = self._accessor(getter, found.fget)
+        made: Property = (read, None if setter is None else self._accessor(setter, found.fset))
+        if not self._is_compiling(getter) and not (setter is not None and self._is_compiling(setter)):
+            self.definition.properties[name] = made
         return made
+
+    def _accessor(self, name: str, fn: Any) -> Function:
+        known = self.definition.methods.get(name)
+        return self._add_method(name, self._compiled(fn, name)) if known is None else known
 
     def signature(self, name: str) -> FunctionSchema | None:
         """What a method takes and returns; the method itself is compiled when what is being compiled now is done."""
@@ -203,8 +236,18 @@ class PythonSource:
         if modifier(found.__func__) in STAYS_PYTHON:
             return None
         function = self._compiled(found.__func__, name, bind_class=isinstance(found, classmethod), has_self=False)
-        self.definition.static_methods[name] = function
+        if not self._is_compiling(name):
+            self.definition.static_methods[name] = function
         return function
+
+    def settle(self, name: str, where: SourceRange) -> None:
+        """Note that programs look a static method up in this class. Raises CompileError if subclasses have another."""
+        pending: list[type] = list(self.python.__subclasses__())
+        for cls in pending:
+            pending += cls.__subclasses__()
+            if name in heirs.overridden(self.python, cls):
+                raise CompileError(STATIC.format(name=name, cls=self.python.__name__, other=cls.__name__), where)
+        self.definition.settled.add(name)
 
     def marked(self, name: str) -> tuple[FunctionType, bool] | None:
         """A method that is marked to stay Python, and whether it is static; None if there is none of that name."""
@@ -232,9 +275,13 @@ class PythonSource:
 
     def _of_base(self, base: type, name: str, function: FunctionType) -> Function:
         key = (base, name)
-        if key not in self._inherited:
-            self._inherited[key] = self._compiled(function, f"__{base.__name__}_{name}", is_init=name == "__init__")
-        return self._inherited[key]
+        if key in self._inherited:
+            return self._inherited[key]
+        own = f"__{base.__name__}_{name}"
+        made = self._compiled(function, own)
+        if not self._is_compiling(own):
+            self._inherited[key] = made
+        return made
 
     def why_missing(self, name: str) -> str | None:
         """Why the class has an attribute in Python and not in programs; None if it has none."""
@@ -272,32 +319,58 @@ class PythonSource:
         fn: Callable[..., Any],
         name: str,
         *,
-        is_init: bool | None = None,
         has_self: bool = True,
         bind_class: bool = False,
     ) -> Function:
         assert isinstance(fn, FunctionType)
         shown = f"{self.python.__name__}.{fn.__name__}"
-        with compiling((self.definition, name), shown, None), self._registry.lock:
-            method = self._method(fn, has_self)
-            tree, scope = method.tree, method.scope
-            if bind_class:
-                tree, scope = bound_to_class(tree, scope, self.python)
-            try:
-                function = compile_def(
-                    tree,
-                    self._resolver_for(scope, shown),
-                    name=f"{self.definition.name}.{name}",
-                    defaults=method.defaults,
-                    self_type=self.definition.type if has_self else None,
-                    receiver=self._receiver(tree) if fn.__name__ == "__init__" and has_self else None,
-                )
-            except CompileError as error:
-                raise (error if method.record is None else method.record.explained(error)) from None
-            function.doc = inspect.getdoc(fn) or ""
-        tidy(function)
+        key, qualified = (self.definition, name), f"{self.definition.name}.{name}"
+        promised = promise(key, qualified, lambda: self._declared_schema(fn, has_self, bind_class))
+        if promised is not None:
+            return promised
+        if getattr(fn, "__isabstractmethod__", False):
+            return self._abstract(fn, qualified)
+
+        def compiled() -> Function:
+            with compiling(key, shown, None), self._registry.lock:
+                method, resolver = self._to_compile(fn, has_self, bind_class)
+                try:
+                    made = compile_def(
+                        method.tree,
+                        resolver,
+                        name=qualified,
+                        defaults=method.defaults,
+                        self_type=self.definition.type if has_self else None,
+                        receiver=self._receiver(method.tree) if fn.__name__ == "__init__" and has_self else None,
+                    )
+                except CompileError as error:
+                    raise (error if method.record is None else method.record.explained(error)) from None
+            tidy(made)
+            return made
+
+        function = kept(key, compiled)
+        function.doc = inspect.getdoc(fn) or ""
         self._registry.attach(function)
         return function
+
+    def _abstract(self, fn: FunctionType, qualified: str) -> Function:
+        """A method that only subclasses have: its declaration alone counts."""
+        schema = self._declared_schema(fn, has_self=True, bind_class=False)
+        if schema is None:
+            raise CompileError(UNDECLARED.format(name=fn.__name__, cls=self.python.__name__), class_range(self.python))
+        return Function(qualified, Graph(fn.__name__), schema)
+
+    def _declared_schema(self, fn: FunctionType, has_self: bool, bind_class: bool) -> FunctionSchema | None:
+        method, resolver = self._to_compile(fn, has_self, bind_class)
+        self_type = self.definition.type if has_self else None
+        return declared_schema(method.tree, resolver, defaults=method.defaults, self_type=self_type)
+
+    def _to_compile(self, fn: FunctionType, has_self: bool, bind_class: bool) -> tuple[_Method, Resolver]:
+        method = self._method(fn, has_self)
+        if bind_class:
+            tree, scope = bound_to_class(method.tree, method.scope, self.python)
+            method = replace(method, tree=tree, scope=scope)
+        return method, self._resolver_for(method.scope, f"{self.python.__name__}.{fn.__name__}")
 
     def _receiver(self, tree: Def) -> Receiver:
         return Receiver(self.definition, tree.decl.params[0].name, self.optional)

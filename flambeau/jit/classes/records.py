@@ -22,6 +22,7 @@ from flambeau.frontend.convert.functions import parse_source
 from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.source.classes import class_range, field_range
 from flambeau.frontend.trees.views import Def
+from flambeau.frontend.values.python_calls import IGNORE, MODIFIER
 from flambeau.schema.types import FLOAT, OptionalType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
@@ -92,7 +93,8 @@ class RecordSource:
     def written(self, name: str, resolver: Resolver) -> Written:
         """One of the methods in `generated`."""
         types = {n: self.type_of(f, resolver) for n, f in self.fields.items()}
-        names: dict[str, Any] = {f"_type_{n}": t for n, t in types.items()} | {"_Self": self.python}
+        names: dict[str, Any] = {f"_type_{n}": t for n, t in types.items()}
+        names |= {"_Self": self.python, "_are_alike": _are_alike}
         if name == "__init__":
             names |= {f"_default_{n}": f.default for n, f in self.fields.items()}
             names |= {f"_factory_{n}": f.default_factory for n, f in self.fields.items()}
@@ -168,9 +170,15 @@ class RecordSource:
 
     def _equal(self, optional: Collection[str]) -> str:
         lines = ["def __eq__(self, other: _Self) -> bool:"]
+        if self._has_relatives:  # an object of another class is not equal, and need not have the same fields
+            lines += ["    if not _are_alike(self, other):", "        return False"]
         for name in self._compared():
             lines += ["    " + line.format(name=name) for line in (_OPTIONALS_DIFFER if name in optional else _DIFFER)]
         return "\n".join([*lines, "    return True", ""])
+
+    @property
+    def _has_relatives(self) -> bool:
+        return bool(self.python.__subclasses__()) or len(self.python.__mro__) > 2
 
     def _order(self, name: str) -> str:
         sign = ORDER[name]
@@ -179,6 +187,13 @@ class RecordSource:
             lines.append(f"    if not (self.{field} == other.{field}):")
             lines.append(f"        return self.{field} {sign} other.{field}")
         return "\n".join([*lines, f"    return {sign in ('<=', '>=')}", ""])
+
+
+def _are_alike(one: Any, other: Any) -> bool:
+    return type(one) is type(other)
+
+
+setattr(_are_alike, MODIFIER, IGNORE)
 
 
 def _has(field: dataclasses.Field[Any]) -> bool:

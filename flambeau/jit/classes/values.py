@@ -13,7 +13,7 @@ from typing import Any
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.schema_matching import call_function, call_method
-from flambeau.frontend.resolver import MISSING
+from flambeau.frontend.resolver import MISSING, recursion_error
 from flambeau.frontend.trees.views import Apply, StringLiteral
 from flambeau.frontend.values import receivers
 from flambeau.frontend.values.simple_value import SimpleValue
@@ -35,6 +35,7 @@ NOT_A_VALUE = (
 SET_ATTRIBUTE = "object.__setattr__ takes an object of a class that programs have, a literal name and a value"
 NO_FIELD = "Tried to set nonexistent attribute: {name}. Did you forget to initialize it in __init__()?"
 NO_TYPE = "type() takes one object of a class that programs have; use isinstance to test the type of other values"
+OPEN_TYPE = "type() of an object that may be of a subclass of '{name}': write a method that makes the new object"
 NO_OBJECT = "Cannot instantiate class '{name}' in a script function: it is marked with ignore"
 NO_INIT = "Class {name} does not have an __init__ function defined"
 ABSTRACT = "Can't instantiate abstract class {name} with abstract methods {methods}"
@@ -70,6 +71,9 @@ class ClassValue(Sugared):
         if inspect.isabstract(cls):
             methods = ", ".join(sorted(cls.__abstractmethods__))
             raise CompileError(ABSTRACT.format(name=cls.__name__, methods=methods), where)
+        within = e.receiver is not None and e.receiver.definition is self.definition
+        if within and e.graph.insertion_block is e.graph.block:  # each object would make another one
+            raise recursion_error(f"{cls.__name__}.__init__", where)
         try:
             init = source.method("__init__")
         except CompileError as error:
@@ -135,6 +139,8 @@ class TypeForm(Sugared):
         definition = type_.definition if isinstance(type_, ClassType) else None
         if definition is None or not isinstance(definition.source, PythonSource):
             raise CompileError(NO_TYPE, where)
+        if definition.is_open and not receivers.is_own(e, args[0].value):
+            raise CompileError(OPEN_TYPE.format(name=definition.python.__name__), where)
         return ClassValue(definition)
 
 

@@ -9,13 +9,13 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from flambeau.frontend.compile import compile_def
+from flambeau.frontend.compile import compile_def, declared_schema
 from flambeau.frontend.convert.functions import NO_SELF, get_tree, parse_source
 from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.source.python_source import NameScope, parameter_defaults
 from flambeau.frontend.trees.views import Def, Ident, Param
 from flambeau.jit.classes.definitions import bound_to_class
-from flambeau.jit.compiling import compiling, tidy
+from flambeau.jit.compiling import compiling, is_compiling, kept, promise, tidy
 from flambeau.jit.modules.hooks import HookTable, compile_hooks
 from flambeau.jit.modules.methods import is_of_base, is_unused_property, method_source
 from flambeau.jit.modules.overloads import declared_overloads, overload_name
@@ -164,7 +164,7 @@ class ModuleSource:
         tree, scope = self._texts[name]
         if not tree.decl.params:
             raise CompileError(NO_SELF, tree.ident.range)
-        return self.definition.add_method(name, self._from_tree(tree, name, scope, {}))
+        return self._add_method(name, self._from_tree(tree, name, scope, {}))
 
     def _from_tree(
         self, tree: Def, name: str, scope: Callable[[str], Any], defaults: Mapping[str, Any], doc: str = "",
@@ -173,22 +173,32 @@ class ModuleSource:
         """A tree compiled as a method."""
         definition = self.definition
         shown = f"{definition.name.rpartition('.')[2]}.{name}"
-        with compiling((definition, name), shown, None):
-            function = compile_def(
-                tree,
-                self._resolver_for(scope, shown),
-                name=f"{definition.name}.{name}",
-                defaults=defaults,
-                self_type=definition.type if has_self else None,
-            )
+        key, qualified = (definition, name), f"{definition.name}.{name}"
+        self_type, resolver = definition.type if has_self else None, self._resolver_for(scope, shown)
+        promised = promise(
+            key, qualified, lambda: declared_schema(tree, resolver, defaults=defaults, self_type=self_type)
+        )
+        if promised is not None:
+            return promised
+
+        def compiled() -> Function:
+            with compiling(key, shown, None):
+                made = compile_def(tree, resolver, name=qualified, defaults=defaults, self_type=self_type)
+            tidy(made)
+            return made
+
+        function = kept(key, compiled)
         function.doc = doc
-        tidy(function)
         self._registry.attach(function)
         return function
 
     def add(self, source: Callable[..., Any], name: str) -> Function:
         """A Python function compiled as a method."""
-        return self.definition.add_method(name, self._compiled(source, name))
+        return self._add_method(name, self._compiled(source, name))
+
+    def _add_method(self, name: str, function: Function) -> Function:
+        """A compiled method; one that calls itself is met while it is compiled, and added after that."""
+        return function if is_compiling((self.definition, name)) else self.definition.add_method(name, function)
 
     def _compiled(
         self, source: Callable[..., Any], name: str, *, bind_class: bool = False, without_self: bool = False
