@@ -571,9 +571,9 @@ def no_tuple_field(p: Pair):
     return p.c
 
 
-@refused("p._replace", "object has no attribute or method '_replace'")
+@refused("p._remade", "object has no attribute or method '_replace'")
 def no_tuple_method(p: Pair):
-    return p._replace(a=1)
+    return p._remade(a=1)
 
 
 @refused("p.a = 1", "Tried to set an attribute: a on a non-class")
