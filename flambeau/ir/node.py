@@ -7,7 +7,7 @@ node's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from flambeau.ir.value import Use, Value
@@ -30,7 +30,7 @@ class Node:
     """Set by `printer`."""
     __slots__ = (
         "_blocks", "_definition", "_inputs", "_next", "_order", "_outputs", "_owner", "_previous", "attributes",
-        "call_chain", "graph", "kind", "range", "scope",
+        "call_chain", "graph", "is_destroyed", "kind", "range", "scope",
     )  # fmt: skip
 
     def __init__(self, graph: Graph, kind: str) -> None:
@@ -45,6 +45,8 @@ class Node:
         """For inlined nodes: the calls on the way here, outermost first, as (function, call site)."""
         self.scope = ""
         """For traced nodes: the path of the module that made it."""
+        self.is_destroyed = False
+        """Whether it was removed for good."""
         self._inputs: list[Value] = []
         self._outputs: list[Value] = []
         self._blocks: list[Block] = []
@@ -270,6 +272,7 @@ class Node:
             self.graph.forget(value)
         if self._owner is not None:
             self._unlink()
+        self.is_destroyed = True
 
     def copy_metadata(self, other: Node) -> Node:
         """Take source range, call chain and scope of `other`."""
@@ -329,6 +332,13 @@ class Block:
         """Drop a parameter. Raises ValueError if it is used."""
         _refuse_used(self._parameters[index], f"parameter {index} of a block")
         self.graph.forget(self._parameters.pop(index))
+        self._renumber_parameters()
+
+    def permute_inputs(self, order: Sequence[int]) -> None:
+        """Put the parameters in another order: `order` has their present indices. Raises ValueError if it has not."""
+        if sorted(order) != list(range(len(self._parameters))):
+            raise ValueError(f"{list(order)} is no order of {len(self._parameters)} parameters")
+        self._parameters = [self._parameters[index] for index in order]
         self._renumber_parameters()
 
     def _renumber_parameters(self) -> None:

@@ -1,0 +1,107 @@
+"""Graphs, types and declarations under TorchScript's names, for programs that inspect and change them.
+
+`flambeau._C` is this package: `torch._C.parse_ir(text)` is `flambeau._C.parse_ir(text)`, and the graph of a function,
+`flambeau._C.Graph(fn.graph)`, has the methods that `torch._C.Graph` has. Whatever stands for a thing has it as `ours`;
+new programs use these directly: `flambeau.ir`, `flambeau.schema`, `flambeau.passes`.
+
+>>> from flambeau.ir.parser import parse_ir as read
+>>> graph = Graph(read("graph(%x, %n : int):\\n  %y = aten::mul(%x, %n)\\n  return (%y)"))
+>>> node = graph.findNode("aten::mul")
+>>> node.kind(), [v.type().kind() for v in node.inputs()], node.output().debugName()
+('aten::mul', ['TensorType', 'IntType'], 'y')
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from flambeau.jit.torch_names.graph import AliasDb, Graph
+from flambeau.jit.torch_names.passes import (
+    PASSES,
+    _create_function_from_graph,
+    _jit_interpret_graph,
+    parse_ir,
+    run_pass,
+)
+from flambeau.jit.torch_names.schemas import (
+    Argument,
+    FunctionSchema,
+    _jit_get_all_schemas,
+    _jit_get_operation,
+    _jit_get_schemas_for_operator,
+    parse_schema,
+)
+from flambeau.jit.torch_names.structure import Block, Node, Use, Value
+from flambeau.jit.torch_names.types import (
+    AnyType,
+    AwaitType,
+    BoolType,
+    ClassType,
+    ComplexType,
+    DeviceObjType,
+    DictType,
+    EnumType,
+    FloatType,
+    FutureType,
+    InferredType,
+    InterfaceType,
+    IntType,
+    ListType,
+    NoneType,
+    NumberType,
+    OptionalType,
+    StringType,
+    TensorType,
+    TupleType,
+    Type,
+    UnionType,
+)
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    """`_jit_pass_dce` and its like: passes as functions of a graph."""
+    if name.removeprefix("_jit_pass_") not in PASSES or not name.startswith("_jit_pass_"):
+        raise AttributeError(f"flambeau._C has no '{name}'")
+    return partial(run_pass, name)
+
+
+__all__ = [
+    "AliasDb",
+    "AnyType",
+    "Argument",
+    "AwaitType",
+    "Block",
+    "BoolType",
+    "ClassType",
+    "ComplexType",
+    "DeviceObjType",
+    "DictType",
+    "EnumType",
+    "FloatType",
+    "FunctionSchema",
+    "FutureType",
+    "Graph",
+    "InferredType",
+    "IntType",
+    "InterfaceType",
+    "ListType",
+    "Node",
+    "NoneType",
+    "NumberType",
+    "OptionalType",
+    "StringType",
+    "TensorType",
+    "TupleType",
+    "Type",
+    "UnionType",
+    "Use",
+    "Value",
+    "_create_function_from_graph",
+    "_jit_get_all_schemas",
+    "_jit_get_operation",
+    "_jit_get_schemas_for_operator",
+    "_jit_interpret_graph",
+    "parse_ir",
+    "parse_schema",
+    "run_pass",
+]
