@@ -106,6 +106,7 @@ from flambeau import ir as ir
 from flambeau import jit as jit
 from flambeau import nn as nn
 from flambeau.jit import library as library
+from flambeau.jit import torch_names as _C
 from flambeau.jit.classes.interfaces import interface as interface
 from flambeau.jit.disabled import disabled as disabled
 from flambeau.jit.script import script as script
