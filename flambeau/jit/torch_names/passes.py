@@ -74,7 +74,7 @@ PASSES: Final[dict[str, Callable[..., Any]]] = {
 def run_pass(name: str, graph: Graph | graphs.Graph, *options: Any) -> Graph | graphs.Graph:
     """Run a pass over a graph, which is given back. Raises RuntimeError, with the names, for a pass that is not here.
 
-    >>> g = run_pass("dce", parse_ir("graph(%x):\\\\n  %y = aten::relu(%x)\\\\n  return (%x)"))
+    >>> g = run_pass("dce", parse_ir("graph(%x):\\n  %y = aten::relu(%x)\\n  return (%x)"))
     >>> [n.kind() for n in g.nodes()]
     []
     """
