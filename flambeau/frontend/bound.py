@@ -24,6 +24,10 @@ class Bound:
     """Further parameters: what a nested function reads of the function around it, what `*args` gather."""
     unsettled: Unsettled | None = None
     """The types of the calling function that are not known yet, where the call passes some."""
+    boxes: frozenset[str] = frozenset()
+    """Parameters that are lists of one: variables of the function around it that it assigns."""
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Further names of parameters."""
 
 
 NOTHING_BOUND: Final = Bound()

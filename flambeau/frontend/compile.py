@@ -31,7 +31,9 @@ from flambeau.frontend.emit import (
     statements,
     subscripts,
 )
+from flambeau.frontend.emit.boxes import open_box
 from flambeau.frontend.emit.emission import Emission, ExpressionRule, Rules, StatementRule
+from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.generators import yields
 from flambeau.frontend.emit.python_blocks import emit_python_block
 from flambeau.frontend.emit.unsettled import Settled, Unsettled
@@ -46,7 +48,7 @@ from flambeau.frontend.values.receivers import Receiver
 from flambeau.ir.graph import Graph
 from flambeau.program.function import Function
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
-from flambeau.schema.types import NONE, TENSOR, OptionalType, TensorType, Type
+from flambeau.schema.types import NONE, TENSOR, ListType, OptionalType, TensorType, Type
 from flambeau.util.errors import CompileError, NotSupportedError
 from flambeau.util.source import SourceRange
 
@@ -90,6 +92,7 @@ STATEMENTS: Final[Mapping[type, StatementRule]] = {
     t.If: control.emit_if,
     t.For: control.emit_for_statement,
     t.While: control.emit_while_statement,
+    t.LoopElse: control.emit_loop_else,
     t.Return: statements.emit_return,
     t.Raise: statements.emit_raise,
     t.Assert: statements.emit_assert,
@@ -104,6 +107,7 @@ STATEMENTS: Final[Mapping[type, StatementRule]] = {
     t.Try: exceptions.emit_try,
     t.Reraise: exceptions.emit_bare_raise,
     t.Yield: generators.emit_yield,
+    t.Nonlocal: lambda e, tree: True,
 }
 
 VARIABLE_ARGUMENTS = (
@@ -192,6 +196,7 @@ def _compile(
         has_self=self_type is not None,
         receiver=receiver,
         unsettled=unsettled,
+        home=f"{tree.name}{tree.range.file_line_col()[1]}",
     )
     values = {**defaults, **written_defaults(tree, resolver)}
     e.frame.names.update(bound.constants)
@@ -202,6 +207,12 @@ def _compile(
     ]
     check_defaults(arguments, tree)
     with graph.at_range(tree.range):
+        for box in bound.boxes:
+            found = e.frame.names[box]
+            assert isinstance(found, Variable)
+            assert isinstance(found.type, ListType)
+            open_box(e, box, e.load(box, found), found.type.element)
+        e.frame.names.update({name: e.frame.names[other] for name, other in bound.aliases.items()})
         if is_generator:
             generators.begin(e, tree)
         if e.statements(tree.body) and unsettled.error is None:

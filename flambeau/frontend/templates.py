@@ -8,18 +8,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from flambeau.frontend.annotations import type_of_tree
 from flambeau.frontend.bound import Bound
+from flambeau.frontend.captures import Closure, captures
 from flambeau.frontend.constants import constant_type, constant_value
-from flambeau.frontend.emit.conversions import pack_tuple
+from flambeau.frontend.emit.boxes import close_box
+from flambeau.frontend.emit.conversions import pack_list, pack_tuple
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.schema_matching import call_function
 from flambeau.frontend.resolver import Resolver
-from flambeau.frontend.trees.views import Apply, Def, Expr, Ident, Param, Starred, Stmt, Var
+from flambeau.frontend.trees.scopes import scope_of
+from flambeau.frontend.trees.views import Apply, Def, Expr, Ident, Param, Starred
 from flambeau.frontend.values.keywords import KeywordsValue
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
+from flambeau.schema.function import Argument as FormalArgument
+from flambeau.schema.function import FunctionSchema
 from flambeau.schema.types import TensorType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, field
@@ -47,6 +54,8 @@ class Template:
     done: dict[Any, tuple[Function, Bound]] = field(default_factory=dict)
     """What was compiled, with what it was compiled for, which has to live as long."""
     active: set[Any] = field(default_factory=set)
+    promised: dict[Any, Function] = field(default_factory=dict)
+    """Functions that call themselves, while they are compiled."""
 
 
 @runtime_checkable
@@ -105,9 +114,9 @@ def instantiate(
     template: Template,
     args: Sequence[Argument],
     keywords: Mapping[str, Argument],
-    captured: Mapping[str, Sugared] | None = None,
+    called: Closure | None = None,
 ) -> Sugared:
-    """A call of the function as compiled for these arguments; `captured` is what it sees of a function around it."""
+    """A call of the function as compiled for these arguments; `called` is the nested function that it is, if any."""
     tree = template.tree
     given = _matched(tree, args, keywords)
     types: dict[str, Type] = {}
@@ -126,45 +135,29 @@ def instantiate(
                 types[param.name] = TensorType() if isinstance(value.type, TensorType) else value.type
             values.append(Given(value, argument.where, param.name))
         else:
-            constants[param.name] = _carried(e, param.name, argument, types, constants, values, extra)
+            constants[param.name] = argument.sugared
     _gather(e, tree, given, types, constants, values, extra, where)
-    for name, sugared in (captured or {}).items():
-        if isinstance(sugared, SimpleValue):
-            extra.append(_param(name, where))
-            types[name] = sugared.value.type
-            values.append(Given(sugared.value, where, name))
-        else:
-            constants[name] = sugared
+    along = captures(e, where, called, constants.values())
+    constants.update(along.constants)
+    boxes: dict[str, tuple[Value, Variable]] = {}
+    aliases: dict[str, str] = {}
+    for captured in along.variables.values():
+        name, *others = captured.names
+        aliases.update(dict.fromkeys(others, name))
+        value = e.load(name, captured.variable)
+        if captured.is_assigned:
+            value = e.boxes.get(captured.variable.slot) or pack_list(e, [value], value.type)
+            boxes[name] = value, captured.variable
+        extra.append(_param(name, where))
+        types[name] = value.type
+        values.append(Given(value, where, name))
     open_ = e.unsettled.ids(list(types.values()))
-    bound = Bound(types, constants, tuple(extra), e.unsettled if open_ else None)
+    bound = Bound(types, constants, tuple(extra), e.unsettled if open_ else None, frozenset(boxes), aliases)
     function = _compiled(template, bound, where, open_)
-    return SimpleValue(call_function(e, where, function, (), values))
-
-
-def _carried(
-    e: Emission,
-    parameter: str,
-    argument: Argument,
-    types: dict[str, Type],
-    constants: dict[str, Sugared],
-    values: list[Given],
-    extra: list[Param],
-) -> Sugared:
-    """A function that is an argument: what it reads of the caller goes along, under names of its own."""
-    function, where = argument.sugared, argument.where
-    if not isinstance(function, ClosureValue):
-        return function
-    names: dict[str, str] = {}
-    for name, found in function.captured(e).items():
-        hidden = f"{parameter}_{name}"
-        names[name] = hidden
-        if isinstance(found, SimpleValue):
-            extra.append(_param(hidden, where))
-            types[hidden] = found.value.type
-            values.append(Given(found.value, where, hidden))
-        else:
-            constants[hidden] = found
-    return ClosureValue(function.template, function.free, names)
+    result = SimpleValue(call_function(e, where, function, (), values))
+    for box, variable in boxes.values():
+        close_box(e, variable, box)
+    return result
 
 
 def _default_type(e: Emission, param: Param, default: Any, types: dict[str, Type]) -> None:
@@ -233,20 +226,46 @@ def _param(name: str, where: SourceRange) -> Param:
 def _compiled(template: Template, bound: Bound, where: SourceRange, open_: tuple[int, ...]) -> Function:
     tree = template.tree
     meanings = tuple((n, _key(c)) for n, c in bound.constants.items())
-    key = (tuple(bound.types.items()), meanings, open_)
+    key = (tuple(bound.types.items()), meanings, open_, tuple(bound.aliases.items()))
     found = template.done.get(key)
     if found is not None:
         return found[0]
     if key in template.active:
-        text = f"function '{tree.name}' is called recursively. Recursive calls are not supported"
-        raise CompileError(text, where)
+        return _promised(template, key, bound, where)
     template.active.add(key)
     try:
         made = template.compile(tree, template.resolver, defaults=template.defaults, bound=bound)
     finally:
         template.active.discard(key)
+        promised = template.promised.pop(key, None)
+    if promised is not None:  # what calls it already calls this object
+        promised.graph, promised.schema = made.graph, made.schema
+        made = promised
     template.done[key] = (made, bound)
     return made
+
+
+def _promised(template: Template, key: Any, bound: Bound, where: SourceRange) -> Function:
+    """The function that is being compiled, for calls of itself. Raises CompileError if it does not say its result."""
+    tree = template.tree
+    if tree.decl.returns is None:
+        text = f"function '{tree.name}' is called recursively. Recursive calls are not supported"
+        raise CompileError(f"{text} unless the function declares what it returns", where)
+    if key not in template.promised:
+        types = bound.types
+        arguments = [
+            FormalArgument(p.name, types.get(p.name) or _declared(p, template.resolver), kwarg_only=p.keyword_only)
+            for p in (*tree.decl.params, *bound.params)
+            if p.name not in bound.constants
+        ]
+        result = FormalArgument("", type_of_tree(tree.decl.returns, template.resolver))
+        schema = FunctionSchema(tree.name, "", tuple(arguments), (result,))
+        template.promised[key] = Function(tree.name, Graph(tree.name), schema)
+    return template.promised[key]
+
+
+def _declared(param: Param, resolver: Resolver) -> Type:
+    return TensorType(inferred=True) if param.annotation is None else type_of_tree(param.annotation, resolver)
 
 
 def _key(sugared: Sugared) -> Any:
@@ -264,8 +283,10 @@ class ClosureValue(Sugared):
     template: Template
     free: tuple[str, ...]
     """Names it reads and does not bind."""
-    names: Mapping[str, str] | None = None
-    """Under which names they are found where it is called; None where it was defined."""
+    nonlocals: frozenset[str]
+    """Those of them that it assigns."""
+    home: str
+    """The function it was defined in."""
 
     @property
     def kind(self) -> str:
@@ -286,52 +307,10 @@ class ClosureValue(Sugared):
     def _called(
         self, e: Emission, where: SourceRange, args: Sequence[Argument], keywords: Mapping[str, Argument]
     ) -> Sugared:
-        return instantiate(e, where, self.template, args, keywords, self.captured(e))
-
-    def captured(self, e: Emission) -> dict[str, Sugared]:
-        """What it reads of the function around it, as it is now."""
-        captured: dict[str, Sugared] = {}
-        for name in self.free:
-            known = name if self.names is None else self.names.get(name)
-            found = None if known is None else e.frame.find(known)
-            if isinstance(found, Variable):
-                captured[name] = SimpleValue(e.load(name, found))
-            elif isinstance(found, Sugared):
-                captured[name] = found
-        return captured
+        return instantiate(e, where, self.template, args, keywords, self)
 
 
 def closure(e: Emission, tree: Def, defaults: Mapping[str, Any], compile_: Compiler) -> ClosureValue:
     """The value of a nested definition."""
-    bound = {p.name for p in tree.decl.params} | assigned_names(tree.body)
-    bound |= {p.name for p in (tree.decl.vararg, tree.decl.kwarg) if p is not None}
-    used = dict.fromkeys(t.name for part in tree.body for t in part.walk() if isinstance(t, Var))
-    free = tuple(name for name in used if name not in bound)
-    return ClosureValue(Template(tree, e.resolver, defaults, compile_), free)
-
-
-_BINDING = frozenset({"Assign", "AugAssign", "For", "PythonBlock", "Walrus", "WithItem"})
-"""Trees whose targets are assigned."""
-
-
-def assigned_names(body: Sequence[Stmt]) -> set[str]:
-    """The names that statements bind. Assigned somewhere in a function, they are its own everywhere, as in Python."""
-    found: set[str] = set()
-    for part in (t for statement in body for t in statement.walk()):
-        targets = getattr(part, "targets", ())
-        single = getattr(part, "target", None)
-        for target in (*targets, *(() if single is None else (single,))):
-            if type(part).__name__ in _BINDING and isinstance(target, Expr):
-                found |= {v.name for v in _names(target)}
-    return found
-
-
-def _names(target: Expr) -> list[Var]:
-    """The names that a target binds; items and attributes bind none."""
-    if isinstance(target, Var):
-        return [target]
-    if isinstance(target, Starred):
-        return _names(target.value)
-    items = getattr(target, "items", ())
-    return [name for item in items for name in _names(item)]
-
+    scope = scope_of(tree)
+    return ClosureValue(Template(tree, e.resolver, defaults, compile_), scope.free, scope.nonlocals, e.home)

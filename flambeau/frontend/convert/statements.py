@@ -25,14 +25,14 @@ from flambeau.frontend.trees.views import (
     Delete,
     Expr,
     ExprStmt,
-    FalseLit,
     For,
     Handler,
     Ident,
     If,
     Import,
+    LoopElse,
     NoneLit,
-    Not,
+    Nonlocal,
     Pass,
     Raise,
     Reraise,
@@ -161,9 +161,7 @@ def _with_else(context: Context, node: ast.For | ast.While, loop: Stmt, flag: st
     if not flag:
         return If(where, TrueLit(where), (loop, *orelse), ())
     variable = Var(loop.range, Ident(loop.range, flag))
-    unset = Assign(loop.range, (variable,), FalseLit(loop.range), None)
-    rest = If(where, Not(where, variable), orelse, ())
-    return If(where, TrueLit(where), (unset, loop, rest), ())
+    return LoopElse(where, variable, loop, orelse)
 
 
 def _return(context: Context, node: ast.Return) -> Step:
@@ -271,6 +269,11 @@ def _import(context: Context, node: ast.Import | ast.ImportFrom) -> Step:
     return imports[0] if len(imports) == 1 else If(where, TrueLit(where), tuple(imports), ())
 
 
+def _nonlocal(context: Context, node: ast.Nonlocal) -> Step:
+    yield from ()
+    return Nonlocal(context.text.first(node, "nonlocal"), tuple(node.names))
+
+
 def _function(context: Context, node: ast.FunctionDef) -> Step:
     return (yield from define(context, node))
 
@@ -302,6 +305,7 @@ STATEMENTS: dict[type[ast.AST], Rule] = {
     ast.Match: convert_match,
     ast.Import: _import,
     ast.ImportFrom: _import,
+    ast.Nonlocal: _nonlocal,
     ast.Pass: _pass,
     ast.Raise: _raise,
     ast.Return: _return,

@@ -15,8 +15,23 @@ from flambeau.frontend.emit.contexts import leave_contexts
 from flambeau.frontend.emit.conversions import pack_tuple
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Absent, Frame, Variable
-from flambeau.frontend.emit.loops import emit_for, emit_while
-from flambeau.frontend.trees.views import Break, Continue, Expr, For, If, Stmt, TernaryIf, While
+from flambeau.frontend.emit.loops import emit_for, emit_while, note_break
+from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.trees.views import (
+    Break,
+    Continue,
+    Expr,
+    For,
+    If,
+    Lambda,
+    LoopElse,
+    Select,
+    Stmt,
+    TernaryIf,
+    Var,
+    While,
+)
+from flambeau.frontend.values.function_groups import ChosenFunction
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Sugared
 from flambeau.ir.node import Block, Node
@@ -80,6 +95,7 @@ def _merge(e: Emission, a: Frame[Sugared], b: Frame[Sugared], where: SourceRange
         if isinstance(first, AttributeFact) or isinstance(second, AttributeFact):
             e.frame.names[name] = first if first == second and first is not None else AttributeFact(None)
         elif isinstance(first, Variable) and isinstance(second, Variable):
+            e.unsettled.meet(first.type, second.type)
             e.frame.names[name] = _merged_variable(name, first, second, where)
         elif isinstance(first, Absent) or isinstance(second, Absent):
             absent = first if isinstance(first, Absent) else second
@@ -109,8 +125,13 @@ def emit_ternary(e: Emission, tree: TernaryIf, hint: Type | None) -> Sugared:
             return e.sugared(tree.body if condition.known else tree.orelse, hint)
     assert condition.value is not None
     node = e.graph.insert("prim::If", (condition.value,), ())
-    first = _ternary_arm(e, node, condition.if_true, tree.body, hint)
-    second = _ternary_arm(e, node, condition.if_false, tree.orelse, hint)
+    one = _ternary_arm(e, node, condition.if_true, tree.body, hint)
+    other = _ternary_arm(e, node, condition.if_false, tree.orelse, hint)
+    if isinstance(one, Sugared) and isinstance(other, Sugared):  # functions
+        node.destroy()
+        return ChosenFunction(call_operator(e, tree.range, "aten::Int", [condition.value]), [other, one])
+    first = one.as_value(e, tree.body.range) if isinstance(one, Sugared) else one
+    second = other.as_value(e, tree.orelse.range) if isinstance(other, Sugared) else other
     _type_empty(first, second)
     type_ = _ternary_type(first, second, hint)
     if type_ is None:
@@ -119,11 +140,15 @@ def emit_ternary(e: Emission, tree: TernaryIf, hint: Type | None) -> Sugared:
     return SimpleValue(node.add_output(type_))
 
 
-def _ternary_arm(e: Emission, node: Node, facts: Facts, tree: Expr, hint: Type | None) -> Value:
+def _ternary_arm(e: Emission, node: Node, facts: Facts, tree: Expr, hint: Type | None) -> Value | Sugared:
+    """The value of an arm; what stands for none is given back as it is."""
     block = node.add_block()
     with e.inside(block):
         refine(e, facts)
-        value = e.value(tree, hint)
+        found = e.sugared(tree, hint)
+        if found.held(e, tree.range) is None and isinstance(tree, Lambda | Var | Select):
+            return found
+        value = found.as_value(e, tree.range)
         block.add_output(value)
         return value
 
@@ -172,7 +197,28 @@ def emit_while_statement(e: Emission, tree: While) -> bool:
         lambda: emit_condition(e, tree.condition).as_value(e),
         lambda: e.statements(tree.body),
     )
+    if condition.known:
+        e.frame.names.update(e.after_break)
     return condition.known is None or _breaks(tree.body)
+
+
+def emit_loop_else(e: Emission, tree: LoopElse) -> bool:
+    """A loop whose `else` runs if no `break` was met. What both leave behind is known behind them."""
+    with e.graph.at_range(tree.range):
+        e.store(tree.flag.name, e.constant(False))
+        falls = e.statements((tree.loop,))
+        left = e.after_break
+        if not falls:
+            return False
+        found = e.frame.find(tree.flag.name)
+        assert isinstance(found, Variable)
+        condition = Condition(e.load(tree.flag.name, found))
+
+        def broken() -> bool:
+            e.frame.names.update(left)
+            return True
+
+        return emit_branches(e, condition, tree.range, broken, lambda: e.statements(tree.orelse))
 
 
 def _breaks(body: tuple[Stmt, ...]) -> bool:
@@ -192,6 +238,7 @@ def emit_break(e: Emission, tree: Break) -> bool:
     if e.loop is None and e.exits is not None:
         return _leave_try(e, BROKE)
     _check_loop(e, tree, "break")
+    note_break(e)
     leave_contexts(e, e.contexts[_outside(e) :])
     e.insert("prim::BreakStmt")
     return False

@@ -40,6 +40,10 @@ class LoopState:
     emit_condition: Callable[[], Value] | None
     contexts: int = 0
     """How many objects were entered outside the loop."""
+    outside: Frame[Sugared] | None = None
+    """The scope around the loop."""
+    breaks: list[dict[str, Variable]] = field(default_factory=list)
+    """For each `break`, what variables of the loop's own are known there."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -88,12 +92,18 @@ class Emission:
     """The `break`s and `continue`s that leave the body of a `try`; None where there is no loop around it."""
     mirrors: dict[str, Callable[[Value], None]] = field(default_factory=dict)
     """Told of each value that is stored in a variable, by its slot."""
+    boxes: dict[str, Value] = field(default_factory=dict)
+    """The lists of one that hold variables which other functions see, by slot."""
+    home: str = ""
+    """The function, as the names of variables that leave it say."""
     generated: Generated | None = None
     """What a generator has yielded; None in other functions."""
     caught: Value | None = None
     """The exception whose handler this is."""
     unsettled: Unsettled = field(default_factory=Unsettled)
     """The types that only what follows tells."""
+    after_break: dict[str, Variable] = field(default_factory=dict)
+    """Variables of the loop that was emitted last which every `break` of it leaves behind."""
     slots: int = 0
     """How many names were stored under another one."""
     shared: dict[int, Value] = field(default_factory=dict)

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from flambeau.frontend.captures import names_needed
+from flambeau.frontend.emit.boxes import open_box
 from flambeau.frontend.emit.conditions import Condition
 from flambeau.frontend.emit.contexts import leave_contexts
 from flambeau.frontend.emit.control import OUTCOME, emit_branches, emit_break, emit_continue
@@ -22,21 +24,21 @@ from flambeau.frontend.emit.statements import OTHER_RETURN
 from flambeau.frontend.ssa.cleanup import clean
 from flambeau.frontend.ssa.exits import make_structured
 from flambeau.frontend.ssa.to_ssa import to_ssa
-from flambeau.frontend.templates import assigned_names
+from flambeau.frontend.trees.scopes import assigned_names
 from flambeau.frontend.trees.views import Break, Continue, Expr, Handler, Reraise, Stmt, Try, TupleLiteral, Var
 from flambeau.frontend.values.classes import ExceptionClass
+from flambeau.frontend.values.sugared import Sugared
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
 from flambeau.program.protected import BROKE, CONTINUED, FELL, HANDLED, RETURNED, Protected, raise_again, text_of
 from flambeau.program.signature import schema_of
-from flambeau.schema.subtype import is_subtype, unify
+from flambeau.schema.subtype import unify
 from flambeau.schema.types import ANY, INT, NONE, STRING, TupleType, Type
 from flambeau.util.errors import CompileError, NotSupportedError
 from flambeau.util.record import dataclass, field
 
 NOT_A_CLASS = "except needs classes of exceptions, but this is a {kind}"
-NEW_TYPE = "Variable '{name}' previously had type {before} but is now being assigned to a value of type {after}"
 
 
 @dataclass(slots=True)
@@ -176,10 +178,17 @@ def _compiled(e: Emission, body: tuple[Stmt, ...]) -> _Body:
         has_self=e.has_self,
         exits=set() if e.loop is not None or e.exits is not None else None,
         unsettled=e.unsettled,
+        home=e.home,
     )
     inner.wrap_return = lambda value: _outcome(inner, RETURNED, value)
     changed = assigned_names(body)
     used = dict.fromkeys(t.name for part in body for t in part.walk() if isinstance(t, Var))
+    for name in list(used):  # nested functions that it calls read and change what they do
+        meaning = e.frame.find(name)
+        if isinstance(meaning, Sugared):
+            needed = names_needed(e, body[0].range, meaning)
+            used.update(dict.fromkeys(needed))
+            changed |= {n for n, is_assigned in needed.items() if is_assigned}
     inputs: list[Value] = []
     boxes: dict[str, tuple[Value, Variable]] = {}
     for name in used:
@@ -209,22 +218,10 @@ def _compiled(e: Emission, body: tuple[Stmt, ...]) -> _Body:
 
 def _parameter(inner: Emission, name: str, value: Value, variable: Variable, is_box: bool) -> None:
     given = inner.graph.add_input(value.type, name if name.isascii() and name.isidentifier() else "")
-    if not is_box:
+    if is_box:
+        open_box(inner, name, given, variable.type)
+    else:
         inner.store(name, given, variable.type)
-        return
-    first = inner.graph.insert("prim::Constant", (), (INT,), value=0).output()
-    inner.store(name, inner.emit("aten::__getitem__", (given, first), variable.type), variable.type)
-    slot = inner.frame.names[name]
-    assert isinstance(slot, Variable)
-    inner.mirrors[slot.slot] = lambda stored: _mirror(inner, name, given, stored, variable.type)
-
-
-def _mirror(inner: Emission, name: str, box: Value, stored: Value, type_: Type) -> None:
-    """Let the box hold what was stored in its variable."""
-    if not is_subtype(stored.type, type_):
-        text = NEW_TYPE.format(name=name, before=type_.annotation, after=stored.type.annotation)
-        raise CompileError(text, inner.graph.current_range)
-    inner.emit("aten::_set_item", (box, inner.constant(0), stored), box.type)
 
 
 def _outcome(e: Emission, code: int, value: Value) -> Value:

@@ -11,18 +11,23 @@ from collections.abc import Sequence
 from flambeau.frontend.annotations import BAD_KEY
 from flambeau.frontend.emit.conversions import convert, pack_list, pack_tuple
 from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import (
     DictLiteral,
     Expr,
     FalseLit,
+    Lambda,
     ListLiteral,
     NoneLit,
+    Select,
     Starred,
     StringLiteral,
     TrueLit,
     TupleLiteral,
+    Var,
 )
+from flambeau.frontend.values.function_groups import FunctionsValue
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Sugared
 from flambeau.ir.value import Value
@@ -98,6 +103,9 @@ def emit_tuple(e: Emission, tree: TupleLiteral, hint: Type | None) -> Sugared:
     """`(a, b)`."""
     wanted = without_none(hint)
     hints = wanted.elements if isinstance(wanted, TupleType) and len(wanted.elements) == len(tree.items) else ()
+    functions = _functions(e, tree)
+    if functions is not None:
+        return functions
     values = emit_values(e, tree.items, hints)
     if hints and len(hints) == len(values):
         values = [convert(e, v, t, implicit=False) for v, t in zip(values, hints, strict=True)]
@@ -107,6 +115,23 @@ def emit_tuple(e: Emission, tree: TupleLiteral, hint: Type | None) -> Sugared:
         )
         return SimpleValue(pack_tuple(e, values, TupleType(fitted)))
     return SimpleValue(pack_tuple(e, values))
+
+
+def _functions(e: Emission, tree: TupleLiteral | ListLiteral) -> FunctionsValue | None:
+    """The items of a list or tuple of functions, as far as its tree tells; None if they are values."""
+    if not tree.items or not all(isinstance(item, Lambda | Var | Select) for item in tree.items):
+        return None
+    if not any(isinstance(item, Lambda) or _names_no_value(e, item) for item in tree.items):
+        return None
+    items = [e.sugared(item) for item in tree.items]
+    return None if any(item.held(e, tree.range) is not None for item in items) else FunctionsValue(items)
+
+
+def _names_no_value(e: Emission, tree: Expr) -> bool:
+    """Whether the first name of `a` or `a.b` is none of the program's variables."""
+    while isinstance(tree, Select):
+        tree = tree.value
+    return isinstance(tree, Var) and not isinstance(e.frame.find(tree.name), Variable)
 
 
 def without_none(hint: Type | None) -> Type | None:
@@ -124,6 +149,9 @@ def emit_list(e: Emission, tree: ListLiteral, hint: Type | None) -> Sugared:
             return SimpleValue(joined)
     if not tree.items and (wanted is None or isinstance(wanted, AnyType)):
         return SimpleValue(e.emit("prim::ListConstruct", (), e.unsettled.list_of(tree)))
+    functions = _functions(e, tree)
+    if functions is not None:
+        return functions
     values = emit_values(e, tree.items, [element_hint] * len(tree.items))
     for value in values[1:]:
         e.unsettled.meet(values[0].type, value.type)

@@ -9,7 +9,9 @@ from collections.abc import Callable
 
 from flambeau.frontend.emit.attribute_facts import forget_all
 from flambeau.frontend.emit.emission import Emission, LoopState
+from flambeau.frontend.emit.environment import Frame, Variable
 from flambeau.frontend.values.sugared import Iteration, Sugared
+from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.schema.types import INT
 from flambeau.util.source import SourceRange
@@ -29,11 +31,44 @@ def emit_for(e: Emission, where: SourceRange, iteration: Iteration, body: Callab
     index = block.add_input(INT)
     with e.inside(block):
         forget_all(e)
-        before, e.loop = e.loop, LoopState(lambda: e.constant(True), len(e.contexts))
+        state = LoopState(lambda: e.constant(True), len(e.contexts), e.frame.parent)
+        before, e.loop = e.loop, state
         body(iteration.at(e, where, index))
         e.loop = before
         block.add_output(e.constant(True))
+    e.after_break = _left_by_break(e, node, state)
     return True
+
+
+def _left_by_break(e: Emission, node: Node, state: LoopState) -> dict[str, Variable]:
+    """The loop's own variables that have a value, and one type, behind every `break`.
+
+    Behind the loop they exist where it was left by `break`; before it they are given a value that nobody reads.
+    """
+    if not state.breaks:
+        return {}
+    first, *others = state.breaks
+    left = {name: found for name, found in first.items() if all(other.get(name) == found for other in others)}
+    with e.graph.inserting(node):
+        for found in left.values():
+            e.insert("prim::Store", (e.emit("prim::Uninitialized", (), found.type),), name=found.slot, type=found.type)
+    return left
+
+
+def note_break(e: Emission) -> None:
+    """Take down what variables of the loop are known at a `break`."""
+    assert e.loop is not None
+    found: dict[str, Variable] = {}
+    hidden: set[str] = set()
+    frame: Frame[Sugared] | None = e.frame
+    while frame is not None and frame is not e.loop.outside:
+        for name, meaning in frame.names.items():
+            if isinstance(meaning, Variable) and name not in hidden:
+                found.setdefault(name, meaning)
+            hidden.add(name)
+        frame = frame.parent
+    outside = e.loop.outside
+    e.loop.breaks.append({n: v for n, v in found.items() if outside is None or outside.find(n) is None})
 
 
 def _emit_unrolled(e: Emission, items: list[Sugared], body: Callable[[Sugared], bool]) -> bool:
@@ -56,8 +91,10 @@ def emit_while(
     block.add_input(INT)
     with e.inside(block):
         forget_all(e)
-        before, e.loop = e.loop, LoopState(again, len(e.contexts))
+        state = LoopState(again, len(e.contexts), e.frame.parent)
+        before, e.loop = e.loop, state
         refine()
         falls = body()
         e.loop = before
         block.add_output(again() if falls else e.constant(False))
+    e.after_break = _left_by_break(e, node, state)

@@ -138,6 +138,28 @@ class Reraise(Stmt):
 
 
 @tree_class
+class Nonlocal(Stmt):
+    """`nonlocal names` of a nested function."""
+
+    HEAD: ClassVar[str] = "nonlocal"
+    names: tuple[str, ...]
+
+    def shape(self) -> Shape:
+        """The names as words."""
+        return self.HEAD, tuple((name, ()) for name in self.names)
+
+
+@tree_class
+class LoopElse(Stmt):
+    """A loop with an `else`, and the variable that its `break`s set."""
+
+    HEAD: ClassVar[str] = "loop-else"
+    flag: Var
+    loop: Stmt
+    orelse: tuple[Stmt, ...]
+
+
+@tree_class
 class Yield(Stmt):
     """`yield value`, or `yield from value` on a line of its own."""
 

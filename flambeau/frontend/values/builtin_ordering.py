@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from flambeau.frontend.emit.assignment import assign
 from flambeau.frontend.emit.calls import emit_arguments
 from flambeau.frontend.emit.comprehensions import collect_list, map_list
 from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.loops import emit_for
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import Apply, Attribute, Clause, Comprehension, Ident, NoneLit, Var
 from flambeau.frontend.values.object_methods import check_sortable
@@ -136,3 +138,30 @@ def emit_filter(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     condition = item if isinstance(tree.args[0], NoneLit) else Apply(where, tree.args[0], (item,), ())
     clause = Clause(where, item, tree.args[1], (condition,))
     return e.sugared(Comprehension(where, None, item, (clause,)))
+
+
+def emit_reduce(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """`functools.reduce(f, x, start)`: a loop that gives the function what it has so far, and the next item."""
+    where = tree.callee.range
+    if not 2 <= len(tree.args) <= 3 or tree.keywords:
+        raise CompileError(f"reduce expected 2 or 3 arguments, got {len(tree.args)}", where)
+    items = _items(e, Apply(tree.range, tree.callee, tree.args[1:2], ()))
+    with e.scope():
+        e.frame.names["$function"] = e.sugared(tree.args[0])
+        if len(tree.args) == 3:
+            first = e.value(tree.args[2])
+        else:
+            checked = call_operator(e, where, "python::check_reduce", [items])
+            first = call_operator(e, where, "aten::__getitem__", [checked, e.constant(0)])
+            items = call_operator(e, where, "aten::slice", [items, e.constant(1), e.constant(None), e.constant(1)])
+        total, item = Var(where, Ident(where, "$total")), Var(where, Ident(where, "$item"))
+        assign(e, total, SimpleValue(first), where)
+
+        def body(each: Sugared) -> bool:
+            assign(e, item, each, where)
+            call = Apply(where, Var(where, Ident(where, "$function")), (total, item), ())
+            assign(e, total, SimpleValue(e.value(call)), where)
+            return True
+
+        emit_for(e, where, SimpleValue(items).iterate(e, where), body)
+        return SimpleValue(e.value(total))

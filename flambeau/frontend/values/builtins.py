@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import cmath
+import functools
 import math
 import warnings
 from collections import OrderedDict
@@ -131,6 +132,7 @@ FORMS: Final[dict[Any, Sugared]] = {
     iter: FormValue("iter", forms.emit_iter),
     map: FormValue("map", iterables.emit_map),
     filter: FormValue("filter", ordering.emit_filter),
+    functools.reduce: FormValue("reduce", ordering.emit_reduce),
 }
 
 BUILTINS: Final[dict[Any, Sugared]] = {

@@ -120,6 +120,13 @@ def check_unpack(items: list[Any], at_least: int) -> list[Any]:
     return items
 
 
+def check_reduce(items: list[Any]) -> list[Any]:
+    """The list itself. Raises RuntimeError if nothing is in it."""
+    if not items:
+        raise RuntimeError("TypeError: reduce() of empty iterable with no initial value")
+    return items
+
+
 def index_from(items: list[Any], value: Any, start: int = 0, end: int = int64.MAX) -> int:
     """`items.index(value, start, end)`. Raises RuntimeError where it is not there."""
     try:
@@ -146,6 +153,7 @@ def extreme(items: list[Any], largest: bool) -> Any:
 
 
 declare("python::check_unpack(t[](a) l, int at_least) -> t[](a)", check_unpack)
+declare("python::check_reduce(t[](a) items) -> t[](a)", check_reduce)
 declare("aten::index.list_from(t[] self, t el, int start=0, int end=9223372036854775807) -> int", index_from)
 declare("aten::sum.int_from(int[] self, int start) -> int", lambda items, start: int64.wrap(sum(items, start)))
 declare("aten::sum.float_from(float[] self, float start) -> float", lambda items, start: _added(items, start))

@@ -1,0 +1,16 @@
+"""Loops and what they leave behind."""
+
+from __future__ import annotations
+
+from tests.language.rows import accepted, refused
+
+TITLE = "Loops with else, endless loops"
+ORDER = 12
+
+ROWS = [
+    accepted("variables of a loop with else", "def f(x: List[int], v: int):\n    for i, e in enumerate(x):\n        if e == v:\n            at = i\n            break\n    else:\n        at = -1\n    return at", "f([4, 5], 5)", "f([4, 5], 6)", torch=False),
+    accepted("a loop with else that returns", "def f(x: List[int], v: int):\n    for i, e in enumerate(x):\n        if e == v:\n            break\n    else:\n        return \"none\"\n    return str(i) + str(e)", "f([4, 5], 5)", "f([4, 5], 6)", torch=False),
+    accepted("while with else and variables", "def f(n: int):\n    i = 2\n    while i * i <= n:\n        if n % i == 0:\n            divisor = i\n            break\n        i += 1\n    else:\n        divisor = n\n    return divisor", "f(15)", "f(13)", torch=False),
+    accepted("variables behind while True", "def f(n: int):\n    while True:\n        m = n * 2\n        if m > 10:\n            r = \"big\"\n            break\n        n += 1\n    return r, m", "f(1)", "f(200)", torch=False),
+    refused("a variable that not every break leaves", "def f(n: int):\n    while True:\n        if n > 10:\n            r = 1\n            break\n        if n > 5:\n            break\n        n += 1\n    return r", "undefined value r"),
+]
