@@ -68,11 +68,11 @@ def test_keyword_only_default_is_a_value_of_a_python_function_and_kept_in_text()
     assert str(get_tree("def f(x, *, k=3): pass").decl.params[1].default) == "(const 3)\n"
 
 
-@pytest.mark.parametrize("kind", ["class A: pass", "nonlocal x", "async def g(): pass"])
+@pytest.mark.parametrize("kind", ["class A: pass", "global x", "async def g(): pass"])
 def test_definitions_inside_a_python_function(kind: str, tmp_path: object) -> None:
     names = {
         "class A: pass": "class definitions",
-        "nonlocal x": "nonlocal variables",
+        "global x": "global variables",
         "async def g(): pass": "async function definitions",
     }
     with pytest.raises(UnsupportedNodeError, match=f"^{names[kind]} aren't supported") as caught:

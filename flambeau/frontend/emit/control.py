@@ -15,7 +15,7 @@ from flambeau.frontend.emit.contexts import leave_contexts
 from flambeau.frontend.emit.conversions import pack_tuple
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Absent, Frame, Variable
-from flambeau.frontend.emit.loops import emit_for, emit_while, note_break
+from flambeau.frontend.emit.loops import emit_for, emit_while, left_by_break, note_break
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import (
     Break,
@@ -198,7 +198,7 @@ def emit_while_statement(e: Emission, tree: While) -> bool:
         lambda: e.statements(tree.body),
     )
     if condition.known:
-        e.frame.names.update(e.after_break)
+        e.frame.names.update(left_by_break(e))
     return condition.known is None or _breaks(tree.body)
 
 
@@ -207,7 +207,7 @@ def emit_loop_else(e: Emission, tree: LoopElse) -> bool:
     with e.graph.at_range(tree.range):
         e.store(tree.flag.name, e.constant(False))
         falls = e.statements((tree.loop,))
-        left = e.after_break
+        left = left_by_break(e)
         if not falls:
             return False
         found = e.frame.find(tree.flag.name)

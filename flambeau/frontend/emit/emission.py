@@ -102,8 +102,8 @@ class Emission:
     """The exception whose handler this is."""
     unsettled: Unsettled = field(default_factory=Unsettled)
     """The types that only what follows tells."""
-    after_break: dict[str, Variable] = field(default_factory=dict)
-    """Variables of the loop that was emitted last which every `break` of it leaves behind."""
+    last_loop: tuple[Node, LoopState] | None = None
+    """The loop that was emitted last."""
     slots: int = 0
     """How many names were stored under another one."""
     shared: dict[int, Value] = field(default_factory=dict)

@@ -11,7 +11,6 @@ from flambeau.frontend.emit.attribute_facts import forget_all
 from flambeau.frontend.emit.emission import Emission, LoopState
 from flambeau.frontend.emit.environment import Frame, Variable
 from flambeau.frontend.values.sugared import Iteration, Sugared
-from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.schema.types import INT
 from flambeau.util.source import SourceRange
@@ -36,17 +35,18 @@ def emit_for(e: Emission, where: SourceRange, iteration: Iteration, body: Callab
         body(iteration.at(e, where, index))
         e.loop = before
         block.add_output(e.constant(True))
-    e.after_break = _left_by_break(e, node, state)
+    e.last_loop = node, state
     return True
 
 
-def _left_by_break(e: Emission, node: Node, state: LoopState) -> dict[str, Variable]:
-    """The loop's own variables that have a value, and one type, behind every `break`.
+def left_by_break(e: Emission) -> dict[str, Variable]:
+    """The own variables of the loop emitted last that have a value, and one type, behind every `break`.
 
     Behind the loop they exist where it was left by `break`; before it they are given a value that nobody reads.
     """
-    if not state.breaks:
+    if e.last_loop is None or not e.last_loop[1].breaks:
         return {}
+    node, state = e.last_loop
     first, *others = state.breaks
     left = {name: found for name, found in first.items() if all(other.get(name) == found for other in others)}
     with e.graph.inserting(node):
@@ -97,4 +97,4 @@ def emit_while(
         falls = body()
         e.loop = before
         block.add_output(again() if falls else e.constant(False))
-    e.after_break = _left_by_break(e, node, state)
+    e.last_loop = node, state

@@ -37,6 +37,11 @@ class FunctionsValue(Sugared):
         """As messages call it."""
         return "list of functions"
 
+    def as_value(self, e: Emission, where: SourceRange) -> Value:
+        """Functions are no values. Raises CompileError."""
+        self.items[0].as_value(e, where)
+        return Sugared.as_value(self, e, where)
+
     def as_tuple(self, e: Emission, where: SourceRange, size: int | None = None) -> list[Sugared]:
         """The functions."""
         return self.items
