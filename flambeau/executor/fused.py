@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from flambeau.codegen import available, native_call
@@ -24,11 +24,14 @@ from flambeau.executor.spec import Spec, refine, spec_of
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
+from flambeau.ir.code_key import code_key
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.tensor.tensor import Tensor
 from flambeau.util import log
 
+Shared = dict[Hashable, CompiledKernel | str]
+"""The kernels of one plan's groups, or why there is none: groups that do the same have one."""
 MAX_NATIVE = 8
 """Kernels that a group keeps, one for each combination of dtypes, ranks and sizes that are 1."""
 
@@ -39,9 +42,10 @@ class FusedKernel:
     Calls go through `entry()`, which serves repeated patterns of inputs without Python in between.
     """
 
-    def __init__(self, name: str, graph: Graph, choices: Choices = USUAL) -> None:
+    def __init__(self, name: str, graph: Graph, choices: Choices = USUAL, shared: Shared | None = None) -> None:
         self.name = name
         self._choices = choices
+        self._shared: Shared = {} if shared is None else shared
         self.graph = graph
         self._several = len(graph.outputs) > 1
         self._chain = Chain()
@@ -117,14 +121,21 @@ class FusedKernel:
             self._interpreted("llvmlite is not installed")
             return None
         types = [refine(v.type, given) for v, given in zip(self.graph.inputs, inputs, strict=True)]
-        try:
-            lowered = lower_graph(self.graph, types, name=self.name)
-        except LoweringError as reason:
-            self._interpreted(str(reason))
+        code = code_key(self.graph.nodes(), self.graph.inputs, self.graph.outputs)
+        key = (self.name if code is None else code, *types)
+        found = self._shared.get(key)
+        if found is None:
+            try:
+                lowered = lower_graph(self.graph, types, name=self.name)
+                found = CompiledKernel(lowered.kernel, lowered.spans, self._choices)
+            except LoweringError as reason:
+                found = str(reason)
+            self._shared[key] = found
+        if isinstance(found, str):
+            self._interpreted(found)
             return None
-        kernel = CompiledKernel(lowered.kernel, lowered.spans, self._choices)
         self._state = "native"
-        return kernel
+        return found
 
     def _give_up(self, inputs: Sequence[Any], error: NativeError) -> None:
         """Interpret such inputs from now on, and say so: that LLVM refuses our code is a mistake of ours."""

@@ -38,6 +38,7 @@ from flambeau.schema.types import (
     TupleType,
     Type,
 )
+from flambeau.util.no_collection import no_collection
 
 Path = tuple[str, ...]
 """Names of attributes, from the object on: submodules, then the attribute that is read."""
@@ -82,6 +83,7 @@ class Lifting:
                     self._variants[known] = self._made(values)
         return self._variants[known]
 
+    @no_collection()
     def _made(self, values: Sequence[Any]) -> Function:
         graph = clone_graph(self._graph)
         for number in range(len(values) - 1, -1, -1):
@@ -122,6 +124,7 @@ def lifting_of(function: Function) -> Lifting | None:
         return _known[function]
 
 
+@no_collection()
 def _lift(function: Function) -> Lifting | None:
     if not function.graph.inputs or not _is_module(function.graph.inputs[0].type):
         return None

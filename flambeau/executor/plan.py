@@ -11,7 +11,7 @@ from flambeau.codegen import available
 from flambeau.codegen.callable_type import missed
 from flambeau.codegen.choices import USUAL, Choices
 from flambeau.executor import spec as specs
-from flambeau.executor.fused import FusedKernel
+from flambeau.executor.fused import FusedKernel, Shared
 from flambeau.executor.options import FUSING, Options
 from flambeau.executor.region import Region, with_regions
 from flambeau.executor.split_groups import split_groups
@@ -28,6 +28,7 @@ from flambeau.program.function import Function
 from flambeau.schema.types import TupleType
 from flambeau.util import log
 from flambeau.util.errors import InternalError
+from flambeau.util.no_collection import no_collection
 from flambeau.util.progress import progress
 from flambeau.util.record import dataclass, field
 
@@ -88,6 +89,7 @@ class ExecutionPlan:
         return self.whole.quick if self.quick is None and self.whole is not None else self.quick
 
 
+@no_collection()
 def make_plan(
     function: Function,
     arguments: Sequence[Any],
@@ -197,8 +199,9 @@ def specialise(graph: Graph, arguments: Sequence[Any]) -> Graph:
 def attach_kernels(graph: Graph, choices: Choices = USUAL) -> list[FusedKernel]:
     """Give each fused group its kernel."""
     kernels = []
+    shared: Shared = {}
     for number, node in enumerate(graph.find_all(FUSION)):
-        kernel = FusedKernel(f"group_{number}", node.attribute("Subgraph"), choices)
+        kernel = FusedKernel(f"group_{number}", node.attribute("Subgraph"), choices, shared)
         node.attributes["kernel"] = kernel.entry()
         kernels.append(kernel)
     return kernels

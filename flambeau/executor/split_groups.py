@@ -7,10 +7,11 @@ kernel can be, and what no kernel computes by itself stays in the graph as it wa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from flambeau.codegen.lower import LoweringError, lower_region
 from flambeau.ir.clone import insert_graph
+from flambeau.ir.code_key import code_key
 from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
@@ -20,21 +21,36 @@ from flambeau.passes.fuse import GROUP
 from flambeau.passes.outline import outline
 from flambeau.schema.types import TensorType, Type
 
+Known = dict[Hashable, list[tuple[int, bool]]]
+"""What was found out of groups, by what they do and of what types their inputs are."""
+
 
 def split_groups(graph: Graph) -> bool:
     """Cut the groups whose inputs are known to have no kernel together; whether there were any."""
-    found = [(node, lengths) for node in graph.find_all(GROUP) if (lengths := _lengths(node))]
+    known: Known = {}
+    found = [(node, lengths) for node in graph.find_all(GROUP) if (lengths := _lengths(node, known))]
     for node, lengths in found:
         _cut(node, lengths)
     return bool(found)
 
 
-def _lengths(group: Node) -> list[tuple[int, bool]]:
+def _lengths(group: Node, known: Known) -> list[tuple[int, bool]]:
     """How many nodes the pieces have, and whether each has a kernel; nothing where the group is one, or not known."""
     inner: Graph = group.attribute("Subgraph")
     types = {v: _known(v.type, given.type) for v, given in zip(inner.inputs, group.inputs, strict=True)}
     if not all(_is_known(t) for t in types.values()):
         return []
+    code = code_key(inner.nodes(), inner.inputs, inner.outputs)
+    key = None if code is None else (code, *types.values())
+    found = known.get(key)
+    if found is None:
+        found = _pieces(inner, types)
+        if key is not None:
+            known[key] = found
+    return found
+
+
+def _pieces(inner: Graph, types: Mapping[Value, Type]) -> list[tuple[int, bool]]:
     nodes = [n for n in inner.nodes() if n.kind != CONSTANT]
     if _lowers(nodes, types):
         return []

@@ -34,6 +34,7 @@ from flambeau.ir.value import Value
 from flambeau.schema.types import ListType, TupleType, Type
 from flambeau.tensor.tensor import Tensor
 from flambeau.util import log
+from flambeau.util.no_collection import no_collection
 
 MAX_VARIANTS = 4
 """Ways in which a plan's tensors may lie in memory that get code of their own; others share the code for any way."""
@@ -106,6 +107,7 @@ class WholeFunction:
             for tensor in written:
                 tensor.bump_version()
 
+    @no_collection()
     def _made(self, arguments: Sequence[Any], density: Density) -> NativeFunction | None:
         try:
             _refuse_named_tuples(self.graph)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 RETURN = "prim::Return"
 _GAP = 1 << 20
+_ROOM = 1 << 10
+"""Between neighbours, after room was made."""
 
 
 class Node:
@@ -323,7 +325,7 @@ class Block:
         at = len(self._parameters) if index is None else index
         value = Value(type_, self.graph.new_unique(), block=self, index=at)
         self._parameters.insert(at, value)
-        self._renumber_parameters()
+        self._renumber_parameters(at + 1)
         if name:
             self.graph.rename(value, name)
         return value
@@ -332,18 +334,18 @@ class Block:
         """Drop a parameter. Raises ValueError if it is used."""
         _refuse_used(self._parameters[index], f"parameter {index} of a block")
         self.graph.forget(self._parameters.pop(index))
-        self._renumber_parameters()
+        self._renumber_parameters(index)
 
     def permute_inputs(self, order: Sequence[int]) -> None:
         """Put the parameters in another order: `order` has their present indices. Raises ValueError if it has not."""
         if sorted(order) != list(range(len(self._parameters))):
             raise ValueError(f"{list(order)} is no order of {len(self._parameters)} parameters")
         self._parameters = [self._parameters[index] for index in order]
-        self._renumber_parameters()
+        self._renumber_parameters(0)
 
-    def _renumber_parameters(self) -> None:
-        for i, value in enumerate(self._parameters):
-            value.index = i
+    def _renumber_parameters(self, start: int) -> None:
+        for i in range(start, len(self._parameters)):
+            self._parameters[i].index = i
 
     def add_output(self, value: Value) -> int:
         """Append a return; its index."""
@@ -415,15 +417,39 @@ class Block:
             self.return_node._order = above = below + 2 * _GAP
         node._order = (below + above) // 2
         if not below < node._order < above:
-            self._reorder()
+            self._spread(node)
 
-    def _reorder(self) -> None:
-        order = 0
-        node: Node | None = self._first
-        while node is not None:
-            order += _GAP
-            node._order = order
-            node = node._next
+    def _spread(self, node: Node) -> None:
+        """Make room around a node that found none: give as many neighbours as it takes new order numbers.
+
+        All of them each time would cost the square of the nodes where many are inserted.
+        """
+        left = right = node
+        inside, reach = 1, 8
+        while True:
+            for _ in range(reach):
+                if left._previous is not None:
+                    left, inside = left._previous, inside + 1
+                if right._next is not None:
+                    right, inside = right._next, inside + 1
+            low, high = left._order, right._order
+            if right is self.return_node:
+                step = _GAP
+            elif left._previous is None:
+                low, step = high - _GAP * inside, _GAP
+            else:
+                step = (high - low) // inside
+            if step >= _ROOM:
+                break
+            reach *= 2
+        current, order = left._next, low
+        left._order = low
+        while current is not None and current is not right:
+            order += step
+            current._order = order
+            current = current._next
+        if right is self.return_node:
+            right._order = order + step
 
 
 def _refuse_used(value: Value, what: str) -> None:

@@ -54,21 +54,28 @@ def _with_followers(product: Node, fusible: Fusible, facts: AliasAnalysis, taken
     """The product and the operators that can be applied to its tiles."""
     factors = set(fusible.factors(product))
     group = [product]
+    waiting = _users(product)
     looked_at = 0
     current = product.next
-    while current is not None and looked_at < FARTHEST and len(group) < LARGEST:
+    while current is not None and waiting and looked_at < FARTHEST and len(group) < LARGEST:
         node, current = current, current.next
         looked_at += 1
+        if node not in waiting:
+            continue
+        waiting.remove(node)
         if node not in taken and _follows(node, group, factors, fusible) and bring_together(facts, group, [node]):
             group.append(node)
+            waiting |= _users(node)
             current = node.next
     return group
 
 
+def _users(node: Node) -> set[Node]:
+    return {use.user for value in node.outputs for use in value.uses}
+
+
 def _follows(node: Node, group: list[Node], factors: set[Value], fusible: Fusible) -> bool:
-    if not fusible.is_pointwise(node) or any(v in factors for v in node.inputs):
-        return False
-    if not any(v.node in group for v in node.inputs):
+    if any(v in factors for v in node.inputs) or not fusible.is_pointwise(node):
         return False
     if all(fusible.is_fusible(u.user) and not fusible.is_pointwise(u.user) for u in node.output().uses):
         # What is only folded belongs to the fold: its kernel knows then that both run along one dimension.

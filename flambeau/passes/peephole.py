@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.memory import keys_of
 from flambeau.ir.constants import CONSTANT, insert_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
@@ -68,10 +69,19 @@ class _Peephole:
             name = old.name
             self._graph.rename(old, "")
             self._graph.rename(new, name)
+        self._note(found, new, old)
         old.replace_uses_with(new)
         node.destroy()
-        self._facts = None
         return True
+
+    def _note(self, found: Any, new: Value, old: Value) -> None:
+        """Keep the facts where one value takes the place of another, or a number is had in another way."""
+        if not keys_of(old.type):
+            return
+        if isinstance(found, Value) and self._facts is not None:
+            self._facts.note_merge([new], [old])
+        else:
+            self._facts = None
 
     def _may_stand_for(self, new: Value, old: Value, node: Node) -> bool:
         """Whether one value may replace the other, which had memory of its own."""

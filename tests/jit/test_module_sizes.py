@@ -82,6 +82,42 @@ def test_scripting_is_linear(make: Any, sizes: tuple[int, int]) -> None:
     assert counts[1] < 3.4 * counts[0], counts
 
 
+class Normed(nn.Module):
+    """Layers whose plan has branches, loops and writes in training."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        layers = [m for _ in range(count) for m in (nn.Linear(2, 2), nn.BatchNorm1d(2), nn.ReLU(), nn.Dropout(0.1))]
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layers(x)
+
+
+@pytest.mark.parametrize(("make", "sizes"), [(Flat, (40, 120)), (Normed, (10, 30))])
+def test_first_calls_are_linear(make: Any, sizes: tuple[int, int]) -> None:
+    x = flambeau.ones(3, 2 if make is Normed else 4)
+    make_and_call = [flambeau.script(make(size)) for size in (2, *sizes)]
+    make_and_call[0](x)
+    counts = [work(lambda scripted=scripted: [scripted(x) for _ in range(4)]) for scripted in make_and_call[1:]]
+    assert counts[1] < 3.5 * counts[0], counts
+
+
+def test_equal_layers_share_a_kernel() -> None:
+    scripted = flambeau.script(Flat(5).eval())
+    scripted(flambeau.ones(2, 4))
+    (plan,) = scripted.forward._executor._plans.values()
+    assert len(plan.kernels) == 5
+    assert len({id(one) for kernel in plan.kernels for one in kernel.kernels}) == 1
+
+
+def test_tracing_is_linear() -> None:
+    x = flambeau.ones(2, 4)
+    flambeau.trace(Flat(2), x)
+    counts = [work(lambda model=Flat(size): flambeau.trace(model, x, check_trace=False)) for size in (40, 120)]
+    assert counts[1] < 3.5 * counts[0], counts
+
+
 def test_a_thousand_modules() -> None:
     model = Flat(500)
     scripted = flambeau.script(model, backend="interpreter")

@@ -36,6 +36,7 @@ from flambeau.program.classes import ClassDefinition
 from flambeau.program.object import ScriptObject
 from flambeau.schema.types import InterfaceType
 from flambeau.tensor import observer
+from flambeau.util.no_collection import no_collection
 
 NOT_SCRIPTED = (
     "Cannot re-assign '{name}' to a ScriptModule with non-scripted module: script it first"
@@ -77,6 +78,7 @@ class RecursiveScriptModule(ScriptModule):
         del self.__dict__["training"]  # the object has it
 
     @classmethod
+    @no_collection()
     def of(cls, module: Module, classes: ModuleClasses, options: Options) -> RecursiveScriptModule:
         """`module` with `forward` and all that it reaches compiled. Raises CompileError."""
         objects: dict[int, ScriptObject] = {}

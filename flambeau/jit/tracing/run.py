@@ -20,6 +20,7 @@ from flambeau.nn.module import Module
 from flambeau.passes import constant_pooling, dce
 from flambeau.schema import types as t
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.no_collection import no_collection
 from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
 
@@ -58,6 +59,7 @@ class Recorded:
     result: Any = None
     """What the function gave."""
 
+    @no_collection()
     def split(self, taken: dict[str, set[str]]) -> list[TracedMethod]:
         """Make methods of the calls of submodules. `taken` are names that modules have already, by path."""
         assert self.self_value is not None
@@ -81,6 +83,7 @@ class Run:
         if self.module is not None and method != "forward":
             self.func = getattr(self.module, method)
 
+    @no_collection()
     def record(self, call: Call, *, warn: bool = True) -> Recorded:
         """Run on copies of the inputs and make the graph, attributes read from the root under dotted names."""
         graph = Graph()

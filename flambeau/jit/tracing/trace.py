@@ -22,6 +22,7 @@ from flambeau.nn.module import Module
 from flambeau.program.function import Function
 from flambeau.program.signature import schema_of
 from flambeau.util.names import qualified_name
+from flambeau.util.no_collection import no_collection
 
 ALREADY = "The input to trace is already a {kind}, tracing it is a no-op. Returning the object as is."
 OTHER_METHOD = (
@@ -174,6 +175,7 @@ def _function(func: Callable[..., Any], recorded: Recorded) -> TracedFunction:
     return traced
 
 
+@no_collection()
 def _module(module: Module, recorded: Mapping[str, Recorded]) -> TracedModule:
     tree = TracedTree(module, CLASSES)
     taken: dict[str, set[str]] = {}
