@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -12,7 +13,7 @@ from flambeau.ir.node import Node
 
 def in_order(graph: Graph) -> bool:
     nodes = list(graph.block)
-    return all(a.is_before(b) and not b.is_before(a) for a, b in zip(nodes, nodes[1:], strict=False))
+    return all(a.is_before(b) and not b.is_before(a) for a, b in pairwise(nodes))
 
 
 @pytest.mark.parametrize("where", ["before the first", "before the last", "after the first", "anywhere"])
