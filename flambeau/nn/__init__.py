@@ -131,7 +131,7 @@ from flambeau.nn.layers.shapes import (
 from flambeau.nn.layers.transformer import Transformer, TransformerDecoder, TransformerEncoder
 from flambeau.nn.layers.transformer_layers import TransformerDecoderLayer, TransformerEncoderLayer
 from flambeau.nn.module import Module
-from flambeau.nn.parameter import Parameter
+from flambeau.nn.parameter import Buffer, Parameter
 from flambeau.nn.parameter_containers import ParameterDict, ParameterList
 
 __all__ = [
@@ -159,6 +159,7 @@ __all__ = [
     "BatchNorm2d",
     "BatchNorm3d",
     "Bilinear",
+    "Buffer",
     "CTCLoss",
     "ChannelShuffle",
     "CircularPad1d",

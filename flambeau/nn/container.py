@@ -17,6 +17,14 @@ def _checked(module: Any, owner: Module) -> Module:
     return module
 
 
+def _times(count: Any) -> int:
+    if not isinstance(count, int):
+        raise TypeError(f"a Sequential is multiplied by an int, not by {type(count).__name__}")
+    if count <= 0:
+        raise ValueError(f"a Sequential is multiplied by a positive int, not by {count}")
+    return count
+
+
 class _Indexed(Module):
     """Submodules named "0", "1", ..., reached by position."""
 
@@ -62,8 +70,10 @@ class _Indexed(Module):
         return self
 
     def insert(self, index: int, module: Module) -> Self:
-        """Put a module before the one at `index`."""
+        """Put a module before the one at `index`. Raises IndexError for a place that is not there."""
         held = self._held()
+        if not -len(held) <= operator.index(index) <= len(held):
+            raise IndexError(f"index {index} is out of range")
         held.insert(index, _checked(module, self))
         self._hold(held)
         return self
@@ -120,6 +130,14 @@ class Sequential(_Indexed):
         for module in self:
             input = module(input)
         return input
+
+    def __mul__(self, count: int) -> Sequential:
+        return Sequential(*list(self) * _times(count))
+
+    __rmul__ = __mul__
+
+    def __imul__(self, count: int) -> Self:
+        return self.extend(list(self) * (_times(count) - 1))
 
 
 class ModuleList(_Indexed):

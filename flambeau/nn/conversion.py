@@ -19,13 +19,13 @@ TO_WHAT = "to() takes a dtype, a device, both, or a tensor that has them, not {w
 ONLY_FLOATS = "nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
 
 
-def change_tensors(module: Module, change: Change) -> None:
+def change_tensors(module: Module, change: Change, *, recurse: bool = True) -> None:
     """Replace what every tensor of a module and those below it holds by `change` of it.
 
     Parameters stay the objects that they are, so that optimisers and modules that share them see the change.
     """
     known: dict[int, Tensor] = {}
-    for inner in module.modules():
+    for inner in module.modules() if recurse else (module,):
         holders: tuple[MutableMapping[str, Any], ...] = (inner._parameters, inner._buffers)
         for holder in holders:
             for name, tensor in holder.items():

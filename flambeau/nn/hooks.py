@@ -26,6 +26,8 @@ class Registered:
     """Whether it is given the call's keyword arguments, too."""
     always: bool = False
     """Whether it runs although `forward` failed."""
+    gives_nothing: bool = False
+    """Whether it is an error that it gives something."""
 
 
 Hooks = dict[int, Registered]

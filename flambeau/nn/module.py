@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from flambeau.nn import conversion, hooks, state, walking
 from flambeau.nn.hooks import Hook, Hooks, Registered, RemovableHandle
-from flambeau.nn.parameter import Parameter
+from flambeau.nn.parameter import Buffer, Parameter
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 from flambeau.tensor import dispatch, observer
@@ -16,6 +16,9 @@ from flambeau.tensor.tensor import Tensor
 NOT_INITIALISED = (
     "{name} has not been initialized: call super().__init__() before assigning parameters, buffers or submodules."
 )
+NO_FORWARD = 'Module [{name}] is missing the required "forward" function; define it to make the module callable'
+NO_BACKWARD = "{name}: nothing is differentiated here, so a backward hook would never run: leave it out"
+TOO_MANY = "Module.__init__ takes no arguments, but {name} gave it {what}"
 _SLOTS = ("_parameters", "_buffers", "_modules")
 _EXPECTED = {
     "_parameters": "as parameter '{name}' (flambeau.nn.Parameter or None expected)",
@@ -49,16 +52,23 @@ class Module:
     _state_dict_hooks: Hooks = {}  # noqa: RUF012
     _load_state_dict_pre_hooks: Hooks = {}  # noqa: RUF012
     _load_state_dict_post_hooks: Hooks = {}  # noqa: RUF012
+    _state_dict_pre_hooks: Hooks = {}  # noqa: RUF012
     HOOKS: ClassVar = (
         "_forward_pre_hooks", "_forward_hooks", "_state_dict_hooks", "_load_state_dict_pre_hooks",
-        "_load_state_dict_post_hooks",
+        "_load_state_dict_post_hooks", "_state_dict_pre_hooks",
     )  # fmt: skip
+    call_super_init: bool = False
+    """Whether `__init__` hands its arguments on to the next base, for classes with several."""
 
-    def __init__(self) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not self.call_super_init and (args or kwargs):
+            raise TypeError(TOO_MANY.format(name=type(self).__name__, what=", ".join([*map(repr, args), *kwargs])))
         for slot in _SLOTS:
             object.__setattr__(self, slot, {})
         object.__setattr__(self, "_transient", set())
         object.__setattr__(self, "training", True)
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
 
     # -- attributes ---------------------------------------------------------------------------------------------------
 
@@ -71,6 +81,9 @@ class Module:
         if isinstance(value, Parameter):
             self._forget(name)
             self._parameters[name] = value
+        elif isinstance(value, Buffer):
+            self._forget(name)
+            self.register_buffer(name, value, value.persistent)
         elif isinstance(value, Module):
             self._forget(name)
             self._modules[name] = value
@@ -145,6 +158,13 @@ class Module:
         """The module of a dotted name; this one for "". Raises AttributeError."""
         return walking.submodule(self, target)
 
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Put a module at a dotted name; with `strict`, in the place of one that is there.
+
+        Raises ValueError for no name or no module, AttributeError for a name that leads nowhere.
+        """
+        walking.set_submodule(self, target, module, strict)
+
     def get_parameter(self, target: str) -> Parameter:
         """The parameter of a dotted name. Raises AttributeError."""
         return walking.tensor(self, target, "_parameters", "an nn.Parameter")
@@ -166,7 +186,7 @@ class Module:
         if self._forward_hooks or self._forward_pre_hooks:
             return hooks.run(self, self._forward_pre_hooks, self._forward_hooks, args, kwargs)
         if not hasattr(self, "forward"):
-            raise TypeError(f"{type(self).__name__} has no method 'forward'; define it to make the module callable")
+            raise NotImplementedError(NO_FORWARD.format(name=type(self).__name__))
         return self.forward(*args, **kwargs)
 
     def register_forward_pre_hook(
@@ -180,6 +200,12 @@ class Module:
     ) -> RemovableHandle:
         """Call `hook(module, args, result)` after `forward`; what it gives is the new result, unless it is None."""
         return hooks.add(self._hooks("_forward_hooks"), Registered(hook, with_kwargs, always_call), prepend)
+
+    def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """Raises RuntimeError: nothing is differentiated."""
+        raise RuntimeError(NO_BACKWARD.format(name=type(self).__name__))
+
+    register_backward_hook = register_full_backward_pre_hook = register_full_backward_hook
 
     def _hooks(self, name: str) -> Hooks:
         if "_modules" not in self.__dict__:
@@ -255,6 +281,17 @@ class Module:
     def cpu(self) -> Self:
         """Every parameter and buffer in the host's memory."""
         return self.to("cpu")
+
+    def cuda(self, device: int | str | None = None) -> Self:
+        """Every parameter and buffer on a GPU. Raises RuntimeError where no tensor can be put there."""
+        return self.to("cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device)
+
+    def to_empty(self, *, device: str | None, recurse: bool = True) -> Self:
+        """Give every parameter and buffer new memory, on a device, that nothing has been written to."""
+        conversion.change_tensors(
+            self, lambda t: dispatch.call("aten::empty_like", t, device=device or t.device), recurse=recurse
+        )
+        return self
 
     # -- walking ------------------------------------------------------------------------------------------------------
 
@@ -346,6 +383,18 @@ class Module:
         """Call `hook(module, state_dict, prefix, metadata)` when the state is read."""
         return hooks.add(self._hooks("_state_dict_hooks"), Registered(hook))
 
+    def register_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(module, prefix, keep_vars)` before the state is read."""
+        return hooks.add(self._hooks("_state_dict_pre_hooks"), Registered(hook))
+
+    def register_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(module, state_dict, prefix, metadata)` when the state is read; it gives None."""
+        return hooks.add(self._hooks("_state_dict_hooks"), Registered(hook, gives_nothing=True))
+
+    def register_load_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(module, state_dict, prefix, metadata, strict, missing, unexpected, errors)` before loading."""
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
+
     def _register_load_state_dict_pre_hook(self, hook: Hook, with_module: bool = False) -> RemovableHandle:
         """Call `hook(state_dict, prefix, metadata, strict, missing, unexpected, errors)` before state is loaded."""
         return hooks.add(self._hooks("_load_state_dict_pre_hooks"), Registered(hook, with_module))
@@ -365,8 +414,8 @@ class Module:
 
     def __repr__(self) -> str:
         children = [f"({name}): {child!r}".replace("\n", "\n  ") for name, child in self._modules.items()]
-        extra = self.extra_repr()
-        if not children:
-            return f"{self._get_name()}({extra})"
-        inner = "\n  ".join([*([extra] if extra else []), *children])
+        extra = self.extra_repr().splitlines()
+        if not children and len(extra) < 2:
+            return f"{self._get_name()}({''.join(extra)})"
+        inner = "\n  ".join([*extra, *children])
         return f"{self._get_name()}(\n  {inner}\n)"

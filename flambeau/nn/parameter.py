@@ -1,4 +1,4 @@
-"""A tensor that a module owns and training changes."""
+"""Tensors that a module owns: those that training changes, and those that are state besides."""
 
 from __future__ import annotations
 
@@ -7,6 +7,14 @@ from typing import Any
 import numpy as np
 
 from flambeau.tensor.tensor import Tensor, wrap
+
+
+def _given(data: Tensor | None, owner: str) -> Tensor:
+    if data is None:
+        return wrap(np.empty(0, np.float32))
+    if not isinstance(data, Tensor):
+        raise TypeError(f"{owner} expects a Tensor, not {type(data).__name__}: write {owner}(flambeau.tensor(...))")
+    return data
 
 
 class Parameter(Tensor):
@@ -23,7 +31,7 @@ class Parameter(Tensor):
     __slots__ = ()
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
-        given = wrap(np.empty(0, np.float32)) if data is None else data
+        given = _given(data, "Parameter")
         super().__init__(given._array, given._storage)
         if requires_grad:
             self.requires_grad_(True)
@@ -52,3 +60,35 @@ class Parameter(Tensor):
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"
+
+
+class Buffer(Tensor):
+    """A Tensor that registers itself as a buffer when assigned to an attribute of a `Module`.
+
+    It shares memory with `data`; `persistent=False` leaves it out of `state_dict`.
+
+    >>> import flambeau
+    >>> module = flambeau.nn.Module()
+    >>> module.count = Buffer(flambeau.zeros(1))
+    >>> list(module.state_dict())
+    ['count']
+    """
+
+    __slots__ = ("persistent",)
+    persistent: bool
+
+    def __init__(self, data: Tensor | None = None, *, persistent: bool = True) -> None:
+        given = _given(data, "Buffer")
+        super().__init__(given._array, given._storage)
+        self.persistent = persistent
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Buffer:
+        made = memo[id(self)] = Buffer(super().__deepcopy__(memo), persistent=self.persistent)
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_buffer, (self.detach(), self.persistent))
+
+
+def _buffer(data: Tensor, persistent: bool) -> Buffer:
+    return Buffer(data, persistent=persistent)

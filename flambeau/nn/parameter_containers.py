@@ -101,6 +101,8 @@ class ParameterDict(Module):
         return getattr(self, key)
 
     def __setitem__(self, key: str, value: Any) -> None:
+        if not isinstance(key, str):
+            raise TypeError(f"a ParameterDict has strings for keys, not {type(key).__name__}")
         self._keys[key] = None
         setattr(self, key, _held_as(value))
 
@@ -139,7 +141,50 @@ class ParameterDict(Module):
         del self[key]
         return found
 
-    def update(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
+    def popitem(self) -> tuple[str, Any]:
+        """Take the last name and its value out. Raises KeyError if there is none."""
+        if not self._keys:
+            raise KeyError("popitem(): the ParameterDict is empty")
+        last = next(reversed(self._keys))
+        return last, self.pop(last)
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """The value of that name, which is put in if there is none."""
+        if key not in self._keys:
+            self[key] = default
+        return self[key]
+
+    def clear(self) -> None:
+        """Take all values out."""
+        for key in list(self._keys):
+            del self[key]
+
+    def copy(self) -> ParameterDict:
+        """Another one with the same values."""
+        return ParameterDict(dict(self.items()))
+
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+        """Another one with these names, all of one value."""
+        return ParameterDict(dict.fromkeys(keys, default))
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._keys)
+
+    def __or__(self, other: Mapping[str, Any] | ParameterDict) -> ParameterDict:
+        made = self.copy()
+        made.update(other)
+        return made
+
+    def __ror__(self, other: Mapping[str, Any]) -> ParameterDict:
+        made = ParameterDict(other)
+        made.update(self)
+        return made
+
+    def __ior__(self, other: Mapping[str, Any] | ParameterDict) -> Self:
+        self.update(other)
+        return self
+
+    def update(self, values: Mapping[str, Any] | ParameterDict | Iterable[tuple[str, Any]]) -> None:
         """Put values in, in the place of those of the same name."""
         given = values.items() if isinstance(values, Mapping | ParameterDict) else values
         for key, value in given:

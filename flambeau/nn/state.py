@@ -55,13 +55,17 @@ def save_own(module: Module, destination: dict[str, Any], prefix: str, keep_vars
 
 
 def collect(module: Module, destination: dict[str, Any], prefix: str, keep_vars: bool) -> dict[str, Any]:
-    """The state of a module and all below it."""
+    """The state of a module and all below it. Raises RuntimeError for a hook that gives what it may not."""
+    for before in module._state_dict_pre_hooks.values():
+        before.function(module, prefix, keep_vars)
     module._save_to_state_dict(destination, prefix, keep_vars)
     for name, child in module._modules.items():
         if child is not None:
             child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
     for hook in module._state_dict_hooks.values():
         given = hook.function(module, destination, prefix, {})
+        if hook.gives_nothing and given is not None:
+            raise RuntimeError("state_dict post-hook must return None: it changes the dict that it is given")
         destination = destination if given is None else given
     return destination
 

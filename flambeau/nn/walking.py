@@ -62,6 +62,19 @@ def submodule(module: Module, target: str) -> Module:
     return found
 
 
+def set_submodule(module: Module, target: str, given: Module, strict: bool) -> None:
+    """Put a module at a dotted name. Raises ValueError and AttributeError as `Module.set_submodule`."""
+    if not target:
+        raise ValueError("Cannot set the submodule without a target name!")
+    if not hasattr(given, "_modules"):
+        raise ValueError(f"`module` is not an nn.Module, found {type(given)}")
+    path, _, name = target.rpartition(".")
+    owner = submodule(module, path)
+    if (strict or hasattr(owner, name)) and name not in owner._modules:
+        submodule(owner, name)
+    owner._modules[name] = given
+
+
 def tensor(module: Module, target: str, slot: str, what: str) -> Any:
     """The parameter or buffer of a dotted name. Raises AttributeError."""
     path, _, name = target.rpartition(".")

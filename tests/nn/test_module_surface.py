@@ -339,3 +339,118 @@ def test_copies_and_pickles() -> None:
         assert made[0].weight.tolist() == model[0].weight.tolist()
         made[0].weight.detach().zero_()
     assert model[0].weight.detach().abs().sum().item() > 0
+
+
+# -- what else modules can do -----------------------------------------------------------------------------------------
+
+
+def test_modules_are_put_at_dotted_names() -> None:
+    model = nn.Sequential(nn.Sequential(nn.ReLU()))
+    model.set_submodule("0.0", nn.Tanh())
+    model.set_submodule("0.new", nn.ReLU())
+    assert [type(m).__name__ for m in model[0]] == ["Tanh", "ReLU"]
+    for call, error, text in [
+        (lambda: model.set_submodule("", nn.ReLU()), ValueError, "without a target name"),
+        (lambda: model.set_submodule("0", 3), ValueError, "`module` is not an nn.Module, found <class 'int'>"),
+        (lambda: model.set_submodule("9", nn.ReLU(), strict=True), AttributeError, "has no attribute `9`"),
+        (lambda: model.set_submodule("a.b", nn.ReLU()), AttributeError, "has no attribute `a`"),
+        (lambda: model.set_submodule("training", nn.ReLU()), AttributeError, "`training` is not an nn.Module"),
+    ]:
+        with pytest.raises(error, match=text):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("run", "error", "text"),
+    [
+        (lambda: nn.Module(3), TypeError, "Module.__init__ takes no arguments, but Module gave it 3"),
+        (lambda: nn.ModuleList()(1), NotImplementedError, 'is missing the required "forward" function'),
+        (lambda: nn.Linear(1, 1).cuda(), RuntimeError, "no tensor can be put on device 'cuda' here"),
+        (lambda: nn.ReLU().register_full_backward_hook(print), RuntimeError, "a backward hook would never run"),
+        (lambda: nn.Parameter(3), TypeError, r"Parameter expects a Tensor, not int: write Parameter\("),
+        (lambda: nn.Sequential() * 0, ValueError, "multiplied by a positive int, not by 0"),
+        (lambda: nn.Sequential() * "a", TypeError, "multiplied by an int, not by str"),
+        (lambda: nn.ModuleList().insert(3, nn.ReLU()), IndexError, "index 3 is out of range"),
+        (lambda: nn.ParameterDict({3: flambeau.ones(1)}), TypeError, "has strings for keys, not int"),
+        (lambda: nn.ParameterDict().popitem(), KeyError, "the ParameterDict is empty"),
+    ],
+)
+def test_refused(run: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        run()
+
+
+def test_arguments_go_on_to_other_bases_if_wanted() -> None:
+    class Other:
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+    class Both(nn.Module, Other):
+        call_super_init = True
+
+    assert Both(3).number == 3
+
+
+class Counts(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept = nn.Buffer(flambeau.ones(2))
+        self.passing = nn.Buffer(flambeau.ones(2), persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.kept + self.passing
+
+
+def test_buffers_register_themselves() -> None:
+    module = Counts()
+    assert list(module.state_dict()) == ["kept"]
+    assert [name for name, _ in module.named_buffers()] == ["kept", "passing"]
+    module.kept = flambeau.zeros(2)
+    for run in (module, flambeau.script(module), flambeau.trace(module, flambeau.ones(2))):
+        assert run(flambeau.ones(2)).tolist() == [2.0, 2.0]
+    for made in (copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
+        assert (type(made.passing), made.passing.persistent) == (nn.Buffer, False)
+
+
+def test_memory_that_nothing_was_written_to() -> None:
+    model = nn.Sequential(nn.Linear(2, 2))
+    weight, place = model[0].weight, model[0].weight.data_ptr()
+    assert model.to_empty(device="cpu")[0].weight is weight
+    assert weight.requires_grad
+    assert weight.data_ptr() != place
+    place = weight.data_ptr()
+    assert model.to_empty(device=None, recurse=False)[0].weight.data_ptr() == place
+
+
+def test_public_hooks_of_state() -> None:
+    model, seen = nn.Sequential(nn.Linear(1, 1)), []
+    model.register_state_dict_pre_hook(lambda m, prefix, keep: seen.append((m is model, prefix, keep)))
+    model.register_state_dict_post_hook(lambda m, state, prefix, meta: seen.append(sorted(state)))
+    model.register_load_state_dict_pre_hook(lambda m, state, *rest: seen.append(m is model))
+    state = model.state_dict()
+    model.load_state_dict(state)
+    assert seen == [(True, "", False), ["0.bias", "0.weight"], True]
+    model.register_state_dict_post_hook(lambda m, state, prefix, meta: state)
+    with pytest.raises(RuntimeError, match="post-hook must return None"):
+        model.state_dict()
+
+
+def test_sequences_are_multiplied() -> None:
+    model = nn.Sequential(nn.ReLU())
+    assert (len(model * 2), len(3 * model)) == (2, 3)
+    model *= 4
+    assert len(model) == 4
+
+
+def test_dicts_of_parameters_are_dicts() -> None:
+    table = nn.ParameterDict({"a": flambeau.ones(1)}) | {"b": flambeau.ones(2)}
+    assert list(reversed(table)) == ["b", "a"]
+    assert table.popitem()[0] == "b"
+    assert table.setdefault("c", 3) == table.setdefault("c", 4) == 3
+    table |= {"d": 1}
+    assert (table.copy().keys(), ({"z": 1} | table).keys()) == (["a", "c", "d"], ["z", "a", "c", "d"])
+    assert table.fromkeys(["x"], 2).items() == [("x", 2)]
+    assert repr(table).splitlines()[1].startswith("  (a): Parameter containing")
+    table.clear()
+    assert len(table) == 0
+    assert not list(table.parameters())
