@@ -35,6 +35,7 @@ from flambeau.nn.layers.activation_settings import (
     Softshrink,
     Threshold,
 )
+from flambeau.nn.layers.adaptive_softmax import AdaptiveLogSoftmaxWithLoss
 from flambeau.nn.layers.attention import MultiheadAttention
 from flambeau.nn.layers.batch_norm import (
     BatchNorm1d,
@@ -43,11 +44,27 @@ from flambeau.nn.layers.batch_norm import (
     InstanceNorm1d,
     InstanceNorm2d,
     InstanceNorm3d,
+    SyncBatchNorm,
 )
 from flambeau.nn.layers.convolution import Conv1d, Conv2d, Conv3d
 from flambeau.nn.layers.convolution_transposed import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from flambeau.nn.layers.dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
 from flambeau.nn.layers.embedding import Embedding, EmbeddingBag
+from flambeau.nn.layers.lazy import (
+    LazyBatchNorm1d,
+    LazyBatchNorm2d,
+    LazyBatchNorm3d,
+    LazyConv1d,
+    LazyConv2d,
+    LazyConv3d,
+    LazyConvTranspose1d,
+    LazyConvTranspose2d,
+    LazyConvTranspose3d,
+    LazyInstanceNorm1d,
+    LazyInstanceNorm2d,
+    LazyInstanceNorm3d,
+    LazyLinear,
+)
 from flambeau.nn.layers.linear import Bilinear, Linear
 from flambeau.nn.layers.loss import (
     BCELoss,
@@ -59,9 +76,11 @@ from flambeau.nn.layers.loss import (
     L1Loss,
     MSELoss,
     NLLLoss,
+    NLLLoss2d,
     PoissonNLLLoss,
     SmoothL1Loss,
 )
+from flambeau.nn.layers.loss_linear import LinearCrossEntropyLoss
 from flambeau.nn.layers.loss_margin import (
     CosineEmbeddingLoss,
     CTCLoss,
@@ -111,6 +130,7 @@ from flambeau.nn.layers.pooling_adaptive import (
     AdaptiveMaxPool2d,
     AdaptiveMaxPool3d,
 )
+from flambeau.nn.layers.pooling_fractional import FractionalMaxPool2d, FractionalMaxPool3d
 from flambeau.nn.layers.pooling_inverse import MaxUnpool1d, MaxUnpool2d, MaxUnpool3d
 from flambeau.nn.layers.recurrent import GRU, LSTM, RNN, RNNBase
 from flambeau.nn.layers.recurrent_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
@@ -133,6 +153,7 @@ from flambeau.nn.layers.transformer_layers import TransformerDecoderLayer, Trans
 from flambeau.nn.module import Module
 from flambeau.nn.parameter import Buffer, Parameter
 from flambeau.nn.parameter_containers import ParameterDict, ParameterList
+from flambeau.nn.uninitialized import UninitializedBuffer, UninitializedParameter
 
 __all__ = [
     "CELU",
@@ -146,6 +167,7 @@ __all__ = [
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
     "AdaptiveAvgPool3d",
+    "AdaptiveLogSoftmaxWithLoss",
     "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d",
     "AdaptiveMaxPool3d",
@@ -186,6 +208,8 @@ __all__ = [
     "FeatureAlphaDropout",
     "Flatten",
     "Fold",
+    "FractionalMaxPool2d",
+    "FractionalMaxPool3d",
     "GRUCell",
     "GaussianNLLLoss",
     "GroupNorm",
@@ -206,8 +230,22 @@ __all__ = [
     "LPPool3d",
     "LSTMCell",
     "LayerNorm",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+    "LazyLinear",
     "LeakyReLU",
     "Linear",
+    "LinearCrossEntropyLoss",
     "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",
@@ -228,6 +266,7 @@ __all__ = [
     "MultiMarginLoss",
     "MultiheadAttention",
     "NLLLoss",
+    "NLLLoss2d",
     "PReLU",
     "PairwiseDistance",
     "Parameter",
@@ -260,6 +299,7 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "Threshold",
@@ -272,6 +312,8 @@ __all__ = [
     "TripletMarginWithDistanceLoss",
     "Unflatten",
     "Unfold",
+    "UninitializedBuffer",
+    "UninitializedParameter",
     "Upsample",
     "UpsamplingBilinear2d",
     "UpsamplingNearest2d",

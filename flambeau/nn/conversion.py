@@ -6,6 +6,7 @@ from collections.abc import Callable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from flambeau.nn.parameter import Parameter
+from flambeau.nn.uninitialized import UninitializedBuffer, UninitializedParameter
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.tensor import dispatch
@@ -32,6 +33,9 @@ def change_tensors(module: Module, change: Change, *, recurse: bool = True) -> N
                 if tensor is None:
                     continue
                 if id(tensor) not in known:
+                    if isinstance(tensor, UninitializedParameter | UninitializedBuffer):
+                        tensor._array = change(tensor.placeholder())._array
+                        continue
                     changed = change(tensor.detach())
                     if isinstance(tensor, Parameter):
                         tensor.replace_data(changed)

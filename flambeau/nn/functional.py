@@ -69,6 +69,7 @@ from flambeau.nn.functions.layers import (  # noqa: F401
     rms_norm,
     unfold,
 )
+from flambeau.nn.functions.linear_cross_entropy import linear_cross_entropy  # noqa: F401
 from flambeau.nn.functions.loss import (  # noqa: F401
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -102,6 +103,12 @@ from flambeau.nn.functions.pooling import (  # noqa: F401
     max_pool2d_with_indices,
     max_pool3d,
     max_pool3d_with_indices,
+)
+from flambeau.nn.functions.pooling_fractional import (  # noqa: F401
+    fractional_max_pool2d,
+    fractional_max_pool2d_with_indices,
+    fractional_max_pool3d,
+    fractional_max_pool3d_with_indices,
 )
 from flambeau.nn.functions.resize import (  # noqa: F401
     affine_grid,

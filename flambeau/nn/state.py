@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flambeau.nn.parameter import Parameter
+from flambeau.nn.uninitialized import NO_SHAPE, UninitializedBuffer, UninitializedParameter, is_lazy
 from flambeau.tensor import dispatch
 from flambeau.tensor.tensor import Tensor
 
@@ -49,7 +50,7 @@ def has_extra_state(module: Module) -> bool:
 def save_own(module: Module, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
     """What a module without ideas of its own puts into a state dict."""
     for name, tensor in own_tensors(module):
-        destination[prefix + name] = tensor if keep_vars else tensor.detach()
+        destination[prefix + name] = tensor if keep_vars or is_lazy(tensor) else tensor.detach()
     if has_extra_state(module):
         destination[prefix + EXTRA_STATE] = module.get_extra_state()
 
@@ -146,6 +147,10 @@ def load_own(
 
 
 def _write(module: Module, name: str, tensor: Tensor, value: Tensor, assign: bool | None) -> None:
+    if isinstance(tensor, UninitializedParameter | UninitializedBuffer):
+        if is_lazy(value):
+            return
+        tensor.materialize(list(value.shape))
     if not assign:
         dispatch.call("aten::copy_", tensor.detach(), value)
         return
@@ -160,6 +165,10 @@ def misfit(key: str, value: Any, tensor: Tensor) -> str:
             f'While copying the parameter named "{key}", expected flambeau.Tensor or Tensor-like object from '
             f"checkpoint but received {type(value).__name__}"
         )
+    if is_lazy(tensor):
+        return ""
+    if is_lazy(value):
+        return f"{key} has no sizes yet in the state, but has in the model: {NO_SHAPE}"
     if tuple(value.shape) != tuple(tensor.shape):
         return (
             f"size mismatch for {key}: copying a tensor with shape {tuple(value.shape)}, the shape in the current "

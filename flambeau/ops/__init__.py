@@ -15,6 +15,7 @@ from flambeau.ops import compare as _compare
 from flambeau.ops import complex_numbers as _complex_numbers
 from flambeau.ops import contractions as _contractions
 from flambeau.ops import convolution as _convolution
+from flambeau.ops import convolution_tbc as _convolution_tbc
 from flambeau.ops import copies as _copies
 from flambeau.ops import creation as _creation
 from flambeau.ops import ctc as _ctc
@@ -42,6 +43,7 @@ from flambeau.ops import orders as _orders
 from flambeau.ops import packing as _packing
 from flambeau.ops import padding as _padding
 from flambeau.ops import pooling as _pooling
+from flambeau.ops import pooling_fractional as _pooling_fractional
 from flambeau.ops import products as _products
 from flambeau.ops import queries as _queries
 from flambeau.ops import random as _random

@@ -274,14 +274,15 @@ for _name, _body, _argument, _size in (
         namespaces=("nn.functional",),
     )
 
-declare(
-    "aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor",
-    outs=("out",),
-    kernel=channel_shuffle_kernel,
-    doc="Channels of all groups in turn.",
-    dtype=same_dtype,
-    shape=same_shape,
-    samples=lambda: [Sample(args=(_image(1, 4, 2, 2), 2))],
-    is_method=False,
-    namespaces=("nn.functional",),
-)
+for _name in ("channel_shuffle", "native_channel_shuffle"):
+    declare(
+        f"aten::{_name}(Tensor self, SymInt groups) -> Tensor",
+        outs=("out",) if _name == "channel_shuffle" else (),
+        kernel=channel_shuffle_kernel,
+        doc="Channels of all groups in turn.",
+        dtype=same_dtype,
+        shape=same_shape,
+        samples=lambda: [Sample(args=(_image(1, 4, 2, 2), 2))],
+        is_method=False,
+        namespaces=("nn.functional",),
+    )

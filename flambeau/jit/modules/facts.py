@@ -16,6 +16,7 @@ from flambeau.jit.modules.annotations import Attribute, class_annotations
 from flambeau.jit.modules.methods import TEXTS, stubs_of, texts_of
 from flambeau.nn.hooks import Hook
 from flambeau.nn.module import Module
+from flambeau.nn.uninitialized import UNINITIALIZED, is_lazy
 from flambeau.program.object import ScriptObject
 from flambeau.schema.types import BOOL, TENSOR, InterfaceType, OptionalType, Type
 from flambeau.tensor.tensor import Tensor
@@ -93,6 +94,8 @@ class Facts:
     def _tensor(self, name: str, tensor: Tensor | None) -> None:
         if name in self.ignored:
             return
+        if is_lazy(tensor):
+            raise RuntimeError(UNINITIALIZED.format(owner=self.python.__qualname__, name=name))
         if tensor is not None:
             self.types[name], self.values[name] = TENSOR, tensor
         else:

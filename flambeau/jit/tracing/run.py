@@ -17,6 +17,7 @@ from flambeau.jit.tracing.modules import TracedMethod
 from flambeau.jit.tracing.recorder import Recorder
 from flambeau.jit.tracing.values import Outputs, copied, define_inputs, parameter_names
 from flambeau.nn.module import Module
+from flambeau.nn.uninitialized import UNINITIALIZED, is_lazy
 from flambeau.passes import constant_pooling, dce
 from flambeau.schema import types as t
 from flambeau.tensor.tensor import Tensor
@@ -89,7 +90,7 @@ class Run:
         graph = Graph()
         recorder = Recorder(graph, self.module, guard=self._guard, warn=warn, outplace=self._outplace)
         if self.module is not None:
-            _refuse_hooks(self.module)
+            _refuse_untraceable(self.module)
             recorder.values.self_value = graph.add_input(t.ANY, "self")
         graph.current_range = _definition_of(self.func)
         own = call.fresh()
@@ -124,10 +125,12 @@ def _tidy(graph: Graph) -> None:
     constant_pooling.do(graph)
 
 
-def _refuse_hooks(module: Module) -> None:
+def _refuse_untraceable(module: Module) -> None:
     for path, one in module.named_modules():
         if vars(one).get("_backward_hooks") or vars(one).get("_backward_pre_hooks"):
             raise RuntimeError(BACKWARD_HOOKS.format(name=path or type(one).__name__))
+        if unknown := [n for held in (one._parameters, one._buffers) for n, value in held.items() if is_lazy(value)]:
+            raise RuntimeError(UNINITIALIZED.format(owner=type(one).__qualname__, name=", ".join(unknown)))
 
 
 @contextmanager

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from flambeau.nn import functional, init
 from flambeau.nn.layers import fresh
 from flambeau.nn.layers.layer import Affine
+from flambeau.nn.module import Module
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType, int64
 from flambeau.tensor import dispatch
@@ -119,6 +122,40 @@ class BatchNorm3d(BatchNorm):
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() != 5:
             raise ValueError(f"expected 5D input (got {input.dim()}D input)")
+
+
+class SyncBatchNorm(BatchNorm):
+    """`BatchNorm` of any rank from (N, C) on, over all processes that train together: here there is one.
+
+    Raises ValueError for a group of processes.
+    """
+
+    def __init__(
+        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
+        track_running_stats: bool = True, process_group: Any = None, device: Device | str | None = None,
+        dtype: DType | None = None, *, bias: bool = True,
+    ) -> None:  # fmt: skip
+        if process_group is not None:
+            raise ValueError("SyncBatchNorm: there is one process here; leave process_group out")
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """A module with its layers `BatchNorm1d` to `BatchNorm3d` replaced by ones that share their tensors."""
+        if isinstance(module, BatchNorm) and not isinstance(module, SyncBatchNorm):
+            made = cls(
+                module.num_features, module.eps, module.momentum, False, module.track_running_stats, process_group
+            )
+            made.affine = module.affine
+            made._parameters, made._buffers = dict(module._parameters), dict(module._buffers)
+            return made.train(module.training)
+        for name, child in module.named_children():
+            module.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return module
 
 
 class InstanceNorm(ChannelNorm):

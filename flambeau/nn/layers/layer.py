@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from flambeau.nn import init
 from flambeau.nn.layers import fresh
@@ -47,8 +47,9 @@ def unusual(module: Module, **usual: Any) -> str:
 class Affine(Layer):
     """A layer with factors and shifts, where they are wanted: `weight` and `bias`, ones and zeros in the beginning."""
 
-    weight: Parameter | None
-    bias: Parameter | None
+    if TYPE_CHECKING:  # what programs know of them is what each layer holds
+        weight: Parameter | None
+        bias: Parameter | None
 
     def _add_parameters(
         self, sizes: Sequence[int], weight: bool, bias: bool, device: Device | str | None, dtype: DType | None

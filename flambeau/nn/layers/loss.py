@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 from flambeau.nn import functional
 from flambeau.nn.functions.loss import reduction_word
 from flambeau.nn.module import Module
@@ -101,6 +104,14 @@ class NLLLoss(WeightedLoss):
         return functional.nll_loss(
             input, target, ignore_index=self.ignore_index, weight=self.weight, reduction=self.reduction
         )
+
+
+class NLLLoss2d(NLLLoss):
+    """`NLLLoss` under an older name."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn("NLLLoss2d is deprecated: write NLLLoss, which is the same", FutureWarning, stacklevel=2)
+        super().__init__(*args, **kwargs)
 
 
 class CrossEntropyLoss(WeightedLoss):

@@ -1,0 +1,119 @@
+"""Parameters and buffers whose sizes are not known yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, NoReturn, Self
+
+from flambeau.nn.parameter import Parameter
+from flambeau.schema.device import Device
+from flambeau.schema.dtype import DType
+from flambeau.tensor import dispatch
+from flambeau.tensor.size import Size
+from flambeau.tensor.tensor import Array, Tensor, wrap
+
+NO_SHAPE = (
+    "Can't access the shape of an uninitialized parameter or buffer: call `forward` once to initialize the parameters "
+    "of a lazy module before it is used, or its state is loaded into another module"
+)
+NO_VALUES = (
+    "Attempted to use an uninitialized parameter: call `forward` of its lazy module with an example to initialize it, "
+    "or `materialize` it"
+)
+UNINITIALIZED = "'{owner}' has uninitialized parameters {name}. Did you forget to run a forward pass?"
+_memory: Any = Tensor.__dict__["_array"]
+"""Where a tensor has its array: this module alone may look at one that holds nothing yet."""
+
+
+class _Uninitialized:
+    __slots__ = ()
+    BECOMES: ClassVar[type[Tensor]]
+
+    @property
+    def _array(self) -> NoReturn:
+        raise ValueError(NO_VALUES)
+
+    @_array.setter
+    def _array(self, value: Array) -> None:
+        _memory.__set__(self, value)
+
+    @property
+    def dtype(self) -> DType:
+        """The element type that it will have."""
+        return self.placeholder().dtype
+
+    @property
+    def shape(self) -> Size:
+        """Raises RuntimeError: there is none yet."""
+        raise RuntimeError(NO_SHAPE)
+
+    def placeholder(self) -> Tensor:
+        """A tensor without elements, of the right element type."""
+        return wrap(_memory.__get__(self))
+
+    def materialize(
+        self, shape: Sequence[int], device: Device | str | None = None, dtype: DType | None = None
+    ) -> None:
+        """Become a plain parameter, or tensor, of these sizes, for the caller to fill."""
+        made: Any = dispatch.call("aten::empty", list(shape), dtype=dtype or self.dtype, device=device)
+        held: Any = self
+        held._array, held._storage = made._array, made._storage
+        held.__class__ = self.BECOMES
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        made = memo[id(self)] = self._again()
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), self._arguments())
+
+    def _again(self) -> Self:
+        return type(self)(*self._arguments())
+
+    def _arguments(self) -> tuple[Any, ...]:
+        return (None, self.dtype)
+
+
+class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]  # it raises where others have arrays
+    """A parameter that gets its sizes when a lazy module first runs. Raises ValueError when it is used before.
+
+    >>> held = UninitializedParameter()
+    >>> held.materialize([2, 3])
+    >>> held.shape
+    flambeau.Size([2, 3])
+    """
+
+    __slots__ = ()
+    BECOMES = Parameter
+
+    def __init__(
+        self, requires_grad: bool = True, device: Device | str | None = None, dtype: DType | None = None
+    ) -> None:
+        super().__init__(_nothing(device, dtype), requires_grad)
+
+    def _arguments(self) -> tuple[Any, ...]:
+        return (self.requires_grad, None, self.dtype)
+
+
+class UninitializedBuffer(_Uninitialized, Tensor):  # type: ignore[misc]  # it raises where others have arrays
+    """A buffer that gets its sizes when a lazy module first runs. Raises ValueError when it is used before."""
+
+    __slots__ = ()
+    BECOMES = Tensor
+
+    def __init__(self, device: Device | str | None = None, dtype: DType | None = None) -> None:
+        super().__init__(_memory.__get__(_nothing(device, dtype)))
+
+
+def _nothing(device: Device | str | None, dtype: DType | None) -> Tensor:
+    made = dispatch.call("aten::empty", [0], dtype=dtype, device=device)
+    assert isinstance(made, Tensor)
+    return made
+
+
+def is_lazy(value: Any) -> bool:
+    """Whether a value is a parameter or buffer without sizes."""
+    return isinstance(value, _Uninitialized)
