@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import math
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from threading import local
 from typing import Any, Final
 
 import numpy as np
@@ -22,8 +27,27 @@ GAINS: Final = {
 }
 
 
+class _State(local):
+    skips: bool = False
+
+
+_state = _State()
+
+
+@contextmanager
+def skipped() -> Iterator[None]:
+    """Within the block, tensors are left as they are."""
+    before, _state.skips = _state.skips, True
+    try:
+        yield
+    finally:
+        _state.skips = before
+
+
 def _fill(name: str, tensor: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
     """Runs an in-place operator on the tensor's memory, of which no gradient is recorded."""
+    if _state.skips:
+        return tensor
     dispatch.call(f"aten::{name}", tensor.detach(), *arguments, **keywords)
     return tensor
 
@@ -194,3 +218,27 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
         for column in range(columns):
             kept[rng.permutation(rows)[: math.ceil(sparsity * rows)], column] = 0.0
     return _fill("mul_", tensor, wrap(kept.astype(tensor.detach().numpy().dtype)))
+
+
+def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
+    """`fans`, under the name that other code knows it by."""
+    return fans(tensor)
+
+
+def _older_name(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    name = function.__name__.rstrip("_")
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Tensor:
+        warnings.warn(f"nn.init.{name} is deprecated: write nn.init.{name}_", FutureWarning, stacklevel=2)
+        return function(*args, **kwargs)
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+uniform, normal, constant = _older_name(uniform_), _older_name(normal_), _older_name(constant_)
+eye, dirac = _older_name(eye_), _older_name(dirac_)
+xavier_uniform, xavier_normal = _older_name(xavier_uniform_), _older_name(xavier_normal_)
+kaiming_uniform, kaiming_normal = _older_name(kaiming_uniform_), _older_name(kaiming_normal_)
+orthogonal, sparse = _older_name(orthogonal_), _older_name(sparse_)

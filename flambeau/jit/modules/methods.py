@@ -10,7 +10,7 @@ from typing import Any, cast
 from flambeau.frontend.values.python_calls import modifier
 from flambeau.jit.modules.overloads import TABLE
 from flambeau.nn.module import Module
-from flambeau.nn.utils.parametrize import SCRIPT
+from flambeau.nn.utils.computed import SCRIPT
 
 EXPORTED = "__flambeau_export__"
 """What marks a method that is compiled although nothing compiled calls it."""

@@ -22,7 +22,8 @@ from flambeau.jit.modules.overloads import declared_overloads, overload_name
 from flambeau.jit.overloads import signature_tree
 from flambeau.jit.registry import ScriptRegistry
 from flambeau.nn.module import Module
-from flambeau.nn.utils.parametrize import COMPILED, SCRIPT, is_caching
+from flambeau.nn.utils.computed import SCRIPT
+from flambeau.nn.utils.parametrize import COMPILED, is_caching
 from flambeau.program.classes import ClassDefinition, Property
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
@@ -74,7 +75,7 @@ class ModuleSource:
             if is_caching():
                 raise RuntimeError(COMPILED)
             [tree] = parse_source(text, self_name=self.definition.name)
-            own = self._from_tree(tree, name, NameScope(), {})
+            own = self._from_tree(tree, name, NameScope.of_function(found.fget), {})
             self.definition.properties[name] = (self.definition.add_method(name, own), None)
         if name not in self.definition.properties:
             getter = self.definition.methods.get(name) or self.add(found.fget, name)

@@ -1,5 +1,5 @@
-"""What layers are made with, for layers of your own."""
+"""Base classes and helpers of layers under the paths that other code imports them from."""
 
-from flambeau.nn.modules import utils
+from flambeau.nn.modules import batchnorm, conv, lazy, loss, utils
 
-__all__ = ["utils"]
+__all__ = ["batchnorm", "conv", "lazy", "loss", "utils"]

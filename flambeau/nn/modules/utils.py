@@ -60,3 +60,25 @@ def _reverse_repeat_tuple(t: Iterable[Any], n: int) -> tuple[Any, ...]:
     (2, 2, 1, 1)
     """
     return tuple(x for x in reversed(tuple(t)) for _ in range(n))
+
+
+def _list_with_default(out_size: Any, defaults: list[int]) -> Any:
+    """Sizes with None replaced by the last of `defaults`. Raises ValueError if there are too few of those."""
+    if isinstance(out_size, int):
+        return out_size
+    if len(defaults) <= len(out_size):
+        raise ValueError(f"Input dimension should be at least {len(out_size) + 1}")
+    kept = defaults[-len(out_size) :]
+    return [own if size is None else size for size, own in zip(out_size, kept, strict=True)]
+
+
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
+    """Take a prefix off the names that have it, in place.
+
+    >>> state = {"module.a": 1, "b": 2}
+    >>> consume_prefix_in_state_dict_if_present(state, "module.")
+    >>> state
+    {'b': 2, 'a': 1}
+    """
+    for name in [n for n in state_dict if n.startswith(prefix)]:
+        state_dict[name[len(prefix) :]] = state_dict.pop(name)

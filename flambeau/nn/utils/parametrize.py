@@ -6,15 +6,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from copy import deepcopy
 from threading import local
-from typing import Any
+from typing import Any, ClassVar
 
 from flambeau.nn.container import ModuleDict, ModuleList
 from flambeau.nn.module import Module
 from flambeau.nn.parameter import Parameter
+from flambeau.nn.utils.computed import SCRIPT, drop, put, refuse_flat
 from flambeau.tensor import observer
 from flambeau.tensor.tensor import Tensor
 
@@ -26,9 +26,9 @@ OTHER_SHAPE = (
 TRACED = "Cannot trace a model while caching the parametrizations: leave the cached() block first"
 COMPILED = "Caching is not implemented for script modules: script outside the cached() block"
 NO_INVERSE = "The parametrization {kind} has no right_inverse: '{name}' cannot be assigned"
-NO_PICKLE = "Serialization of parametrized modules is only supported through state_dict()"
-SCRIPT = "__flambeau_text__"
-"""The attribute of a property's getter with the text that it is in programs."""
+NO_ORIGINAL = (
+    "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is made of several: there is no original"
+)
 
 
 class _Cache(local):
@@ -66,14 +66,15 @@ def is_caching() -> bool:
 class ParametrizationList(ModuleList):
     """The modules that make a tensor of `original`, applied in order."""
 
-    original: Tensor
+    NAMES: ClassVar[tuple[str, ...]] = ("original",)
 
-    def __init__(self, original: Tensor) -> None:
+    def __init__(self, *originals: Tensor) -> None:
         super().__init__()
-        if isinstance(original, Parameter):
-            self.register_parameter("original", original)
-        else:
-            self.register_buffer("original", original)
+        for name, original in zip(self.NAMES, originals, strict=True):
+            if isinstance(original, Parameter):
+                self.register_parameter(name, original)
+            else:
+                self.register_buffer(name, original)
 
     def forward(self) -> Tensor:
         """The tensor."""
@@ -82,17 +83,41 @@ class ParametrizationList(ModuleList):
             x = layer(x)
         return x
 
+    def _get_name(self) -> str:
+        return "ParametrizationList"
+
+    def originals(self) -> list[Tensor]:
+        """What the tensor is made of."""
+        return [getattr(self, name) for name in self.NAMES]
+
     def right_inverse(self, value: Tensor) -> None:
-        """Let `original` be such that the tensor becomes `value`. Raises RuntimeError where a module knows no way."""
+        """Let the originals be such that the tensor is `value`. Raises RuntimeError where a module knows no way."""
+        given: Any = value
         for layer in reversed(list(self)):
             inverse = getattr(layer, "right_inverse", None)
             if inverse is None:
                 raise RuntimeError(NO_INVERSE.format(kind=type(layer).__name__, name="the tensor"))
-            value = inverse(value)
-        if isinstance(self.original, Parameter):
-            self.original.replace_data(value.detach())
-        else:
-            self.original = value
+            given = inverse(given)
+        for name, made in zip(self.NAMES, given if isinstance(given, tuple) else (given,), strict=True):
+            held = getattr(self, name)
+            if isinstance(held, Parameter):
+                held.replace_data(made.detach())
+            else:
+                setattr(self, name, made)
+
+
+class PairParametrizationList(ParametrizationList):
+    """The modules that make a tensor of two, `original0` and `original1`: the first takes both."""
+
+    NAMES = ("original0", "original1")
+
+    def forward(self) -> Tensor:
+        """The tensor."""
+        x = self[0](self.original0, self.original1)
+        for layer in self[1:]:
+            x = layer(x)
+        assert isinstance(x, Tensor)
+        return x
 
 
 def register_parametrization(
@@ -101,10 +126,12 @@ def register_parametrization(
     """Let a parameter or buffer of `module` be what `parametrization` makes of it, each time it is read.
 
     Several may be registered for one tensor; each is given what the one before makes. A parametrization with a method
-    `right_inverse` lets the tensor be assigned. With `unsafe` it may change the tensor's shape or dtype.
+    `right_inverse` lets the tensor be assigned; the first may have one that gives two tensors, of which it makes one.
+    With `unsafe` a parametrization may change the tensor's shape or dtype.
 
     Raises:
         ValueError: the module has no such tensor, or a shape or dtype changes.
+        RuntimeError: the module reads its weights together, as recurrent networks do.
 
     >>> import flambeau
     >>> from flambeau import nn
@@ -123,26 +150,36 @@ def register_parametrization(
         table: Any = module.parametrizations
         table[tensor_name].append(parametrization)
         return module
+    refuse_flat(module, tensor_name)
     held = module._parameters.get(tensor_name)
     original: Tensor | None = held if held is not None else module._buffers.get(tensor_name)
     if original is None:
         raise ValueError(NOT_THERE.format(module=type(module).__name__, name=tensor_name))
-    start = parametrization.right_inverse(original) if hasattr(parametrization, "right_inverse") else original
-    _check(original, parametrization(start), tensor_name, unsafe)
-    if start is not original and isinstance(original, Parameter):
-        original.replace_data(start.detach())
-    elif start is not original:
-        original = start
-    if not is_parametrized(module):
-        _make_parametrized(module)
-    parts = ParametrizationList(original)
-    parts.append(parametrization)
+    parts = _parts_of(original, parametrization, tensor_name, unsafe)
     delattr(module, tensor_name)
-    table = module.parametrizations
-    table[tensor_name] = parts
-    setattr(type(module), tensor_name, _property(tensor_name))
+    _put(module, tensor_name, parts)
     parts.training = module.training
     return module
+
+
+def _parts_of(original: Tensor, parametrization: Module, name: str, unsafe: bool) -> ParametrizationList:
+    start = parametrization.right_inverse(original) if hasattr(parametrization, "right_inverse") else original
+    several = start if isinstance(start, Sequence) and not isinstance(start, Tensor) else None
+    if several is not None and len(several) != 2:
+        raise ValueError(f"right_inverse gives one tensor or two, got {len(several)}")
+    _check(original, parametrization(*(several or (start,))), name, unsafe)
+    if several is not None:
+        if isinstance(original, Parameter):
+            several = [Parameter(one.detach().clone(), original.requires_grad) for one in several]
+        parts: ParametrizationList = PairParametrizationList(*several)
+    else:
+        if start is not original and isinstance(original, Parameter):
+            original.replace_data(start.detach())
+        elif start is not original:
+            original = start
+        parts = ParametrizationList(original)
+    parts.append(parametrization)
+    return parts
 
 
 def _check(before: Tensor, after: Any, name: str, unsafe: bool) -> None:
@@ -153,29 +190,13 @@ def _check(before: Tensor, after: Any, name: str, unsafe: bool) -> None:
         raise ValueError(OTHER_SHAPE.format(name=name, **shapes))
 
 
-def _make_parametrized(module: Module) -> None:
-    """Give a module a class of its own, which properties can be put into."""
-    cls = type(module)
-    members = {
-        "__module__": cls.__module__, "__reduce__": _refuse_pickle, "__copy__": _copied,
-        "__deepcopy__": lambda self, memo: _copied(self, memo),
-    }  # fmt: skip
-    made = type(f"Parametrized{cls.__name__}", (cls,), members)
-    made.__qualname__ = made.__name__
-    module.__class__ = made
-    module.parametrizations = ModuleDict()
-
-
-def _copied(self: Module, memo: dict[int, Any] | None = None) -> Module:
-    found = object.__new__(type(self))
-    if memo is not None:
-        memo[id(self)] = found
-    vars(found).update(vars(self) if memo is None else deepcopy(vars(self), memo))
-    return found
-
-
-def _refuse_pickle(self: Module) -> Any:
-    raise RuntimeError(NO_PICKLE)
+def _put(module: Module, name: str, parts: Module) -> None:
+    """Let a tensor be what its parts make of it."""
+    if not is_parametrized(module):
+        module.parametrizations = ModuleDict()
+    table: Any = module.parametrizations
+    table[name] = parts
+    put(module, f"Parametrized{type(module).__name__}", name, _property(name))
 
 
 def _property(name: str) -> property:
@@ -214,14 +235,18 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         raise ValueError(f"Module {type(module).__name__} does not have a parametrization on {tensor_name}")
     table: Any = module.parametrizations
     parts = table[tensor_name]
-    original = parts.original
-    if leave_parametrized:
+    original = parts.originals()[0]
+    if len(parts.NAMES) > 1:
+        if not leave_parametrized:
+            raise ValueError(NO_ORIGINAL)
+        original = Parameter(parts().detach(), original.requires_grad) if isinstance(original, Parameter) else parts()
+    elif leave_parametrized:
         value = parts().detach()
         if isinstance(original, Parameter):
             original.replace_data(value)
         else:
             original = value
-    delattr(type(module), tensor_name)
+    drop(module, tensor_name)
     del table[tensor_name]
     if isinstance(original, Parameter):
         module.register_parameter(tensor_name, original)
@@ -229,5 +254,26 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         module.register_buffer(tensor_name, original)
     if not len(table):
         del module.parametrizations
-        module.__class__ = type(module).__mro__[1]
     return module
+
+
+def type_before_parametrizations(module: Module) -> type:
+    """The class of a module, as it was before its first parametrization."""
+    return type(module).__mro__[1] if is_parametrized(module) else type(module)
+
+
+def transfer_parametrizations_and_params(
+    from_module: Module, to_module: Module, tensor_name: str | None = None
+) -> Module:
+    """Let `to_module` have the parametrizations of `from_module`, all or those of one tensor, and the originals.
+
+    Raises ValueError if there are none.
+    """
+    if not is_parametrized(from_module, tensor_name):
+        raise ValueError(f"Module {type(from_module).__name__} does not have a parametrization on {tensor_name}")
+    table: Any = from_module.parametrizations
+    for name in list(table) if tensor_name is None else [tensor_name]:
+        if name in vars(to_module).get("_parameters", {}) or name in vars(to_module).get("_buffers", {}):
+            delattr(to_module, name)
+        _put(to_module, name, table[name])
+    return to_module

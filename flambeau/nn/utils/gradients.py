@@ -1,0 +1,79 @@
+"""Gradients made shorter: those that parameters hold, whoever put them there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from flambeau.ops.families.composite import F
+from flambeau.tensor.create import tensor
+from flambeau.tensor.tensor import Tensor
+
+NOT_FINITE = (
+    "The total norm of order {order} for gradients from `parameters` is non-finite, so it cannot be clipped. To scale "
+    "the gradients by it anyway, set `error_if_nonfinite=False`"
+)
+Tensors = Tensor | Iterable[Tensor]
+
+
+def _listed(given: Tensors) -> list[Tensor]:
+    return [given] if isinstance(given, Tensor) else list(given)
+
+
+def _gradients(parameters: Tensors) -> list[Tensor]:
+    return [p.grad for p in _listed(parameters) if p.grad is not None]
+
+
+def get_total_norm(
+    tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+) -> Tensor:
+    """The norm of all elements of all tensors, as if they were one vector. Raises RuntimeError for nan, if told to.
+
+    >>> import flambeau
+    >>> get_total_norm([flambeau.ones(3), flambeau.ones(4)], norm_type=1.0).item()
+    7.0
+    """
+    order, given = float(norm_type), _listed(tensors)
+    if not given:
+        return tensor(0.0)
+    norms = F.stack([F.linalg_vector_norm(one, order) for one in given])
+    total: Tensor = F.linalg_vector_norm(norms, order)
+    if error_if_nonfinite and not math.isfinite(total.item()):
+        raise RuntimeError(NOT_FINITE.format(order=order))
+    return total
+
+
+def clip_grads_with_norm_(
+    parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
+) -> None:
+    """Scale gradients in place, so that `total_norm`, which is theirs, becomes `max_norm`; not if it is below."""
+    factor = F.clamp(F.mul(F.reciprocal(F.add(total_norm, 1e-6)), float(max_norm)), None, 1.0)
+    for gradient in _gradients(parameters):
+        F.mul_(gradient, factor)
+
+
+def clip_grad_norm_(
+    parameters: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """Scale gradients in place, so that their common norm is `max_norm` at most; what it was.
+
+    Raises RuntimeError for a norm that is not finite, if told to.
+
+    >>> import flambeau
+    >>> held = flambeau.nn.Parameter(flambeau.zeros(2))
+    >>> held.grad = flambeau.tensor([3.0, 4.0])
+    >>> clip_grad_norm_(held, 1.0).item(), [round(g, 4) for g in held.grad.tolist()]
+    (5.0, [0.6, 0.8])
+    """
+    given = _listed(parameters)
+    total = get_total_norm(_gradients(given), norm_type, error_if_nonfinite)
+    clip_grads_with_norm_(given, max_norm, total)
+    return total
+
+
+def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
+    """Cut every element of the gradients to [-clip_value, clip_value], in place."""
+    bound = float(clip_value)
+    for gradient in _gradients(parameters):
+        F.clamp_(gradient, -bound, bound)

@@ -1,0 +1,86 @@
+"""Calling a module with other parameters than its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from flambeau.nn.module import Module
+from flambeau.tensor.tensor import Tensor
+
+COMPILED = "The stateless API can't be used with compiled modules: call it with the Python module"
+Place = tuple[dict[str, Any], str]
+"""A module's table of tensors, and a name in it."""
+
+
+def functional_call(
+    module: Module, parameters_and_buffers: Mapping[str, Tensor], args: Any = None,
+    kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True, strict: bool = False,
+) -> Any:  # fmt: skip
+    """Call a module as if the tensors of these dotted names were its parameters and buffers.
+
+    Arguments that are no tuple are the only one. With `tie_weights`, a tensor stands for all names of the one whose
+    place it takes; with `strict`, all must be given, and no others. Raises RuntimeError otherwise, and TypeError for
+    what is no tensor.
+
+    >>> import flambeau
+    >>> layer = flambeau.nn.Linear(2, 1, bias=False)
+    >>> functional_call(layer, {"weight": flambeau.ones(1, 2)}, flambeau.tensor([3.0, 4.0])).tolist()
+    [7.0]
+    """
+    if any("script_object" in vars(one) for one in module.modules()):
+        raise RuntimeError(COMPILED)
+    given = () if args is None else args if isinstance(args, tuple) else (args,)
+    with _holding(module, dict(parameters_and_buffers), tie_weights, strict):
+        return module(*given, **(kwargs or {}))
+
+
+def _places(module: Module) -> dict[str, Place]:
+    found: dict[str, Place] = {}
+    for path, one in module.named_modules(remove_duplicate=False):
+        tables: tuple[dict[str, Any], ...] = (one._parameters, one._buffers)
+        for table in tables:
+            found |= {f"{path}.{n}" if path else n: (table, n) for n, held in table.items() if held is not None}
+    return found
+
+
+@contextmanager
+def _holding(module: Module, given: dict[str, Tensor], tie_weights: bool, strict: bool) -> Iterator[None]:
+    places = _places(module)
+    for name, value in given.items():
+        if not isinstance(value, Tensor):
+            raise TypeError(f"{name}: {value!r} is not a Tensor")
+    if tie_weights:
+        by_tensor = {id(places[name][0][places[name][1]]): value for name, value in given.items() if name in places}
+        tied = {n: by_tensor[id(t[k])] for n, (t, k) in places.items() if n not in given and id(t[k]) in by_tensor}
+    else:
+        tied = {}
+    if strict:
+        _check(type(module).__name__, places, {*given, *tied})
+    known = {name: value for name, value in (given | tied).items() if name in places}
+    before = {name: places[name][0][places[name][1]] for name in known}
+    _put(module, places, known)
+    try:
+        yield
+    finally:
+        _put(module, places, before)
+
+
+def _put(module: Module, places: Mapping[str, Place], values: Mapping[str, Tensor]) -> None:
+    for name, value in values.items():
+        table, own = places[name]
+        table[own] = value
+        owner = vars(module.get_submodule(name.rpartition(".")[0]))
+        if own in (names := owner.get("_flat_weights_names", ())):
+            owner["_flat_weights"][names.index(own)] = value
+
+
+def _check(name: str, places: Mapping[str, Place], given: set[str]) -> None:
+    said = []
+    if unexpected := sorted(given - places.keys()):
+        said.append(f"Unexpected key(s): {', '.join(map(repr, unexpected))}.")
+    if missing := sorted(places.keys() - given):
+        said.append(f"Missing key(s): {', '.join(map(repr, missing))}.")
+    if said:
+        raise RuntimeError(f"Error(s) in reparametrizing for {name}:\n\t" + "\n\t".join(said))
