@@ -48,6 +48,7 @@ def change_tensors(module: Module, change: Change, *, recurse: bool = True) -> N
 def to_change(*args: Any, **kwargs: Any) -> Change:
     """What `module.to(*args, **kwargs)` does to a tensor. Raises TypeError for integer dtypes and unknown arguments."""
     dtype, device = kwargs.pop("dtype", None), kwargs.pop("device", None)
+    layout = kwargs.pop("memory_format", None)
     kwargs.pop("non_blocking", None)
     kwargs.pop("copy", None)
     for given in (*args, *kwargs.values()):
@@ -69,6 +70,8 @@ def to_change(*args: Any, **kwargs: Any) -> Change:
     def change(tensor: Tensor) -> Tensor:
         if target is not None:
             tensor = dispatch.call("aten::to", tensor, target)
+        if layout is not None and tensor.dim() in (4, 5):
+            tensor = dispatch.call("aten::contiguous", tensor, memory_format=layout)
         return convert(tensor, dtype) if dtype is not None else tensor
 
     return change

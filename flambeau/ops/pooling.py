@@ -149,6 +149,16 @@ def check_rank(name: str, array: Array, dims: int) -> None:
     raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
 
 
+def place_of_largest(rows: Array) -> Array:
+    """Where the largest element of each row is: the first such, but the last of those that are no numbers."""
+    best = np.argmax(rows, axis=-1)
+    odd = np.isnan(rows) if is_float(rows) else None
+    if odd is None or not odd.any():
+        return np.asarray(best)
+    last = rows.shape[-1] - 1 - np.argmax(odd[..., ::-1], axis=-1)
+    return np.asarray(np.where(odd.any(axis=-1), last, best))
+
+
 def max_pool(name: str, dims: int) -> Any:
     """The kernel that returns the largest elements and their places in the flattened window plane."""
 
@@ -171,7 +181,7 @@ def max_pool(name: str, dims: int) -> Any:
         rows = seen.reshape(*lead, -1)
         where = places.reshape(*places.shape[:dims], -1)
         masked = np.where(where < 0, -1, 0)
-        best = np.argmax(rows, axis=-1)
+        best = place_of_largest(rows)
         chosen = np.take_along_axis(np.broadcast_to(where, rows.shape), best[..., None], axis=-1)[..., 0]
         if masked.any():
             inside = np.argmax(np.broadcast_to(where >= 0, rows.shape), axis=-1)
@@ -327,7 +337,7 @@ def adaptive_max(dims: int) -> Any:
         for place in np.ndindex(*sizes):
             window = tuple(b[i] for b, i in zip(bounds, place, strict=True))
             rows = self[(..., *window)].reshape(*lead, -1)
-            best = np.argmax(widened(rows), axis=-1)
+            best = place_of_largest(widened(rows))
             values[(..., *place)] = np.take_along_axis(rows, best[..., None], axis=-1)[..., 0]
             indices[(..., *place)] = flat[window].reshape(-1)[best]
         return values, indices

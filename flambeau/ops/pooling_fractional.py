@@ -13,6 +13,7 @@ from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_float, not_implemented, widened
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.rules import value_and_index
+from flambeau.ops.pooling import place_of_largest
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor.tensor import Tensor, wrap
 
@@ -84,7 +85,7 @@ def fractional(name: str, dims: int) -> Any:
             for place in np.ndindex(*counts):
                 seen = tuple(slice(f[i], f[i] + w) for f, i, w in zip(first, place, window, strict=True))
                 part = batched[plane][seen].reshape(-1)
-                best = np.argmax(widened(part))
+                best = place_of_largest(widened(part))
                 values[(*plane, *place)] = part[best]
                 indices[(*plane, *place)] = flat[seen].reshape(-1)[best]
         unbatched = self.ndim == dims + 1

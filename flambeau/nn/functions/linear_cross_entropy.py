@@ -6,6 +6,7 @@ from typing import Any
 
 from flambeau.nn.functions.loss import cross_entropy
 from flambeau.ops.families.composite import F
+from flambeau.tensor.observer import is_tracing
 from flambeau.tensor.tensor import Tensor
 
 
@@ -31,13 +32,12 @@ def linear_cross_entropy(
     if input.dim() != 1 and input.dim() != 2:
         raise RuntimeError(f"expected input (features) or (batch, features), got {list(input.size())}")
     features = linear_weight.size(-1)
-    if input.size(-1) != features:
+    if not is_tracing() and input.size(-1) != features:
         raise RuntimeError(
             "expected equal input and linear_weight last dimensions (in_features), got "
             f"{input.size(-1)} and {features}, respectively"
         )
-    is_chance = F.is_floating_point(target)
-    if is_chance and ignore_index is not None:
+    if ignore_index is not None and not is_tracing() and F.is_floating_point(target):
         raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
     if linear_weight.dim() == 2:
         logits = F.linear(input, linear_weight, linear_bias)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from flambeau.ops.families.composite import F
-from flambeau.schema.dtype import float64, int64
+from flambeau.schema import dtype as dtypes
 from flambeau.tensor.create import tensor
 from flambeau.tensor.tensor import Tensor
 
@@ -29,7 +29,48 @@ class PackedSequence(NamedTuple):
 
     def double(self) -> PackedSequence:
         """In float64."""
-        return self._replace(data=F.to(self.data, float64))
+        return self.to(dtypes.float64)
+
+    def float(self) -> PackedSequence:
+        """In float32."""
+        return self.to(dtypes.float32)
+
+    def half(self) -> PackedSequence:
+        """In float16."""
+        return self.to(dtypes.float16)
+
+    def long(self) -> PackedSequence:
+        """In int64."""
+        return self.to(dtypes.int64)
+
+    def int(self) -> PackedSequence:
+        """In int32."""
+        return self.to(dtypes.int32)
+
+    def short(self) -> PackedSequence:
+        """In int16."""
+        return self.to(dtypes.int16)
+
+    def char(self) -> PackedSequence:
+        """In int8."""
+        return self.to(dtypes.int8)
+
+    def byte(self) -> PackedSequence:
+        """In uint8."""
+        return self.to(dtypes.uint8)
+
+    def cpu(self) -> PackedSequence:
+        """In the host's memory."""
+        return self.to("cpu")
+
+    def cuda(self) -> PackedSequence:
+        """On a GPU. Raises RuntimeError where no tensor can be put there."""
+        return self.to("cuda")
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether it is on a GPU."""
+        return bool(self.data.is_cuda)
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
@@ -48,7 +89,7 @@ def pack_padded_sequence(
     >>> pack_padded_sequence(flambeau.ones(3, 2, 1), [3, 1]).batch_sizes.tolist()
     [2, 1, 1]
     """
-    steps = lengths if isinstance(lengths, Tensor) else tensor(lengths, dtype=int64)
+    steps = lengths if isinstance(lengths, Tensor) else tensor(lengths, dtype=dtypes.int64)
     if enforce_sorted:
         data, sizes = F._pack_padded_sequence(input, steps, batch_first)
         return PackedSequence(data, sizes)
