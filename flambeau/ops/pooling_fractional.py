@@ -104,7 +104,7 @@ def _samples(*sizes: int) -> Tensor:
 
 def samples(dims: int) -> list[Sample]:
     """A batch, and one image."""
-    sizes = (4, 6, 5)[-dims:]
+    sizes = (5, 6, 6)[-dims:]
     return [
         Sample(args=(_image(2, 3, *sizes), [2] * dims, [3] * dims, _samples(2, 3, dims))),
         Sample(args=(_image(3, *sizes), [1, 2, 2][-dims:], [1, 3, 2][-dims:], _samples(1, 3, dims))),
@@ -113,7 +113,7 @@ def samples(dims: int) -> list[Sample]:
 
 def too_many(dims: int) -> list[ErrorSample]:
     """More windows than there are places."""
-    args = (_image(1, 1, *(4, 6, 5)[-dims:]), [2] * dims, [9] * dims, _samples(1, 1, dims))
+    args = (_image(1, 1, *(5, 6, 6)[-dims:]), [2] * dims, [9] * dims, _samples(1, 1, dims))
     return [ErrorSample(args=args, error=RuntimeError, message="too large relative to input")]
 
 
