@@ -31,7 +31,7 @@ from flambeau.codegen.prepare import prepare
 from flambeau.codegen.products import Tiling, choose_tiling, emit_product, is_product, split_product
 from flambeau.codegen.schedule import Schedule
 from flambeau.codegen.shapes import Span, broadcast_sizes, check_spans
-from flambeau.codegen.specialize import Strides, filled_order, parallel_group, specialize, stride_order
+from flambeau.codegen.specialize import Strides, filled_order, output_order, parallel_group, specialize, stride_order
 from flambeau.util import log
 from flambeau.util.progress import progress
 from flambeau.util.record import dataclass, replace
@@ -160,12 +160,11 @@ def make_plan(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array], choi
     check_spans(kernel, spans, sizes, shapes)
     strides = _input_strides(kernel, arrays)
     order = parallel_group(kernel) if is_product(kernel) else stride_order(kernel, sizes, strides)
-    folds = any(isinstance(s, Loop) and s.carries for s in walk(kernel.body))
     if scatters(kernel):
         _refuse_nothing(kernel, sizes)
         orders = [filled_order(kernel, b, sizes, strides) for b in kernel.outputs]
     else:
-        orders = [() if folds else order for _ in kernel.outputs]
+        orders = [output_order(kernel, b, sizes, strides) for b in kernel.outputs]
     outputs = tuple(_output(b, sizes, strides, o) for b, o in zip(kernel.outputs, orders, strict=True))
     if all(0 in o.shape for o in outputs):
         return Plan(outputs, [], 0, None)
@@ -232,8 +231,8 @@ def _output(b: Buffer, sizes: dict[str, int], strides: Strides, order: tuple[str
     shape = tuple(1 if a == ONE else sizes[a] for a in b.axes)
     dtype = element_type(b.dtype).numpy
     places = list(range(len(b.axes)))
-    if order and all(a in order for a in b.axes):
-        places.sort(key=lambda k: order.index(b.axes[k]))
+    if order and all(a in order for a in b.moving_axes):
+        places.sort(key=lambda k: -1 if b.axes[k] == ONE else order.index(b.axes[k]))
     memory_shape = tuple(shape[k] for k in places)
     step = dtype.itemsize
     for k in reversed(places):

@@ -55,9 +55,19 @@ def stride_order(kernel: Kernel, sizes: dict[str, int], strides: Strides) -> tup
 
     It is the order that an elementwise operator's result has, so that results look the same however they were computed.
     """
+    return _as_in_memory(parallel_group(kernel), _plain_inputs(kernel), sizes, strides)
+
+
+def output_order(kernel: Kernel, output: Buffer, sizes: dict[str, int], strides: Strides) -> tuple[str, ...]:
+    """The axes of an output in the order in which they lie in memory: that of the inputs, or none for row-major."""
+    if output.row_major:
+        return ()
+    return _as_in_memory(output.moving_axes, _plain_inputs(kernel), sizes, strides)
+
+
+def _plain_inputs(kernel: Kernel) -> list[Buffer]:
     indexed = index_axes(kernel)
-    plain = [b for b in kernel.inputs if b.moving_axes and not indexed & set(b.axes)]
-    return _as_in_memory(parallel_group(kernel), plain, sizes, strides)
+    return [b for b in kernel.inputs if b.moving_axes and not indexed & set(b.axes)]
 
 
 def filled_order(kernel: Kernel, output: Buffer, sizes: dict[str, int], strides: Strides) -> tuple[str, ...]:

@@ -233,6 +233,20 @@ declare(
     shape=same_shape,
 )
 declare(
+    "prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor",
+    kernel=lambda a, dtype: to_kernel(a, dtype, copy=True),
+    on_tensors=True,
+    family="pointwise",
+    dtype=lambda a, dtype: _to_dtype(a, dtype),
+    shape=lambda a: a.sizes,
+    scalar=lambda s, a, dtype: a,
+    compute=lambda a: a.dtype,
+    is_method=False,
+    is_function=False,
+    doc="A copy with another dtype, never the tensor itself: what plans make of `to` where both dtypes are known.",
+    samples=lambda: (Sample(args=(sample(2, 3), by_code(7))), Sample(args=(sample(3), by_code(3)))),
+)
+declare(
     "aten::cpu(Tensor(a) self) -> Tensor(b|a)",
     kernel=lambda self: self,
     on_tensors=True,

@@ -30,6 +30,7 @@ from flambeau.passes import (
     canonicalize,
     constant_pooling,
     constant_propagation,
+    convert_dtypes,
     cse,
     dce,
     fold_control,
@@ -144,6 +145,19 @@ STEPS: tuple[Step, ...] = (
         name="constant_propagation_3",
         run=constant_propagation.do,
         after=(("unroll", "the counter is a constant in each copy of the body"),),
+    ),
+    Step(
+        phase="simplify",
+        name="convert_dtypes",
+        run=convert_dtypes.do,
+        after=(
+            ("shapes", "both dtypes must be known"),
+            ("constant_propagation_3", "so must what else a conversion is asked for"),
+        ),
+        before=(
+            ("remove_mutation", "a conversion that may give its operand keeps writes to it"),
+            ("fuse", "conversions are pointwise"),
+        ),
     ),
     Step(
         phase="simplify",

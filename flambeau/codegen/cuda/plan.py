@@ -13,7 +13,7 @@ from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel, Loop, walk
 from flambeau.codegen.kernel.opset import NO_IDENTITY
 from flambeau.codegen.shapes import Span, broadcast_sizes, check_spans
-from flambeau.codegen.specialize import Specialized, Strides, specialize, stride_order
+from flambeau.codegen.specialize import Specialized, Strides, output_order, specialize, stride_order
 from flambeau.util.record import dataclass
 
 
@@ -76,8 +76,7 @@ def make_plan(
             if axis != ONE:
                 strides[buffer.name, axis] = x.strides[place] if x.shape[place] != 1 else 0
     order = stride_order(kernel, sizes, strides)
-    folds = any(isinstance(s, Loop) and s.carries for s in walk(kernel.body))
-    outputs = tuple(_output(b, sizes, strides, () if folds else order) for b in kernel.outputs)
+    outputs = tuple(_output(b, sizes, strides, output_order(kernel, b, sizes, strides)) for b in kernel.outputs)
     is_empty = all(0 in o.shape for o in outputs)
     if not is_empty:
         _refuse_empty(kernel, sizes)
@@ -100,8 +99,8 @@ def _output(b: Buffer, sizes: dict[str, int], strides: Strides, order: tuple[str
     shape = tuple(1 if a == ONE else sizes[a] for a in b.axes)
     dtype = element_type(b.dtype).numpy
     places = list(range(len(b.axes)))
-    if order and all(a in order for a in b.axes):
-        places.sort(key=lambda k: order.index(b.axes[k]))
+    if order and all(a in order for a in b.moving_axes):
+        places.sort(key=lambda k: -1 if b.axes[k] == ONE else order.index(b.axes[k]))
     step = dtype.itemsize
     for k in reversed(places):
         if b.axes[k] != ONE:

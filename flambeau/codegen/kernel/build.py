@@ -56,9 +56,9 @@ class KernelBuilder:
         """Declare an input buffer; returns its name."""
         return self._declare(Buffer(name, dtype, "in", axes))
 
-    def output(self, name: str, dtype: str, axes: tuple[str, ...]) -> str:
+    def output(self, name: str, dtype: str, axes: tuple[str, ...], *, row_major: bool = False) -> str:
         """Declare an output buffer; returns its name."""
-        return self._declare(Buffer(name, dtype, "out", axes))
+        return self._declare(Buffer(name, dtype, "out", axes, row_major))
 
     def scratch(self, name: str, dtype: str, axes: tuple[str, ...]) -> str:
         """Declare a scratch buffer; returns its name."""

@@ -58,6 +58,10 @@ class Buffer:
     role: str
     """``in``, ``out`` or ``scratch``."""
     axes: tuple[str, ...]
+    row_major: bool = False
+    """Of a result: whether it lies row-major, as folds and row operators write, and not in the order of the inputs, as
+    what is pointwise does.
+    """
 
     @property
     def moving_axes(self) -> tuple[str, ...]:

@@ -27,7 +27,8 @@ def print_kernel(kernel: Kernel) -> str:
     buffers = {b.name: b for b in kernel.buffers}
     lines = [f"kernel {kernel.name} {{"]
     lines.append(f"  axes {', '.join(kernel.axes)}".rstrip())
-    lines += [f"  {b.role} {b.name}: {b.dtype}[{', '.join(b.axes)}]" for b in kernel.buffers]
+    for b in kernel.buffers:
+        lines.append(f"  {b.role} {b.name}: {b.dtype}[{', '.join(b.axes)}]{' row-major' * b.row_major}")
     _print_body(kernel.body, buffers, "  ", lines)
     lines.append("}")
     return "\n".join(lines) + "\n"

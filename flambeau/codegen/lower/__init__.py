@@ -21,10 +21,16 @@ from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.schema.dtype import DType
+from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import BoolType, FloatType, IntType, TensorType, Type
 
 __all__ = ["Lowered", "LoweringError", "Span", "lower_graph", "lower_region"]
 
+_FOLDS = frozenset({
+    "sum", "prod", "max", "min", "max_at", "min_at", "mean", "any", "all", "argmax", "argmin", "var", "std", "var_mean",
+    "std_mean", "norm", "logsumexp",
+})  # fmt: skip
+"""What gives fewer elements, so that other operands decide how a result lies."""
 _NUMBERS: tuple[tuple[type[Type], str], ...] = ((IntType, "int64"), (FloatType, "float64"), (BoolType, "bool"))
 
 
@@ -52,7 +58,10 @@ def lower_region(
         region.add_node(node)
     try:
         results = [region.tensor(v) for v in outputs]
-        return (build_changed if is_changed(results) else build)(name, region.inputs, results)
+        if is_changed(results):
+            return build_changed(name, region.inputs, results)
+        row_major = {k for k, value in enumerate(outputs) if value in region.row_major}
+        return build(name, region.inputs, results, row_major)
     except LoweringError:
         raise
     except KernelError as error:
@@ -66,6 +75,10 @@ class _Region:
         """The expression or the Python constant of each value."""
         self.types: dict[Value, Any] = {}
         """What a dtype rule is told of each value."""
+        self.row_major: set[Value] = set()
+        """What lies row-major, whatever the inputs are."""
+        self.decided: set[Value] = set()
+        """Those of them that decide how what is computed from them element by element lies, other operands or not."""
 
     def add_input(self, value: Value, type_: Type, buffer: str) -> None:
         if isinstance(type_, TensorType):
@@ -120,6 +133,7 @@ class _Region:
         if not isinstance(results[0], DType):
             raise LoweringError(f"{node.kind}: the dtype of its result is not known")
         named = {a.name: g for a, g in zip(definition.schema.arguments, given, strict=True)}
+        self.lay_out(node, definition)
         exprs = lower_node(definition, named, compute if isinstance(compute, DType) else None, results[0])
         if len(exprs) != len(node.outputs):
             raise LoweringError(f"{node.kind} has no native form for all its results")
@@ -127,3 +141,16 @@ class _Region:
             self.known[value] = expr
             sizes = tuple(1 if d is None else None for d in expr.dims)
             self.types[value] = TensorType(dtype=dtype, sizes=sizes)
+
+    def lay_out(self, node: Node, definition: OpDef) -> None:
+        """Note how the results lie in memory, as the operators one by one would have it."""
+        tensors = [v for v in node.inputs if isinstance(self.types.get(v), TensorType)]
+        if definition.scalar is None:
+            self.row_major.update(node.outputs)
+            if definition.accumulator not in _FOLDS:
+                self.decided.update(node.outputs)
+        elif not self.decided.isdisjoint(tensors):
+            self.row_major.update(node.outputs)
+            self.decided.update(node.outputs)
+        elif tensors and self.row_major.issuperset(tensors):
+            self.row_major.update(node.outputs)

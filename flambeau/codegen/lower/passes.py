@@ -7,6 +7,8 @@ computed again in each, unless it holds a costly function: then it is kept in a 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from flambeau.codegen.kernel.build import KernelBuilder
 from flambeau.codegen.kernel.nest import ONE, Carry, Kernel
 from flambeau.codegen.lower.products import PRODUCT
@@ -29,16 +31,19 @@ class Lowered:
     spans: tuple[Span, ...] = field(default=())
 
 
-def build(name: str, inputs: list[Expr], outputs: list[Expr]) -> Lowered:
-    """The kernel that computes `outputs`. Raises `LoweringError` where their shapes do not fit one nest."""
-    return Nest(name, inputs, outputs).build()
+def build(name: str, inputs: list[Expr], outputs: list[Expr], row_major: Collection[int] = ()) -> Lowered:
+    """The kernel that computes `outputs`, some of them `row_major` whatever the inputs are.
+
+    Raises `LoweringError` where their shapes do not fit one nest.
+    """
+    return Nest(name, inputs, outputs, row_major).build()
 
 
 class Nest:
     """One kernel while it is put together."""
 
-    def __init__(self, name: str, inputs: list[Expr], outputs: list[Expr]) -> None:
-        self.inputs, self.outputs = inputs, outputs
+    def __init__(self, name: str, inputs: list[Expr], outputs: list[Expr], row_major: Collection[int] = ()) -> None:
+        self.inputs, self.outputs, self.row_major = inputs, outputs, row_major
         self.order = topological(outputs)
         self.folds = [x for x in self.order if x.op == "reduce"]
         self.lookups = [x for x in self.order if x.op == "indexed"]
@@ -119,7 +124,7 @@ class Nest:
         for x in self.inputs:
             self.b.input(str(x.data), x.dtype, self.buffer_axes(x))
         for k, y in enumerate(self.outputs):
-            self.b.output(f"y{k}", y.dtype, self.buffer_axes(y))
+            self.b.output(f"y{k}", y.dtype, self.buffer_axes(y), row_major=k in self.row_major)
         kept = tuple(self.axes[d] for d in self.kept)
         if kept or not self.folded:
             with self.b.loop(*kept):

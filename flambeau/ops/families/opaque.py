@@ -145,6 +145,8 @@ def declare(
     dtype: DtypeRule | None = None,
     shape: ShapeRule | None = None,
     accumulator: str = "",
+    scalar: Callable[..., Any] | None = None,
+    compute: DtypeRule | None = None,
     samples: Callable[[], Iterable[Sample]] | None = None,
     errors: Callable[[], Iterable[ErrorSample]] | None = None,
     reference: Callable[..., Any] | None = None,
@@ -172,6 +174,8 @@ def declare(
             "dtype": None if dtype is None else by_name(schema, dtype),
             "shape": None if shape is None else by_name(schema, shape),
             "accumulator": accumulator,
+            "scalar": scalar,
+            "compute": None if compute is None else by_name(schema, compute),
             "reference": reference,
             "effect": effect,
             "ulp": ulp or {},
@@ -190,7 +194,7 @@ def declare(
 def declare_out(schema: FunctionSchema, spec: str, runner: Callable[..., Any], common: Mapping[str, Any]) -> OpDef:
     """Register the out form of an overload."""
     target = out_schema(schema, spec)
-    facets = {**common, "accumulator": "", "reference": None, "family": "out"}
+    facets = {**common, "accumulator": "", "scalar": None, "compute": None, "reference": None, "family": "out"}
     for rule in ("dtype", "shape"):
         facets[rule] = None
     kernel = out_kernel(target, runner, len(schema.returns))
@@ -207,5 +211,5 @@ def declare_in_place(schema: FunctionSchema, runner: Callable[..., Any], common:
         variants.check_in_place_shape(target, result._array.shape)
         return variants.write(target, result._array)
 
-    facets = {**common, "accumulator": "", "reference": None, "family": "in_place"}
+    facets = {**common, "accumulator": "", "scalar": None, "compute": None, "reference": None, "family": "in_place"}
     return register(OpDef(schema=variants.in_place_schema(schema), kernel=call, is_method=True, **facets))

@@ -1,0 +1,59 @@
+"""Conversions that are known to change the dtype become operators of their own, which never give their operand itself.
+
+```
+%y : Float(*) = aten::to(%x, %6, %false, %false, %none)     →     %y : Float(*) = prims::convert_element_type(%x, %6)
+```
+
+`to` may give the tensor itself, so that whoever writes to its result may write to its operand. Once both dtypes are
+known to differ it cannot: the conversion is pointwise, and fuses.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flambeau.ir import constants
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.passes.fusible import DTYPES
+from flambeau.schema.types import TensorType
+
+CONVERSIONS: Final = frozenset({"aten::to", "aten::type_as", "aten::_to_copy"})
+PRESERVE: Final = 1
+_FREE: Final = frozenset({"self", "dtype", "other", "copy", "non_blocking"})
+"""Arguments that may say anything: a result of another dtype is a copy in any case."""
+
+
+def do(graph: Graph) -> bool:
+    """Replace every conversion between two different dtypes that keeps device and format."""
+    found = [n for n in graph.all_nodes() if n.kind in CONVERSIONS and _is_plain(n)]
+    for node in found:
+        type_ = node.output().type
+        assert isinstance(type_, TensorType)
+        assert type_.dtype is not None
+        with graph.inserting(node):
+            code = constants.insert_constant(graph, type_.dtype.code)
+            made = graph.insert("prims::convert_element_type", [node.input(0), code])
+        made.output().copy_metadata(node.output())
+        made.copy_metadata(node)
+        node.output().replace_uses_with(made.output())
+        node.destroy()
+    return bool(found)
+
+
+def _is_plain(node: Node) -> bool:
+    source, target = node.input(0).type, node.output().type
+    if not isinstance(source, TensorType) or not isinstance(target, TensorType):
+        return False
+    if source.dtype is target.dtype or not {source.dtype, target.dtype} <= DTYPES:
+        return False
+    if source.requires_grad or node.definition is None:
+        return False
+    given = dict(zip((a.name for a in node.definition.schema.arguments), node.inputs, strict=True))
+    rest = [v for name, v in given.items() if name not in _FREE]
+    if not all(map(constants.is_constant, rest)):
+        return False
+    said = {name: constants.constant_value(v) for name, v in given.items() if name not in _FREE}
+    device = said.pop("device", None)
+    keeps_format = said.pop("memory_format", None) in (None, PRESERVE)
+    return keeps_format and (device is None or device.type == "cpu") and not any(said.values())
