@@ -53,6 +53,9 @@ CASES: dict[str, tuple[str, tuple[Any, ...]]] = {
     "time_sequence": ("Sequence(6)", (normal(2, 5),)),
     "snli": ("Classifier(20, 4, 6)", (DRAW.integers(0, 20, (5, 2)), DRAW.integers(0, 20, (3, 2)))),
     "alexnet": ("AlexNet(4, 3)", (normal(1, 3, 64, 64),)),
+    "resnet": ("ResNet(BasicBlock, [1, 2, 1, 1], 4, 4)", (normal(2, 3, 36, 32),)),
+    "resnet-deep": ("ResNet(Bottleneck, [1, 2, 1, 1], 4, 2)", (normal(1, 3, 36, 32),)),
+    "reinforce": ("Policy(16)", (normal(3, 4),)),
 }  # fmt: skip
 FIXED_BY_TRACING = frozenset({"time_sequence"})
 """Models that loop over as many steps as their input has."""
@@ -108,7 +111,15 @@ def test_traced(case: str) -> None:
     assert_same(traced(*inputs(case)), model(*inputs(case)))
 
 
-@pytest.mark.parametrize("case", ["mnist", "unet", "vae", "dcgan"])
+@pytest.mark.parametrize("case", CASES)
+def test_frozen(case: str) -> None:
+    model = made(case)
+    frozen = flambeau.jit.freeze(flambeau.script(model))
+    assert_same(frozen(*inputs(case)), model(*inputs(case)))
+    assert not list(frozen.parameters())
+
+
+@pytest.mark.parametrize("case", ["mnist", "unet", "vae", "dcgan", "resnet"])
 def test_scripted_while_training(case: str) -> None:
     """Batch statistics and dropout: the same random numbers, the same running statistics afterwards."""
     results = []
@@ -154,7 +165,19 @@ def test_a_pole_is_balanced() -> None:
     np.testing.assert_allclose(actor.returns([1.0, 1.0], 0.5).tolist(), [np.sqrt(0.5), -np.sqrt(0.5)], rtol=1e-5)
 
 
-@pytest.mark.parametrize("case", ["actor_critic", "word_language", "vae"])
+def test_what_led_to_more_becomes_likelier() -> None:
+    reinforce = module_of("reinforce")
+    policy = reinforce.Policy(8).eval()
+    found = []
+    for agent in (reinforce.Agent(policy, 0.9), flambeau.script(reinforce.Agent(policy, 0.9))):
+        flambeau.manual_seed(3)
+        found.append(reinforce.episode(agent, 12))
+        assert (agent.rewards, agent.log_chances) == ([], [])
+    assert found[0][0] == found[1][0] > 5
+    assert_same(found[0][1], found[1][1])
+
+
+@pytest.mark.parametrize("case", ["actor_critic", "word_language", "vae", "reinforce"])
 def test_main_shows_something(case: str, capsys: pytest.CaptureFixture[str]) -> None:
     module_of(case).main()
     assert "scripted" in capsys.readouterr().out
