@@ -135,6 +135,10 @@ BARE_CONTAINERS: Final[dict[str, Type]] = {
 """Containers without contents, which `isinstance` alone understands."""
 
 
+class AnnotationError(CompileError, ValueError):
+    """An annotation that is a class which programs cannot use."""
+
+
 def type_of_tree(tree: Expr, resolver: Resolver, *, bare: bool = False) -> Type:
     """The type that an annotation means. Raises CompileError for what is none.
 
@@ -173,7 +177,10 @@ def _named(tree: Var | Select, resolver: Resolver, bare: bool) -> Type:
         raise CompileError(BARE.format(name=name.capitalize() if name in ("list", "tuple") else name), tree.range)
     if name in NAMES and (value is MISSING or isinstance(tree, Select)):
         return NAMES[name]
-    raise CompileError(UNKNOWN_NAME.format(name=tree.range.text or name), tree.range)
+    unknown = UNKNOWN_NAME.format(name=tree.range.text or name)
+    if isinstance(value, type) and value is not object:
+        raise AnnotationError(f"{unknown}. {UNKNOWN_OBJECT.format(text=value)}", tree.range)
+    raise CompileError(unknown, tree.range)
 
 
 def _is_container(value: Any) -> bool:

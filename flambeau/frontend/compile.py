@@ -14,7 +14,7 @@ from typing import Any, Final
 from flambeau.frontend.annotations import broadcast_count, type_of_tree
 from flambeau.frontend.bound import NOTHING_BOUND, Bound
 from flambeau.frontend.convert.functions import parse_source
-from flambeau.frontend.defaults import broadcast_default, check_defaults, written_defaults
+from flambeau.frontend.defaults import as_declared, broadcast_default, check_defaults, written_defaults
 from flambeau.frontend.depth import deep_recursion
 from flambeau.frontend.emit import (
     augmented,
@@ -256,7 +256,7 @@ def declared_schema(
     arguments = []
     for index, param in enumerate(tree.decl.params):
         type_ = _declared_type(param, resolver, self_type if index == 0 else None)
-        default = defaults.get(param.name, NO_DEFAULT)
+        default = as_declared(defaults.get(param.name, NO_DEFAULT), type_)
         arguments.append(Argument(param.name, type_, default=default, kwarg_only=param.keyword_only))
     return FunctionSchema(tree.name, "", tuple(arguments), (Argument("", result),))
 
@@ -282,7 +282,7 @@ def _parameter(e: Emission, param: t.Param, defaults: Mapping[str, Any], self_ty
         value = e.graph.add_input(type_, param.name if param.name.isascii() else "")
         e.store(param.name, value)
     count = None if param.annotation is None else broadcast_count(param.annotation, e.resolver)
-    default = defaults.get(param.name, NO_DEFAULT)
+    default = as_declared(defaults.get(param.name, NO_DEFAULT), type_)
     return Argument(param.name, type_, default=default, kwarg_only=param.keyword_only, broadcast=count)
 
 

@@ -73,6 +73,17 @@ def broadcast_default(argument: Argument) -> Argument:
     return replace(argument, default=list(value) if isinstance(value, tuple) else [value] * count)
 
 
+def as_declared(value: Any, type_: Type) -> Any:
+    """A default as its parameter holds it: an int for a float is one.
+
+    >>> from flambeau.schema.types import FLOAT
+    >>> as_declared(1, FLOAT)
+    1.0
+    """
+    is_int = isinstance(value, int) and not isinstance(value, bool)
+    return float(value) if is_int and isinstance(type_, FloatType) else value
+
+
 def _shown(type_: Type) -> str:
     is_inferred = isinstance(type_, TensorType) and type_.inferred
     return "Tensor (inferred)" if is_inferred else type_.annotation

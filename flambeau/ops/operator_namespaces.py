@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import ModuleType
-from typing import Any
 
+from flambeau.ops.packets import OperatorPacket
 from flambeau.schema import registry
-from flambeau.tensor import dispatch
 
 
 class OperatorNamespace(ModuleType):
@@ -22,12 +20,14 @@ class OperatorNamespace(ModuleType):
         super().__init__(f"flambeau.ops.{scope}", f"The operators named {scope}::...")
         self._scope = scope
 
-    def __getattr__(self, short: str) -> Callable[..., Any]:
+    def __getattr__(self, short: str) -> OperatorPacket:
         name = f"{self._scope}::{short}"
-        if short.startswith("__") or not registry.overloads(name):
-            similar = ", ".join(registry.similar(name)) if not short.startswith("__") else ""
+        if short.startswith("__"):
+            raise AttributeError(f"Invalid attribute '{short}' for the operators of '{self._scope}'")
+        if not registry.overloads(name):
+            similar = ", ".join(registry.similar(name))
             raise AttributeError(f"there is no operator {name}{f'; similar: {similar}' if similar else ''}")
-        made = dispatch.function(name, short)
+        made = OperatorPacket(name)
         setattr(self, short, made)
         return made
 

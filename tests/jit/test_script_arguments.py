@@ -150,3 +150,54 @@ def test_an_ignored_method_needs_self() -> None:
     with pytest.raises(RuntimeError, match="Non-static method does not have a self argument: 'helper'") as caught:
         flambeau.script(NoSelf())
     assert "        self.helper()\n        ~~~~~~~~~~~ <--- HERE" in str(caught.value)
+
+
+def test_defaults_are_of_the_declared_type() -> None:
+    def f(x: float = 1, y: float | None = None) -> float:
+        return x
+
+    scripted = flambeau.script(f)
+    assert str(scripted.schema) == "f(float x=1., float? y=None) -> float"
+    assert repr(scripted()) == "1.0"
+
+
+def test_classes_that_are_no_types() -> None:
+    def f(x: dict[str, jit.ScriptModule]) -> int:
+        return 1
+
+    message = "Unknown type name 'jit.ScriptModule'. Unknown type annotation: '<class 'flambeau.jit.modules.old_style"
+    with pytest.raises(ValueError, match=message):
+        flambeau.script(f)
+
+
+# -- modules from inside ----------------------------------------------------------------------------------------------
+
+
+class Scaled(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.by = 3
+        self.inner = nn.ReLU()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.inner(x) * self.by
+
+
+def test_a_module_from_inside() -> None:
+    module = flambeau.script(Scaled())
+    inside = module._c
+    assert str(inside).startswith("ScriptObject <__torch__.")
+    assert str(inside).endswith("Scaled>")
+    assert (inside.name, inside._method_names(), inside._has_method("nope")) == ("Scaled", ["forward"], False)
+    assert inside._get_method("forward")(flambeau.ones(1)).tolist() == [3.0]
+    assert [m.name for m in inside._get_methods()] == ["forward"]
+    assert inside._type() == flambeau.script(Scaled())._c._type()
+    assert inside._type() != module.inner._c._type()
+    assert (inside.hasattr("by"), inside.hasattr("nope"), inside.getattr("by")) == (True, False, 3)
+    inside.setattr("by", 4)
+    assert module.by == 4
+    assert module._c == inside
+    assert len({module._c, inside}) == 1
+    assert module.inner._c != inside
+    with pytest.raises(AttributeError, match="no attribute 'nope'"):
+        inside._get_method("nope")

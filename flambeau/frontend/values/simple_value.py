@@ -251,6 +251,13 @@ class OperatorValue(Sugared):
             return SimpleValue(bound[0].value).attribute(e, where, UNARY[self.name]).call(e, where, (), keywords)
         return SimpleValue(call_operator(e, where, self.name, bound, keywords))
 
+    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+        """An overload, `ops.aten.add.Tensor`: the operator all the same, as the operands' types tell the overload."""
+        overload = "" if name == "default" else name
+        if self.receiver is not None or not any(d.schema.overload == overload for d in registry.overloads(self.name)):
+            raise CompileError(f"attribute lookup is not defined on {self.kind}", where)
+        return self
+
 
 @dataclass(slots=True)
 class ConversionValue(Sugared):

@@ -16,6 +16,7 @@ from flambeau.ir.graph import Graph
 from flambeau.jit.convert import MismatchError, converter, type_name
 from flambeau.jit.modules import python_view
 from flambeau.jit.modules.classes import KEYED, ORDERED, ModuleClasses, Origin
+from flambeau.jit.modules.inside import ScriptObjectView
 from flambeau.jit.modules.lifted_method import method_of
 from flambeau.jit.modules.live_tensors import LiveTensors
 from flambeau.jit.modules.methods import (
@@ -208,6 +209,11 @@ class RecursiveScriptModule(ScriptModule):
     def forward(self) -> ScriptMethod:  # type: ignore[override]
         """The compiled `forward`."""
         return self._method("forward")
+
+    @property
+    def _c(self) -> ScriptObjectView:
+        """What the module is inside: its object with the methods compiled so far."""
+        return ScriptObjectView(self)
 
     # -- attributes ---------------------------------------------------------------------------------------------------
 

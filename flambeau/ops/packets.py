@@ -1,0 +1,215 @@
+"""`flambeau.ops.aten.add`: all overloads of an operator, for Python values of any kind; `.Tensor` is one of them.
+
+The functions of the package, `flambeau.add`, take tensors. These take whatever a declaration takes, and say for each
+overload why it does not fit.
+
+>>> add = OperatorPacket("aten::add")
+>>> add("a", "b"), add(2, 0.5), str(add.Scalar)
+('ab', 2.5, 'aten.add.Scalar')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from flambeau.schema import registry
+from flambeau.schema.bind import Plan
+from flambeau.schema.device import Device
+from flambeau.schema.dtype import DType
+from flambeau.schema.function import Argument, FunctionSchema
+from flambeau.schema.opdef import OpDef
+from flambeau.schema.types import (
+    AnyType,
+    BoolType,
+    ComplexType,
+    DeviceType,
+    DictType,
+    FloatType,
+    IntType,
+    ListType,
+    NoneType,
+    NumberType,
+    OptionalType,
+    StringType,
+    TensorType,
+    Type,
+    VarType,
+)
+from flambeau.tensor import dispatch
+from flambeau.tensor.tensor import Tensor
+
+NONE_FITS = "Overloaded operator invoked from Python failed to match any schema:\n{reasons}"
+TOO_MANY = "{name}() expected at most {wanted} argument(s) but received {given} argument(s). Declaration: {schema}"
+BY_NAME = "{name}() takes {wanted} positional argument(s) but {given} was/were given. Declaration: {schema}"
+MISSING = "{name}() is missing value for argument '{argument}'. Declaration: {schema}"
+UNKNOWN = "Unknown keyword argument '{argument}' for operator '{name}'. Schema: {schema}"
+WRONG_TYPE = (
+    "{name}() Expected a value of type '{wanted}' for argument '{argument}' but instead found type '{found}'.\n"
+    "Position: {position}\nDeclaration: {schema}"
+)
+NO_OVERLOAD = "the operator {name} has no overload '{overload}'; it has {known}"
+DEFAULT: Final = "default"
+"""The name in Python of an overload that has none."""
+
+_CLASSES: Final[Mapping[type[Type], tuple[type, ...]]] = {
+    BoolType: (bool,), IntType: (int, DType), FloatType: (float,), ComplexType: (complex,), StringType: (str,),
+    NumberType: (int, float, complex), DeviceType: (Device, str), TensorType: (Tensor,), NoneType: (type(None),),
+}  # fmt: skip
+
+
+class OverloadError(RuntimeError, TypeError):
+    """A call that no overload admits. Nothing has run."""
+
+
+class _Callable:
+    """An operator as Python sees it."""
+
+    def __init__(self, name: str, shown: str, definitions: Sequence[OpDef]) -> None:
+        self.operator_name = name
+        """How the compiler knows it."""
+        self.__name__ = self.__qualname__ = shown.rpartition(".")[2]
+        self.__module__ = f"flambeau.ops.{name.partition('::')[0]}"
+        self.__doc__ = dispatch.documentation(dispatch.operator(name))
+        self._shown = shown
+        self._definitions = tuple(definitions)
+        self._of_values = [d for d in definitions if not d.schema.concerns_tensors and d.family != "custom"]
+
+    def _plan(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Plan:
+        """How to run a call of tensors. Raises TypeError."""
+        return dispatch.operator(self.operator_name).plan(args, kwargs)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        has_tensor = any(isinstance(a, Tensor) for a in args)
+        if not has_tensor:
+            for definition in self._of_values:
+                full = _complete(definition.schema, args, kwargs)
+                if not isinstance(full, str):
+                    return dispatch.run(definition, full)
+        try:
+            plan = self._plan(args, kwargs)
+        except TypeError as error:
+            raise self._refusal(args, kwargs, str(error)) from None
+        schema = plan.definition.schema
+        if not has_tensor and _has_dict(schema) and isinstance(_complete(schema, args, kwargs), str):
+            raise self._refusal(args, kwargs, "")  # the plan takes any object for a dict
+        result = dispatch.run(plan.definition, plan.arguments(args, kwargs))
+        return result if plan.finish is None else plan.finish(result)
+
+    def _refusal(self, args: Sequence[Any], kwargs: Mapping[str, Any], otherwise: str) -> OverloadError:
+        found = [_complete(d.schema, args, kwargs) for d in self._definitions]
+        reasons = [f if isinstance(f, str) else otherwise for f in found]
+        return OverloadError(reasons[0] if len(reasons) == 1 else NONE_FITS.format(reasons="\n\n".join(reasons)))
+
+    def __str__(self) -> str:
+        return self._shown
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._shown}>"
+
+
+class OperatorOverload(_Callable):
+    """One overload of an operator: `flambeau.ops.aten.add.Tensor`."""
+
+    def __init__(self, definition: OpDef) -> None:
+        space, _, short = definition.name.partition("::")
+        overload = definition.schema.overload or DEFAULT
+        super().__init__(definition.name, f"{space}.{short}.{overload}", [definition])
+        self._schema = definition.schema
+
+    def _plan(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Plan:
+        return dispatch.binder.plan(self.operator_name, self._definitions, args, kwargs)
+
+
+class OperatorPacket(_Callable):
+    """All overloads of an operator; each is an attribute, the one without a name as `default`."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, name.replace("::", "."), registry.overloads(name))
+
+    def overloads(self) -> list[str]:
+        """The names of the overloads."""
+        return [d.schema.overload or DEFAULT for d in self._definitions]
+
+    def __getattr__(self, overload: str) -> OperatorOverload:
+        for definition in self.__dict__.get("_definitions", ()):
+            if (definition.schema.overload or DEFAULT) == overload:
+                found = OperatorOverload(definition)
+                setattr(self, overload, found)
+                return found
+        known = ", ".join(self.overloads()) if "_definitions" in self.__dict__ else "none"
+        raise AttributeError(NO_OVERLOAD.format(name=self.__dict__.get("_shown"), overload=overload, known=known))
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.overloads()]
+
+
+def _has_dict(schema: FunctionSchema) -> bool:
+    return any(isinstance(a.type, DictType) for a in schema.arguments)
+
+
+def _complete(schema: FunctionSchema, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any] | str:
+    """All arguments in the order of a declaration; or why they do not fit it."""
+    name, wanted = schema.name, len(schema.positional)
+    if len(args) + len(kwargs) > len(schema.arguments) and not schema.is_vararg:
+        given = len(args) + len(kwargs)
+        return TOO_MANY.format(name=name, wanted=len(schema.arguments), given=given, schema=schema)
+    if len(args) > wanted and not schema.is_vararg:
+        return BY_NAME.format(name=name, wanted=wanted, given=len(args), schema=schema)
+    full: list[Any] = []
+    for position, argument in enumerate(schema.arguments):
+        if position < len(args):
+            value = args[position]
+        elif argument.name in kwargs:
+            value = kwargs[argument.name]
+        elif argument.has_default:
+            full.append(argument.default)
+            continue
+        else:
+            return MISSING.format(name=name, argument=argument.name, schema=schema)
+        converted = _converted(value, argument)
+        if converted is _NO:
+            return WRONG_TYPE.format(
+                name=name, wanted=argument.type.annotation, argument=argument.name, found=type(value).__name__,
+                position=position, schema=schema,
+            )  # fmt: skip
+        full.append(converted)
+    unknown = [k for k in kwargs if k not in schema.index or schema.index[k] < len(args)]
+    if unknown:
+        return UNKNOWN.format(argument=unknown[0], name=name, schema=schema)
+    return [*full, *args[len(full) :]]
+
+
+_NO: Any = object()
+
+
+def _converted(value: Any, argument: Argument) -> Any:
+    """The value as the declaration takes it; `_NO` if it does not."""
+    if argument.broadcast is not None and isinstance(value, int | float) and not isinstance(value, bool):
+        return [value] * argument.broadcast
+    if not _is_of(value, argument.type):
+        return _NO
+    converters: Mapping[type[Type], Callable[[Any], Any]] = {FloatType: float, ComplexType: complex}
+    if isinstance(value, DType):
+        return value.code
+    if isinstance(value, str) and isinstance(argument.type, DeviceType):
+        return Device(value)
+    if isinstance(value, tuple) and isinstance(argument.type, ListType):
+        return list(value)
+    return converters.get(type(argument.type), lambda v: v)(value)
+
+
+def _is_of(value: Any, type_: Type) -> bool:
+    match type_:
+        case AnyType() | VarType():
+            return True
+        case OptionalType(element):
+            return value is None or _is_of(value, element)
+        case ListType(element):
+            return isinstance(value, list | tuple) and all(_is_of(v, element) for v in value)
+        case DictType(key, item):
+            return isinstance(value, dict) and all(_is_of(k, key) and _is_of(v, item) for k, v in value.items())
+        case IntType() | FloatType() | ComplexType():
+            return isinstance(value, _CLASSES[type(type_)]) and not isinstance(value, bool)
+    classes = _CLASSES.get(type(type_))
+    return classes is None or isinstance(value, classes)
