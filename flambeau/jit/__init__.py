@@ -4,7 +4,7 @@ from typing import Final
 
 from flambeau.interpreter.awaiting import Await as _Await
 from flambeau.interpreter.future import Future
-from flambeau.jit import _logging, _state, annotations, frontend
+from flambeau.jit import _logging, _recursive, _state, annotations, frontend
 from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.blocks import _IgnoreContextManager, record_function, strict_fusion
 from flambeau.jit.classes.interfaces import interface

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import enum
+import functools
 import inspect
 import types
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from flambeau.jit.compiling import compiling, kept, promise, tidy
 from flambeau.jit.modules import lookup as module_lookup
 from flambeau.jit.modules.classes import ModuleClasses
 from flambeau.jit.modules.hooks import HookedCall
+from flambeau.jit.modules.old_style import ScriptModule
 from flambeau.jit.modules.source import ModuleSource
 from flambeau.jit.overloads import OverloadedFunction, as_compile_error, declarations, signature_tree
 from flambeau.jit.value_methods import value_method
@@ -119,7 +121,9 @@ class PythonResolver:
     def sugared(self, value: Any, where: SourceRange) -> Any:
         """Classes and functions of Numba's; modules that are no part of the caller are refused."""
         if isinstance(value, Module):
-            raise CompileError(FOREIGN_MODULE, where)
+            if isinstance(value, ScriptModule) or not hasattr(value, "forward"):
+                raise CompileError(FOREIGN_MODULE, where)
+            return PythonFunction(_calling(value))
         marked = wrap_python(value)
         if marked is not None:
             return marked
@@ -209,6 +213,16 @@ class PythonResolver:
             raise error.with_caller(f"{definition.name.rpartition('.')[2]}.forward", self._caller, where) from None
         forward = definition.methods.get("forward")
         return None if hooks is None or forward is None else HookedCall(owner, forward, hooks)
+
+
+def _calling(module: Module) -> Callable[..., Any]:
+    """A module that is no part of a program: a Python function with the signature of its `forward`."""
+
+    @functools.wraps(module.forward)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return module(*args, **kwargs)
+
+    return call
 
 
 def is_class_of_objects(cls: type) -> bool:

@@ -352,7 +352,7 @@ class SetsConstant(Constants):
 
 def test_constants() -> None:
     agree(lambda: Constants(2), X)
-    for value, text in [(np.int64(3), r"'numpy\.int64' object"), ({1}, "'set' object"), ([1, {2}], "'list' object")]:
+    for value, text in [(np.int64(3), r"'numpy\.int64' object"), ({1}, "'set' object"), ([1, {2}], "'set' object")]:
         with pytest.raises(TypeError, match=rf"{text} in attribute 'Constants\.k' is not a valid constant"):
             flambeau.script(Constants(value))
     with pytest.raises(RuntimeError, match="nonexistent attribute: k"):

@@ -521,7 +521,7 @@ class BreaksOut(DynamicIndex):
         return x
 
 
-FOREIGN = nn.ReLU()
+FOREIGN = flambeau.script(nn.ReLU())
 
 
 class CallsForeign(nn.Module):

@@ -26,6 +26,10 @@ IN_CONTROL_FLOW = (
     "'{name}'"
 )
 WRONG_TYPE = "Wrong type for attribute assignment. Expected {wanted} but got {found}"
+ALWAYS_NONE = (
+    "Wrong type for attribute assignment. Expected None but got {found}: '{name}' was None when the module was "
+    "scripted. Say in the class body what else it may be, as in `{name}: Optional[{found}]`"
+)
 NONE_ONLY = (
     "; the first assignment to '{name}' was None: annotate it there, as in `self.{name}: Optional[{found}] = None`"
 )

@@ -151,6 +151,8 @@ class SimpleValue(Sugared):
                 if receivers.is_receiver(e, self.value, definition):
                     receivers.add_attribute(e, where, definition, name, value, annotation)
         if not isinstance(definition, ClassDefinition) or definition.attribute(name) is None:
+            if isinstance(definition, ClassDefinition) and definition.constants.get(name, name) is None:
+                raise CompileError(receivers.ALWAYS_NONE.format(found=shown(value.type), name=name), where)
             hint = "Did you forget to initialize it in __init__()?"
             raise CompileError(f"Tried to set nonexistent attribute: {name}. {hint}", where)
         receivers.assign(e, where, self.value, definition, name, value)

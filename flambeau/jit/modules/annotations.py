@@ -68,11 +68,19 @@ def warn_of_empty_annotations(cls: type) -> None:
         return
     declared = class_annotations(cls)
     for node in ast.walk(tree):
-        if not (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Attribute)):
-            continue
-        owner, name = node.target.value, node.target.attr
-        is_own = isinstance(owner, ast.Name) and owner.id == "self"
-        if is_own and name not in declared and _is_empty(node.value) and not _is_base(node.annotation):
+        match node:
+            case ast.AnnAssign(target=ast.Attribute(value=ast.Name(id="self"), attr=name), annotation=annotation):
+                pass
+            case ast.Assign(
+                targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)],
+                value=ast.Call(
+                    func=ast.Attribute(attr="annotate") | ast.Name(id="annotate"), args=[annotation, _]
+                ),
+            ):
+                pass
+            case _:
+                continue
+        if name not in declared and _is_empty(node.value) and not _is_base(annotation):
             warnings.warn(EMPTY_IN_INIT.format(name=name, owner=cls.__name__), UserWarning, stacklevel=6)
 
 

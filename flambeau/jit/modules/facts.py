@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any
 
 from flambeau.frontend.annotations import type_of
@@ -58,6 +58,8 @@ class Facts:
             known[cls] = (class_annotations(cls), _methods_of(cls))
         self._annotations, methods = known[cls]
         self.methods = (*methods, *stubs_of(module).items(), *((t, None) for t in texts_of(module)))
+        self.tensors = tuple(module._parameters), tuple(module._buffers)
+        """Which attributes are parameters, and which buffers."""
         for holder in (module._parameters, module._buffers):
             for name, tensor in holder.items():
                 self._tensor(name, tensor)
@@ -136,11 +138,10 @@ class Facts:
         return self._resolver.class_type(cls, None)
 
     def _constant(self, name: str, value: Any) -> None:
-        try:
-            _check_constant(value)
-        except TypeError:
-            kind = type(value).__name__ if type(value).__module__ != "numpy" else f"numpy.{type(value).__name__}"
-            raise TypeError(NOT_CONSTANT.format(kind=kind, owner=self.python.__name__, name=name)) from None
+        wrong = next(_no_constants(value), None)
+        if wrong is not None:
+            kind = type(wrong).__name__ if type(wrong).__module__ != "numpy" else f"numpy.{type(wrong).__name__}"
+            raise TypeError(NOT_CONSTANT.format(kind=kind, owner=self.python.__name__, name=name))
         self.constants[name] = value
 
     def key(self) -> Hashable:
@@ -148,8 +149,9 @@ class Facts:
         constants = tuple((n, _hashable(v)) for n, v in sorted(self.constants.items()))
         functions = tuple((n, _hashable(v)) for n, v in sorted(self.functions.items()))
         return (
-            self.python, tuple(self.types.items()), constants, functions, tuple(sorted(self.failed.items())),
-            self.methods, self.ignored, tuple(map(_same_hook, self.pre_hooks)), tuple(map(_same_hook, self.hooks)),
+            self.python, self.tensors, tuple(self.types.items()), constants, functions,
+            tuple(sorted(self.failed.items())), self.methods, self.ignored, tuple(map(_same_hook, self.pre_hooks)),
+            tuple(map(_same_hook, self.hooks)),
         )  # fmt: skip
 
 
@@ -162,12 +164,16 @@ def _methods_of(cls: type) -> tuple[tuple[str, Any], ...]:
     return tuple(found.items())
 
 
-def _check_constant(value: Any) -> None:
+def _no_constants(value: Any) -> Iterator[Any]:
+    """What in a value keeps it from being a constant."""
     if isinstance(value, list | tuple):
         for item in value:
-            _check_constant(item)
-    else:
+            yield from _no_constants(item)
+        return
+    try:
         constant_type(value)
+    except TypeError:
+        yield value
 
 
 def _same_hook(hook: Hook) -> Hashable:

@@ -67,6 +67,8 @@ def compile_hooks(
     known: dict[str, Hook] = {}
     made: dict[str, list[Function]] = {"before": [], "after": []}
     tables = (("Pre-hook", "before", module._forward_pre_hooks), ("Hook", "after", module._forward_hooks))
+    for what, _, hooks in tables:
+        _refuse_two(what, [registered.function for registered in hooks.values()], owner)
     for what, when, hooks in tables:
         for registered in hooks.values():
             hook = registered.function
@@ -75,12 +77,21 @@ def compile_hooks(
                 raise CompileError(TWO_DEFINITIONS.format(what=what, name=name, owner=owner))
             if name not in known and _is_taken(module, definition, name):
                 raise CompileError(NAME_TAKEN.format(name=name, owner=definition.name))
-            if "return" not in getattr(function, "__annotations__", {}):
+            if when == "before" and "return" not in getattr(function, "__annotations__", {}):
                 raise CompileError(f"{what} '{name}' on module '{owner}' {NO_RETURN}")
             known[name] = function
             made[when].append(definition.methods.get(name) or compile_hook(function, name))
     _check_all(forward, made["before"], made["after"], owner)
     return HookTable(tuple(made["before"]), tuple(made["after"]))
+
+
+def _refuse_two(what: str, hooks: Sequence[Hook], owner: str) -> None:
+    """Refuse two hooks of one name."""
+    known: dict[str, object] = {}
+    for hook in hooks:
+        function = getattr(hook, "__func__", hook)
+        if known.setdefault(hook.__name__, function) is not function:
+            raise CompileError(TWO_DEFINITIONS.format(what=what, name=hook.__name__, owner=owner))
 
 
 def _is_taken(module: Module, definition: ClassDefinition, name: str) -> bool:
@@ -126,7 +137,7 @@ def _wrong_count(hook: Function, wanted: int) -> str:
 def _wrong_input(hook: Function, inputs: TupleType) -> str:
     given = hook.schema.arguments[1].type
     if not isinstance(given, TupleType):
-        return f"expected the input argument to be typed as a Tuple but found type: '{given.annotation}' instead"
+        return f"expected the input argument to be typed as a Tuple but found type: '{given.annotation}' instead."
     received = f"Received type: '{given.annotation}'. Expected type: '{inputs.annotation}'"
     if len(given.elements) != len(inputs.elements):
         if not inputs.elements:

@@ -25,6 +25,19 @@ def made_by(maker: Callable[[ScriptObject], Any]) -> None:
     _makers[:] = [maker]
 
 
+_handles: list[Callable[[Any], Any]] = []
+
+
+def handles_by(maker: Callable[[Any], Any]) -> None:
+    """Let `maker` make what `module._c` is."""
+    _handles[:] = [maker]
+
+
+def handle_of(module: Any) -> Any:
+    """`module._c`."""
+    return _handles[0](module)
+
+
 def view_of(held: Any) -> Any:
     """What stands for an object in Python; the value itself if it is no object of a program."""
     if not isinstance(held, ScriptObject):

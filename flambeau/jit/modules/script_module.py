@@ -43,8 +43,8 @@ NOT_SCRIPTED = (
     "Cannot re-assign '{name}' to a ScriptModule with non-scripted module: script it first"
 )
 REASSIGNED = (
-    "Cannot re-assign modules in a ScriptModule: '{name}' is one. Script the changed module, or annotate the attribute "
-    "with an interface in the class body"
+    "Cannot re-assign modules in a ScriptModule with {what}, tried to replace existing module '{name}'. Script the "
+    "changed module, or annotate the attribute with an interface in the class body"
 )
 WRONG_MODULE = "Expected a value of type '{wanted}' for field '{name}', but found '{found}'. {reason}"
 
@@ -274,13 +274,14 @@ class RecursiveScriptModule(ScriptModule):
         definition = self.script_object.type.definition
         attribute = definition.attribute(name)
         before = self._modules[name]
-        if attribute is None or not isinstance(before, RecursiveScriptModule):
-            raise RuntimeError(REASSIGNED.format(name=name))
         if not isinstance(value, Module):
-            raise RuntimeError(REASSIGNED.format(name=name))
+            raise RuntimeError(REASSIGNED.format(name=name, what=f"a {type_name(value)}"))
         if not isinstance(value, RecursiveScriptModule):
-            text = NOT_SCRIPTED if isinstance(attribute.type, InterfaceType) else REASSIGNED
-            raise RuntimeError(text.format(name=name))
+            by_interface = attribute is not None and isinstance(attribute.type, InterfaceType)
+            text = NOT_SCRIPTED if by_interface else REASSIGNED
+            raise RuntimeError(text.format(name=name, what="non-scripted module"))
+        if attribute is None or not isinstance(before, RecursiveScriptModule):
+            raise RuntimeError(REASSIGNED.format(name=name, what="another module"))
         found = value.script_object.type
         if isinstance(attribute.type, InterfaceType):
             reason = attribute.type.definition.why_not(found)
@@ -323,6 +324,17 @@ class RecursiveScriptModule(ScriptModule):
 
     def __reduce__(self) -> Any:
         raise TypeError(f"{type(self).__name__} cannot be pickled: pickle the module that it was made from")
+
+    @property
+    def _c(self) -> Any:
+        return python_view.handle_of(self)
+
+    def _reconstruct(self, cpp_module: Any) -> None:
+        """Become the module of another handle `module._c`."""
+        state = dict(vars(cpp_module.ours))
+        vars(self).clear()
+        vars(self).update(state)
+        python_view.register(self.script_object, self)
 
     # -- looking ------------------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 from flambeau.jit.torch_names.graph import AliasDb, Graph
+from flambeau.jit.torch_names.handle import ModuleHandle, _freeze_module, _jit_debug_module_iterators
 from flambeau.jit.torch_names.passes import (
     PASSES,
     _create_function_from_graph,
@@ -85,6 +86,7 @@ __all__ = [
     "IntType",
     "InterfaceType",
     "ListType",
+    "ModuleHandle",
     "Node",
     "NoneType",
     "NumberType",
@@ -97,6 +99,8 @@ __all__ = [
     "Use",
     "Value",
     "_create_function_from_graph",
+    "_freeze_module",
+    "_jit_debug_module_iterators",
     "_jit_get_all_schemas",
     "_jit_get_operation",
     "_jit_get_schemas_for_operator",

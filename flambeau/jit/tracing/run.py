@@ -15,7 +15,7 @@ from flambeau.jit.tracing.baking import Baked, range_of_line, warn_user
 from flambeau.jit.tracing.facts import drop_implied
 from flambeau.jit.tracing.modules import TracedMethod
 from flambeau.jit.tracing.recorder import Recorder
-from flambeau.jit.tracing.values import Outputs, copied, define_inputs, parameter_names
+from flambeau.jit.tracing.values import Outputs, define_inputs, fresh, parameter_names
 from flambeau.nn.module import Module
 from flambeau.nn.uninitialized import UNINITIALIZED, is_lazy
 from flambeau.passes import constant_pooling, dce
@@ -41,9 +41,14 @@ class Call:
     args: tuple[Any, ...]
     keywords: dict[str, Any]
 
+    @property
+    def given(self) -> list[Any]:
+        """All of them, those by name last."""
+        return [*self.args, *self.keywords.values()]
+
     def fresh(self) -> Call:
         """The same with tensors of their own. Raises RuntimeError for inputs that cannot be traced."""
-        return Call(tuple(map(copied, self.args)), {k: copied(v) for k, v in self.keywords.items()})
+        return Call(fresh(self.args), dict(zip(self.keywords, fresh([*self.keywords.values()]), strict=True)))
 
 
 @dataclass

@@ -87,6 +87,8 @@ def trace(
     run = Run(func, strict=strict, guard=guard, outplace=_force_outplace)
     recorded = run.record(call)
     traced = _module(func, {"forward": recorded}) if isinstance(func, Module) else _function(func, recorded)
+    if _store_inputs:
+        object.__setattr__(traced, "_traced_inputs", {"forward": call.given})
     if check_trace:
         for given in (call, *(Call(as_arguments(c), {}) for c in check_inputs or ())):
             check(run, traced, recorded, given, check_tolerance)
@@ -135,6 +137,9 @@ def trace_module(
     }
     recorded = {name: runs[name].record(call_of(given)) for name, given in inputs.items()}
     traced = _module(mod, recorded)
+    if _store_inputs:
+        held = {name: call_of(given).given for name, given in inputs.items()}
+        object.__setattr__(traced, "_traced_inputs", held)
     for given in (inputs, *(check_inputs or ())) if check_trace else ():
         for name, example in given.items():
             check(runs[name], getattr(traced, name), recorded[name], call_of(example), check_tolerance)

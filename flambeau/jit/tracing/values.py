@@ -52,7 +52,7 @@ def as_arguments(given: Any) -> tuple[Any, ...]:
 
 
 def copied(value: Any) -> Any:
-    """An input with tensors of its own. Raises RuntimeError for what cannot be traced."""
+    """An input with tensors of its own. Raises RuntimeError for empty ones, _NotTraceableError for other things."""
     if isinstance(value, Tensor):
         fresh = wrap(value._array.copy(order="K"))
         return fresh.requires_grad_() if value.requires_grad else fresh
@@ -69,7 +69,32 @@ def copied(value: Any) -> Any:
         if not value:
             raise RuntimeError(EMPTY_DICT)
         return {k: copied(v) for k, v in value.items()}
-    raise RuntimeError(NOT_TRACEABLE.format(type=f"Tuple[{type(value).__name__}]"))
+    raise _NotTraceableError
+
+
+class _NotTraceableError(Exception):
+    """A part of an input is nothing that can be traced."""
+
+
+def fresh(args: Sequence[Any]) -> tuple[Any, ...]:
+    """Example inputs with tensors of their own. Raises RuntimeError for what cannot be traced."""
+    try:
+        return tuple(map(copied, args))
+    except _NotTraceableError:
+        raise RuntimeError(NOT_TRACEABLE.format(type=_shown(tuple(args)))) from None
+
+
+def _shown(value: Any) -> str:
+    """The type of an input as messages say it."""
+    if isinstance(value, Tensor | np.ndarray):
+        return "Tensor"
+    if isinstance(value, tuple):
+        return f"Tuple[{', '.join(map(_shown, value))}]"
+    if isinstance(value, list):
+        return f"List[{', '.join(dict.fromkeys(map(_shown, value)))}]"
+    if isinstance(value, Mapping):
+        return f"Dict[str, {', '.join(dict.fromkeys(map(_shown, value.values())))}]"
+    return type(value).__name__
 
 
 def flat(value: Any) -> Iterator[Tensor]:

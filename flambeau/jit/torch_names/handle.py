@@ -1,0 +1,168 @@
+"""`module._c`: a scripted module under the names that TorchScript's users reach below it by.
+
+>>> import flambeau
+>>> c = flambeau.script(flambeau.nn.Linear(2, 1))._c
+>>> c._type().name(), c.hasattr("weight"), c._has_method("forward"), c.getattr("out_features")
+('Linear', True, True, 1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import indent
+from typing import Any
+
+from flambeau.jit.freeze import freeze_module
+from flambeau.jit.modules import python_view
+from flambeau.jit.modules.script_method import ScriptMethod
+from flambeau.jit.modules.script_module import RecursiveScriptModule
+from flambeau.jit.torch_names.types import Type
+from flambeau.program.object import ScriptObject
+
+NO_METHOD = "Method '{name}' is not defined."
+NO_FIELD = "{owner} does not have a field with name '{name}'"
+
+
+class ModuleHandle:
+    """What a scripted module is made of: `ours` is the module."""
+
+    def __init__(self, ours: RecursiveScriptModule) -> None:
+        self.ours = ours
+
+    @property
+    def _held(self) -> ScriptObject:
+        return self.ours.script_object
+
+    @property
+    def qualified_name(self) -> str:
+        """The name of its class, `__torch__.package.Name`."""
+        return self._held.type.name
+
+    def _type(self) -> Type:
+        """Its class as a type."""
+        return Type.of(self._held.type)
+
+    def getattr(self, name: str) -> Any:
+        """An attribute; of a submodule, its handle. Raises AttributeError."""
+        if not self._held.has(name):
+            constants = self._held.type.definition.constants
+            if name not in constants:
+                raise AttributeError(NO_FIELD.format(owner=self.qualified_name, name=name))
+            return constants[name]
+        return _shown(self._held.get(name))
+
+    def hasattr(self, name: str) -> bool:
+        """Whether there is an attribute or a submodule of that name."""
+        return self._held.has(name) or name in self._held.type.definition.constants
+
+    def setattr(self, name: str, value: Any) -> None:
+        """Give an attribute another value. Raises RuntimeError for one of another type."""
+        setattr(self.ours, name, value.ours if isinstance(value, ModuleHandle) else value)
+
+    def _method_names(self) -> list[str]:
+        """The methods compiled so far."""
+        return list(self._held.type.definition.methods)
+
+    def _has_method(self, name: str) -> bool:
+        """Whether a method of that name is compiled."""
+        return name in self._held.type.definition.methods
+
+    def _get_method(self, name: str) -> ScriptMethod:
+        """A method. Raises RuntimeError if there is none."""
+        if not self._has_method(name):
+            raise RuntimeError(NO_METHOD.format(name=name))
+        return self.ours._method(name)
+
+    def _retrieve_traced_inputs(self) -> dict[str, list[Any]]:
+        """The example inputs of a traced module, by method; nothing for others."""
+        return dict(vars(self.ours).get("_traced_inputs", {}))
+
+    def dump_to_str(self, code: bool, attrs: bool, params: bool) -> str:
+        """The module as text: with the graphs of its methods, its attributes, its parameters."""
+        return f"module {self.qualified_name} {{\n{indent(self._parts(code, attrs, params), '  ')}}}\n"
+
+    def _parts(self, code: bool, attrs: bool, params: bool) -> str:
+        definition = self._held.type.definition
+        held = [a for a in definition.attributes if self._held.has(a.name)]
+        parameters = "".join(f"{a.name} = {self._held.get(a.name)}\n" for a in held if a.is_parameter and params)
+        attributes = "".join(f"{a.name} = {self._held.get(a.name)}\n" for a in held if attrs)
+        methods = "".join(
+            f"method {name} {{\n{indent(str(function.graph), '  ')}}}\n"
+            for name, function in definition.methods.items() if code
+        )  # fmt: skip
+        inner = "".join(c.dump_to_str(code, attrs, params) for _, c in _children(self))
+        parts = {"parameters": parameters, "attributes": attributes, "methods": methods, "submodules": inner}
+        return "".join(f"{name} {{\n{indent(text, '  ')}}}\n" for name, text in parts.items())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ModuleHandle) and self._held is other._held
+
+    def __hash__(self) -> int:
+        return id(self._held)
+
+    def __str__(self) -> str:
+        return f"ScriptObject <{self.qualified_name}>"
+
+    __repr__ = __str__
+
+
+python_view.handles_by(ModuleHandle)
+
+
+def _shown(value: Any) -> Any:
+    """An attribute's value as Python sees it; of a submodule the handle."""
+    found = python_view.view_of(value)
+    return ModuleHandle(found) if isinstance(found, RecursiveScriptModule) else found
+
+
+def _children(handle: ModuleHandle) -> list[tuple[str, ModuleHandle]]:
+    inner = handle.ours._modules.items()
+    return [(name, ModuleHandle(child)) for name, child in inner if isinstance(child, RecursiveScriptModule)]
+
+
+def _jit_debug_module_iterators(handle: ModuleHandle) -> dict[str, list[Any]]:
+    """All that can be walked over of a module, by name; `_r` with what is in its submodules.
+
+    >>> import flambeau
+    >>> found = _jit_debug_module_iterators(flambeau.script(flambeau.nn.Linear(2, 1))._c)
+    >>> [name for name, _ in found["named_parameters"]]
+    ['weight', 'bias']
+    """
+    module = handle.ours
+    modules = [(n, ModuleHandle(m)) for n, m in module.named_modules() if isinstance(m, RecursiveScriptModule)]
+    attributes = [(f"{path}.{name}" if path else name, value) for path, m in modules for name, value in _attributes(m)]
+    named: dict[str, list[tuple[str, Any]]] = {
+        "children": _children(handle),
+        "modules": modules,
+        "parameters": list(module.named_parameters(recurse=False)),
+        "parameters_r": list(module.named_parameters()),
+        "buffers": list(module.named_buffers(recurse=False)),
+        "buffers_r": list(module.named_buffers()),
+    }
+    found: dict[str, list[Any]] = {"named_attributes": _attributes(handle), "named_attributes_r": attributes}
+    for name, pairs in named.items():
+        found[name] = [value for _, value in pairs]
+        found[f"named_{name}"] = pairs
+    return found
+
+
+def _attributes(handle: ModuleHandle) -> list[tuple[str, Any]]:
+    held = handle._held
+    own = [(a.name, _shown(held.get(a.name))) for a in held.type.definition.attributes if held.has(a.name)]
+    at = next((k + 1 for k, (name, _) in enumerate(own) if name == "training"), len(own))
+    return [*own[:at], ("_is_full_backward_hook", None), *own[at:]]
+
+
+def _freeze_module(
+    module: ModuleHandle,
+    preservedAttrs: Sequence[str] = (),
+    freezeInterfaces: bool = True,
+    preserveParameters: bool = False,
+) -> ModuleHandle:
+    """`flambeau.jit.freeze_module` of a handle. Interfaces are always frozen. Raises what that raises.
+
+    >>> import flambeau
+    >>> _freeze_module(flambeau.script(flambeau.nn.Linear(2, 1))._c).hasattr("weight")
+    False
+    """
+    return ModuleHandle(freeze_module(module.ours, preservedAttrs, preserve_parameters=preserveParameters))

@@ -1,0 +1,153 @@
+"""What is said where modules do not fit, in the words that programs search for."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau import Tensor, nn
+
+PLAIN = nn.Linear(2, 2)
+SCRIPTED = flambeau.script(nn.Linear(2, 2))
+
+
+class Text(nn.Module):
+    def forward(self, x: str) -> str:
+        return x + "f"
+
+
+def with_plain(x: Tensor) -> Tensor:
+    return PLAIN(x) * 2
+
+
+def with_scripted(x: Tensor) -> Tensor:
+    return SCRIPTED(x)
+
+
+def test_plain_modules_outside_of_the_program_stay_python() -> None:
+    scripted = flambeau.script(with_plain)
+    x = flambeau.ones(1, 2)
+    for _ in range(3):
+        assert flambeau.allclose(scripted(x), PLAIN(x) * 2)
+    assert any(node.kind == "^forward" for node in scripted.graph.nodes())
+    with pytest.raises(RuntimeError, match="Cannot call a ScriptModule that is not a submodule of the caller"):
+        flambeau.script(with_scripted)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (nn.Tanh(), "Cannot re-assign modules in a ScriptModule with non-scripted module, tried to replace existing"),
+        (3, "Cannot re-assign modules in a ScriptModule with a int"),
+        (flambeau.script(nn.Tanh()), "but found"),
+    ],
+)
+def test_submodules_that_are_replaced(value: Any, text: str) -> None:
+    scripted = flambeau.script(nn.Sequential(nn.ReLU()))
+    with pytest.raises(RuntimeError, match=text):
+        setattr(scripted, "0", value)
+
+
+def test_constants_say_what_is_wrong_inside() -> None:
+    class Net(nn.Module):
+        __constants__ = ("sizes",)
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.sizes = [1, np.int64(3)]
+
+        def forward(self, x: Tensor) -> Tensor:
+            return x
+
+    with pytest.raises(TypeError, match=r"'numpy.int64' object in attribute 'Net.sizes' is not a valid constant"):
+        flambeau.script(Net())
+
+
+def test_an_attribute_that_was_none() -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.name: str | None = None
+
+        def forward(self, x: str) -> str:
+            self.name = x
+            return x
+
+    with (
+        pytest.warns(UserWarning, match="doesn't support instance-level annotations on empty non-base types"),
+        pytest.raises(RuntimeError, match="Wrong type for attribute assignment"),
+    ):
+        flambeau.script(Net())
+
+
+def test_annotate_in_init_warns() -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.empty = flambeau.jit.annotate(list[int], [])
+            self.full = flambeau.jit.annotate(list[int], [1])
+
+        def forward(self, x: Tensor) -> Tensor:
+            return x + self.full[0]
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        flambeau.script(Net())
+    texts = [str(w.message) for w in caught]
+    assert len(texts) == 1
+    assert "doesn't support instance-level annotations on empty non-base types" in texts[0]
+    assert "'empty'" in texts[0]
+
+
+def unnamed(name: str, change: str) -> Any:
+    def hook(self: Any, input: tuple[str], output: str):  # type: ignore[no-untyped-def]
+        return output + change
+
+    hook.__name__ = name
+    return hook
+
+
+def two_inputs(self: Any, input: str, output: str) -> None:
+    return None
+
+
+def test_hooks_of_one_name_come_before_their_annotations() -> None:
+    module = Text()
+    module.register_forward_hook(unnamed("hook", "a"))
+    module.register_forward_hook(unnamed("hook", "b"))
+    with pytest.raises(RuntimeError, match=r"Hook 'hook' on .* has at least two different python definitions"):
+        flambeau.script(module)
+
+
+def shout(self: Any, input: tuple[str], output: str):  # type: ignore[no-untyped-def]
+    return output + "!"
+
+
+def test_a_hook_without_return_annotation_gives_what_it_gives() -> None:
+    module = Text()
+    module.register_forward_hook(shout)
+    assert flambeau.script(module)("x") == module("x") == "xf!"
+
+
+def test_a_hook_whose_input_is_no_tuple() -> None:
+    module = Text()
+    module.register_forward_hook(two_inputs)
+    with pytest.raises(RuntimeError, match=r"typed as a Tuple but found type: 'str' instead\."):
+        flambeau.script(module)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "shown"),
+    [
+        ((flambeau.ones(1), 2), r"Tuple\[Tensor, int\]"),
+        ((1,), r"Tuple\[int\]"),
+        ((([1, 2],),), r"Tuple\[Tuple\[List\[int\]\]\]"),
+    ],
+)
+def test_inputs_that_cannot_be_traced(inputs: Any, shown: str) -> None:
+    with pytest.raises(RuntimeError, match=f"Type '{shown}' cannot be traced. Only Tensors and"):
+        flambeau.trace(lambda *args: args[0], inputs)
