@@ -92,6 +92,20 @@ def test_layouts_are_ints() -> None:
     assert scripted(flambeau.strided, flambeau.channels_last, flambeau.int64) == (0, 2, 4)
 
 
+def test_annotations_of_classes_whose_module_nobody_imported(tmp_path: Any) -> None:
+    text = (
+        "from typing import Dict, List\nimport flambeau\nfrom flambeau import nn\n"
+        "class Table(nn.Module):\n    rows: Dict[str, List[int]]\n"
+        "    def __init__(self):\n        super().__init__()\n        self.rows = {}\n"
+        "    def forward(self, name: str) -> int:\n        self.rows[name] = [1]\n        return len(self.rows)\n"
+    )
+    path = tmp_path / "unimported.py"
+    path.write_text(text)
+    names: dict[str, Any] = {"__name__": "unimported"}
+    exec(compile(text, str(path), "exec"), names)
+    assert flambeau.script(names["Table"]())("a") == 1
+
+
 # -- script's own arguments -------------------------------------------------------------------------------------------
 
 

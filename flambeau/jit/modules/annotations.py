@@ -37,15 +37,25 @@ def class_annotations(cls: type) -> dict[str, Any]:
     for base in reversed(cls.__mro__):
         own = vars(base).get("__annotations__", {})
         scope = _closures(base) if own else {}
+        around = _globals(base) if own else None
         for name, annotation in own.items():
             if annotation is ClassVar or typing.get_origin(annotation) is ClassVar:
                 continue
             alone = type(base.__name__, (), {"__annotations__": {name: annotation}, "__module__": base.__module__})
             try:
-                found[name] = typing.get_type_hints(alone, localns=scope)[name]
+                found[name] = typing.get_type_hints(alone, around, scope)[name]
             except Exception:  # whatever is wrong with this annotation: the others count
                 continue
     return found
+
+
+def _globals(cls: type) -> dict[str, Any] | None:
+    """The names of the module that a class was written in, as its methods have them; None for those of `__module__`.
+
+    A module that was run but never imported is known to nobody else.
+    """
+    own = (m for m in vars(cls).values() if inspect.isfunction(m) and m.__module__ == cls.__module__)
+    return next((m.__globals__ for m in own), None)
 
 
 def _closures(cls: type) -> dict[str, Any]:
