@@ -17,6 +17,7 @@ import flambeau.nn.functional
 PAGE = (Path(__file__).parents[2] / "docs" / "from-pytorch.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| `([^`]+)` \| `([^`]+)` \|", PAGE, re.MULTILINE)
 SETUP = next(block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "class Net" in block)
+TEXT = "graph(%x, %n : int):\n  %y = aten::mul(%x, %n)\n  return (%y)\n"
 NUMBERS = [[1.0, -2.0], [3.0, 0.5]]
 
 
@@ -26,7 +27,7 @@ def namespace(library: Any, functional: Any, name: str) -> dict[str, Any]:
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     found = {
         name: library, "F": functional, "nn": library.nn, "Tensor": library.Tensor, "x": library.tensor(NUMBERS),
-        "ints": [3, 1, 2], "__name__": "from_pytorch",
+        "ints": [3, 1, 2], "text": TEXT, "__name__": "from_pytorch",
     }  # fmt: skip
     exec(compile(source, filename, "exec"), found)
     return found
