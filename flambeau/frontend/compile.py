@@ -35,6 +35,7 @@ from flambeau.frontend.emit.boxes import open_box
 from flambeau.frontend.emit.emission import Emission, ExpressionRule, Rules, StatementRule
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.generators import yields
+from flambeau.frontend.emit.loops import emit_for
 from flambeau.frontend.emit.python_blocks import emit_python_block
 from flambeau.frontend.emit.unsettled import Settled, Unsettled
 from flambeau.frontend.resolver import Resolver, recursion_error
@@ -114,7 +115,7 @@ VARIABLE_ARGUMENTS = (
     "Compiled functions can't take variable number of arguments or use keyword-only arguments with defaults, but where "
     "a call of the program says what they are"
 )
-RULES: Final = Rules(expressions=EXPRESSIONS, statements=STATEMENTS, wrap=python.wrap)
+RULES: Final = Rules(expressions=EXPRESSIONS, statements=STATEMENTS, wrap=python.wrap, loop=emit_for)
 
 NO_RETURN = "Function was not annotated as having type None, but does not return along all paths"
 TOO_DEEP = "the program is nested too deeply to compile. Give names to parts of the longest expression, or write a loop"

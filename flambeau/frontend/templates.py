@@ -15,10 +15,12 @@ from flambeau.frontend.constants import constant_type, constant_value
 from flambeau.frontend.emit.boxes import close_box
 from flambeau.frontend.emit.conversions import pack_list, pack_tuple
 from flambeau.frontend.emit.environment import Variable
+from flambeau.frontend.emit.generators import yields
 from flambeau.frontend.emit.schema_matching import call_function
 from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.trees.scopes import scope_of
 from flambeau.frontend.trees.views import Apply, Def, Expr, Ident, Param, Starred
+from flambeau.frontend.values.generator_calls import generator_call
 from flambeau.frontend.values.keywords import KeywordsValue
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
@@ -307,6 +309,16 @@ class ClosureValue(Sugared):
     def _called(
         self, e: Emission, where: SourceRange, args: Sequence[Argument], keywords: Mapping[str, Argument]
     ) -> Sugared:
+        def listed(e: Emission) -> Value:
+            return instantiate(e, where, self.template, args, keywords, self).as_value(e, where)
+
+        template = self.template
+        if yields(template.tree) and all(a.is_value for a in (*args, *keywords.values())):
+            given = [Given(a.value(e), a.where) for a in args]
+            named = [Given(a.value(e), a.where, name) for name, a in keywords.items()]
+            call = generator_call(e, template.tree, e.resolver, template.defaults, given, named, listed, self)
+            if call is not None:
+                return call
         return instantiate(e, where, self.template, args, keywords, self)
 
 

@@ -15,6 +15,7 @@ from flambeau.frontend.emit.contexts import leave_contexts
 from flambeau.frontend.emit.conversions import pack_tuple
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Absent, Frame, Variable
+from flambeau.frontend.emit.inlined import Expansion, check_left, own_statements
 from flambeau.frontend.emit.loops import emit_for, emit_while, left_by_break, note_break
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import (
@@ -38,7 +39,7 @@ from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
 from flambeau.program.protected import BROKE, CONTINUED
 from flambeau.schema.subtype import is_subtype, unify
-from flambeau.schema.types import ANY, INT, TENSOR, TensorType, TupleType, Type, UnionType
+from flambeau.schema.types import ANY, BOOL, INT, TENSOR, TensorType, TupleType, Type, UnionType
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
@@ -182,7 +183,10 @@ def emit_for_statement(e: Emission, tree: For) -> bool:
         assign(e, tree.target, item, tree.target.range)
         return e.statements(tree.body)
 
-    return emit_for(e, tree.iterable.range, iteration, body)
+    jumps = any(isinstance(s, Break | Continue) for s in own_statements(tree.body))
+    falls = emit_for(e, tree.iterable.range, iteration, body, jumps=jumps)
+    check_left(e, tree.body)
+    return falls
 
 
 def emit_while_statement(e: Emission, tree: While) -> bool:
@@ -199,7 +203,9 @@ def emit_while_statement(e: Emission, tree: While) -> bool:
     )
     if condition.known:
         e.frame.names.update(left_by_break(e))
-    return condition.known is None or _breaks(tree.body)
+    check_left(e, tree.body)
+    is_left = isinstance(e.generated, Expansion) and e.generated.flag is not None
+    return condition.known is None or is_left or _breaks(tree.body)
 
 
 def emit_loop_else(e: Emission, tree: LoopElse) -> bool:
@@ -239,7 +245,11 @@ def emit_break(e: Emission, tree: Break) -> bool:
         return _leave_try(e, BROKE)
     _check_loop(e, tree, "break")
     note_break(e)
-    leave_contexts(e, e.contexts[_outside(e) :])
+    assert e.loop is not None
+    around = e.loop.contexts_around
+    leave_contexts(e, e.contexts[_outside(e) if around is None else around :])
+    if e.loop.leaves is not None:
+        e.insert("prim::Store", (e.constant(True),), name=e.loop.leaves.slot, type=BOOL)
     e.insert("prim::BreakStmt")
     return False
 

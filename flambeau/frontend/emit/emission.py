@@ -17,7 +17,7 @@ from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.trees.views import Expr, Stmt
 from flambeau.frontend.values.receivers import Receiver
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Sugared
+from flambeau.frontend.values.sugared import Iteration, Sugared
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
@@ -44,6 +44,10 @@ class LoopState:
     """The scope around the loop."""
     breaks: list[dict[str, Variable]] = field(default_factory=list)
     """For each `break`, what variables of the loop's own are known there."""
+    leaves: Variable | None = None
+    """What a `break` sets, because it leaves a generator that is written out around the body."""
+    contexts_around: int | None = None
+    """How many objects were entered outside of that generator."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -54,6 +58,8 @@ class Rules:
     statements: Mapping[type, StatementRule]
     wrap: Callable[[Emission, Any, SourceRange], Sugared]
     """Makes a sugared value of a Python value that a name or attribute stands for."""
+    loop: Callable[[Emission, SourceRange, Iteration, Callable[[Sugared], bool]], bool]
+    """Emits a loop over something."""
 
 
 @dataclass(slots=True)
@@ -96,8 +102,12 @@ class Emission:
     """The lists of one that hold variables which other functions see, by slot."""
     home: str = ""
     """The function, as the names of variables that leave it say."""
-    generated: Generated | None = None
-    """What a generator has yielded; None in other functions."""
+    generated: Any = None
+    """What a generator has yielded (`Generated`), or is written out for (`Expansion`); None in other functions."""
+    suffix: str = ""
+    """What the names of variables end in, in the graph: of a generator that is written out."""
+    expanding: tuple[int, ...] = ()
+    """The generators that are being written out."""
     caught: Value | None = None
     """The exception whose handler this is."""
     unsettled: Unsettled = field(default_factory=Unsettled)
@@ -207,10 +217,21 @@ class Emission:
         if not value.has_name and name.isascii() and value.owner_block is self.graph.insertion_block:
             value.set_name(name)
 
+    def store_aside(self, name: str, value: Value) -> Variable:
+        """A variable that no name of this scope means: a parameter of a generator that is written out."""
+        self.slots += 1
+        variable = Variable(value.type, f"{name}.{self.slots}")
+        self.insert("prim::Store", (value,), name=variable.slot, type=value.type)
+        return variable
+
+    def loop_over(self, where: SourceRange, iteration: Iteration, body: Callable[[Sugared], bool]) -> bool:
+        """`body` for each item of an iteration."""
+        return self.rules.loop(self, where, iteration, body)
+
     def _new_slot(self, name: str) -> str:
         """What to store a new variable under: its name, unless that would overwrite the one that it shadows."""
         if self.frame.find(name) is None:
-            return name
+            return name + self.suffix
         self.slots += 1
         return f"{name}.{self.slots}"
 

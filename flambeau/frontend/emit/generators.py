@@ -12,12 +12,14 @@ from typing import Final
 from flambeau.frontend.annotations import type_of_tree
 from flambeau.frontend.emit.conversions import convert, pack_list
 from flambeau.frontend.emit.emission import Emission, Generated
+from flambeau.frontend.emit.inlined import Expansion, emit_expanded_yield
 from flambeau.frontend.emit.literals import list_element
 from flambeau.frontend.emit.loops import emit_for
+from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.trees.views import Def, Expr, Select, Stmt, Subscript, Tree, TrueLit, Var, While, Yield
 from flambeau.frontend.values.sugared import Sugared
 from flambeau.ir.value import Value
-from flambeau.schema.types import TENSOR, ListType
+from flambeau.schema.types import TENSOR, ListType, Type
 from flambeau.util.errors import CompileError, NotSupportedError
 
 ITERATORS: Final = ("Iterator", "Iterable", "Generator")
@@ -39,11 +41,16 @@ def yields(tree: Def) -> bool:
 def begin(e: Emission, tree: Def) -> None:
     """The empty list, at the start of the function. Raises NotSupportedError for a generator that cannot end."""
     _check_end(tree)
-    element = None
+    element = declared_element(tree, e.resolver)
+    e.generated = Generated(pack_list(e, (), element or TENSOR), element)
+
+
+def declared_element(tree: Def, resolver: Resolver) -> Type | None:
+    """What a generator says that it yields, as in `-> Iterator[int]`; None if it says nothing."""
     returns = tree.decl.returns
     if isinstance(returns, Subscript) and isinstance(returns.value, Var | Select) and returns.value.name in ITERATORS:
-        element = type_of_tree(returns.indices[0], e.resolver)
-    e.generated = Generated(pack_list(e, (), element or TENSOR), element)
+        return type_of_tree(returns.indices[0], resolver)
+    return None
 
 
 def _check_end(tree: Def) -> None:
@@ -59,6 +66,8 @@ def emit_yield(e: Emission, tree: Yield) -> bool:
     """`yield value`."""
     if e.generated is None:
         raise NotSupportedError("yield isn't supported in a try block. Append to a list and return it", tree.range)
+    if isinstance(e.generated, Expansion):
+        return emit_expanded_yield(e, tree, e.generated)
     if not tree.is_from:
         _append(e, e.value(tree.value, e.generated.element))
         return True
@@ -94,6 +103,12 @@ def finish(e: Emission, tree: Def) -> ListType:
 def returned(e: Emission, value: Expr) -> Value:
     """What `return` gives in a generator: all that was yielded. Raises CompileError for a value of its own."""
     assert e.generated is not None
+    no_value(value)
+    result: Value = e.generated.result
+    return result
+
+
+def no_value(value: Expr) -> None:
+    """Refuse `return value` in a generator."""
     if type(value).__name__ != "NoneLit":
         raise CompileError("a generator returns no value in programs: yield it", value.range)
-    return e.generated.result

@@ -19,8 +19,16 @@ FOREVER = (1 << 63) - 1
 """The trip count of a loop that only its condition ends."""
 
 
-def emit_for(e: Emission, where: SourceRange, iteration: Iteration, body: Callable[[Sugared], bool]) -> bool:
-    """`body` for each item; whether control can go on behind the loop. `body` says whether it goes on behind itself."""
+def emit_for(
+    e: Emission, where: SourceRange, iteration: Iteration, body: Callable[[Sugared], bool], *, jumps: bool = False
+) -> bool:
+    """`body` for each item; whether control can go on behind the loop. `body` says whether it goes on behind itself.
+
+    `jumps` says whether there is a `break` or `continue` in it.
+    """
+    whole = iteration.emit(e, where, body, jumps)
+    if whole is not None:
+        return whole
     if iteration.unrolled is not None:
         return _emit_unrolled(e, iteration.unrolled, body)
     count = iteration.trip_count(e, where)

@@ -10,7 +10,8 @@ from flambeau.frontend.emit.control import emit_branches
 from flambeau.frontend.emit.conversions import plan_conversion
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Absent
-from flambeau.frontend.emit.generators import returned
+from flambeau.frontend.emit.generators import no_value, returned
+from flambeau.frontend.emit.inlined import Expansion, emit_expanded_return
 from flambeau.frontend.emit.list_slices import delete_slice, has_slice
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.subscripts import subscript_values
@@ -82,6 +83,9 @@ def emit_pass(e: Emission, tree: Pass) -> bool:
 def emit_return(e: Emission, tree: Return) -> bool:
     """`return value`: converted to what the signature or the returns before it say."""
     declared = e.declared_return
+    if isinstance(e.generated, Expansion):
+        no_value(tree.value)
+        return emit_expanded_return(e, e.generated)
     if e.generated is not None:
         leave_contexts(e, e.contexts)
         e.insert("prim::ReturnStmt", (returned(e, tree.value),))

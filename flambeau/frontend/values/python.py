@@ -14,6 +14,7 @@ from typing import Any
 from flambeau.frontend.constants import constant_type, constant_value
 from flambeau.frontend.emit.conditions import Condition, ConditionValue
 from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.generators import yields
 from flambeau.frontend.emit.schema_matching import call_function
 from flambeau.frontend.resolver import MISSING
 from flambeau.frontend.source.python_source import innermost_function
@@ -23,6 +24,7 @@ from flambeau.frontend.values.builtins import BUILTINS
 from flambeau.frontend.values.casts import TypedTensorClass
 from flambeau.frontend.values.choice import wrap_choice
 from flambeau.frontend.values.classes import wrap_class
+from flambeau.frontend.values.generator_calls import generator_call
 from flambeau.frontend.values.language_forms import LANGUAGE_FORMS
 from flambeau.frontend.values.numpy_functions import numpy_function
 from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
@@ -85,12 +87,35 @@ class PythonValue(Sugared):
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A call of a Python function, which is compiled when it is reached."""
+        generated = self._generated(e, where, args, keywords)
+        if generated is not None:
+            return generated
         function = e.resolver.compile_function(self.python, where)
         if function is not None:
             return SimpleValue(call_function(e, where, function, args, keywords))
         if isinstance(self.python, types.BuiltinFunctionType):
             raise CompileError(UNSUPPORTED_BUILTIN.format(value=self.python), where)
         raise CompileError(f"cannot call a {self.kind}", where)
+
+
+    def _generated(
+        self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]
+    ) -> Sugared | None:
+        """A call of a generator; None for other functions."""
+        fn = self.python
+        is_generator = isinstance(fn, Def) or (
+            isinstance(fn, types.FunctionType) and inspect.isgeneratorfunction(innermost_function(fn))
+        )
+        template = e.resolver.template(fn) if is_generator and isinstance(e.resolver, TemplateResolver) else None
+        if template is None or not yields(template.tree):
+            return None
+
+        def listed(e: Emission) -> Value:
+            function = e.resolver.compile_function(fn, where)
+            assert function is not None
+            return call_function(e, where, function, args, keywords)
+
+        return generator_call(e, template.tree, template.resolver, template.defaults, args, keywords, listed)
 
 
 def _needs_template(e: Emission, python: Any, tree: Apply) -> bool:

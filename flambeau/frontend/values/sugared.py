@@ -131,3 +131,10 @@ class Iteration(ABC):
     @abstractmethod
     def at(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
         """The item of round `index`."""
+
+    def emit(self, e: Emission, where: SourceRange, body: Callable[[Sugared], bool], jumps: bool) -> bool | None:
+        """The whole loop, of what has a form of its own for that, and whether control goes on behind it; else None.
+
+        `jumps` says whether the body has a `break` or `continue`.
+        """
+        return None

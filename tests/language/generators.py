@@ -1,0 +1,25 @@
+"""Generators."""
+
+from __future__ import annotations
+
+from tests.language.rows import accepted, refused
+
+TITLE = "Generators"
+ORDER = 50
+
+ROWS = [
+    accepted("a loop and its generator take turns", "def g(seen: List[str], n: int):\n    for i in range(n):\n        seen.append(\"made \" + str(i))\n        yield i\n    seen.append(\"end\")\ndef f(n: int):\n    seen: List[str] = []\n    for v in g(seen, n):\n        if v == 2:\n            break\n        seen.append(\"used \" + str(v))\n    return seen", "f(2)", "f(9)", torch=False),
+    accepted("a generator without an end", "def fibonacci():\n    a, b = 0, 1\n    while True:\n        yield a\n        a, b = b, a + b\ndef f(n: int):\n    out = []\n    for v in fibonacci():\n        if len(out) == n:\n            break\n        out.append(v)\n    return out", "f(0)", "f(8)", torch=False),
+    accepted("return out of a loop over a generator", "def count(i: int):\n    while True:\n        yield i\n        i += 1\ndef f(n: int):\n    for v in count(0):\n        if v * v >= n:\n            return v", "f(17)", torch=False),
+    accepted("continue, several yields, an early return", "def g(n: int):\n    yield n\n    for i in range(n):\n        if i == 3:\n            return\n        yield i\n    yield 100\ndef f(n: int):\n    r = []\n    for v in g(n):\n        if v == 1:\n            continue\n        r.append(v)\n    return r, [v for v in g(n)], list(g(n)), sum(g(n))", "f(2)", "f(9)", torch=False),
+    accepted("yield from, one generator in another", "def numbers(seen: List[int], n: int):\n    for i in range(n):\n        seen.append(i)\n        yield i\ndef g(seen: List[int], n: int):\n    yield from numbers(seen, n)\n    yield from [7, 8]\n    for v in numbers(seen, n):\n        if v % 2 == 0:\n            yield -v\ndef f(n: int, stop: int):\n    seen: List[int] = []\n    r = []\n    for v in g(seen, n):\n        r.append(v)\n        if v == stop:\n            break\n    else:\n        r.append(99)\n    return r, seen", "f(3, 7)", "f(3, -2)", "f(3, 50)", torch=False),
+    accepted("a nested generator that assigns variables around it", "def f(n: int):\n    k = 10\n    def g(m: int):\n        nonlocal k\n        for i in range(m):\n            k += 1\n            yield i * k\n    out = []\n    for v in g(n):\n        out.append(v)\n        k = k * 2\n        if v > 100:\n            break\n    return out, k", "f(2)", "f(9)", torch=False),
+    accepted("names of a generator are its own", "def g(x: int):\n    i = x\n    while i > 0:\n        y = i * 2\n        yield y\n        i -= 1\ndef f(x: int):\n    i, y, s = 100, \"text\", 0\n    for x in g(x):\n        s += x + i\n    return s, i, y", "f(3)", torch=False),
+    accepted("a with statement around yield", "class M:\n    def __init__(self, l: List[str]):\n        self.l = l\n    def __enter__(self):\n        self.l.append(\"enter\")\n        return self\n    def __exit__(self, type: Any, value: Any, tb: Any):\n        self.l.append(\"exit\")\ndef g(l: List[str], n: int):\n    with M(l):\n        for i in range(n):\n            yield i\n    l.append(\"after\")\ndef f(n: int):\n    l: List[str] = []\n    for v in g(l, n):\n        l.append(\"used\")\n        if v == 1:\n            break\n    return l", "f(1)", "f(5)", torch=False),
+    accepted("exceptions of a generator", "def g(n: int):\n    for i in range(n):\n        if i == 2:\n            raise ValueError(\"two\")\n        yield i\ndef f(n: int):\n    r = []\n    try:\n        for v in g(n):\n            r.append(v)\n    except ValueError:\n        r.append(-1)\n    return r", "f(2)", "f(5)", torch=False),
+    accepted("steps of a calculation", "def steps(x: Tensor, n: int):\n    for _ in range(n):\n        x = x * 0.5 + 1.0\n        yield x\ndef f(x: Tensor, n: int):\n    last = x\n    for y in steps(x, n):\n        if float((y - last).abs().max()) < 0.01:\n            break\n        last = y\n    return last", "f(flambeau.ones(3), 50)", "f(flambeau.zeros(3), 3)", torch=False),
+    accepted("a generator in a variable is the list of its items", "def g(seen: List[int], n: int):\n    for i in range(n):\n        seen.append(i)\n        yield i\ndef f(n: int):\n    seen: List[int] = []\n    it = g(seen, n)\n    for v in it:\n        if v == 1:\n            break\n    return seen", "f(4)", torch=False, differs=("[0, 1, 2, 3]",), why="it gives a list"),
+    refused("a generator without an end in a variable", "def g():\n    n = 0\n    while True:\n        yield n\n        n += 1\ndef f(x: int):\n    it = g()\n    for v in it:\n        if v > x:\n            return v\n    return 0", "a generator without an end isn't supported", torch=False),
+    refused("yield in try", "def g(n: int):\n    try:\n        yield n\n    finally:\n        print(\"end\")\ndef f(n: int):\n    return [v for v in g(n)]", "yield isn't supported in a try block"),
+    refused("next", "def g(n: int):\n    yield n\ndef f(n: int):\n    return next(g(n))", "Python builtin <built-in function next> is currently not supported in Torchscript"),
+]
