@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.tensor import dispatch
+from flambeau.tensor.grad_mode import no_grad
 from flambeau.tensor.random import Generator, drawing
 from flambeau.tensor.tensor import Tensor, wrap
 
@@ -71,12 +72,14 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with draws from the uniform distribution on [a, b)."""
-    return _fill("uniform_", tensor, a, b, generator=generator)
+    with no_grad():
+        return tensor.uniform_(a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fill with draws from the normal distribution."""
-    return _fill("normal_", tensor, mean, std, generator=generator)
+    with no_grad():
+        return tensor.normal_(mean, std, generator=generator)
 
 
 def trunc_normal_(
@@ -97,7 +100,8 @@ def trunc_normal_(
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one value."""
-    return _fill("fill_", tensor, val)
+    with no_grad():
+        return tensor.fill_(val)
 
 
 def zeros_(tensor: Tensor) -> Tensor:

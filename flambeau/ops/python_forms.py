@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import Any
 
+from flambeau.ops.language.declare import declare
 from flambeau.schema.argument_rules import to_dtype
 from flambeau.tensor.dispatch import call
 from flambeau.tensor.tensor import Tensor
@@ -92,6 +93,10 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     else:
         first, second = (list(d) if isinstance(d, list | tuple) else [d] for d in dims)
     return call("aten::tensordot", a, b, first, second, out=out)
+
+
+declare("aten::tensordot.count(Tensor a, Tensor b, int dims=2) -> Tensor", tensordot)
+declare("aten::tensordot.lists(Tensor a, Tensor b, int[][] dims) -> Tensor", tensordot)
 
 
 @form_of("aten::_unique2")

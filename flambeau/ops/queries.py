@@ -99,7 +99,14 @@ metadata("aten::numel(Tensor self) -> int", Tensor.numel, is_function=True, doc=
 metadata("aten::sym_numel(Tensor self) -> SymInt", Tensor.numel)
 metadata("aten::storage_offset(Tensor self) -> int", Tensor.storage_offset)
 metadata("aten::element_size(Tensor self) -> int", Tensor.element_size)
-metadata("aten::len.Tensor(Tensor t) -> int", len)
+def _length(t: Tensor) -> int:
+    """How many items a loop over a tensor has. Raises TypeError for one without dimensions."""
+    if not t.shape:
+        raise TypeError("len() of a 0-d tensor, or iteration of a 0-d tensor")
+    return t.shape[0]
+
+
+metadata("aten::len.Tensor(Tensor t) -> int", _length)
 metadata("aten::is_contiguous(Tensor self) -> bool", Tensor.is_contiguous)
 metadata("aten::is_contiguous.memory_format(Tensor self, MemoryFormat memory_format) -> bool", Tensor.is_contiguous)
 metadata("aten::is_non_overlapping_and_dense(Tensor self) -> bool", _strides_match_storage)

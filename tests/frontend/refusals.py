@@ -510,13 +510,6 @@ CASES: list[tuple[str, str, int, str, str]] = [
         "Unsupported operation: indexing tensor with unsupported index type 'bool'. Only ints, slices, lists and tensors are supported",
     ),
     (
-        "dots then tensor",
-        "def f(x, i):\n    return x[..., i]\n",
-        2,
-        "x[..., i]",
-        "Ellipses followed by tensor indexing is currently not supported",
-    ),
-    (
         "optional condition",
         "def f(x: Optional[int]):\n    if x:\n        return 1\n",
         2,

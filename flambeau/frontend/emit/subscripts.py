@@ -6,7 +6,7 @@ x[i, 1:, mask]    →    %s = aten::select(%x, 0, %i)    %t = aten::slice(%s, 0,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from flambeau.frontend.emit.conversions import pack_list, pack_tuple, unpack_tuple
 from flambeau.frontend.emit.emission import Emission
@@ -42,7 +42,6 @@ BAD_INDEX = (
     "Unsupported operation: indexing tensor with unsupported index type '{type}'. Only ints, slices, lists and tensors "
     "are supported"
 )
-DOTS_THEN_TENSOR = "Ellipses followed by tensor indexing is currently not supported"
 OPTIONAL_TENSORS = OptionalType(TENSOR)
 
 
@@ -124,7 +123,7 @@ def load_tensor_item(e: Emission, where: SourceRange, tensor: Value, indices: Se
     view, tensors = _basic_indexing(e, where, tensor, indices)
     if not tensors:
         return call_operator(e, where, "aten::alias", [tensor]) if view is tensor else view
-    return call_operator(e, where, "aten::index", [view, _index_list(e, tensors)])
+    return call_operator(e, where, "aten::index", [view, _index_list(e, where, view, tensors)])
 
 
 def store_tensor_item(e: Emission, target: Subscript, tensor: Value, value: Value) -> None:
@@ -133,7 +132,8 @@ def store_tensor_item(e: Emission, target: Subscript, tensor: Value, value: Valu
     view, tensors = _basic_indexing(e, where, tensor, target.indices)
     source = as_tensor_like(e, where, value, view)
     if tensors:
-        call_operator(e, where, "aten::index_put_", [view, _index_list(e, tensors), source, e.constant(False)])
+        index = _index_list(e, where, view, tensors)
+        call_operator(e, where, "aten::index_put_", [view, index, source, e.constant(False)])
     else:
         call_operator(e, where, "aten::copy_", [view, source, e.constant(False)])
 
@@ -150,15 +150,32 @@ def as_tensor_like(e: Emission, where: SourceRange, value: Value, like: Value) -
     return call_operator(e, where, "aten::tensor", [value], keywords)
 
 
-def _index_list(e: Emission, tensors: Sequence[Value | None]) -> Value:
-    items = [e.constant(None) if t is None else t for t in tensors]
-    return pack_list(e, items, OPTIONAL_TENSORS)
+def _index_list(e: Emission, where: SourceRange, view: Value, tensors: Mapping[int, Value]) -> Value:
+    """The index tensors by dimension; those behind dots count from the end, whose number only the run tells."""
+    front = _listed(e, [tensors.get(d) for d in range(max((d for d in tensors if d >= 0), default=-1) + 1)])
+    behind = [d for d in tensors if d < 0]
+    if not behind:
+        return front
+    count = -min(behind)
+    rank = call_operator(e, where, "aten::dim", [view])
+    known = e.constant(count + max((d + 1 for d in tensors if d >= 0), default=0))
+    between = call_operator(e, where, "aten::sub", [rank, known])
+    middle = call_operator(e, where, "aten::mul", [_listed(e, [None]), between])
+    back = _listed(e, [tensors.get(d) for d in range(-count, 0)])
+    return call_operator(e, where, "aten::add", [call_operator(e, where, "aten::add", [front, middle]), back])
+
+
+def _listed(e: Emission, tensors: Sequence[Value | None]) -> Value:
+    return pack_list(e, [e.constant(None) if t is None else t for t in tensors], OPTIONAL_TENSORS)
 
 
 def _basic_indexing(
     e: Emission, where: SourceRange, tensor: Value, indices: Sequence[Expr]
-) -> tuple[Value, list[Value | None]]:
-    """The view that all but index tensors make, and the index tensors by dimension of that view."""
+) -> tuple[Value, dict[int, Value]]:
+    """The view that all but index tensors make, and the index tensors by dimension of that view.
+
+    Behind dots dimensions count from the end.
+    """
     flat = _flattened(e, indices)
     view, dim, after_dots = tensor, 0, False
     tensors: dict[int, Value] = {}
@@ -180,11 +197,12 @@ def _basic_indexing(
         elif isinstance(index.type, IntType | NumberType):
             view = call_operator(e, where, "aten::select", [view, e.constant(dim), index])
         elif after_dots:
-            raise CompileError(DOTS_THEN_TENSOR, where)
+            kept = [i for i in flat[position:] if not isinstance(getattr(i, "type", None), IntType | NumberType)]
+            tensors[-len(kept)] = _index_tensor(e, where, index)
         else:
             tensors[dim] = _index_tensor(e, where, index)
             dim += 1
-    return view, [tensors.get(d) for d in range(max(tensors) + 1)] if tensors else []
+    return view, tensors
 
 
 def _is_none(index: Value | SliceValue | Dots) -> bool:
@@ -231,5 +249,5 @@ def tensor_item(
     view, tensors = _basic_indexing(e, where, tensor, indices)
     if not tensors:
         return view, view, None
-    index = _index_list(e, tensors)
+    index = _index_list(e, where, view, tensors)
     return call_operator(e, where, "aten::index", [view, index]), view, index

@@ -15,6 +15,7 @@ from flambeau.frontend.values import builtin_ordering as ordering
 from flambeau.frontend.values import iterables
 from flambeau.frontend.values.casts import CastValue, DeviceClass
 from flambeau.frontend.values.contexts import ContextClass
+from flambeau.frontend.values.functional_forms import FUNCTIONAL_FORMS
 from flambeau.frontend.values.simple_value import OperatorValue
 from flambeau.frontend.values.sugared import FormValue, Sugared
 from flambeau.schema.device import Device
@@ -144,6 +145,7 @@ BUILTINS: Final[dict[Any, Sugared]] = {
     **{cls: ContextClass(cls) for cls in (no_grad, enable_grad, inference_mode, set_grad_enabled)},
     OrderedDict: FormValue("dict", forms.emit_dict),
     cmath.polar: OperatorValue("python::polar"),
+    **FUNCTIONAL_FORMS,
     **FORMS,
 }
 """What each Python builtin is in a program."""

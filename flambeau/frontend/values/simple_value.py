@@ -249,6 +249,7 @@ class OperatorValue(Sugared):
             bound = [replace(g, value=as_text(e, where, g.value)) for g in bound]
         if self.name in SORTING and bound:
             check_sortable(e, where, bound[0].value)
+        keywords = _outputs_by_name(self.name, keywords, e)
         if self.name in UNARY and len(bound) == 1 and isinstance(bound[0].value.type, NamedType):
             return SimpleValue(bound[0].value).attribute(e, where, UNARY[self.name]).call(e, where, (), keywords)
         return SimpleValue(call_operator(e, where, self.name, bound, keywords))
@@ -259,6 +260,20 @@ class OperatorValue(Sugared):
         if self.receiver is not None or not any(d.schema.overload == overload for d in registry.overloads(self.name)):
             raise CompileError(f"attribute lookup is not defined on {self.kind}", where)
         return self
+
+
+def _outputs_by_name(name: str, keywords: Sequence[Given], e: Emission) -> Sequence[Given]:
+    """`out=(v, i)` as the two keywords that the operator has for it."""
+    pairs = [k for k in keywords if k.name == "out" and isinstance(k.value.type, TupleType)]
+    if not pairs:
+        return keywords
+    items = unpack_tuple(e, pairs[0].value)
+    for definition in registry.overloads(f"{name}"):
+        outs = [a for a in definition.schema.arguments if a.kwarg_only and a.alias is not None and a.alias.is_write]
+        if len(outs) == len(items):
+            named = [Given(v, pairs[0].where, a.name) for v, a in zip(items, outs, strict=True)]
+            return [*(k for k in keywords if k is not pairs[0]), *named]
+    return keywords
 
 
 @dataclass(slots=True)

@@ -1,0 +1,20 @@
+"""Tensors in programs, beyond what TorchScript has of them."""
+
+from __future__ import annotations
+
+from tests.language.rows import accepted, refused
+
+TITLE = "Tensors as in Python"
+ORDER = 61
+
+ROWS = [
+    accepted("sizes with a star", "def f(x: Tensor):\n    b, *rest = x.shape\n    return x.view(*x.shape), x.reshape(b, *rest), flambeau.zeros(*rest, dtype=flambeau.int64), x.expand(3, *x.shape).sum(), x.permute(*[1, 0])", "f(flambeau.arange(6).reshape(2, 3))", torch=False),
+    accepted("index tensors behind dots", "def f(x: Tensor, i: Tensor):\n    return x[..., i], x[..., [0, 1]], x[0, ..., i], x[i, ..., 0], x[i, ..., i], x[..., i, 0], x[..., i, None]", "f(flambeau.arange(8).reshape(2, 2, 2), flambeau.tensor([1, 0]))", torch=False),
+    accepted("assignment behind dots", "def f(x: Tensor, i: Tensor, m: Tensor):\n    x[..., i] = 5\n    x[..., 0] += 1\n    x[..., m] *= 2\n    return x", "f(flambeau.arange(8).reshape(2, 2, 2), flambeau.tensor([1]), flambeau.tensor([True, False]))", torch=False),
+    accepted("two outputs in out=", "def f(x: Tensor):\n    v, i = flambeau.empty(0), flambeau.empty(0, dtype=flambeau.int64)\n    flambeau.sort(x, out=(v, i))\n    a = v.clone(), i.clone()\n    flambeau.max(x.reshape(1, -1), dim=1, out=(v, i))\n    return a, v, i", "f(flambeau.tensor([3.0, 1.0, 2.0]))", torch=False),
+    accepted("unique", "def f(x: Tensor):\n    return flambeau.unique(x), flambeau.unique(x, return_inverse=True), flambeau.unique(x, return_counts=True, dim=0), flambeau.unique_consecutive(x), flambeau.unique_consecutive(x, return_counts=True)", "f(flambeau.tensor([3, 1, 3, 3]))", torch=False),
+    refused("unique with a flag that only the run tells", "def f(x: Tensor, flag: bool):\n    return flambeau.unique(x, return_inverse=flag)", "unique() returns different types for different values of 'return_inverse'"),
+    accepted("tensordot", "def f(x: Tensor):\n    return flambeau.tensordot(x, x), flambeau.tensordot(x, x, dims=1), flambeau.tensordot(x, x, dims=([0], [1]))", "f(flambeau.arange(4.0).reshape(2, 2))", torch=False),
+    accepted("nn.init in programs", "def f(n: int):\n    w = flambeau.empty(n, 3)\n    flambeau.nn.init.constant_(w, 0.5)\n    a = w.clone()\n    flambeau.nn.init.ones_(w)\n    g = flambeau.Generator()\n    g.manual_seed(3)\n    b = w.clone(), flambeau.nn.init.xavier_uniform_(flambeau.empty(2, 2), generator=g)\n    flambeau.nn.init.zeros_(w)\n    flambeau.nn.init.normal_(flambeau.empty(2), 1.0, 0.5)\n    flambeau.nn.init.uniform_(flambeau.empty(2), generator=g)\n    flambeau.nn.init.xavier_normal_(flambeau.empty(2, 2))\n    return a, b, w", "f(2)", torch=False),
+    refused("a loop over a tensor without dimensions", "def f(x: Tensor):\n    s = 0.0\n    for v in x:\n        s += float(v)\n    return s", "iteration of a 0-d tensor", calls=("f(flambeau.tensor(1.0))",)),
+]
