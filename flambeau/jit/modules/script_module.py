@@ -16,7 +16,6 @@ from flambeau.ir.graph import Graph
 from flambeau.jit.convert import MismatchError, converter, type_name
 from flambeau.jit.modules import python_view
 from flambeau.jit.modules.classes import KEYED, ORDERED, ModuleClasses, Origin
-from flambeau.jit.modules.inside import ScriptObjectView
 from flambeau.jit.modules.lifted_method import method_of
 from flambeau.jit.modules.live_tensors import LiveTensors
 from flambeau.jit.modules.methods import (
@@ -210,11 +209,6 @@ class RecursiveScriptModule(ScriptModule):
         """The compiled `forward`."""
         return self._method("forward")
 
-    @property
-    def _c(self) -> ScriptObjectView:
-        """What the module is inside: its object with the methods compiled so far."""
-        return ScriptObjectView(self)
-
     # -- attributes ---------------------------------------------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:
@@ -327,6 +321,7 @@ class RecursiveScriptModule(ScriptModule):
 
     @property
     def _c(self) -> Any:
+        """What the module is inside: a `flambeau._C.ModuleHandle`."""
         return python_view.handle_of(self)
 
     def _reconstruct(self, cpp_module: Any) -> None:

@@ -38,6 +38,11 @@ class ModuleHandle:
         """The name of its class, `__torch__.package.Name`."""
         return self._held.type.name
 
+    @property
+    def name(self) -> str:
+        """The last part of that."""
+        return self.qualified_name.rpartition(".")[2]
+
     def _type(self) -> Type:
         """Its class as a type."""
         return Type.of(self._held.type)
@@ -72,6 +77,10 @@ class ModuleHandle:
         if not self._has_method(name):
             raise RuntimeError(NO_METHOD.format(name=name))
         return self.ours._method(name)
+
+    def _get_methods(self) -> list[ScriptMethod]:
+        """All methods."""
+        return [self.ours._method(name) for name in self._method_names()]
 
     def _retrieve_traced_inputs(self) -> dict[str, list[Any]]:
         """The example inputs of a traced module, by method; nothing for others."""
