@@ -213,5 +213,5 @@ def test_a_module_from_inside() -> None:
     assert module._c == inside
     assert len({module._c, inside}) == 1
     assert module.inner._c != inside
-    with pytest.raises(AttributeError, match="no attribute 'nope'"):
+    with pytest.raises(RuntimeError, match="Method 'nope' is not defined"):
         inside._get_method("nope")
