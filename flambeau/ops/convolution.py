@@ -163,6 +163,10 @@ def convolution_kernel(
     check_channels(x, weight, bias, groups, transposed)
     if transposed:
         check_output_padding(extra, strides, dilations)
+        if 0 in x.shape[2:]:
+            raise RuntimeError(
+                f"Only zero batch or zero channel inputs are supported, but got input shape: {list(input.shape)}"
+            )
         made = contiguous(scattered(widened(x), widened(weight), strides, pads, extra, dilations, groups))
     else:
         made = np.moveaxis(convolved(widened(x), widened(weight), strides, pads, pads, dilations, groups), -1, 1)

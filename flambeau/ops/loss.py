@@ -23,6 +23,12 @@ MEAN: Final = 1
 SUM: Final = 2
 
 
+OTHER_RANKS: Final = (
+    "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor "
+    "{}D, positive {}D, and negative {}D inputs"
+)
+
+
 def reduced(F: Any, loss: Any, reduction: int) -> Any:
     """The loss per element, its mean or its sum."""
     if reduction == MEAN:
@@ -38,8 +44,8 @@ def require_float(name: str, tensor: Tensor) -> None:
 
 def mse(F: Any, self: Tensor, target: Tensor, reduction: int) -> Any:
     """Squared distance."""
-    require_float("mse_cpu", self)
     difference = F.sub(self, target)
+    require_float("mse_cpu", difference)
     return reduced(F, F.mul(difference, difference), reduction)
 
 
@@ -54,8 +60,8 @@ def smooth_l1(F: Any, self: Tensor, target: Tensor, reduction: int, beta: float)
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
         return l1(F, self, target, reduction)
-    require_float("smooth_l1_cpu", self)
     distance = F.abs(F.sub(self, target))
+    require_float("smooth_l1_cpu", distance)
     near = F.div(F.mul(F.mul(distance, distance), 0.5), beta)
     return reduced(F, F.where(F.lt(distance, beta), near, F.sub(distance, 0.5 * beta)), reduction)
 
@@ -164,6 +170,13 @@ def cosine_embedding(
     reduction: int,
 ) -> Any:
     """One less the cosine where the target is 1, what the cosine exceeds `margin` by where it is -1."""
+    if target.ndim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if input1.ndim != target.ndim + 1 or input2.ndim != target.ndim + 1:
+        raise RuntimeError(
+            f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found inputs with sizes "
+            f"{list(input1.shape)} and {list(input2.shape)}."
+        )
     dim = [target.ndim]
     dot = F.sum(F.mul(input1, input2), dim)
     first = F.add(F.sum(F.mul(input1, input1), dim), 1e-12)
@@ -186,7 +199,10 @@ def triplet_margin(
     F: Any, anchor: Tensor, positive: Tensor, negative: Tensor, margin: float, p: float, eps: float, swap: bool,
     reduction: int,
 ) -> Any:  # fmt: skip
-    """What lacks for the negative to be `margin` further away than the positive."""
+    """What lacks for the negative to be `margin` further away than the positive. Raises RuntimeError for ranks."""
+    ranks_given = anchor.dim(), positive.dim(), negative.dim()
+    if len(set(ranks_given)) > 1:
+        raise RuntimeError(OTHER_RANKS.format(*ranks_given))
     near = F.pairwise_distance(anchor, positive, p, eps)
     far = F.pairwise_distance(anchor, negative, p, eps)
     if swap:

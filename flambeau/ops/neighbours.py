@@ -86,6 +86,11 @@ def col2im_kernel(
     """The windows of `im2col` added up where they came from."""
     kernel, dilations, pads, strides = (_two(v) for v in (kernel_size, dilation, padding, stride))
     sizes = _two(output_size)
+    if self.ndim not in (2, 3):
+        raise RuntimeError(
+            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
+            f"input, but got: {list(self.shape)}"
+        )
     columns = self[None] if self.ndim == 2 else self
     counts = count_windows(sizes, kernel, dilations, pads, strides)
     if columns.shape[1] % prod(kernel):

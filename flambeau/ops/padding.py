@@ -24,6 +24,10 @@ COMBINATIONS: Final = (
     "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
     "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
 )
+NOT_EMPTY: Final = (
+    "Expected {low}D or {high}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
+    "input, but got: {sizes}"
+)
 _NUMPY_MODES: Final = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
@@ -93,11 +97,7 @@ def border_kernel(mode: str, dims: int) -> Any:
         if len(padding) != 2 * dims:
             raise RuntimeError(f"padding size is expected to be {2 * dims}, but got: {len(padding)}")
         if self.ndim not in (dims + 1, dims + 2) or 0 in self.shape[1:]:
-            raise RuntimeError(
-                f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size and other "
-                f"non-zero "
-                f"dimensions for input, but got: {list(self.shape)}"
-            )
+            raise RuntimeError(NOT_EMPTY.format(low=dims + 1, high=dims + 2, sizes=list(self.shape)))
         return border_pad(self, padding, mode)
 
     return kernel
@@ -123,6 +123,9 @@ def pad_kernel(self: Array, pad: Ints, mode: str = "constant", value: float | No
         )
     if mode not in _NUMPY_MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    dims = len(pad) // 2
+    if mode != "circular" and 0 in self.shape[-dims:]:
+        raise RuntimeError(NOT_EMPTY.format(low=dims + 1, high=dims + 2, sizes=list(self.shape)))
     return border_pad(self, pad, mode)
 
 

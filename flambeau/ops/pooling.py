@@ -178,8 +178,8 @@ def max_pool(name: str, dims: int) -> Any:
         seen = geometry.windows(widened(self), lowest)
         places = geometry.windows(flat, -1)
         lead = seen.shape[: seen.ndim - dims]
-        rows = seen.reshape(*lead, -1)
-        where = places.reshape(*places.shape[:dims], -1)
+        rows = seen.reshape(*lead, prod(geometry.kernel))
+        where = places.reshape(*places.shape[:dims], prod(geometry.kernel))
         masked = np.where(where < 0, -1, 0)
         best = place_of_largest(rows)
         chosen = np.take_along_axis(np.broadcast_to(where, rows.shape), best[..., None], axis=-1)[..., 0]
@@ -281,7 +281,7 @@ def check_adaptive(name: str, array: Array, dims: int, sizes: Ints) -> tuple[int
     if array.ndim not in (dims + 1, dims + 2):
         colon = "" if "avg" in name else ":"
         raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(array.shape)}")
-    for i in range(array.ndim - dims, array.ndim):
+    for i in range(array.ndim - dims - ("max" in name), array.ndim):
         if not array.shape[i]:
             raise RuntimeError(
                 f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
@@ -336,7 +336,7 @@ def adaptive_max(dims: int) -> Any:
         bounds = [adaptive_bounds(n, c) for n, c in zip(spatial, sizes, strict=True)]
         for place in np.ndindex(*sizes):
             window = tuple(b[i] for b, i in zip(bounds, place, strict=True))
-            rows = self[(..., *window)].reshape(*lead, -1)
+            rows = self[(..., *window)].reshape(*lead, prod(w.stop - w.start for w in window))
             best = place_of_largest(widened(rows))
             values[(..., *place)] = np.take_along_axis(rows, best[..., None], axis=-1)[..., 0]
             indices[(..., *place)] = flat[window].reshape(-1)[best]

@@ -174,7 +174,11 @@ def check_stacks(left: Array, right: Array) -> None:
 
 
 def linear_kernel(input: Array, weight: Array, bias: Array | None = None) -> Array:
-    """`input @ weight.T + bias` over the last dimension."""
+    """`input @ weight.T + bias` over the last dimension. Raises RuntimeError for no dimensions."""
+    if not input.ndim or not weight.ndim:
+        raise RuntimeError(
+            f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D"
+        )
     if weight.ndim == 1:
         product = matmul_kernel(input, weight)
     else:

@@ -45,7 +45,8 @@ def unpooled(self: Array, indices: Array, output_size: Sequence[int], dims: int)
             f"{'x'.join(str(n) for n in output_size)}"
         )
     made = np.zeros((prod(lead), places), self.dtype)
-    np.put_along_axis(made, indices.reshape(prod(lead), -1), self.reshape(prod(lead), -1), axis=1)
+    rows = (prod(lead), prod(self.shape[-dims:]))
+    np.put_along_axis(made, indices.reshape(rows), self.reshape(rows), axis=1)
     return made.reshape(*lead, *output_size)
 
 

@@ -59,6 +59,17 @@ RUN: list[tuple[str, tuple[Any, ...], str]] = [
     ("nn.EmbeddingBag(3, 2)", (flambeau.tensor([[1]]), None, ones(1, 1)), "only supported for mode='sum'"),
     ("nn.EmbeddingBag(3, 2, mode='sum')", (flambeau.tensor([[1]]), None, ones(1)), "must have the same shape"),
     ("nn.CrossEntropyLoss()", (ones(2, 3), flambeau.tensor([0, 3])), "Target 3 is out of bounds."),
+    ("nn.Linear(3, 2)", (ones([]),), "both arguments to linear need to be at least 1D, but they are 0D and 2D"),
+    ("nn.ConvTranspose2d(1, 1, 3)", (ones(1, 1, 4, 0),), "Only zero batch or zero channel inputs are supported"),
+    ("nn.ReplicationPad1d(1)", (ones(1, 1, 0),), "with possibly 0 batch size and other non-zero dimensions"),
+    ("nn.Fold(4, 2)", (ones(3),), "Expected 2D or 3D (batch mode) tensor for input"),
+    ("nn.GaussianNLLLoss()", (ones(2, 3), ones(2, 3), ones(3)), "var is of incorrect size: [3], for an input of [2, 3]"),
+    ("nn.GaussianNLLLoss()", (ones(2), ones(2), -ones(2)), "var has negative entry/entries"),
+    ("nn.TripletMarginLoss()", (ones(3), ones(2, 3), ones(2, 3)), "got: anchor 1D, positive 2D, and negative 2D inputs"),
+    ("nn.TripletMarginWithDistanceLoss()", (ones(3), ones(2, 3), ones(2, 3)), "got: anchor 1D, positive 2D, and"),
+    ("nn.CosineEmbeddingLoss()", (ones(3), ones(2, 3), ones(2)), "1D target tensor expects 2D input tensors, but"),
+    ("nn.CosineEmbeddingLoss()", (ones(3), ones(2, 3), ones(2, 1)), "multi-target not supported"),
+    ("nn.MultiheadAttention(8, 2)", (ones(5, 2, 6),) * 3, "was expecting embedding dimension of 8, but got 6"),
     ("nn.Upsample(scale_factor=2, mode='bilinear')", (ones(1, 1, 4),), "Got 3D input, but bilinear mode needs 4D"),
 ]
 
@@ -94,3 +105,22 @@ def test_tables_from_elsewhere() -> None:
     assert layer(flambeau.tensor([1])).tolist() == [[3.0, 4.0]]
     assert nn.EmbeddingBag.from_pretrained(table, freeze=False).weight.requires_grad
     assert nn.Embedding(4, 2, padding_idx=-1).weight[3].tolist() == [0.0, 0.0]
+
+
+def test_a_variance_for_each_row() -> None:
+    torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
+    sizes = [(4, 3), (4,), (4, 1)]
+    x = [[0.5, 1.0, -1.0]] * 4
+    for given in sizes:
+        results = [
+            float(lib.nn.GaussianNLLLoss(full=True)(lib.tensor(x), lib.ones(4, 3), lib.full(given, 2.0)))
+            for lib in (flambeau, torch)
+        ]
+        assert results[0] == pytest.approx(results[1], rel=1e-6)
+
+
+def test_integers_and_what_they_are_beside() -> None:
+    for loss, expected in ((nn.MSELoss(), 0.125), (nn.SmoothL1Loss(), 0.0625)):
+        assert loss(flambeau.tensor([1, 2]), flambeau.tensor([1.0, 2.5])).item() == expected
+        with pytest.raises(NotImplementedError, match="not implemented for 'Long'"):
+            loss(flambeau.tensor([1]), flambeau.tensor([2]))

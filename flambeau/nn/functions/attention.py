@@ -6,6 +6,7 @@ from math import sqrt
 
 from flambeau.ops.families.composite import F
 from flambeau.schema.dtype import bool_
+from flambeau.tensor.observer import is_tracing
 from flambeau.tensor.tensor import Tensor
 
 
@@ -142,5 +143,7 @@ def check(
         )
     if is_causal and attn_mask is None:
         raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+    if not is_tracing() and query.size(-1) != embed_dim:
+        raise RuntimeError(f"was expecting embedding dimension of {embed_dim}, but got {query.size(-1)}")
     if embed_dim % num_heads != 0:
         raise RuntimeError(f"embed_dim {embed_dim} not divisible by num_heads {num_heads}")

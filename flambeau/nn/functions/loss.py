@@ -175,8 +175,19 @@ def poisson_nll_loss(
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
-    """Minus the logarithm of a normal density with variance `var`, which is at least `eps`."""
+    """Minus the logarithm of a normal density with variance `var`, which is at least `eps`.
+
+    There is one variance for each element, or one for each row of the last dimension. Raises ValueError for other
+    sizes, and for negative variances.
+    """
     given = F.mul(F.ones_like(input), var) if isinstance(var, float) else var
+    rows, sizes = list(input.size())[:-1], list(given.size())
+    if sizes == rows:
+        given = F.unsqueeze(given, -1)
+    elif not is_tracing() and sizes != list(input.size()) and (sizes[:-1] != rows or sizes[-1:] != [1]):
+        raise ValueError(f"var is of incorrect size: {sizes}, for an input of {list(input.size())}")
+    if not is_tracing() and bool(F.any(F.lt(given, 0.0))):
+        raise ValueError("var has negative entry/entries")
     variance = F.clamp_min(given, eps)
     difference = F.sub(input, target)
     losses = F.mul(F.add(F.log(variance), F.div(F.mul(difference, difference), variance)), 0.5)
@@ -271,6 +282,15 @@ def ctc_loss(
     return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, number, zero_infinity)
 
 
+def check_ranks(anchor: Tensor, positive: Tensor, negative: Tensor) -> None:
+    """Raise RuntimeError unless all have the same number of dimensions."""
+    if positive.dim() != anchor.dim() or negative.dim() != anchor.dim():
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.dim()}D, positive {positive.dim()}D, and negative {negative.dim()}D inputs"
+        )
+
+
 def triplet_margin_with_distance_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, *,
     distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0, swap: bool = False,
@@ -278,10 +298,11 @@ def triplet_margin_with_distance_loss(
 ) -> Tensor:  # fmt: skip
     """`triplet_margin_loss` with another distance than the Euclidean one; for Python, since a distance is passed.
 
-    Raises ValueError unless the margin is positive.
+    Raises ValueError unless the margin is positive, RuntimeError for tensors of different ranks.
     """
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
+    check_ranks(anchor, positive, negative)
     distance = F.pairwise_distance if distance_function is None else distance_function
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:

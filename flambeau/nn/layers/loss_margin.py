@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flambeau.nn import functional
-from flambeau.nn.functions.loss import reduced, reduction_number
+from flambeau.nn.functions.loss import check_ranks, reduced, reduction_number
 from flambeau.nn.layers.loss import Flag, Loss, WeightedLoss
 from flambeau.nn.layers.shapes import PairwiseDistance
 from flambeau.ops.families.composite import F
@@ -179,6 +179,7 @@ class TripletMarginWithDistanceLoss(Loss):
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         """One number, or with reduction 'none' one for each triplet."""
+        check_ranks(anchor, positive, negative)
         near = self.distance_function(anchor, positive)
         far = self.distance_function(anchor, negative)
         if self.swap:
