@@ -60,7 +60,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
     "GELU()": {"infinity": "PyTorch gives nan for infinity, in some places of an array"},
     "MultiLabelMarginLoss": {"nan": "PyTorch leaves nan out", "infinity": "the same", "no batch": "it is not written"},
     "MultiMarginLoss": {"nan": "PyTorch leaves nan out", "no batch": "the result is not written"},
-    "PixelUnshuffle": {k: "PyTorch keeps the sizes" for k in ("no batch", "first one without batch", "no elements")},
+    "PixelUnshuffle": dict.fromkeys(("no batch", "first one without batch", "no elements"), "PyTorch keeps the sizes"),
     "SoftMarginLoss": {"a dimension less": "PyTorch does not broadcast", "a number": "PyTorch does not broadcast"},
     "Unfold": {"no elements": "PyTorch refuses what padding makes possible"},
     "Upsample(scale_factor=1.3": {"infinity": "PyTorch adds 0 times infinity"},
