@@ -53,6 +53,7 @@ from flambeau.schema.dtype import float64 as double
 from flambeau.schema.dtype import int16 as short
 from flambeau.schema.dtype import int32 as int
 from flambeau.schema.dtype import int64 as long
+from flambeau.schema.dtype_limits import finfo, iinfo
 from flambeau.tensor import protocol as _protocol
 from flambeau.tensor.bridge import from_dlpack, from_numpy, to_dlpack
 from flambeau.tensor.create import as_tensor, asarray, tensor

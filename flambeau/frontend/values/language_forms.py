@@ -20,6 +20,7 @@ from flambeau.frontend.emit.tasks import (
 )
 from flambeau.frontend.trees.views import Apply
 from flambeau.frontend.values.builtin_forms import emit_isinstance
+from flambeau.frontend.values.dtype_limits import LimitsClass
 from flambeau.frontend.values.regions import RecordFunction, StrictFusion
 from flambeau.frontend.values.simple_value import SimpleValue, shown
 from flambeau.frontend.values.sugared import FormValue, Sugared
@@ -97,6 +98,8 @@ LANGUAGE_FORMS: Final[dict[str, Sugared]] = {
     "wait": FormValue("wait", emit_wait),
     "awaitable": FormValue("_awaitable", emit_awaitable),
     "awaitable_wait": FormValue("_awaitable_wait", emit_awaitable_wait),
+    "finfo": LimitsClass("finfo"),
+    "iinfo": LimitsClass("iinfo"),
     "record_function": RecordFunction(),
     "strict_fusion": StrictFusion(),
     "awaitable_nowait": FormValue("_awaitable_nowait", emit_awaitable_nowait),

@@ -14,6 +14,8 @@ from typing import Any
 
 from flambeau.ops.language import int64
 from flambeau.ops.language.declare import KEYS, OTHER_KEY, declare
+from flambeau.schema.dtype import Category, by_code
+from flambeau.schema.dtype_limits import NOT_FLOATING, NOT_INTEGER, limit
 
 # -- texts ------------------------------------------------------------------------------------------------------------
 
@@ -42,6 +44,18 @@ def int_of_base(text: str, base: int) -> int:
         raise RuntimeError(f"ValueError: {error}") from None
 
 
+def _float_limit(code: int, name: str) -> float:
+    if by_code(code).category == Category.INTEGER:
+        raise RuntimeError(f"TypeError: {NOT_FLOATING.format(dtype=by_code(code))}")
+    return float(limit(code, name))
+
+
+def _integer_limit(code: int, name: str) -> int:
+    if by_code(code).category != Category.INTEGER:
+        raise RuntimeError(f"TypeError: {NOT_INTEGER.format(dtype=by_code(code))}")
+    return int(limit(code, name))
+
+
 declare("python::format(Any value, str spec) -> str", format_value)
 declare("python::percent(str text, ...) -> str", percent)
 declare("python::any_eq(Any a, Any b) -> bool", operator.eq)
@@ -49,6 +63,9 @@ declare("python::any_ne(Any a, Any b) -> bool", operator.ne)
 declare("python::truth(Any value) -> bool", bool)
 declare("python::repr(Any value) -> str", repr)
 declare("python::ascii(Any value) -> str", ascii)
+declare("python::finfo(int dtype, str name) -> float", _float_limit)
+declare("python::iinfo(int dtype, str name) -> int", _integer_limit)
+declare("python::dtype_bits(int dtype) -> int", lambda code: limit(code, "bits"))
 declare("python::removeprefix(str self, str prefix) -> str", str.removeprefix)
 declare("python::removesuffix(str self, str suffix) -> str", str.removesuffix)
 declare("python::casefold(str self) -> str", str.casefold)
