@@ -57,6 +57,8 @@ from flambeau.schema.dtype import float64 as double
 from flambeau.schema.dtype import int16 as short
 from flambeau.schema.dtype import int32 as int
 from flambeau.schema.dtype import int64 as long
+from flambeau.schema.dtype_limits import finfo as finfo
+from flambeau.schema.dtype_limits import iinfo as iinfo
 from flambeau.tensor import protocol as _protocol
 from flambeau.tensor.bridge import from_dlpack as from_dlpack
 from flambeau.tensor.bridge import from_numpy as from_numpy
