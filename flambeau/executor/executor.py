@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau.codegen.callable_type import Switch
-from flambeau.executor import latest, listing
+from flambeau.executor import latest, listing, recording
 from flambeau.executor import spec as specs
 from flambeau.executor.explain import compilation_of
 from flambeau.executor.options import Options
@@ -55,6 +55,8 @@ class Executor:
         if self.options.backend == "reference":
             return single(reference.evaluate(self.function.graph, arguments))
         if dispatch.is_intercepted():
+            if recording.local.recorder is not None:
+                return recording.local.recorder(self, arguments)
             return single(run(self._plain_code(), arguments))
         spec = specs.spec_of(arguments)
         plan = self._latest

@@ -9,6 +9,7 @@ from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.blocks import _IgnoreContextManager, record_function, strict_fusion
 from flambeau.jit.classes.interfaces import interface
 from flambeau.jit.containers import ScriptDict, ScriptList
+from flambeau.jit.decompositions import _register_decomposition
 from flambeau.jit.execution import (
     _hide_source_ranges,
     fuser,
@@ -42,6 +43,7 @@ from flambeau.jit.modules.overloads import _overload_method
 from flambeau.jit.modules.script_module import RecursiveScriptModule
 from flambeau.jit.overloads import _overload
 from flambeau.jit.script import script
+from flambeau.jit.script_profile import _ScriptProfile
 from flambeau.jit.tracing.helpers import allow, dynamic, script_if_tracing
 from flambeau.jit.tracing.trace import get_trace_graph, trace, trace_module
 from flambeau.jit.unit import CompilationUnit, create_function_from_graph

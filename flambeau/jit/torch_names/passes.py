@@ -28,6 +28,7 @@ from flambeau.passes import (
     peephole,
     remove_dropout,
     remove_mutation,
+    run_decompositions,
 )
 from flambeau.schema.dtype import float32
 from flambeau.schema.types import TENSOR, TensorType, Type
@@ -67,6 +68,7 @@ PASSES: Final[dict[str, Callable[..., Any]]] = {
     "propagate_shapes": shapes.propagate,
     "remove_dropout": remove_dropout.do,
     "remove_mutation": remove_mutation.do,
+    "run_decompositions": run_decompositions.do,
 }
 """By TorchScript's names, without `_jit_pass_`."""
 

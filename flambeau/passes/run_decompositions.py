@@ -1,0 +1,70 @@
+"""Replace operators by graphs that somebody gave for them.
+
+```
+%y : Tensor = aten::square(%x)        →        %two : int = prim::Constant[value=2]()
+                                               %y : Tensor = aten::pow(%x, %two)
+```
+
+What a graph computes for an operator is an equal way to say it; no pass of the pipeline uses the table, only who runs
+this one.
+"""
+
+from __future__ import annotations
+
+from flambeau.ir.clone import clone_graph, insert_graph
+from flambeau.ir.graph import Graph
+from flambeau.ir.verify import verify
+from flambeau.schema import registry
+from flambeau.schema.subtype import is_subtype
+from flambeau.schema.types import without_refinement
+
+UNKNOWN = "there is no operator {name}; similar: {similar}"
+OTHER_COUNT = "the graph for {name} has {found} {what}, but the operator has {wanted}"
+OTHER_TYPE = "the graph for {name} takes a {found} as parameter {index}, but the operator is given a {wanted}"
+
+_graphs: dict[str, Graph] = {}
+"""By full name, `aten::square` or `aten::add.Tensor`."""
+
+
+def register(name: str, graph: Graph) -> None:
+    """Let `graph` stand for an operator, `aten::add.Tensor`, wherever this pass is run from now on.
+
+    Raises KeyError for an unknown operator, ValueError for a graph with other parameters or results.
+    """
+    definition = registry.find(name)
+    if definition is None:
+        similar = ", ".join(registry.similar(name.partition(".")[0])) or "none"
+        raise KeyError(UNKNOWN.format(name=name, similar=similar))
+    verify(graph)
+    schema = definition.schema
+    for what, found, wanted in (
+        ("parameters", len(graph.inputs), len(schema.arguments)),
+        ("results", len(graph.outputs), len(schema.returns)),
+    ):
+        if found != wanted:
+            raise ValueError(OTHER_COUNT.format(name=name, what=what, found=found, wanted=wanted))
+    for index, (value, argument) in enumerate(zip(graph.inputs, schema.arguments, strict=True)):
+        if not is_subtype(argument.type, without_refinement(value.type)):
+            raise ValueError(OTHER_TYPE.format(name=name, index=index, found=value.type, wanted=argument.type))
+    _graphs[schema.full_name] = clone_graph(graph)
+
+
+def do(graph: Graph) -> bool:
+    """Replace every operator that there is a graph for, at every depth; what comes in by that is left as it is."""
+    found = []
+    for node in graph.all_nodes():
+        definition = node.definition
+        body = None if definition is None else _graphs.get(definition.schema.full_name)
+        if body is not None:
+            found.append((node, body))
+    for node, body in found:
+        with graph.inserting(node), graph.at_range(node.range):
+            results = insert_graph(graph, body, node.inputs)
+        for old, new in zip(node.outputs, results, strict=True):
+            name = old.name if old.has_name else ""
+            old.replace_uses_with(new)
+            graph.rename(old, "")
+            if name:
+                new.set_name(name)
+        node.destroy()
+    return bool(found)

@@ -1,0 +1,56 @@
+"""Operators replaced by graphs that were given for them."""
+
+from __future__ import annotations
+
+import pytest
+
+import flambeau
+from flambeau import Tensor, jit
+from flambeau.ir.clone import clone_graph
+from flambeau.ir.verify import verify
+from flambeau.passes import run_decompositions
+
+
+def cubed(x: Tensor) -> Tensor:
+    return x * x * x
+
+
+def program(x: Tensor, n: int) -> Tensor:
+    y = x
+    for _ in range(n):
+        if bool(y.sum() > 0):
+            y = flambeau.expm1(y)
+        y = flambeau.expm1(y) + 1
+    return y
+
+
+def test_every_one_is_replaced() -> None:
+    jit._register_decomposition(flambeau.ops.aten.expm1.default, flambeau.script(cubed).graph)
+    graph = clone_graph(flambeau.script(program).graph)
+    assert run_decompositions.do(graph)
+    verify(graph)
+    assert not graph.find_all("aten::expm1")
+    assert len(graph.find_all("aten::mul")) == 4
+    assert all(n.range is not None for n in graph.find_all("aten::mul"))
+    x = flambeau.tensor([0.5, -0.25])
+    y = x
+    for _ in range(2):
+        y = cubed(cubed(y) if bool(y.sum() > 0) else y) + 1
+    assert flambeau.allclose(jit.create_function_from_graph("f", graph)(x, 2), y)
+    assert not run_decompositions.do(graph)
+    assert flambeau.script(program)(x, 0).tolist() == x.tolist()
+
+
+def test_what_is_no_decomposition() -> None:
+    graph = flambeau.script(cubed).graph
+    two = flambeau.CompilationUnit("def f(x: Tensor, n: int): return x * n").f.graph
+    number = flambeau.CompilationUnit("def f(n: int): return n * n").f.graph
+    for op, given, error, message in (
+        ("aten::nope", graph, KeyError, "there is no operator aten::nope"),
+        (3, graph, TypeError, "takes an overload such as flambeau.ops.aten.square.default, not a int"),
+        ("aten::relu", 3, TypeError, "a decomposition is a graph, such as fn.graph, not a int"),
+        ("aten::relu", two, ValueError, "the graph for aten::relu has 2 parameters, but the operator has 1"),
+        ("aten::relu", number, ValueError, "takes a int as parameter 0, but the operator is given a Tensor"),
+    ):
+        with pytest.raises(error, match=message):
+            jit._register_decomposition(op, given)
