@@ -31,6 +31,7 @@ from flambeau.schema.types import (
     ClassType,
     FloatType,
     IntType,
+    ListType,
     NoneType,
     OptionalType,
     StringType,
@@ -74,7 +75,10 @@ class Lifting:
 
         None where there are functions for too many combinations already.
         """
-        known = tuple([v for v, fixed in zip(values, self.is_written_in, strict=True) if fixed])
+        known = tuple([
+            v if fixed else len(v) for v, fixed in zip(values, self.is_written_in, strict=True)
+            if fixed or isinstance(v, list)
+        ])  # fmt: skip
         if known not in self._variants:
             with self._lock:
                 if known not in self._variants:
@@ -87,16 +91,20 @@ class Lifting:
     def _made(self, values: Sequence[Any]) -> Function:
         graph = clone_graph(self._graph)
         for number in range(len(values) - 1, -1, -1):
+            value, place = values[number], self._parameters + number
             if self.is_written_in[number]:
-                _write_in(graph, self._parameters + number, values[number])
+                _write_in(graph, place, value)
+            elif isinstance(value, list):
+                _take_apart(graph, place, len(value))
         schema = self._schema
-        taken = [
-            Argument(".".join(path), value.type)
-            for path, value, fixed in zip(
-                self.paths, self._graph.inputs[self._parameters :], self.is_written_in, strict=True
-            )
-            if not fixed
-        ]
+        hidden = self._graph.inputs[self._parameters :]
+        taken: list[Argument] = []
+        for path, own, fixed, value in zip(self.paths, hidden, self.is_written_in, values, strict=True):
+            name = ".".join(path)
+            if isinstance(value, list):
+                taken += [Argument(f"{name}.{k}", own.type.contained[0]) for k in range(len(value))]
+            elif not fixed:
+                taken.append(Argument(name, own.type))
         arguments = (*schema.arguments[1:], *taken)
         return Function(
             self._name, graph, FunctionSchema(schema.name, "", arguments, schema.returns), doc=self._doc
@@ -110,6 +118,18 @@ def _write_in(graph: Graph, index: int, value: Any) -> None:
         constant = graph.insert("prim::Constant", (), (parameter.type,), **attributes).output()
     parameter.replace_uses_with(constant)
     graph.block.remove_input(index)
+
+
+def _take_apart(graph: Graph, index: int, count: int) -> None:
+    """A list that comes in becomes one that is made, of as many values that come in."""
+    parameter = graph.inputs[index]
+    name = parameter.name if parameter.has_name else "list"
+    element = parameter.type.contained[0]
+    parts = [graph.add_input(element, f"{name}_{k}", index + k) for k in range(count)]
+    with graph.inserting(graph.block.first or graph.block):
+        made = graph.insert("prim::ListConstruct", parts, (parameter.type,)).output()
+    parameter.replace_uses_with(made)
+    graph.block.remove_input(index + count)
 
 
 _known: WeakKeyDictionary[Function, Lifting | None] = WeakKeyDictionary()
@@ -171,11 +191,13 @@ def _is_module(type_: Type) -> bool:
 
 
 def _is_lasting(type_: Type) -> bool:
-    """Whether a value of the type stays what it is while a method runs, its elements aside."""
+    """Whether a value of the type stays what it is while a method runs, its elements aside, or may be seen to."""
     match type_:
         case TensorType() | IntType() | FloatType() | BoolType() | StringType() | NoneType():
             return True
         case OptionalType():
+            return isinstance(type_.element, TensorType | IntType | FloatType)
+        case ListType():
             return isinstance(type_.element, TensorType | IntType | FloatType)
         case TupleType():
             return type_.name is None and all(isinstance(t, IntType | FloatType | BoolType) for t in type_.elements)
@@ -184,9 +206,12 @@ def _is_lasting(type_: Type) -> bool:
 
 
 def _gives_away(graph: Graph, hidden: Sequence[Value]) -> bool:
-    """Whether a tensor that is read may be a result itself: its user would miss what makes it a parameter."""
-    tensors = [v for v in hidden if isinstance(v.type, TensorType | OptionalType)]
+    """Whether a tensor that is read may be a result itself: its user would miss what makes it a parameter.
+
+    Lists are taken apart, so that nobody may change or keep them.
+    """
+    tensors = [v for v in hidden if isinstance(v.type, TensorType | OptionalType | ListType)]
     if not tensors:
         return False
     facts = AliasAnalysis(graph)
-    return any(facts.is_returned(v) for v in tensors)
+    return any(facts.is_returned(v) or (isinstance(v.type, ListType) and facts.is_written(v)) for v in tensors)

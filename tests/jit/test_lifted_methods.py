@@ -156,13 +156,13 @@ class GivesAway(nn.Module):
         return x * self.w, self.w
 
 
-class ReadsList(nn.Module):
+class ReadsTexts(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.sizes = [1, 2]
+        self.sizes = ["1", "2"]
 
     def forward(self, x: Tensor) -> Tensor:
-        return x * self.sizes[0]
+        return x * int(self.sizes[0])
 
 
 class AsksForGradient(nn.Module):
@@ -174,7 +174,7 @@ class AsksForGradient(nn.Module):
         return x * self.w if self.w.requires_grad else x
 
 
-@pytest.mark.parametrize("kind", [Writes, GivesAway, ReadsList, AsksForGradient])
+@pytest.mark.parametrize("kind", [Writes, GivesAway, ReadsTexts, AsksForGradient])
 def test_what_needs_the_object_keeps_it(kind: Any) -> None:
     eager, scripted = kind(), flambeau.script(kind(), verify=True)
     for _ in range(3):
@@ -287,3 +287,100 @@ def test_methods_are_profiled_and_shown(kind: Any) -> None:
     assert ".entry" in scripted.forward.ptx(X)
     assert scripted.forward.passes(X) is not None
     assert scripted.forward.llvm_ir
+
+
+class Listed(nn.Module):
+    tensors: list[Tensor]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tensors = [flambeau.ones(3), flambeau.full((3,), 2.0)]
+
+    def forward(self, x: Tensor) -> Tensor:
+        for tensor in self.tensors:
+            x = x * tensor
+        return x + len(self.tensors)
+
+
+def test_lists_of_tensors_are_taken_apart() -> None:
+    """What is in a list when a method is called counts: replaced, added, taken out, or changed in place."""
+    scripted = flambeau.script(Listed())
+    for _ in range(4):
+        assert same(scripted(X), X * 2 + 2)
+    assert "native from end to end" in str(scripted.explain())
+    tensors = scripted.tensors
+    tensors[1] = flambeau.full((3,), 5.0)
+    assert same(scripted(X), X * 5 + 2)
+    tensors[0].mul_(2)
+    assert same(scripted(X), X * 10 + 2)
+    tensors.append(flambeau.full((3,), 0.5))
+    assert same(scripted(X), X * 5 + 3)
+    del tensors[0]
+    assert same(scripted(X), X * 2.5 + 2)
+    tensors.clear()
+    assert same(scripted(X), X)
+    scripted.tensors = [flambeau.full((3,), 3.0)]
+    assert same(scripted(X), X * 3 + 1)
+
+
+class Appends(Listed):
+    def forward(self, x: Tensor) -> Tensor:
+        self.tensors.append(x)
+        return x + len(self.tensors)
+
+
+class GivesList(Listed):
+    def forward(self, x: Tensor) -> list[Tensor]:
+        return self.tensors
+
+
+class Hands(Listed):
+    def forward(self, x: Tensor) -> Tensor:
+        held = [self.tensors]
+        held[0].append(x)
+        return x + len(self.tensors)
+
+
+@pytest.mark.parametrize("kind", [Appends, GivesList, Hands])
+def test_lists_that_change_or_leave_stay_the_objects(kind: Any) -> None:
+    eager, scripted = kind(), flambeau.script(kind())
+    for _ in range(4):
+        assert same(eager(X), scripted(X))
+    assert same(eager.tensors, scripted.tensors)
+    assert lifting_of(scripted.forward.script_function) is None
+
+
+class Numbers(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes, self.factors = [1, 2], [0.5]
+
+    def forward(self, x: Tensor) -> Tensor:
+        for n in self.sizes:
+            x = x * n
+        return x * self.factors[0] + len(self.factors)
+
+
+def test_lists_of_numbers_are_taken_apart() -> None:
+    scripted = flambeau.script(Numbers())
+    for _ in range(4):
+        assert same(scripted(X), X + 1)
+    assert "native from end to end" in str(scripted.explain())
+    scripted.sizes.append(7)
+    scripted.factors[0] = 2.0
+    assert same(scripted(X), X * 28 + 1)
+    scripted.factors.clear()
+    with pytest.raises(RuntimeError, match="list index out of range"):
+        scripted(X)
+
+
+def test_recurrent_layers_do_without_their_object() -> None:
+    for kind in (nn.LSTM, nn.GRU, nn.RNN):
+        eager = kind(3, 4, 2)
+        scripted = flambeau.script(eager)
+        for _ in range(4):
+            assert same(eager(X[None]), scripted(X[None]))
+        with flambeau.no_grad():
+            eager.weight_hh_l1.mul_(2)
+        assert same(eager(X[None]), scripted(X[None]))
+        assert lifting_of(scripted.forward.script_function) is not None

@@ -23,6 +23,16 @@ _array_of = attrgetter("_array")
 
 
 @dataclass(slots=True)
+class _Length:
+    """A list whose only item is how many another has."""
+
+    of: list[Any]
+
+    def __getitem__(self, place: int) -> int:
+        return len(self.of)
+
+
+@dataclass(slots=True)
 class _Seen:
     """What was found when the object was last looked at. It is not changed once it is in use: threads may share it."""
 
@@ -55,7 +65,15 @@ class _Seen:
                 self.lists.append(held)
                 self.places.append(place)
                 self.found.append(value)
+        if isinstance(value, list):
+            self._note_items(value)
         return value
+
+    def _note_items(self, items: list[Any]) -> None:
+        """Note what is in a list: how much first, since nothing else is looked at where that is something else."""
+        self.lists += [_Length(items), *[items] * len(items)]  # type: ignore[list-item]  # it is asked as lists are
+        self.places += [0, *range(len(items))]
+        self.found += [len(items), *items]
 
     def stand_in(self, value: Any) -> Any:
         """What native code gets: in the place of a parameter a tensor over the same memory."""
@@ -125,8 +143,12 @@ class LiftedMethod(ScriptMethod):
         function = None if lifting is None or any(v is UNSET for v in values) else lifting.variant(values)
         if lifting is not None and function is not None:
             fixed = lifting.is_written_in
-            seen.learns = any(isinstance(v, Tensor) and v.requires_grad for v in values)
-            seen.hidden = tuple([seen.stand_in(v) for v, known in zip(values, fixed, strict=True) if not known])
+            taken = [
+                one for v, known in zip(values, fixed, strict=True) if not known
+                for one in (v if isinstance(v, list) else (v,))
+            ]  # fmt: skip
+            seen.learns = any(isinstance(v, Tensor) and v.requires_grad for v in taken)
+            seen.hidden = tuple(map(seen.stand_in, taken))
             seen.native = self._native(function)
         self._executor = self._with_object if seen.native is None else seen.native._executor
         self._seen = seen
