@@ -19,11 +19,13 @@ from flambeau.executor.timing import best_seconds
 from flambeau.executor.whole import WholeFunction
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
+from flambeau.program.shared import SHARED
 
 MEASURED_UP_TO = 1 << 26
 """Bytes that a kernel may move to be measured without being asked for."""
 WHOLE = "whole graph"
 NO_FORM, RUN = "it has no native form", "native code has Python run it"
+SHARED_LIST = "it works on a list or dict shared with Python, of which native code would have a copy"
 _CONSTANTS = ("prim::Constant", "prim::Uninitialized")
 
 
@@ -109,7 +111,7 @@ def _why(plan: ExecutionPlan) -> str:
     if not available():
         return "llvmlite is not installed"
     if plan.whole is None:
-        return "the backend is the interpreter"
+        return SHARED_LIST if any(part in SHARED for part in plan.spec) else "the backend is the interpreter"
     if _waits(plan):
         return "a graph without loops becomes native at its third call" if not plan.whole.has_loop else "not called yet"
     return "it stands between native parts"

@@ -384,3 +384,27 @@ def test_recurrent_layers_do_without_their_object() -> None:
             eager.weight_hh_l1.mul_(2)
         assert same(eager(X[None]), scripted(X[None]))
         assert lifting_of(scripted.forward.script_function) is not None
+
+
+def test_packed_sequences_from_python() -> None:
+    packed = nn.utils.rnn.pack_padded_sequence(flambeau.ones(5, 2, 3), flambeau.tensor([5, 3]))
+    for kind in (nn.LSTM, nn.GRU, nn.RNN):
+        eager = kind(3, 4)
+        scripted = flambeau.script(eager)
+        for _ in range(3):
+            assert same(eager(packed)[0].data, scripted(packed)[0].data)
+        with pytest.raises(ArgumentError, match="for argument 'input'"):
+            scripted("text")
+
+
+def test_programs_on_shared_lists_say_why_they_are_interpreted() -> None:
+    def grows(held: list[int], x: Tensor) -> Tensor:
+        held.append(1)
+        return x * len(held)
+
+    shared, scripted = flambeau.script([1, 2]), flambeau.script(grows)
+    for _ in range(4):
+        scripted(shared, X)
+    assert len(shared) == 6
+    reasons = {one.reason for one in next(iter(scripted.explain().compilations)).interpreted}
+    assert reasons == {"it works on a list or dict shared with Python, of which native code would have a copy"}

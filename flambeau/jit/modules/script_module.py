@@ -13,6 +13,7 @@ from flambeau.executor.report import Explanation, PassReport
 from flambeau.frontend.depth import deep_recursion
 from flambeau.frontend.source.python_source import NameScope
 from flambeau.ir.graph import Graph
+from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.convert import MismatchError, converter, type_name
 from flambeau.jit.modules import python_view
 from flambeau.jit.modules.classes import KEYED, ORDERED, ModuleClasses, Origin
@@ -166,9 +167,22 @@ class RecursiveScriptModule(ScriptModule):
             return super().__call__(*args, **kwargs)
         watching = observer.current()
         if watching is None:
-            return forward(*args, **kwargs)
+            try:
+                return forward(*args, **kwargs)
+            except ArgumentError:
+                return self._call_other(args, kwargs)
         with watching.module(self):
             return forward(*args, **kwargs)
+
+    def _call_other(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Within the handler of an ArgumentError of `forward`: run what such arguments mean, or raise it again."""
+        python = self.script_object.type.definition.python
+        for name in getattr(getattr(python, "forward", None), "other_methods", ()):
+            try:
+                return self._method(name)(*args, **kwargs)
+            except ArgumentError:
+                continue
+        raise
 
     def define(self, source: str) -> None:
         """Add methods written as text to the class of the module. Names are looked up where this is called.
