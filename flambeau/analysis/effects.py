@@ -82,7 +82,7 @@ def writes_memory(node: Node) -> bool:
 
 def may_raise(node: Node) -> bool:
     """Whether running the node, or anything nested in it, can fail for operands of the right types."""
-    return any(_own_may_raise(n) for n in _deep(node))
+    return any(own_may_raise(n) for n in _deep(node))
 
 
 def _deep(node: Node) -> Iterator[Node]:
@@ -130,7 +130,8 @@ def hidden_writes(node: Node) -> list[Value]:
 
 
 
-def _own_may_raise(node: Node) -> bool:
+def own_may_raise(node: Node) -> bool:
+    """Whether running the node can fail, apart from what is nested in it."""
     kind = node.kind
     if kind in _NEVER_RAISE or kind in kinds.CONTROL:
         return False

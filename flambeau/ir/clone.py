@@ -23,6 +23,7 @@ def clone_graph(graph: Graph, copies: Copies | None = None) -> Graph:
     """A graph with the same text, numbers of unnamed values included. `copies` then tells which value became which."""
     copies = {} if copies is None else copies
     new = Graph(graph.name)
+    new.keeps_errors = graph.keeps_errors
     clone_block(graph.block, new.block, copies)
     for old, copy in copies.items():
         if not old.has_name and copy.owner_block.graph is new:

@@ -31,6 +31,8 @@ class Graph:
 
     def __init__(self, name: str = "") -> None:
         self.name = name
+        self.keeps_errors = False
+        """Whether somebody waits for its errors, so that a failing operator stays though nobody uses its result."""
         self._names: dict[str, Value] = {}
         self._suffix: dict[str, int] = {}
         self._next_unique = 0

@@ -8,13 +8,14 @@ return (%x)
 
 A node stays if the outside sees it (it prints, raises, draws random numbers, writes memory that escapes), if a node
 that stays uses its result, or if it writes memory that such a node may look at. Results of branches and values
-carried through loops go too. A failing operator whose result nobody uses is removed with its failure.
+carried through loops go too. A failing operator whose result nobody uses is removed with its failure, but from the
+body of a `try`.
 """
 
 from __future__ import annotations
 
 from flambeau.analysis.alias import AliasAnalysis
-from flambeau.analysis.effects import own_effect, own_writes
+from flambeau.analysis.effects import own_effect, own_may_raise, own_writes
 from flambeau.analysis.memory import Place
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import RETURN, Node
@@ -46,7 +47,7 @@ class _Liveness:
             self._value(value)
         writing: list[Node] = []
         for node in graph.all_nodes():
-            if own_effect(node) is not Effect.NONE:
+            if own_effect(node) is not Effect.NONE or (graph.keeps_errors and own_may_raise(node)):
                 self._node(node)
             elif own_writes(node):
                 writing.append(node)

@@ -19,15 +19,19 @@ FELL, RETURNED, BROKE, CONTINUED, HANDLED = 0, 1, 2, 3, 10
 classes: Final[dict[str, type]] = {}
 """The exception classes that programs raise, by their qualified names."""
 
+_NAMED: Final = (KeyError, IndexError, ValueError, OverflowError, ZeroDivisionError, AssertionError, TypeError)
+"""Classes that operators name in front of what they say."""
 _SAID: Final[tuple[tuple[str, type[Exception]], ...]] = (
-    ("KeyError", KeyError), ("IndexError", IndexError), ("ValueError", ValueError), ("OverflowError", OverflowError),
-    ("ZeroDivisionError", ZeroDivisionError), ("AssertionError", AssertionError), ("TypeError", TypeError),
-    ("out of range", IndexError), ("is out of bounds", IndexError), ("pop from empty list", IndexError),
-    ("division by 0", ZeroDivisionError), ("by zero", ZeroDivisionError), ("invalid literal for int", ValueError),
-    ("not in list", ValueError),
-    ("could not convert string to float", ValueError), ("empty separator", ValueError),
+    ("invalid literal for int", ValueError), ("could not convert string to float", ValueError),
+    ("chr() arg not in range", ValueError), ("range() arg 3 must not be zero", ValueError), ("not in list", ValueError),
+    ("arg is an empty sequence", ValueError), ("Cannot convert float nan", ValueError), ("Expected one of", ValueError),
+    ("Cannot convert float", OverflowError), ("not defined for negative values", ValueError),
+    ("for ord() must be 1 character", TypeError), ("cannot be raised to a negative power", ZeroDivisionError),
+    ("elements in a list but found", ValueError), ("dictionary is empty", KeyError), ("empty separator", ValueError),
+    ("pop from empty list", IndexError), ("division by 0", ZeroDivisionError), ("by zero", ZeroDivisionError),
+    ("out of range", IndexError), ("is out of bounds", IndexError),
 )  # fmt: skip
-"""What operators say, and what Python raises where they say it."""
+"""What operators say, and what Python raises where they say it; the first that fits counts."""
 
 
 class Protected:
@@ -72,10 +76,8 @@ def class_of(error: Exception) -> type:
     if not isinstance(error, RuntimeError):
         return type(error)
     text = _message(error)
-    for part, found in _SAID:
-        if part in text:
-            return found
-    return RuntimeError
+    named = next((cls for cls in _NAMED if text.startswith(cls.__name__)), None)
+    return named or next((found for part, found in _SAID if part in text), RuntimeError)
 
 
 def _builtin(name: str) -> type | None:

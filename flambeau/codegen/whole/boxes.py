@@ -431,6 +431,8 @@ class _Taking:
     def measure(self, rep: Representation, words: Sequence[int]) -> None:
         """Find out how far tensors reach into their blocks."""
         match rep:
+            case Array() | Listed() if not words[0]:
+                return  # nothing was ever put there, so nobody will look
             case Array() if not word(words[0], _ORIGIN):
                 sizes, strides = words[2 : 2 + rep.rank], words[2 + rep.rank :]
                 reach = sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) + rep.dtype.itemsize
@@ -453,9 +455,9 @@ class _Taking:
                 return self._tensor(rep, [next(words) for _ in range(word_count(rep))])
             case Listed():
                 block = next(words)
-                if block not in self._lists:
+                if block and block not in self._lists:
                     self._lists[block] = self.items(rep, block)
-                return self._lists[block]
+                return self._lists.get(block)
             case Tupled():
                 return tuple([self.take(r, words) for r in rep.items])
             case Optional():
@@ -472,7 +474,9 @@ class _Taking:
         words = _item_words(rep, block)
         return [self.take(rep.item, words) for _ in range(word(block, _LENGTH))]
 
-    def _tensor(self, rep: Array, words: Sequence[int]) -> Tensor:
+    def _tensor(self, rep: Array, words: Sequence[int]) -> Tensor | None:
+        if not words[0]:
+            return None
         known = tuple(words)
         if known not in self._tensors:
             self._tensors[known] = self._new_tensor(rep, words)

@@ -190,6 +190,9 @@ def _compiled(e: Emission, body: tuple[Stmt, ...]) -> _Body:
             used.update(dict.fromkeys(needed))
             changed |= {n for n, is_assigned in needed.items() if is_assigned}
     inputs: list[Value] = []
+    if e.caught is not None and any(isinstance(t, Reraise) for part in body for t in part.walk()):
+        inputs.append(e.caught)
+        inner.caught = inner.graph.add_input(e.caught.type)
     boxes: dict[str, tuple[Value, Variable]] = {}
     for name in used:
         found = e.frame.find(name)
@@ -209,6 +212,7 @@ def _compiled(e: Emission, body: tuple[Stmt, ...]) -> _Body:
         new = [(n, v.type) for n, v in list(known) if not isinstance(e.frame.find(n), Variable)]
         values = [inner.load(n, v) for n, v in list(inner.frame.variables()) if n in dict(new)]
         inner.insert("prim::ReturnStmt", (_outcome(inner, FELL, pack_tuple(inner, values)),))
+    inner.graph.keeps_errors = True
     make_structured(inner.graph, OUTCOME)
     to_ssa(inner.graph)
     clean(inner.graph)

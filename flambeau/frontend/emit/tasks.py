@@ -76,6 +76,8 @@ def _deferred(e: Emission, tree: Apply, kind: str) -> tuple[Node, Type]:
     block = holder.add_block()
     with e.inside(block):
         block.add_output(callee.call(e, tree.range, args, keywords).as_value(e, tree.range))
+    for read in [n for n in block if n.kind == "prim::Load"]:  # what a function reads around it, it reads now
+        read.move_before(holder)
     result = block.outputs[0].type
     inputs, inner = _lifted(holder)
     node = e.graph.insert(kind, inputs, (), Subgraph=inner)

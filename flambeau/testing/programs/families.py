@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from flambeau.testing.programs import check, generate
+from flambeau.testing.programs.flow import check as flow_check
+from flambeau.testing.programs.flow import generate as flow_generate
 from flambeau.testing.programs.model import Program
 from flambeau.testing.programs.modules import check as modules_check
 from flambeau.testing.programs.modules import generate as modules_generate
@@ -54,6 +56,13 @@ FAMILIES: Mapping[str, Family] = {
             generate=modules_generate.generate,
             disagreement=modules_check.disagreement,
             report=modules_check.report,
+        ),
+        Family(
+            name="flow",
+            doc="exceptions, matches, generators, closures, contexts, formats; results, order of events and errors",
+            generate=flow_generate.generate,
+            disagreement=flow_check.disagreement,
+            report=flow_check.report,
         ),
         Family(
             name="native",
