@@ -34,6 +34,7 @@ def test_every_construct_is_used() -> None:
     text = "".join(generate(seed).source().partition("def main")[2] for seed in range(60))
     used = (
         "try:", "except ", "finally:", "else:", "raise\n", "raise ", "match ", "case [", "with Room(", "lambda ",
-        "def ", "break", "continue", "return log", "while ", "count_up(", ":= ", "*r", "fold(*", "f\"", "%s|%d", "assert ",
+        "def ", "break", "continue", "return log", "while ", "count_up(", ":= ", "*r", "fold(*", "f\"", "%s|%d",
+        "assert ",
     )  # fmt: skip
     assert [word for word in used if word not in text] == []
