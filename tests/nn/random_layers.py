@@ -112,8 +112,112 @@ def attention(r: Random) -> Made:
     return "MultiheadAttention", (8, r.choice([1, 2, 4])), options, [normal(r, *s) for s in shapes]
 
 
+def integers(r: Random, below: int, *sizes: int) -> np.ndarray:
+    return np.random.default_rng(r.randrange(1 << 30)).integers(0, below, sizes)
+
+
+def chances(r: Random, *sizes: int) -> np.ndarray:
+    return np.random.default_rng(r.randrange(1 << 30)).uniform(0.05, 0.95, sizes).astype(np.float32)
+
+
+def activation(r: Random) -> Made:
+    number = r.choice([0.1, 0.5, 1.0, 2.0, 0, 3])
+    name, options = r.choice([
+        ("ELU", {"alpha": number}), ("CELU", {"alpha": number or 1.0}), ("LeakyReLU", {"negative_slope": number}),
+        ("Threshold", {"threshold": number, "value": -1.5}), ("Softplus", {"beta": number or 2.0, "threshold": 1}),
+        ("Hardshrink", {"lambd": number}), ("Softshrink", {"lambd": number}), ("GELU", {"approximate": "tanh"}),
+        ("Hardtanh", {"min_val": -number - 0.1, "max_val": number}), ("GLU", {"dim": r.choice([0, -1])}),
+        ("Softmax", {"dim": r.choice([0, 1, -1])}), ("LogSoftmax", {"dim": r.choice([0, 1, -1])}),
+        ("Softmin", {"dim": r.choice([0, 1, -1])}), ("RReLU", {"lower": 0.2, "upper": 0.2}),
+        ("PReLU", {"num_parameters": r.choice([1, 4]), "init": number}), (r.choice(["ReLU", "ReLU6", "SELU"]), {}),
+        (r.choice(["SiLU", "Mish", "Hardswish", "Hardsigmoid"]), {}), (r.choice(["Sigmoid", "Tanh", "LogSigmoid"]), {}),
+    ])  # fmt: skip
+    if r.random() < 0.3 and name in ("ELU", "CELU", "LeakyReLU", "Threshold", "Hardtanh", "ReLU", "SiLU"):
+        options = {**options, "inplace": True}
+    return name, (), options, [normal(r, 2, 4, *([] if r.random() < 0.5 else [r.choice([0, 3])])) * 3]
+
+
+def loss(r: Random) -> Made:
+    options: dict[str, Any] = {"reduction": r.choice(["mean", "sum", "none"])}
+    places = [] if r.random() < 0.5 else [r.randint(1, 3)]
+    kind = r.choice(["pairs", "pairs", "classes", "signs", "margins"])
+    if kind == "pairs":
+        names = ["L1Loss", "MSELoss", "SmoothL1Loss", "HuberLoss", "BCELoss", "BCEWithLogitsLoss", "KLDivLoss"]
+        name = r.choice([*names, "PoissonNLLLoss", "SoftMarginLoss", "MultiLabelSoftMarginLoss", "GaussianNLLLoss"])
+        extra: dict[str, dict[str, Any]] = {
+            "SmoothL1Loss": {"beta": r.choice([0.0, 0.5, 2.0])}, "HuberLoss": {"delta": r.choice([0.5, 2.0])},
+            "KLDivLoss": {"log_target": r.random() < 0.5, "reduction": r.choice(["batchmean", "sum"])},
+            "PoissonNLLLoss": {"log_input": r.random() < 0.5, "full": r.random() < 0.5},
+            "GaussianNLLLoss": {"full": r.random() < 0.5, "eps": r.choice([1e-6, 0.5])},
+        }  # fmt: skip
+        given = [chances(r, 3, 4, *places) for _ in range(3 if name == "GaussianNLLLoss" else 2)]
+        return name, (), options | extra.get(name, {}), given
+    if kind == "classes":
+        x, y = normal(r, 3, 4, *places), integers(r, 4, 3, *places)
+        options |= {"ignore_index": r.choice([-100, 0, 2])}
+        if r.random() < 0.5:
+            return "NLLLoss", (), options, [x, y]
+        return "CrossEntropyLoss", (), options | {"label_smoothing": r.choice([0.0, 0.2])}, [x, y]
+    if kind == "signs":
+        x, y, signs = normal(r, 3, 4), normal(r, 3, 4), np.sign(normal(r, 3, 4))
+        margin = {"margin": r.choice([0.0, 0.5, 1.0])}
+        return r.choice([
+            ("HingeEmbeddingLoss", (), options | margin, [x, signs]),
+            ("MarginRankingLoss", (), options | margin, [x, y, signs]),
+            ("CosineEmbeddingLoss", (), options | margin, [x, y, signs[:, 0]]),
+        ])  # fmt: skip
+    if r.random() < 0.5:
+        options |= {"p": r.choice([1, 2]), "margin": r.choice([0.5, 1.0])}
+        return "MultiMarginLoss", (), options, [normal(r, 3, 4), integers(r, 4, 3)]
+    options |= {"p": r.choice([1.0, 2.0, 3.0]), "margin": r.choice([0.5, 1.0]), "swap": r.random() < 0.5}
+    return "TripletMarginLoss", (), options, [normal(r, 3, 4) for _ in range(3)]
+
+
+def rearranging(r: Random) -> Made:
+    sides: dict[str, Any] = {name: r.randint(1, 2) for name in ("kernel_size", "dilation", "stride")}
+    sides["padding"] = r.randint(0, 1)
+    windows = np.prod([(n + 2 * sides["padding"] - sides["dilation"] * (sides["kernel_size"] - 1) - 1)
+                       // sides["stride"] + 1 for n in (4, 5)])  # fmt: skip
+    return r.choice([
+        ("Unfold", (), sides, [normal(r, 2, 3, 4, 5)]),
+        ("Fold", ((4, 5),), sides, [normal(r, 2, 3 * sides["kernel_size"] ** 2, int(windows))]),
+        ("PixelShuffle", (r.randint(1, 3),), {}, [normal(r, 2, 36, 2, 3)]),
+        ("PixelUnshuffle", (r.randint(1, 3),), {}, [normal(r, 2, 2, 6, 12)]),
+        ("ChannelShuffle", (r.choice([1, 2, 3, 6]),), {}, [normal(r, 2, 6, 2, 2)]),
+        ("Flatten", (r.randint(0, 2), r.choice([-1, -2, 2])), {}, [normal(r, 2, 3, 4)]),
+        ("Unflatten", (1, r.choice([(2, 3), (-1, 2), (6,)])), {}, [normal(r, 2, 6, 2)]),
+        ("CosineSimilarity", (r.choice([0, 1, -1]),), {}, [normal(r, 3, 4), normal(r, 3, 4)]),
+        ("PairwiseDistance", (r.choice([1.0, 2.0, 0.5]),), {"keepdim": r.random() < 0.5}, [normal(r, 3, 4)] * 2),
+        ("LocalResponseNorm", (r.randint(1, 4),), {"alpha": 0.1, "k": r.choice([1, 2.0])}, [normal(r, 2, 5, 3)]),
+    ])  # fmt: skip
+
+
+def table(r: Random) -> Made:
+    options: dict[str, Any] = {"padding_idx": r.choice([None, 0, 2, -1]), "max_norm": r.choice([None, None, 0.5, 2.0])}
+    options |= {"norm_type": r.choice([1.0, 2.0])}
+    if r.random() < 0.4:
+        return "Embedding", (6, 3), options, [integers(r, 6, *r.choice([(4,), (2, 3), (0,), ()]))]
+    options |= {"mode": r.choice(["sum", "mean", "max"])}
+    if r.random() < 0.5:
+        return "EmbeddingBag", (6, 3), options, [integers(r, 6, 4, 2)]
+    starts = np.array(sorted([0, *(r.randint(0, 7) for _ in range(2))]))
+    return "EmbeddingBag", (6, 3), options, [integers(r, 6, 7), starts]
+
+
+def transformer(r: Random) -> Made:
+    options: dict[str, Any] = {n: r.random() < 0.5 for n in ("batch_first", "norm_first", "bias")}
+    options |= {"dim_feedforward": 12, "dropout": 0.0, "activation": r.choice(["relu", "gelu"])}
+    sizes = [(2, 5, 8), (2, 4, 8)] if options["batch_first"] else [(5, 2, 8), (4, 2, 8)]
+    kind = r.choice(["TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer"])
+    if kind == "Transformer":
+        options |= {"num_encoder_layers": 1, "num_decoder_layers": 1}
+    heads = r.choice([1, 2, 4])
+    return kind, (8, heads), options, [normal(r, *s) for s in sizes[: 1 if kind.endswith("EncoderLayer") else 2]]
+
+
 KINDS: tuple[Callable[[Random], Made], ...] = (
-    convolution, convolution, pooling, pooling, normalisation, recurrent, resampling, padding, attention,
+    convolution, convolution, pooling, pooling, normalisation, recurrent, resampling, padding, attention, activation,
+    loss, loss, rearranging, table, transformer,
 )  # fmt: skip
 
 
