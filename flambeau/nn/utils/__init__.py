@@ -1,7 +1,7 @@
 """What surrounds modules: parameters as one vector, batches of sequences of different lengths, weights made of others,
 layers made one, gradients made shorter."""
 
-from flambeau.nn.utils import computed, fusion, parametrizations, parametrize, rnn, stateless
+from flambeau.nn.utils import computed, fusion, parametrizations, parametrize, prune, rnn, stateless
 from flambeau.nn.utils.fusion import (
     fuse_conv_bn_eval,
     fuse_conv_bn_weights,
@@ -33,6 +33,7 @@ __all__ = [
     "parameters_to_vector",
     "parametrizations",
     "parametrize",
+    "prune",
     "remove_spectral_norm",
     "remove_weight_norm",
     "rnn",

@@ -1,0 +1,246 @@
+"""Weights with some entries held at zero: `weight` is `weight_orig` times `weight_mask`, in programs too.
+
+Each function prunes what is not pruned yet: an `amount` that is a float is a share of that, an int a number of entries,
+or of slices where whole slices go.
+
+>>> from flambeau import nn
+>>> layer = l1_unstructured(nn.Linear(4, 2), "weight", amount=0.25)
+>>> sorted(layer.state_dict()), int(layer.weight_mask.sum())
+(['bias', 'weight_mask', 'weight_orig'], 6)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+
+from flambeau.nn.module import Module
+from flambeau.nn.parameter import Parameter
+from flambeau.nn.utils.computed import compute, computed_as, drop, refuse_flat
+from flambeau.ops.families.composite import F
+from flambeau.tensor.tensor import Tensor, wrap
+
+M = TypeVar("M", bound=Module)
+Amount = int | float
+PRUNED = "prune"
+NOT_PRUNED = "Parameter '{name}' of module {module} has to be pruned before pruning can be removed"
+
+
+def check(amount: Any) -> None:
+    """Raise TypeError and ValueError for amounts that mean nothing."""
+    if isinstance(amount, bool) or not isinstance(amount, int | float):
+        raise TypeError(f"Invalid type for amount: {amount!r}. Must be int or float.")
+    if amount < 0 or (isinstance(amount, float) and amount > 1.0):
+        raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
+
+
+def count(amount: Amount, size: int) -> int:
+    """How many of `size` go. Raises ValueError for more than there are.
+
+    >>> count(0.5, 5), count(3, 5)
+    (2, 3)
+    """
+    if isinstance(amount, float):
+        return round(amount * size)
+    if amount > size:
+        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={size}")
+    return amount
+
+
+class BasePruningMethod:
+    """Which entries go: `compute_mask` gives 0 for those, for scores of all and the mask that there is."""
+
+    def compute_mask(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """The next mask. Raises NotImplementedError unless written."""
+        raise NotImplementedError(f"{type(self).__name__} has no compute_mask")
+
+    @classmethod
+    def apply(
+        cls, module: M, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any
+    ) -> M:
+        """Prune a parameter of a module, with other arguments for the constructor. Raises ValueError for scores of
+        another shape."""
+        mask = mask_of(module, name)
+        held: Tensor = getattr(module, f"{name}_orig" if computed_as(module, name) == PRUNED else name).detach()
+        scores = held if importance_scores is None else importance_scores
+        if tuple(scores.shape) != tuple(held.shape):
+            raise ValueError(
+                f"importance_scores should have the shape of parameter {name}, {list(held.shape)}, not "
+                f"{list(scores.shape)}"
+            )
+        made = cls(*args, **kwargs).compute_mask(scores, mask)
+        return custom_from_mask(module, name, made)
+
+
+def mask_of(module: Module, name: str) -> Tensor:
+    """The mask of a parameter: of ones, if it is not pruned."""
+    if computed_as(module, name) == PRUNED:
+        held: Tensor = getattr(module, f"{name}_mask")
+        return held
+    made: Tensor = F.ones_like(getattr(module, name).detach())
+    return made
+
+
+class Identity(BasePruningMethod):
+    """Nothing goes."""
+
+    def compute_mask(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """The mask that there is."""
+        return mask
+
+
+class _Entries(BasePruningMethod):
+    def __init__(self, amount: Amount) -> None:
+        check(amount)
+        self.amount = amount
+
+    def _order(self, scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """What goes first, what next."""
+        return np.argsort(np.abs(scores), kind="stable")
+
+    def compute_mask(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """With that many entries less."""
+        made = mask.detach().numpy().copy()
+        left = np.flatnonzero(made.reshape(-1))
+        going = left[self._order(scores.detach().numpy().reshape(-1)[left])[: count(self.amount, left.size)]]
+        made.reshape(-1)[going] = 0
+        return wrap(made)
+
+
+class L1Unstructured(_Entries):
+    """The entries closest to zero go."""
+
+
+class RandomUnstructured(_Entries):
+    """Any entries go."""
+
+    def _order(self, scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return np.asarray(F.randperm(scores.size).numpy())
+
+
+class LnStructured(BasePruningMethod):
+    """The slices of `dim` with the smallest norms of order `n` go. Raises IndexError for a dimension that is not
+    there, ValueError for vectors."""
+
+    def __init__(self, amount: Amount, n: float, dim: int = -1) -> None:
+        check(amount)
+        self.amount, self.n, self.dim = amount, n, dim
+
+    def _order(self, scores: Tensor) -> np.ndarray[Any, Any]:
+        others = [i for i in range(scores.dim()) if i != self.dim % scores.dim()]
+        norms = F.linalg_vector_norm(scores.detach(), float(self.n), others)
+        return np.argsort(norms.numpy(), kind="stable")
+
+    def compute_mask(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """With that many slices less."""
+        if mask.dim() < 2:
+            raise ValueError(
+                f"Structured pruning can only be applied to multidimensional tensors, found one with {mask.dim()} dims"
+            )
+        if not -mask.dim() <= self.dim < mask.dim():
+            raise IndexError(f"Invalid index {self.dim} for tensor of size {list(mask.shape)}")
+        made = np.moveaxis(mask.detach().numpy().copy(), self.dim, 0)
+        left = made.reshape(len(made), -1).any(axis=1)
+        order = [i for i in self._order(F.mul(scores, mask)) if left[i]]
+        made[order[: count(self.amount, int(left.sum()))]] = 0
+        return wrap(np.ascontiguousarray(np.moveaxis(made, 0, self.dim)))
+
+
+class RandomStructured(LnStructured):
+    """Any slices of `dim` go."""
+
+    def __init__(self, amount: Amount, dim: int = -1) -> None:
+        super().__init__(amount, 2.0, dim)
+
+    def _order(self, scores: Tensor) -> np.ndarray[Any, Any]:
+        return np.asarray(F.randperm(scores.size(self.dim)).numpy())
+
+
+def identity(module: M, name: str) -> M:
+    """A mask of ones."""
+    return Identity.apply(module, name)
+
+
+def random_unstructured(module: M, name: str, amount: Amount) -> M:
+    """Prune any entries."""
+    return RandomUnstructured.apply(module, name, amount)
+
+
+def l1_unstructured(module: M, name: str, amount: Amount, importance_scores: Tensor | None = None) -> M:
+    """Prune the entries closest to zero, or those with the lowest scores."""
+    return L1Unstructured.apply(module, name, amount, importance_scores=importance_scores)
+
+
+def random_structured(module: M, name: str, amount: Amount, dim: int) -> M:
+    """Prune any slices of a dimension."""
+    return RandomStructured.apply(module, name, amount, dim)
+
+
+def ln_structured(
+    module: M, name: str, amount: Amount, n: float, dim: int, importance_scores: Tensor | None = None
+) -> M:
+    """Prune the slices of a dimension with the smallest norms of order `n`."""
+    return LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
+
+
+def custom_from_mask(module: M, name: str, mask: Tensor) -> M:
+    """Prune the entries where a mask is zero. Raises RuntimeError for a mask of another shape."""
+    refuse_flat(module, name)
+    before = mask_of(module, name)
+    if tuple(mask.shape) != tuple(before.shape):
+        raise RuntimeError(f"the mask of '{name}' has to be of shape {list(before.shape)}, not {list(mask.shape)}")
+    made = F.mul(F.to(mask, before.dtype), before)
+    if computed_as(module, name) == PRUNED:
+        setattr(module, f"{name}_mask", made)
+        return module
+    held = getattr(module, name)
+    delattr(module, name)
+    module.register_parameter(f"{name}_orig", held)
+    module.register_buffer(f"{name}_mask", made)
+
+    def value(self: Any) -> Tensor:
+        return F.mul(getattr(self, f"{name}_orig"), getattr(self, f"{name}_mask"))
+
+    compute(module, name, PRUNED, value, f"self.{name}_orig * self.{name}_mask")
+    return module
+
+
+def global_unstructured(
+    parameters: Iterable[tuple[Module, str]], pruning_method: type[BasePruningMethod],
+    importance_scores: Mapping[tuple[Module, str], Tensor] | None = None, **kwargs: Any,
+) -> None:  # fmt: skip
+    """Prune several parameters, given as module and name, as if they were one. Raises TypeError for other methods."""
+    if not issubclass(pruning_method, _Entries):
+        raise TypeError(f"{pruning_method.__name__} prunes slices: only methods of single entries prune globally")
+    given, known = list(parameters), importance_scores or {}
+    scores = []
+    for module, name in given:
+        held = getattr(module, f"{name}_orig" if computed_as(module, name) == PRUNED else name).detach()
+        scores.append(F.reshape(known.get((module, name), held), [-1]))
+    masks = [mask_of(module, name) for module, name in given]
+    flat = F.cat([F.reshape(mask, [-1]) for mask in masks])
+    made, start = pruning_method(**kwargs).compute_mask(F.cat(scores), flat), 0
+    for (module, name), mask in zip(given, masks, strict=True):
+        part = F.narrow(made, 0, start, mask.numel())
+        custom_from_mask(module, name, F.reshape(part, list(mask.shape)))
+        start += mask.numel()
+
+
+def remove(module: M, name: str) -> M:
+    """Make a pruned parameter a plain one, with zeros in it. Raises ValueError for one that is not pruned."""
+    if computed_as(module, name) != PRUNED:
+        raise ValueError(NOT_PRUNED.format(name=name, module=type(module).__name__))
+    value, held = getattr(module, name).detach(), getattr(module, f"{name}_orig")
+    drop(module, name)
+    delattr(module, f"{name}_orig")
+    delattr(module, f"{name}_mask")
+    held.replace_data(value)
+    module.register_parameter(name, held if isinstance(held, Parameter) else Parameter(value))
+    return module
+
+
+def is_pruned(module: Module) -> bool:
+    """Whether a module, or one below it, has a pruned parameter."""
+    return any(computed_as(one, name) == PRUNED for one in module.modules() for name in dir(type(one)))
