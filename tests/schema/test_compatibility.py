@@ -77,3 +77,12 @@ def test_as_the_peer_says() -> None:
         ours = parse_schema(new), parse_schema(old)
         assert ours[0].is_backward_compatible_with(ours[1]) is backward, (old, new)
         assert ours[0].check_forward_compatible_with(ours[1])[0] is forward, (old, new)
+
+
+def test_every_operator_is_declared_as_it_prints() -> None:
+    import flambeau  # noqa: F401  (declares the operators)
+    from flambeau.schema import registry
+
+    schemas = [d.schema for d in registry.all_definitions()]
+    assert len(schemas) > 1000
+    assert [str(s) for s in schemas if parse_schema(str(s)) != s] == []

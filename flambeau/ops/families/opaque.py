@@ -113,8 +113,8 @@ def out_schema(schema: FunctionSchema, spec: str) -> FunctionSchema:
     outs, returns = [], []
     for name, letter, given in zip(named, _LETTERS, schema.returns, strict=False):
         alias = AliasInfo((letter,), None, True)
-        outs.append(Argument(name, TensorType(), f"Tensor({letter}!)", NO_DEFAULT, "", True, alias))
-        returns.append(replace(given, declared=f"Tensor({letter}!)", alias=alias))
+        outs.append(Argument(name, TensorType(), "", NO_DEFAULT, "", True, alias))
+        returns.append(replace(given, declared="", alias=alias))
     return replace(schema, overload=overload, arguments=(*schema.arguments, *outs), returns=tuple(returns))
 
 

@@ -47,7 +47,7 @@ def in_place_schema(schema: FunctionSchema) -> FunctionSchema:
     >>> str(in_place_schema(parse_schema("aten::relu(Tensor self) -> Tensor")))
     'aten::relu_(Tensor(a!) self) -> Tensor(a!)'
     """
-    first = replace(schema.arguments[0], name="self", alias=_WRITTEN, declared="Tensor(a!)")
+    first = replace(schema.arguments[0], name="self", alias=_WRITTEN, declared="")
     stem = schema.name.removesuffix("__")
     name = stem.replace("::__", "::__i") + "__" if stem != schema.name else schema.name + "_"
     return FunctionSchema(name, schema.overload, (first, *schema.arguments[1:]), (_written_result(),))
@@ -55,12 +55,12 @@ def in_place_schema(schema: FunctionSchema) -> FunctionSchema:
 
 def out_schema(schema: FunctionSchema, overload: str) -> FunctionSchema:
     """The overload that writes to a keyword-only `out`."""
-    out = Argument("out", TENSOR, declared="Tensor(a!)", kwarg_only=True, alias=_WRITTEN)
+    out = Argument("out", TENSOR, kwarg_only=True, alias=_WRITTEN)
     return FunctionSchema(schema.name, overload, (*schema.arguments, out), (_written_result(),))
 
 
 def _written_result() -> Argument:
-    return Argument("", TENSOR, declared="Tensor(a!)", alias=_WRITTEN)
+    return Argument("", TENSOR, alias=_WRITTEN)
 
 
 def check_cast(result: DType, target: DType, *, is_short: bool = False) -> None:
