@@ -58,7 +58,7 @@ from flambeau.util.errors import (
     TracingCheckError,
 )
 
-_fork, _wait = fork, wait
+_fork, _wait, _script_if_tracing = fork, wait, script_if_tracing
 Error = ScriptError
 """The name that TorchScript programs catch it by."""
 _get_trace_graph = get_trace_graph
