@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 import time
-import warnings
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -29,6 +28,7 @@ from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.tensor.tensor import Tensor
 from flambeau.util import log
+from flambeau.util.user_code import warn_user
 
 Shared = dict[Hashable, CompiledKernel | str]
 """The kernels of one plan's groups, or why there is none: groups that do the same have one."""
@@ -143,7 +143,7 @@ class FusedKernel:
             self._natives[spec_of(inputs)] = None
         self._interpreted(str(error).partition("\n")[0])
         text = f"native code for {self.name} could not be made: {error}. It is interpreted; please report this"
-        warnings.warn(text, RuntimeWarning, stacklevel=3)
+        warn_user(text, RuntimeWarning)
 
     def _interpreted(self, reason: str) -> None:
         self._state = f"interpreted: {reason}"

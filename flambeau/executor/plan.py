@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -31,6 +30,7 @@ from flambeau.util.errors import InternalError
 from flambeau.util.no_collection import no_collection
 from flambeau.util.progress import progress
 from flambeau.util.record import dataclass, field
+from flambeau.util.user_code import warn_user
 
 FUSION = "prim::FusionGroup"
 CALLS_BEFORE_NATIVE = 2
@@ -183,7 +183,7 @@ def _optimised(graph: Graph, options: Options, record: Callable[[PassRecord], No
     except InternalError as error:
         if options.verify:
             raise
-        warnings.warn(f"{error}. The function runs unoptimised; please report this", RuntimeWarning, stacklevel=2)
+        warn_user(f"{error}. The function runs unoptimised; please report this", RuntimeWarning)
         return plain
     return graph
 

@@ -7,7 +7,6 @@ computes their results, or raises the error that the program's failing place des
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -35,6 +34,7 @@ from flambeau.schema.types import ListType, TupleType, Type
 from flambeau.tensor.tensor import Tensor
 from flambeau.util import log
 from flambeau.util.no_collection import no_collection
+from flambeau.util.user_code import warn_user
 
 MAX_VARIANTS = 4
 """Ways in which a plan's tensors may lie in memory that get code of their own; others share the code for any way."""
@@ -130,7 +130,7 @@ class WholeFunction:
         self.is_refused = True
         self.reason = str(error).partition("\n")[0]
         text = f"native code for {self.name} could not be made: {error}. It is interpreted; please report this"
-        warnings.warn(text, RuntimeWarning, stacklevel=9)
+        warn_user(text, RuntimeWarning)
 
     def _enter(self, made: NativeFunction, arguments: Sequence[Any]) -> None:
         """A native entry for a new variant, which asks the entry before it for what does not fit."""

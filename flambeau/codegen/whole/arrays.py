@@ -442,6 +442,14 @@ def broadcast_to(fn: FunctionEmitter, x: ArrayValue, sizes: Sequence[Register], 
     return ArrayValue(rep, x.owner, x.data, tuple(sizes), tuple(strides))
 
 
+def in_steps(x: ArrayValue, sizes: Sequence[Register]) -> ArrayValue:
+    """A tensor whose last sizes are known to be these, and its last axis to have no gaps, under more axes before."""
+    missing = len(sizes) - x.rep.rank
+    rep = Array(x.rep.dtype, len(sizes), x.rep.dense if not missing else 0)
+    step = number(memory.element(x.rep.dtype).itemsize)
+    return ArrayValue(rep, x.owner, x.data, tuple(sizes), (*[number(0)] * missing, *x.strides[:-1], step))
+
+
 def copy_elements(fn: FunctionEmitter, target: ArrayValue, source: ArrayValue) -> None:
     """Overwrite a tensor with another of its sizes and dtype, apart from it in memory."""
     e, dtype = fn.e, target.rep.dtype

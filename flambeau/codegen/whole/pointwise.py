@@ -297,12 +297,30 @@ def _write(
         own = Operand(memory.load_element(e, places[0], dtype), dtype) if reads_target else Operand(places[0], dtype)
         memory.store_element(e, places[0], meaning(own, *operands), dtype)
 
-    flat = arrays.flattened(fn, [target, *moving])
+    plain = [source for source in sources if isinstance(source, ArrayValue) and source.rep.rank]
+
+    def everywhere() -> None:
+        fits = _are_plain(fn, target, plain)
+        if fits is None:
+            flat = arrays.flattened(fn, [target, *moving])
+            arrays.each_element(fn, flat[0].sizes, flat, at)
+            return
+        alike, spread, done = e.label("alike"), e.label("spread"), e.label("done")
+        e.branch_if(fits, alike, spread)
+        for label, all_ in (
+            (alike, [arrays.in_steps(x, target.sizes) for x in (target, *plain)]), (spread, [target, *moving])
+        ):  # fmt: skip
+            e.start(label)
+            flat = arrays.flattened(fn, all_)
+            arrays.each_element(fn, flat[0].sizes, flat, at)
+            e.branch(done)
+        e.start(done)
+
     in_the_way = repeats(fn, target)
     if moving:
         in_the_way.append(overlaps(fn, target, moving))
     if not in_the_way:
-        arrays.each_element(fn, flat[0].sizes, flat, at)
+        everywhere()
     else:
         shares, apart, after = e.label("shares"), e.label("apart"), e.label("after")
         met = functools.reduce(lambda a, b: e.binary("or", a, b), in_the_way)
@@ -311,10 +329,25 @@ def _write(
         call_python(fn, node, (), is_rare=True)
         e.branch(after)
         e.start(apart)
-        arrays.each_element(fn, flat[0].sizes, flat, at)
+        everywhere()
         e.branch(after)
         e.start(after)
     fn.set_view(node.output(), target)
+
+
+def _are_plain(fn: FunctionEmitter, target: ArrayValue, sources: Sequence[ArrayValue]) -> Register | None:
+    """Whether nothing is broadcast and the last axes have no gaps, so that vectors can be loaded and stored; None if
+    that is clear.
+    """
+    e, unclear = fn.e, []
+    for x in sources:
+        own = target.sizes[target.rep.rank - x.rep.rank :]
+        unclear += [e.icmp("eq", a, b) for a, b in zip(x.sizes, own, strict=True) if a != b]
+    for x in (target, *sources):
+        step = number(memory.element(x.rep.dtype).itemsize)
+        if x.rep.rank and x.strides[-1] != step:
+            unclear.append(e.icmp("eq", x.strides[-1], step))
+    return functools.reduce(lambda a, b: e.binary("and", a, b), unclear) if unclear else None
 
 
 # -- new tensors ------------------------------------------------------------------------------------------------------

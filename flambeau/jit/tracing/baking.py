@@ -13,13 +13,13 @@ from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
-from flambeau.jit.tracing.traced_tensor import PACKAGE
 from flambeau.schema import types as t
 from flambeau.schema.dtype import DType
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import GuardError, TracerWarning
 from flambeau.util.record import dataclass
 from flambeau.util.source import Source, SourceRange
+from flambeau.util.user_code import PACKAGE
 
 KINDS: dict[str, tuple[str, str, t.Type]] = {
     "bool": ("a Python boolean", "aten::Bool", t.BOOL),

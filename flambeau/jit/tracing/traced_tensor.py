@@ -17,8 +17,8 @@ from flambeau.schema.symbolic import SymbolicInt
 from flambeau.tensor import observer
 from flambeau.tensor.size import Size
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.user_code import PACKAGE
 
-PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 LAYERS = os.path.join(PACKAGE, "nn") + os.sep
 
 

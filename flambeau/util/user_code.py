@@ -1,0 +1,26 @@
+"""Where the user's own code is, seen from inside: what goes wrong here is told there.
+
+>>> import warnings
+>>> with warnings.catch_warnings(record=True) as seen:
+...     warnings.simplefilter("always")
+...     warn_user("sizes were guessed", UserWarning)
+>>> seen[0].filename == warn_user.__code__.co_filename
+False
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+"""How the names of this package's files begin."""
+
+
+def warn_user(text: str, category: type[Warning]) -> None:
+    """A warning at the line in the user's code that led here, however many calls there are in between."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, category, stacklevel=level + 1)
