@@ -21,9 +21,12 @@ from flambeau.interpreter.machine import run
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
+from flambeau.ir.value import Value
 from flambeau.ir.walk import nodes_within, operands_within
 from flambeau.passes.outline import outline
+from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import (
+    NONE,
     BoolType,
     FloatType,
     IntType,
@@ -96,9 +99,26 @@ class Region:
                         self._natives.pop(next(iter(self._natives)))
                     graph = clone_graph(self.graph)
                     for value, given_value in zip(graph.inputs, inputs, strict=True):
-                        value.set_type(specs.refine(value.type, given_value))
+                        if _is_unset(given_value, value.type):
+                            _leave_unset(graph, value)
+                        else:
+                            value.set_type(specs.refine(value.type, given_value))
                     found = self._natives[spec] = WholeFunction(self.name, graph, self._choices, enters=False)
         return found
+
+
+def _is_unset(value: Any, type_: Type) -> bool:
+    """Whether a variable of this type was never set."""
+    if isinstance(value, tuple) and isinstance(type_, TupleType):
+        return any(map(_is_unset, value, type_.elements))
+    return value is None and not is_subtype(NONE, type_)
+
+
+def _leave_unset(graph: Graph, parameter: Value) -> None:
+    """Have a region make for itself what a variable holds that no way to it has set: nothing reads that."""
+    unset = graph.block.prepend(graph.create("prim::Uninitialized", types=[parameter.type]))
+    parameter.replace_uses_with(unset.output())
+    parameter.set_type(NONE)
 
 
 def with_regions(graph: Graph, name: str, choices: Choices = USUAL) -> tuple[list[Region], Code | None]:

@@ -10,17 +10,20 @@ False
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import warnings
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 """How the names of this package's files begin."""
+INSIDE = (PACKAGE, contextlib.__file__)
+"""Files whose lines are no user's: decorators of this package's functions are run by the library."""
 
 
 def warn_user(text: str, category: type[Warning]) -> None:
     """A warning at the line in the user's code that led here, however many calls there are in between."""
     level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(INSIDE):
         level, frame = level + 1, frame.f_back
     warnings.warn(text, category, stacklevel=level + 1)

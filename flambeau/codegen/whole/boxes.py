@@ -432,7 +432,7 @@ class _Taking:
         """Find out how far tensors reach into their blocks."""
         match rep:
             case Array() | Listed() if not words[0]:
-                return  # nothing was ever put there, so nobody will look
+                return  # a variable that this way through the program never set
             case Array() if not word(words[0], _ORIGIN):
                 sizes, strides = words[2 : 2 + rep.rank], words[2 + rep.rank :]
                 reach = sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) + rep.dtype.itemsize
@@ -452,12 +452,15 @@ class _Taking:
         """The object of the next words."""
         match rep:
             case Array():
-                return self._tensor(rep, [next(words) for _ in range(word_count(rep))])
+                own = [next(words) for _ in range(word_count(rep))]
+                return self._tensor(rep, own) if own[0] else None
             case Listed():
                 block = next(words)
-                if block and block not in self._lists:
+                if not block:
+                    return None
+                if block not in self._lists:
                     self._lists[block] = self.items(rep, block)
-                return self._lists.get(block)
+                return self._lists[block]
             case Tupled():
                 return tuple([self.take(r, words) for r in rep.items])
             case Optional():
@@ -474,9 +477,7 @@ class _Taking:
         words = _item_words(rep, block)
         return [self.take(rep.item, words) for _ in range(word(block, _LENGTH))]
 
-    def _tensor(self, rep: Array, words: Sequence[int]) -> Tensor | None:
-        if not words[0]:
-            return None
+    def _tensor(self, rep: Array, words: Sequence[int]) -> Tensor:
         known = tuple(words)
         if known not in self._tensors:
             self._tensors[known] = self._new_tensor(rep, words)

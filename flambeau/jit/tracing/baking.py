@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import linecache
 import math
 import sys
@@ -19,7 +18,7 @@ from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import GuardError, TracerWarning
 from flambeau.util.record import dataclass
 from flambeau.util.source import Source, SourceRange
-from flambeau.util.user_code import PACKAGE
+from flambeau.util.user_code import INSIDE
 
 KINDS: dict[str, tuple[str, str, t.Type]] = {
     "bool": ("a Python boolean", "aten::Bool", t.BOOL),
@@ -213,7 +212,7 @@ def warn_user(text: str, where: SourceRange | None = None) -> None:
 def user_frame() -> Any:
     """The innermost frame outside this package."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith((PACKAGE, contextlib.__file__)):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(INSIDE):
         frame = frame.f_back
     return frame
 
