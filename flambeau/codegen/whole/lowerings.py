@@ -21,6 +21,7 @@ from flambeau.codegen.whole import (
     memory,
     pointwise,
     rearranged,
+    writes,
 )
 from flambeau.codegen.whole.foreign import call
 from flambeau.codegen.whole.memory import number
@@ -96,7 +97,7 @@ def _by_declaration(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
         pointwise.linspace(fn, node, definition)
     elif definition.name in ("aten::tensor", "aten::scalar_tensor"):
         pointwise.from_number(fn, node, definition)
-    elif not pointwise.in_place(fn, node, definition):
+    elif not writes.in_place(fn, node, definition):
         groups.operator(fn, node)
 
 
@@ -301,9 +302,9 @@ ON_TENSORS: Mapping[str, Lowering] = {
     "aten::Float": lambda fn, node: arrays.to_number(fn, node, dtypes.float64),
     "aten::Bool": lambda fn, node: arrays.to_number(fn, node, dtypes.bool_),
     "aten::item": lambda fn, node: arrays.to_number(fn, node, None),
-    "aten::copy_": pointwise.copy_,
-    "aten::fill_": pointwise.fill_,
-    "aten::zero_": pointwise.fill_,
+    "aten::copy_": writes.copy_,
+    "aten::fill_": writes.fill_,
+    "aten::zero_": writes.fill_,
 }
 """Operators on tensors without a Scalar meaning."""
 

@@ -1,26 +1,23 @@
-"""Operators that work element by element, by their Scalar meaning: in registers, and over tensors written in place."""
+"""Operators that work element by element, by their Scalar meaning: in registers, and as new tensors."""
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.whole import arrays, facts, memory, values
-from flambeau.codegen.whole.arrays import array, load
+from flambeau.codegen.whole.arrays import load
 from flambeau.codegen.whole.control import each
 from flambeau.codegen.whole.memory import number
-from flambeau.codegen.whole.overlap import overlaps, repeats
 from flambeau.codegen.whole.representation import Array, Element
 from flambeau.codegen.whole.scalars import Operand, Registers, as_element, as_operand, constant, scalar_of
-from flambeau.codegen.whole.sites import call_python, either, is_dense_now
+from flambeau.codegen.whole.sites import either, is_dense_now
 from flambeau.codegen.whole.values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar, TupleValue
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.schema import dtype as dtypes
-from flambeau.schema import registry
 from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import UNKNOWN, OpDef
 from flambeau.schema.types import FloatType, NumberType, OptionalType, TensorType, Type
@@ -126,7 +123,7 @@ def _takes_value(type_: Type) -> bool:
     return isinstance(inner, TensorType | NumberType | FloatType)
 
 
-def _given(native: Native) -> Any:
+def given_of(native: Native) -> Any:
     """An operand of `element`: tensors without axes and numbers that are not literals as registers."""
     if isinstance(native, Scalar):
         known = literal_of(native) if not isinstance(native.rep, Element) else UNKNOWN
@@ -150,7 +147,7 @@ def on_elements(fn: FunctionEmitter, node: Node) -> None:
     assert definition is not None
     s = Registers(fn, node, is_exact=False)
     natives = [fn.get(v) for v in node.inputs]
-    given = [load(fn, n) if arrays.is_tensor(n) else _given(n) for n in natives]
+    given = [load(fn, n) if arrays.is_tensor(n) else given_of(n) for n in natives]
     set_element(fn, node.output(), element(definition, s, given, [told(n) for n in natives]))
 
 
@@ -184,7 +181,7 @@ def small_group(fn: FunctionEmitter, node: Node) -> bool:
     known: dict[Value, Any] = {}
     types: dict[Value, Any] = {}
     for value, native in zip(graph.inputs, natives, strict=True):
-        known[value] = load(fn, native) if arrays.is_tensor(native) else _given(native)
+        known[value] = load(fn, native) if arrays.is_tensor(native) else given_of(native)
         types[value] = told(native)
     for inner, definition in zip(nodes, definitions, strict=True):
         assert definition is not None
@@ -207,147 +204,6 @@ def _inner(known: Mapping[Value, Any], value: Value) -> Any:
     if node is not None and node.kind == "prim::ListConstruct":
         return [_inner(known, v) for v in node.inputs]
     raise CannotCompileError("a group uses a value of its surroundings")
-
-
-# -- in place ---------------------------------------------------------------------------------------------------------
-
-
-def copy_(fn: FunctionEmitter, node: Node) -> None:
-    """`copy_`: every element converted, broadcast where needed."""
-    target, given = array(fn, node.input(0)), fn.get(node.input(1))
-    s = Registers(fn, node, is_exact=False)
-    dtype = target.rep.dtype
-
-    def meaning(_: Operand, source: Operand) -> Register:
-        return s.cast(source, dtype).register
-
-    _write(fn, node, target, [given], meaning, reads_target=False)
-
-
-def fill_(fn: FunctionEmitter, node: Node) -> None:
-    """`fill_`, `zero_`."""
-    target = array(fn, node.input(0))
-    s = Registers(fn, node, is_exact=False)
-    if len(node.inputs) == 1:
-        operand = s.const(0, target.rep.dtype)
-    else:
-        given = fn.get(node.input(1))
-        operand = load(fn, given) if arrays.is_tensor(given) else as_operand(fn.scalar(node.input(1)))
-        if not arrays.is_tensor(given):
-            _refuse_what_is_too_large(fn, node, operand, target.rep.dtype)
-    if operand.dtype.is_floating_point and not target.rep.dtype.is_floating_point:
-        raise CannotCompileError(FLOAT_AMONG_INTS)
-    arrays.fill(fn, target, s.cast(operand, target.rep.dtype).register)
-    fn.set_view(node.output(), target)
-
-
-def in_place(fn: FunctionEmitter, node: Node, definition: OpDef) -> bool:
-    """`add_` and its like, by the meaning of `add`; whether it is one of them."""
-    schema = definition.schema
-    if definition.family != "in_place" or not isinstance(fn.get(node.input(0)).rep, Array):
-        return False
-    plain = registry.find(schema.name[:-1] + (f".{schema.overload}" if schema.overload else ""))
-    if plain is None or plain.scalar is None:
-        return False
-    natives = [fn.get(v) for v in node.inputs]
-    target = array(fn, node.input(0))
-    said = [told(n) for n in natives]
-    result = plain.dtype(*said) if plain.dtype is not None else None
-    if not isinstance(result, DType) or not _can_hold(target.rep.dtype, result):
-        return False
-    s = Registers(fn, node, is_exact=False)
-    places = [k for k, n in enumerate(natives) if k and arrays.is_tensor(n)]
-    rest = [_given(n) if not arrays.is_tensor(n) else None for n in natives]
-
-    def meaning(own: Operand, *sources: Operand) -> Register:
-        given = list(rest)
-        given[0] = own
-        for place, source in zip(places, sources, strict=True):
-            given[place] = source
-        return s.cast(element(plain, s, given, said), target.rep.dtype).register
-
-    _write(fn, node, target, [natives[k] for k in places], meaning, reads_target=True)
-    return True
-
-
-def _write(
-    fn: FunctionEmitter, node: Node, target: ArrayValue, sources: Sequence[Native],
-    meaning: Callable[..., Register], *, reads_target: bool,
-) -> None:  # fmt: skip
-    """Every element of ``target`` from itself and the sources; by Python where their memory overlaps."""
-    e = fn.e
-    fixed: dict[int, Operand] = {}
-    moving: list[ArrayValue] = []
-    for k, source in enumerate(sources):
-        if isinstance(source, Scalar) or (isinstance(source, ArrayValue) and source.rep.rank == 0):
-            fixed[k] = load(fn, source)
-        else:
-            assert isinstance(source, ArrayValue)
-            moving.append(arrays.broadcast_to(fn, source, target.sizes, node))
-
-    def at(places: list[Register]) -> None:
-        operands, rest = [], list(zip(places[1:], moving, strict=True))
-        for k in range(len(sources)):
-            if k in fixed:
-                operands.append(fixed[k])
-            else:
-                place, source = rest.pop(0)
-                operands.append(Operand(memory.load_element(e, place, source.rep.dtype), source.rep.dtype))
-        dtype = target.rep.dtype
-        own = Operand(memory.load_element(e, places[0], dtype), dtype) if reads_target else Operand(places[0], dtype)
-        memory.store_element(e, places[0], meaning(own, *operands), dtype)
-
-    plain = [source for source in sources if isinstance(source, ArrayValue) and source.rep.rank]
-
-    def everywhere() -> None:
-        fits = _are_plain(fn, target, plain)
-        if fits is None:
-            flat = arrays.flattened(fn, [target, *moving])
-            arrays.each_element(fn, flat[0].sizes, flat, at)
-            return
-        alike, spread, done = e.label("alike"), e.label("spread"), e.label("done")
-        e.branch_if(fits, alike, spread)
-        for label, all_ in (
-            (alike, [arrays.in_steps(x, target.sizes) for x in (target, *plain)]), (spread, [target, *moving])
-        ):  # fmt: skip
-            e.start(label)
-            flat = arrays.flattened(fn, all_)
-            arrays.each_element(fn, flat[0].sizes, flat, at)
-            e.branch(done)
-        e.start(done)
-
-    in_the_way = repeats(fn, target)
-    if moving:
-        in_the_way.append(overlaps(fn, target, moving))
-    if not in_the_way:
-        everywhere()
-    else:
-        shares, apart, after = e.label("shares"), e.label("apart"), e.label("after")
-        met = functools.reduce(lambda a, b: e.binary("or", a, b), in_the_way)
-        e.raw(f"br i1 {met}, label %{shares}, label %{apart}, !prof !20")
-        e.start(shares)
-        call_python(fn, node, (), is_rare=True)
-        e.branch(after)
-        e.start(apart)
-        everywhere()
-        e.branch(after)
-        e.start(after)
-    fn.set_view(node.output(), target)
-
-
-def _are_plain(fn: FunctionEmitter, target: ArrayValue, sources: Sequence[ArrayValue]) -> Register | None:
-    """Whether nothing is broadcast and the last axes have no gaps, so that vectors can be loaded and stored; None if
-    that is clear.
-    """
-    e, unclear = fn.e, []
-    for x in sources:
-        own = target.sizes[target.rep.rank - x.rep.rank :]
-        unclear += [e.icmp("eq", a, b) for a, b in zip(x.sizes, own, strict=True) if a != b]
-    for x in (target, *sources):
-        step = number(memory.element(x.rep.dtype).itemsize)
-        if x.rep.rank and x.strides[-1] != step:
-            unclear.append(e.icmp("eq", x.strides[-1], step))
-    return functools.reduce(lambda a, b: e.binary("and", a, b), unclear) if unclear else None
 
 
 # -- new tensors ------------------------------------------------------------------------------------------------------
@@ -389,7 +245,7 @@ def filled(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
         said = _fill_value(natives["fill_value"])
         if said.dtype.is_floating_point and not found[0].is_floating_point:
             raise CannotCompileError(FLOAT_AMONG_INTS)
-        _refuse_what_is_too_large(fn, node, said, found[0])
+        refuse_what_is_too_large(fn, node, said, found[0])
         operand = s.cast(said, found[0])
 
     def make() -> ArrayValue:
@@ -510,7 +366,7 @@ def _refuse_what_does_not_fit(fn: FunctionEmitter, node: Node, source: Operand, 
         fn.fail_if(e.binary("or", above, e.icmp("slt", source.register, number(low))), node)
 
 
-def _refuse_what_is_too_large(fn: FunctionEmitter, node: Node, source: Operand, dtype: DType) -> None:
+def refuse_what_is_too_large(fn: FunctionEmitter, node: Node, source: Operand, dtype: DType) -> None:
     """What does not fit fails, and so do finite floats that float32 has no room for."""
     if dtype != dtypes.float32 or source.dtype != dtypes.float64:
         _refuse_what_does_not_fit(fn, node, source, dtype)
@@ -519,8 +375,3 @@ def _refuse_what_is_too_large(fn: FunctionEmitter, node: Node, source: Operand, 
     rounded = s.cast(s.cast(source, dtypes.float32), dtypes.float64).register
     was_finite = e.fcmp("one", e.fabs(source.register), e.like(source.register, math.inf))
     fn.fail_if(e.binary("and", was_finite, e.fcmp("oeq", e.fabs(rounded), e.like(rounded, math.inf))), node)
-
-
-def _can_hold(dtype: DType, result: DType) -> bool:
-    """Whether a tensor may be overwritten with numbers of another dtype: of its kind of number, or a lower one."""
-    return result.category <= dtype.category
