@@ -57,6 +57,8 @@ class Module:
         "_forward_pre_hooks", "_forward_hooks", "_state_dict_hooks", "_load_state_dict_pre_hooks",
         "_load_state_dict_post_hooks", "_state_dict_pre_hooks",
     )  # fmt: skip
+    _version: int = 1
+    """What `_load_from_state_dict` is told that a state comes from."""
     call_super_init: bool = False
     """Whether `__init__` hands its arguments on to the next base, for classes with several."""
 
@@ -342,7 +344,10 @@ class Module:
 
         They go into `destination`, if given, each name behind `prefix`; with `keep_vars` as the parameters themselves.
         """
-        return state.collect(self, {} if destination is None else destination, prefix, keep_vars)
+        if destination is None:
+            destination = state.StateDict()
+            destination._metadata = {}
+        return state.collect(self, destination, prefix, keep_vars)
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
@@ -354,7 +359,7 @@ class Module:
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict).__name__}.")
-        loading = state.Loading(strict, assign)
+        loading = state.Loading(strict, assign, getattr(state_dict, "_metadata", {}))
         loading.visit(self, dict(state_dict), "", Module._load_from_state_dict)
         return loading.finish(type(self).__name__)
 

@@ -34,6 +34,12 @@ class IncompatibleKeys(NamedTuple):
         return f"IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
 
 
+class StateDict(dict[str, Any]):
+    """Tensors by dotted name. `_metadata` has the versions of the modules they come from, by the modules' names."""
+
+    _metadata: dict[str, dict[str, Any]]
+
+
 def own_tensors(module: Module) -> Iterator[tuple[str, Tensor]]:
     """The parameters and persistent buffers that a module holds itself."""
     for holder in (module._parameters, module._buffers):
@@ -59,12 +65,15 @@ def collect(module: Module, destination: dict[str, Any], prefix: str, keep_vars:
     """The state of a module and all below it. Raises RuntimeError for a hook that gives what it may not."""
     for before in module._state_dict_pre_hooks.values():
         before.function(module, prefix, keep_vars)
+    local: dict[str, Any] = {"version": module._version}
+    if isinstance(destination, StateDict):
+        destination._metadata[prefix[:-1]] = local
     module._save_to_state_dict(destination, prefix, keep_vars)
     for name, child in module._modules.items():
         if child is not None:
             child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
     for hook in module._state_dict_hooks.values():
-        given = hook.function(module, destination, prefix, {})
+        given = hook.function(module, destination, prefix, local)
         if hook.gives_nothing and given is not None:
             raise RuntimeError("state_dict post-hook must return None: it changes the dict that it is given")
         destination = destination if given is None else given
@@ -74,9 +83,11 @@ def collect(module: Module, destination: dict[str, Any], prefix: str, keep_vars:
 class Loading:
     """One load of a state dict: what was missing, not expected, or did not fit; and what is to be written."""
 
-    def __init__(self, strict: bool, assign: bool) -> None:
+    def __init__(self, strict: bool, assign: bool, metadata: Mapping[str, dict[str, Any]]) -> None:
         self.strict = strict
         self.assign = assign
+        self.metadata = metadata
+        """What was kept of each module, by its name: its version, if the state dict says so."""
         self.missing: list[str] = []
         self.unexpected: list[str] = []
         self.errors: list[str] = []
@@ -86,7 +97,7 @@ class Loading:
     def visit(self, module: Module, state: dict[str, Any], prefix: str, plain_load: Any) -> None:
         """Look at a module and all below it; `state` has their part alone. Modules that load in a way of their own do
         it now."""
-        metadata: dict[str, Any] = {"assign_to_params_buffers": self.assign}
+        metadata = {**self.metadata.get(prefix[:-1], {}), "assign_to_params_buffers": self.assign}
         if type(module)._load_from_state_dict is plain_load:
             metadata[PENDING] = self.pending
         lists = (self.missing, self.unexpected, self.errors)

@@ -454,3 +454,34 @@ def test_dicts_of_parameters_are_dicts() -> None:
     table.clear()
     assert len(table) == 0
     assert not list(table.parameters())
+
+
+class Renamed(nn.Module):
+    """Its buffer had another name, and half the size, in version 1."""
+
+    _version = 2
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("new", flambeau.zeros(1))
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *rest: Any
+    ) -> None:
+        version = local_metadata.get("version")
+        if version is None or version < 2:
+            state_dict[prefix + "new"] = state_dict.pop(prefix + "old") * 2
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+
+
+def test_states_know_their_versions() -> None:
+    model = nn.Sequential(Renamed(), nn.BatchNorm1d(1))
+    state = model.state_dict()
+    assert state._metadata == {"": {"version": 1}, "0": {"version": 2}, "1": {"version": 2}}
+    for again in (state, copy.deepcopy(state), pickle.loads(pickle.dumps(state))):
+        again["0.new"].fill_(3.0)
+        model.load_state_dict(again)
+        assert model[0].new.item() == 3.0
+    older = {("0.old" if name == "0.new" else name): value for name, value in state.items()}
+    model.load_state_dict(older)
+    assert model[0].new.item() == 6.0

@@ -18,6 +18,7 @@ from flambeau.tensor.tensor import Tensor
 class ChannelNorm(Affine):
     """What they have in common: `weight` and `bias` if `affine`, running statistics if `track_running_stats`."""
 
+    _version = 2
     __constants__ = ("track_running_stats", "momentum", "eps", "num_features", "affine")
 
     def __init__(
