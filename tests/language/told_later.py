@@ -24,4 +24,6 @@ ROWS = [
     accepted("None and something later", "def f(x: List[int]):\n    best = None\n    for v in x:\n        if best is None or v < best:\n            best = v\n    return best", "f([])", "f([3, 1, 2])", torch=False),
     accepted("without any hint, tensors", "def f(x: Tensor):\n    y = []\n    z = []\n    for i in range(2):\n        y.append(x * i)\n    return flambeau.stack(y), z", "f(flambeau.ones(2))"),
     refused("two types in one list", "def f(n: int):\n    x = []\n    x.append(n)\n    x.append(\"a\")\n    return x", "Could not match type str"),
+    accepted("None in several places", "def f(x: List[float], n: int):\n    lo, hi = None, None\n    for v in x:\n        if lo is None or v < lo:\n            lo = v\n        if hi is None or v > hi:\n            hi = v\n    slots = [None] * n\n    for i in range(n):\n        if i % 2 == 0:\n            slots[i] = i\n    return lo, hi, slots", "f([], 0)", "f([1.5, 0.5], 3)", torch=False),
+    accepted("a loop that ends when something is found", "def f(n: int):\n    found = None\n    i = 0\n    while found is None:\n        i += 1\n        if i * i > n:\n            found = i\n    return found + 1", "f(10)", torch=False),
 ]

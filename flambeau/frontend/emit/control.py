@@ -203,6 +203,8 @@ def emit_while_statement(e: Emission, tree: While) -> bool:
     )
     if condition.known:
         e.frame.names.update(left_by_break(e))
+    elif not _breaks(tree.body):
+        refine(e, condition.if_false)
     check_left(e, tree.body)
     is_left = isinstance(e.generated, Expansion) and e.generated.flag is not None
     return condition.known is None or is_left or _breaks(tree.body)

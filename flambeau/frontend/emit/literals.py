@@ -94,6 +94,8 @@ def emit_values(e: Emission, items: Sequence[Expr], hints: Sequence[Type | None]
         if isinstance(item, Starred):
             spread = e.sugared(item.value).as_tuple(e, item.range)
             values += [s.as_value(e, item.range) for s in spread]
+        elif isinstance(item, NoneLit) and (index >= len(hints) or hints[index] is None):
+            values.append(e.constant(None, e.unsettled.none_of(item)))
         else:
             values.append(e.value(item, hints[index] if index < len(hints) else None))
     return values

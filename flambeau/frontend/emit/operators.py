@@ -195,6 +195,8 @@ def _contains(e: Emission, where: SourceRange, container: Value, item: Value) ->
     if isinstance(type_, TupleType):
         result = e.constant(False)
         for element in unpack_tuple(e, container):
+            if STRING in (element.type, item.type) and is_number(element.type) | is_number(item.type):
+                continue  # no text is a number
             equal = to_bool(e, where, compare(e, where, "==", element, item))
             result = call_operator(e, where, "aten::__or__", [result, equal])
         return result

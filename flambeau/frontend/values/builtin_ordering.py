@@ -19,7 +19,7 @@ from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import unify
-from flambeau.schema.types import STRING, DictType, ListType, NamedType, StringType, TensorType, TupleType, Type
+from flambeau.schema.types import STRING, DictType, ListType, StringType, TensorType, TupleType, Type
 from flambeau.util.errors import CompileError
 
 
@@ -57,12 +57,12 @@ def _extreme(e: Emission, tree: Apply, name: str) -> Sugared:
         return SimpleValue(call_operator(e, where, "python::extreme_by", [items, keys, e.constant(name == "max")]))
     if len(tree.args) == 1 and not tree.keywords:
         source = e.sugared(tree.args[0])
-        if not isinstance(source, SimpleValue) or isinstance(source.value.type, TupleType | DictType | NamedType):
-            return SimpleValue(call_operator(e, where, f"prim::{name}", [_listed(e, tree, source)]))
-        type_ = source.value.type
+        is_list = isinstance(source, SimpleValue) and not isinstance(source.value.type, TupleType | DictType)
+        value = source.value if isinstance(source, SimpleValue) and is_list else _listed(e, tree, source)
+        type_ = value.type
         if isinstance(type_, ListType) and isinstance(type_.element, StringType | TupleType | ListType):
-            return SimpleValue(call_operator(e, where, "python::extreme", [source.value, e.constant(name == "max")]))
-        return SimpleValue(call_operator(e, where, f"prim::{name}", [Given(source.value, tree.args[0].range)]))
+            return SimpleValue(call_operator(e, where, "python::extreme", [value, e.constant(name == "max")]))
+        return SimpleValue(call_operator(e, where, f"prim::{name}", [Given(value, tree.args[0].range)]))
     if len(tree.args) == 1 and [k.name for k in tree.keywords] == ["default"]:
         return SimpleValue(_or_default(e, tree, name))
     args, keywords = emit_arguments(e, tree)

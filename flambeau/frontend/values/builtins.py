@@ -16,6 +16,7 @@ from flambeau.frontend.values import iterables
 from flambeau.frontend.values.casts import CastValue, DeviceClass
 from flambeau.frontend.values.contexts import ContextClass
 from flambeau.frontend.values.functional_forms import FUNCTIONAL_FORMS
+from flambeau.frontend.values.sets import emit_set
 from flambeau.frontend.values.simple_value import OperatorValue
 from flambeau.frontend.values.sugared import FormValue, Sugared
 from flambeau.schema.device import Device
@@ -132,6 +133,8 @@ FORMS: Final[dict[Any, Sugared]] = {
     reversed: FormValue("reversed", iterables.emit_reversed),
     iter: FormValue("iter", forms.emit_iter),
     map: FormValue("map", iterables.emit_map),
+    set: FormValue("set", emit_set),
+    frozenset: FormValue("frozenset", emit_set),
     filter: FormValue("filter", ordering.emit_filter),
     functools.reduce: FormValue("reduce", ordering.emit_reduce),
 }

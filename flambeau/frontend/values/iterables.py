@@ -6,6 +6,7 @@ from flambeau.frontend.emit.calls import emit_arguments
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import Apply
+from flambeau.frontend.values.container_methods import listed
 from flambeau.frontend.values.simple_value import ItemIteration, SimpleValue, UnrolledIteration
 from flambeau.frontend.values.sugared import Given, Iteration, Sugared
 from flambeau.frontend.values.tuples import TupleValue
@@ -230,10 +231,10 @@ class ReversedValue(Sugared):
     inner: Sugared
 
     def as_value(self, e: Emission, where: SourceRange) -> Value:
-        """Of a list, the list from its end."""
+        """The list of the items from the end."""
         if isinstance(self.inner, SimpleValue) and isinstance(self.inner.value.type, ListType):
             return call_operator(e, where, "python::reversed", [self.inner.value])
-        return Sugared.as_value(self, e, where)
+        return listed(e, where, self)
 
     @property
     def kind(self) -> str:

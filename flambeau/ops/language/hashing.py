@@ -17,7 +17,7 @@ from flambeau.tensor.tensor import Tensor
 
 
 def hash_of(value: Any) -> int:
-    """A 64-bit hash; equal values of one type have equal hashes, tensors hash by identity.
+    """A 64-bit hash; equal values have equal hashes, `1` and `1.0` too; tensors hash by identity.
 
     Raises RuntimeError for lists, dicts and what holds them.
     """
@@ -26,6 +26,8 @@ def hash_of(value: Any) -> int:
     if value is None:
         return 0
     if isinstance(value, float):
+        if value.is_integer() and int64.MIN <= value <= int64.MAX:
+            return int(value)
         return _digest(struct.pack("<d", value + 0.0))
     if isinstance(value, str):
         return _digest(value.encode("utf-8", "surrogatepass"))

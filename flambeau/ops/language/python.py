@@ -170,6 +170,7 @@ def extreme(items: list[Any], largest: bool) -> Any:
 
 
 declare("python::check_unpack(t[](a) l, int at_least) -> t[](a)", check_unpack)
+declare("python::distinct(t[] items) -> t[]", lambda items: list(dict.fromkeys(items)))
 declare("python::check_reduce(t[](a) items) -> t[](a)", check_reduce)
 declare("aten::index.list_from(t[] self, t el, int start=0, int end=9223372036854775807) -> int", index_from)
 declare("aten::sum.int_from(int[] self, int start) -> int", lambda items, start: int64.wrap(sum(items, start)))
