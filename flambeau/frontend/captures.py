@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from flambeau.frontend.emit.environment import Variable
-from flambeau.frontend.values.function_groups import ChosenFunction, FunctionsValue
+from flambeau.frontend.values.function_groups import ChosenFunction, FunctionsValue, PartialCall
+from flambeau.frontend.values.keywords import KeywordsValue
 from flambeau.frontend.values.sugared import Sugared
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, field
@@ -20,7 +21,10 @@ from flambeau.util.source import SourceRange
 if TYPE_CHECKING:
     from flambeau.frontend.emit.emission import Emission
 
-CHOSEN = "a function that is chosen when the program runs can be called, not passed on. Pass on what chooses it"
+CHOSEN = (
+    "a function that is chosen, or given arguments, when the program runs can be called, not passed on. Pass on what "
+    "it is made of, or write a lambda"
+)
 
 
 @runtime_checkable
@@ -58,7 +62,7 @@ def closures_in(values: Iterable[Sugared], where: SourceRange) -> list[Closure]:
     """The nested functions among, and inside of, these. Raises CompileError for one chosen at run time."""
     found: list[Closure] = []
     for value in values:
-        if isinstance(value, ChosenFunction):
+        if isinstance(value, ChosenFunction | PartialCall):
             raise CompileError(CHOSEN, where)
         if isinstance(value, FunctionsValue):
             found += closures_in(value.items, where)
@@ -92,6 +96,10 @@ def captures(e: Emission, where: SourceRange, called: Closure | None, passed: It
             elif isinstance(found, Sugared):
                 result.constants.update(dict.fromkeys(names, found))
                 pending += closures_in([found], where)
+                for slot in found.slots.values() if isinstance(found, KeywordsValue) else ():
+                    held = e.frame.find(slot)
+                    assert isinstance(held, Variable)
+                    result.variables.setdefault(held.slot, Captured(held, [])).names.append(slot)
     return result
 
 
@@ -109,6 +117,8 @@ def names_needed(e: Emission, where: SourceRange, value: Sugared) -> Mapping[str
             here = name_at(closure, name, e.home)
             needed[here] = needed.get(here, False) or name in closure.nonlocals
             found = e.frame.find(here)
+            if isinstance(found, KeywordsValue):
+                needed.update(dict.fromkeys(found.slots.values(), False))
             if isinstance(found, Sugared):
                 pending += closures_in([found], where)
     return needed

@@ -14,6 +14,7 @@ from flambeau.frontend.emit.literals import dict_type, list_element, without_non
 from flambeau.frontend.emit.loops import emit_for
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import Apply, DictComp, Expr, ListComp, NoneLit
+from flambeau.frontend.values.keywords import KeywordsValue
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
@@ -160,6 +161,11 @@ def _copy_or_collect(e: Emission, tree: Apply, arg: Expr, wanted: DictType | Non
     source = e.sugared(arg, wanted if isinstance(arg, DictComp) else None)
     if isinstance(source, SimpleValue) and isinstance(source.value.type, DictType):
         return call_operator(e, tree.callee.range, "aten::dict", [source.value])
+    if isinstance(source, KeywordsValue):
+        values = [v.as_value(e, arg.range) for v in source.as_keywords(e, arg.range).values()]
+        keys = [e.constant(name) for name in source.slots]
+        flat = [part for both in zip(keys, values, strict=True) for part in both]
+        return e.emit("prim::DictConstruct", flat, dict_type(e, tree.range, keys, values, wanted))
 
     def pair(each: Sugared) -> tuple[Value, Value]:
         items = each.as_tuple(e, arg.range, 2)

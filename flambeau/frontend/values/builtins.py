@@ -15,6 +15,7 @@ from flambeau.frontend.values import builtin_ordering as ordering
 from flambeau.frontend.values import iterables
 from flambeau.frontend.values.casts import CastValue, DeviceClass
 from flambeau.frontend.values.contexts import ContextClass
+from flambeau.frontend.values.function_groups import emit_partial
 from flambeau.frontend.values.functional_forms import FUNCTIONAL_FORMS
 from flambeau.frontend.values.sets import emit_set
 from flambeau.frontend.values.simple_value import OperatorValue
@@ -136,6 +137,7 @@ FORMS: Final[dict[Any, Sugared]] = {
     set: FormValue("set", emit_set),
     frozenset: FormValue("frozenset", emit_set),
     filter: FormValue("filter", ordering.emit_filter),
+    functools.partial: FormValue("partial", emit_partial),
     functools.reduce: FormValue("reduce", ordering.emit_reduce),
 }
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from flambeau.frontend.emit.calls import emit_arguments
 from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.trees.views import Apply
 from flambeau.frontend.values.simple_value import SimpleValue, UnrolledIteration
 from flambeau.frontend.values.sugared import Given, Iteration, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import unify
-from flambeau.schema.types import INT
+from flambeau.schema.types import INT, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
@@ -109,3 +111,31 @@ class ChosenFunction(Sugared):
             raise CompileError(text, where)
         return SimpleValue(node.add_output(common))
 
+
+@dataclass(slots=True)
+class PartialCall(Sugared):
+    """`functools.partial(f, a, k=b)` with values of the program."""
+
+    function: Sugared
+    args: list[Given]
+    keywords: list[Given]
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "partial function"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A call with the given arguments first; keywords of the call replace those given."""
+        names = {k.name for k in keywords}
+        kept = [k for k in self.keywords if k.name not in names]
+        return self.function.call(e, where, [*self.args, *args], [*kept, *keywords])
+
+
+def emit_partial(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """`functools.partial(f, ...)`."""
+    if not tree.args:
+        raise CompileError("partial expected a function", tree.callee.range)
+    rest = Apply(tree.range, tree.callee, tree.args[1:], tree.keywords)
+    args, keywords = emit_arguments(e, rest)
+    return PartialCall(e.sugared(tree.args[0]), args, keywords)

@@ -24,6 +24,7 @@ from flambeau.frontend.values.builtins import BUILTINS
 from flambeau.frontend.values.casts import TypedTensorClass
 from flambeau.frontend.values.choice import wrap_choice
 from flambeau.frontend.values.classes import wrap_class
+from flambeau.frontend.values.function_groups import ChosenFunction, FunctionsValue, PartialCall
 from flambeau.frontend.values.generator_calls import generator_call
 from flambeau.frontend.values.language_forms import LANGUAGE_FORMS
 from flambeau.frontend.values.numpy_functions import numpy_function
@@ -136,7 +137,8 @@ def _is_function(e: Emission, tree: Expr) -> bool:
     if isinstance(tree, Var):
         found = e.frame.find(tree.name)
         if found is not None:
-            return isinstance(found, ClosureValue | PythonValue | FunctionValue | OperatorValue)
+            groups = ChosenFunction | FunctionsValue | PartialCall
+            return isinstance(found, ClosureValue | PythonValue | FunctionValue | OperatorValue | groups)
     value = _outside(e, tree)
     return isinstance(value, types.FunctionType | types.BuiltinFunctionType | Def) or hasattr(value, "script_function")
 
