@@ -126,7 +126,9 @@ def _functions(e: Emission, tree: TupleLiteral | ListLiteral) -> FunctionsValue 
     if not any(isinstance(item, Lambda) or _names_no_value(e, item) for item in tree.items):
         return None
     items = [e.sugared(item) for item in tree.items]
-    return None if any(item.held(e, tree.range) is not None for item in items) else FunctionsValue(items)
+    if any(item.held(e, tree.range) is not None for item in items):
+        return None
+    return FunctionsValue(items, [item.range for item in tree.items])
 
 
 def _names_no_value(e: Emission, tree: Expr) -> bool:

@@ -19,7 +19,7 @@ from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import unify
-from flambeau.schema.types import STRING, DictType, ListType, StringType, TensorType, TupleType, Type
+from flambeau.schema.types import STRING, DictType, ListType, NamedType, StringType, TensorType, TupleType, Type
 from flambeau.util.errors import CompileError
 
 
@@ -57,8 +57,9 @@ def _extreme(e: Emission, tree: Apply, name: str) -> Sugared:
         return SimpleValue(call_operator(e, where, "python::extreme_by", [items, keys, e.constant(name == "max")]))
     if len(tree.args) == 1 and not tree.keywords:
         source = e.sugared(tree.args[0])
-        is_list = isinstance(source, SimpleValue) and not isinstance(source.value.type, TupleType | DictType)
-        value = source.value if isinstance(source, SimpleValue) and is_list else _listed(e, tree, source)
+        held = source.value if isinstance(source, SimpleValue) else None
+        is_list = held is not None and not isinstance(held.type, TupleType | DictType | NamedType)
+        value = held if held is not None and is_list else _listed(e, tree, source)
         type_ = value.type
         if isinstance(type_, ListType) and isinstance(type_.element, StringType | TupleType | ListType):
             return SimpleValue(call_operator(e, where, "python::extreme", [value, e.constant(name == "max")]))

@@ -33,6 +33,8 @@ class FunctionsValue(Sugared):
     """`[f, g]` of functions."""
 
     items: list[Sugared]
+    places: list[SourceRange]
+    """Where each was written."""
 
     @property
     def kind(self) -> str:
@@ -41,7 +43,7 @@ class FunctionsValue(Sugared):
 
     def as_value(self, e: Emission, where: SourceRange) -> Value:
         """Functions are no values. Raises CompileError."""
-        self.items[0].as_value(e, where)
+        self.items[0].as_value(e, self.places[0])
         return Sugared.as_value(self, e, where)
 
     def as_tuple(self, e: Emission, where: SourceRange, size: int | None = None) -> list[Sugared]:
