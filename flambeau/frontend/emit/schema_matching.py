@@ -90,8 +90,6 @@ class _Attempt:
             elif formal.has_default:
                 plans.append(self.default(formal))
             else:
-                if formal.kwarg_only and self.used < len(self.args):
-                    break  # said below: an argument by position that has to be given by name
                 raise Mismatch(f"Argument {formal.name} not provided.")
         if self.schema.is_vararg:
             plans += [keep(given.value) for given in self.args[self.used :]]
