@@ -159,6 +159,9 @@ nn.MultiLabelMarginLoss() | 3,4 ; i4:3,4
 nn.MultiMarginLoss(p=2, margin=0.5) | 3,4 ; i4:3
 nn.TripletMarginLoss(swap=True) | 3,4 ; 3,4 ; 3,4
 nn.TripletMarginWithDistanceLoss(swap=True, margin=0.5) | 3,4 ; 3,4 ; 3,4
+nn.AdaptiveLogSoftmaxWithLoss(4, 9, [2, 5], 2.0, head_bias=True) | 3,4 ; i9:3
+nn.LinearCrossEntropyLoss(4, 5, bias=True, out_features=(2,)) | 3,4 ; i5:3,2
+nn.SyncBatchNorm(3) | 4,3,2
 nn.MaxUnpool1d(2) | 2,3,4 ; p1:2,3,4
 nn.MaxUnpool2d((2, 3), stride=2) | 2,3,4 ; p2:2,3,4
 nn.MaxUnpool3d(2) | 1,2,2,2,2 ; p3:1,2,2,2,2

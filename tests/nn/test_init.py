@@ -103,3 +103,29 @@ def test_vectors_of_parameters() -> None:
     assert model.weight.tolist() == [[0.0, 1.0], [2.0, 3.0]]
     with pytest.raises(TypeError, match="expected a Tensor, but got: list"):
         nn.utils.vector_to_parameters([1.0], model.parameters())
+
+
+LAYERS = [
+    "Linear(300, 200)", "Bilinear(30, 40, 50)", "Conv1d(40, 60, 5, groups=2)", "Conv2d(30, 40, 5)", "Conv3d(10, 20, 3)",
+    "ConvTranspose1d(60, 40, 5)", "ConvTranspose2d(30, 40, 5, groups=2)", "Embedding(300, 100, padding_idx=2)",
+    "EmbeddingBag(300, 100)", "LSTM(60, 70, 2, bidirectional=True, proj_size=20)", "GRU(60, 70)", "RNNCell(60, 70)",
+    "LSTMCell(60, 70)", "MultiheadAttention(120, 4)", "MultiheadAttention(120, 4, kdim=60, vdim=80, add_bias_kv=True)",
+    "Transformer(64, 4, 1, 1, 128)", "BatchNorm2d(30)", "LayerNorm(40)", "GroupNorm(3, 30)", "PReLU(10, 0.3)",
+    "AdaptiveLogSoftmaxWithLoss(100, 200, [50, 100])", "LinearCrossEntropyLoss(100, 50, bias=True)",
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("make", LAYERS)
+def test_first_values_are_drawn_as_in_torch(make: str) -> None:
+    torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
+    flambeau.manual_seed(0)
+    torch.manual_seed(0)
+    mine, theirs = (eval(f"nn.{make}", {"nn": library.nn}).state_dict() for library in (flambeau, torch))
+    for name, value in mine.items():
+        x, y = (v.detach().numpy().astype(np.float64).ravel() for v in (value, theirs[name]))
+        slack = 6 * y.std() / math.sqrt(x.size)
+        assert abs(x.std() - y.std()) <= slack, name
+        assert abs(x.mean() - y.mean()) <= 2 * slack, name
+        if x.size > 2000:
+            assert np.abs(x).max() == pytest.approx(np.abs(y).max(), rel=0.15), name
