@@ -152,6 +152,10 @@ def compile_def(
                     restore()
                     if settled.owner is not unsettled:
                         raise
+                except (AssertionError, AttributeError, IndexError, KeyError, TypeError):
+                    if unsettled.error is None:
+                        raise
+                    raise unsettled.error from None  # behind a refusal that was put off, nothing is sure
     except RecursionError:
         raise CompileError(TOO_DEEP, tree.ident.range) from None
 
