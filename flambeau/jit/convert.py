@@ -192,7 +192,7 @@ def _tuple(type_: t.TupleType) -> Converter:
     elements = [converter(e) for e in type_.elements]
 
     def convert(value: Any) -> Any:
-        if not isinstance(value, tuple):
+        if not isinstance(value, tuple | list):
             raise MismatchError(f"{_shown(value)} is no tuple")
         fields = getattr(value, "_fields", None)
         if type_.name is not None and fields is not None and fields != type_.fields:
@@ -229,6 +229,8 @@ def _union(type_: t.Type, members: list[tuple[t.Type, Converter]]) -> Converter:
                 and isinstance(value, bool | int | float | complex)
             ):
                 continue
+            if isinstance(member, t.TupleType) and isinstance(value, list):
+                continue  # a list is a tuple only where nothing else can be meant
             try:
                 return inner(value)
             except MismatchError:

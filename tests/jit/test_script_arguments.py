@@ -59,6 +59,29 @@ def test_wrong_named_tuples(given: Any, found: str, reason: str) -> None:
     assert f"Cast error details: {reason}" in str(caught.value)
 
 
+def test_lists_are_tuples_where_nothing_else_can_be_meant() -> None:
+    def pair(p: Tuple[int, float]) -> Tuple[int, float]:
+        return p
+
+    def either(p: List[int] | Tuple[int, int]) -> bool:
+        return isinstance(p, tuple)
+
+    for _ in range(3):
+        assert flambeau.script(pair)([1, 2]) == (1, 2.0)
+        assert flambeau.script(either)([1, 2]) is False
+        assert flambeau.script(either)((1, 2)) is True
+    for wrong, reason in (([1], "the tuple has 1 elements, not 2"), (["a", 2], "element 0: 'a' (str) is no int")):
+        with pytest.raises(RuntimeError) as caught:
+            flambeau.script(pair)(wrong)
+        assert reason in str(caught.value)
+
+
+def test_code_of_methods_says_nothing_of_self() -> None:
+    module = flambeau.script(nn.ReLU())
+    assert module.code.startswith("def forward(self,\n    input: Tensor) -> Tensor:\n")
+    assert module.forward.code_with_constants[0] == module.code
+
+
 # -- annotations ------------------------------------------------------------------------------------------------------
 
 

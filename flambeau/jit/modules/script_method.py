@@ -12,6 +12,7 @@ from flambeau.jit.modules.python_view import view_of
 from flambeau.program.function import Function
 from flambeau.program.object import ScriptObject
 from flambeau.schema.types import NamedType, Type
+from flambeau.serialize.python_print import print_code, print_code_with_constants
 from flambeau.tensor import observer
 
 
@@ -45,6 +46,16 @@ class ScriptMethod(ScriptFunction):
         self._signature = Signature(function.schema, first=1)
         prepare(self, executor.switch, type(self)._call_slowly, owner)
         self._gives_objects = any(_has_module(r.type) for r in function.schema.returns)
+
+    @property
+    def code(self) -> str:
+        """The graph as source again; the object's own type is left out, as methods have it."""
+        return print_code(self.script_function, is_method=True)
+
+    @property
+    def code_with_constants(self) -> tuple[str, Any]:
+        """`code`, and the namespace of the constants it names `CONSTANTS.c0`."""
+        return print_code_with_constants(self.script_function, is_method=True)
 
     def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
         result = super()._call_slowly(*args, **kwargs)
