@@ -19,6 +19,7 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from flambeau.analysis.alias import AliasAnalysis
+from flambeau.executor.assigned import READ, WRITE, changes_nothing_else, make_variables, may_be_variable
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
@@ -56,16 +57,21 @@ _LOOKS_AT_TENSOR: Final = frozenset({
 class Lifting:
     """A method without its object: which attributes its functions take, and the functions."""
 
-    def __init__(self, function: Function, graph: Graph, paths: Sequence[Path], parameters: int) -> None:
+    def __init__(
+        self, function: Function, graph: Graph, paths: Sequence[Path], parameters: int, assigned: int = 0
+    ) -> None:
         # The function itself is not kept: it is the key under which this is found.
         self._name, self._schema, self._doc = function.name, function.schema, function.doc
         self.paths = tuple(paths)
         """What is read, in the order of the hidden parameters."""
+        self.assigned = assigned
+        """How many of them, the last ones, are assigned: what they become are further results."""
         self._graph = graph
         self._parameters = parameters
         """How many parameters the method has, its object not counted."""
         hidden = graph.inputs[parameters:]
-        self.is_written_in = tuple(isinstance(v.type, _WRITTEN_IN) for v in hidden)
+        read = len(hidden) - assigned
+        self.is_written_in = tuple(k < read and isinstance(v.type, _WRITTEN_IN) for k, v in enumerate(hidden))
         """Which of the attributes are constants of a function."""
         self._variants: dict[Hashable, Function | None] = {}
         self._lock = threading.Lock()
@@ -106,8 +112,9 @@ class Lifting:
             elif not fixed:
                 taken.append(Argument(name, own.type))
         arguments = (*schema.arguments[1:], *taken)
+        returns = (Argument("", graph.outputs[0].type),) if self.assigned else schema.returns
         return Function(
-            self._name, graph, FunctionSchema(schema.name, "", arguments, schema.returns), doc=self._doc
+            self._name, graph, FunctionSchema(schema.name, "", arguments, returns), doc=self._doc
         )
 
 
@@ -152,32 +159,49 @@ def _lift(function: Function) -> Lifting | None:
     inline.do(graph)
     owner, count = graph.inputs[0], len(graph.inputs) - 1
     reads: dict[Path, list[Node]] = {}
+    types: dict[Path, Type] = {}
     objects: list[Node] = []
-    if not _collect(owner, (), reads, objects) or any(n.kind in _LOOKS_AT_TENSOR for n in graph.all_nodes()):
+    if not _collect(owner, (), reads, types, objects) or any(n.kind in _LOOKS_AT_TENSOR for n in graph.all_nodes()):
         return None
+    if types and not changes_nothing_else(graph):
+        return None
+    assigned = {path: reads.pop(path) for path in types}
     for path, nodes in reads.items():
         value = graph.add_input(nodes[0].output().type, "_".join(path))
         for node in nodes:
             node.output().replace_uses_with(value)
             node.destroy()
+    if assigned and not make_variables(graph, assigned, types):
+        return None
     for node in reversed(objects):
         node.destroy()
     graph.block.remove_input(0)
-    if _gives_away(graph, graph.inputs[count:]):
+    if _gives_away(graph, graph.inputs[count : len(graph.inputs) - len(types)]):
         return None
-    return Lifting(function, graph, list(reads), count)
+    return Lifting(function, graph, [*reads, *types], count, len(types))
 
 
-def _collect(owner: Value, path: Path, reads: dict[Path, list[Node]], objects: list[Node]) -> bool:
-    """Find what is read of an object; False if it is used in any other way, or what is read could change."""
+def _collect(
+    owner: Value, path: Path, reads: dict[Path, list[Node]], types: dict[Path, Type], objects: list[Node]
+) -> bool:
+    """Find what is read and assigned of an object, and the types of what is assigned.
+
+    False if it is used in any other way, or what is read could change.
+    """
     for use in owner.uses:
         node = use.user
-        if node.kind != "prim::GetAttr":
+        if node.kind not in (READ, WRITE):
             return False
         found = (*path, node.attribute("name"))
-        if _is_module(node.output().type):
+        if node.kind == WRITE:
+            declared = owner.type.definition.attribute(found[-1]) if isinstance(owner.type, ClassType) else None
+            if use.offset or declared is None or not may_be_variable(declared.type):
+                return False
+            types[found] = declared.type
+            reads.setdefault(found, []).append(node)
+        elif _is_module(node.output().type):
             objects.append(node)
-            if not _collect(node.output(), found, reads, objects):
+            if not _collect(node.output(), found, reads, types, objects):
                 return False
         elif _is_lasting(node.output().type):
             reads.setdefault(found, []).append(node)
@@ -213,5 +237,8 @@ def _gives_away(graph: Graph, hidden: Sequence[Value]) -> bool:
     tensors = [v for v in hidden if isinstance(v.type, TensorType | OptionalType | ListType)]
     if not tensors:
         return False
-    facts = AliasAnalysis(graph)
-    return any(facts.is_returned(v) or (isinstance(v.type, ListType) and facts.is_written(v)) for v in tensors)
+    facts = AliasAnalysis(graph, apart=True)
+    if any(map(facts.is_returned, tensors)):
+        return True
+    lists = [v for v in tensors if isinstance(v.type, ListType)]
+    return bool(lists) and any(map(AliasAnalysis(graph).is_written, lists))  # under whatever name

@@ -47,19 +47,24 @@ class _Seen:
     """Parameters that plain tensors stand for, and the memory that those show."""
     hidden: tuple[Any, ...] = ()
     """The arguments that nobody passes."""
+    cells: list[tuple[int, list[Any], int]] = field(default_factory=list)
+    """What the method assigns: its place among the hidden arguments, and where it is."""
     learns: bool = False
     """Whether gradients may be wanted of something among them."""
     native: ScriptFunction | None = None
     """The method as a function that takes them last; None where the method needs its object after all."""
 
-    def read(self, owner: ScriptObject, path: tuple[str, ...]) -> Any:
-        """The value of an attribute, noting where it was."""
+    def read(self, owner: ScriptObject, path: tuple[str, ...], *, is_assigned: bool = False) -> Any:
+        """The value of an attribute, noting where it was; of one that the method assigns, where it is."""
         value: Any = owner
-        for name in path:
+        for depth, name in enumerate(path, 1):
             if not isinstance(value, ScriptObject):
                 return UNSET
             held, place = value.values, value.type.definition.slot(name)
             value = held[place]
+            if is_assigned and depth == len(path):
+                self.cells.append((0, held, place))
+                break
             if (id(held), place) not in self.noted:
                 self.noted.add((id(held), place))
                 self.lists.append(held)
@@ -68,6 +73,11 @@ class _Seen:
         if isinstance(value, list):
             self._note_items(value)
         return value
+
+    def is_shared(self) -> bool:
+        """Whether what the method assigns is read or assigned under another name as well."""
+        cells = [(id(held), place) for _, held, place in self.cells]
+        return len(set(cells)) < len(cells) or not self.noted.isdisjoint(cells)
 
     def _note_items(self, items: list[Any]) -> None:
         """Note what is in a list: how much first, since nothing else is looked at where that is something else."""
@@ -113,10 +123,30 @@ class LiftedMethod(ScriptMethod):
         if kwargs or len(args) != self._count:
             args = self._signature.bind(args, kwargs)
         try:
+            if seen.cells:
+                return self._assigning(seen, seen.native, args)
             return seen.native(*args, *seen.hidden)
         except ArgumentError:
             self._signature.bind(args, {})  # raises it in the words of this method
             raise
+
+    def _assigning(self, seen: _Seen, native: ScriptFunction, args: tuple[Any, ...]) -> Any:
+        """The call of a method that assigns: what attributes become are the last results."""
+        hidden = list(seen.hidden)
+        for at, held, place in seen.cells:
+            value = hidden[at] = held[place]
+            if isinstance(value, Tensor) and (type(value) is not Tensor or value.requires_grad):
+                return self._call_slowly(*args)
+        try:
+            results = native(*args, *hidden)
+        except ArgumentError:
+            raise
+        except Exception:
+            return self._call_slowly(*args)  # fails as well, and leaves what was assigned before
+        first = len(results) - len(seen.cells)
+        for (_, held, place), value in zip(seen.cells, results[first:], strict=True):
+            held[place] = value
+        return results[0] if first else None
 
     def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
         """The call as a method of the object, or as Python."""
@@ -139,8 +169,12 @@ class LiftedMethod(ScriptMethod):
     def _look(self) -> _Seen:
         """The hidden arguments as they are now, and the function that takes them."""
         seen, lifting = _Seen(), self.lifting
-        values = [] if lifting is None else [seen.read(self.owner, path) for path in lifting.paths]
-        function = None if lifting is None or any(v is UNSET for v in values) else lifting.variant(values)
+        values: list[Any] = []
+        if lifting is not None:
+            read = len(lifting.paths) - lifting.assigned
+            values = [seen.read(self.owner, p, is_assigned=k >= read) for k, p in enumerate(lifting.paths)]
+        is_whole = lifting is not None and not any(v is UNSET for v in values) and not seen.is_shared()
+        function = lifting.variant(values) if lifting is not None and is_whole else None
         if lifting is not None and function is not None:
             fixed = lifting.is_written_in
             taken = [
@@ -149,6 +183,8 @@ class LiftedMethod(ScriptMethod):
             ]  # fmt: skip
             seen.learns = any(isinstance(v, Tensor) and v.requires_grad for v in taken)
             seen.hidden = tuple(map(seen.stand_in, taken))
+            first = len(taken) - len(seen.cells)
+            seen.cells = [(first + k, held, place) for k, (_, held, place) in enumerate(seen.cells)]
             seen.native = self._native(function)
         self._executor = self._with_object if seen.native is None else seen.native._executor
         self._seen = seen

@@ -1,0 +1,80 @@
+"""Attributes that a method assigns, as variables: they come in as parameters and go out as further results.
+
+```
+%n : int = prim::GetAttr[name="n"](%self)        graph(%x, %n : int):
+%m : int = aten::add(%n, %one)                     %m : int = aten::add(%n, %one)
+ = prim::SetAttr[name="n"](%self, %m)       →      %y : Tensor = aten::mul(%x, %m)
+%y : Tensor = aten::mul(%x, %m)                    %r : (Tensor, int) = prim::TupleConstruct(%y, %m)
+return (%y)                                        return (%r)
+```
+
+Only for methods that change nothing else: one that fails on its way is run once more with its object, which then has
+what was assigned before the failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.effects import own_effect, own_writes
+from flambeau.frontend.ssa.cleanup import clean
+from flambeau.frontend.ssa.to_ssa import LOAD, STORE, to_ssa
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.schema.opdef import Effect
+from flambeau.schema.types import NONE, BoolType, FloatType, IntType, OptionalType, TensorType, TupleType, Type
+
+Path = tuple[str, ...]
+READ, WRITE = "prim::GetAttr", "prim::SetAttr"
+
+
+def may_be_variable(type_: Type) -> bool:
+    """Whether an attribute of this type may be assigned by a method that has no object."""
+    if isinstance(type_, OptionalType):
+        return isinstance(type_.element, TensorType)
+    return isinstance(type_, TensorType | IntType | FloatType | BoolType)
+
+
+def changes_nothing_else(graph: Graph) -> bool:
+    """Whether a method may be run twice, as far as the world and memory are concerned, assignments left aside."""
+    return all(
+        n.kind in (WRITE, "prim::RaiseException") or (own_effect(n) is Effect.NONE and not own_writes(n))
+        for n in graph.all_nodes()
+    )
+
+
+def make_variables(graph: Graph, accesses: Mapping[Path, Sequence[Node]], types: Mapping[Path, Type]) -> bool:
+    """Put variables in the place of attributes that are assigned; False where one is assigned what others know.
+
+    `accesses` are all reads and writes of those attributes. New parameters come last, in the order of `types`; the
+    graph returns a tuple of its result, if that is not None, and of what the attributes are in the end.
+    """
+    for path, type_ in types.items():
+        name = ".".join(path)
+        value = graph.add_input(type_, "_".join(path))
+        with graph.inserting(graph.block.first or graph.block):
+            graph.insert(STORE, (value,), name=name, type=type_)
+        for node in accesses[path]:
+            with graph.inserting(node), graph.at_range(node.range):
+                if node.kind == READ:
+                    found = graph.insert(LOAD, (), (type_,), name=name).output()
+                    node.output().replace_uses_with(found)
+                else:
+                    graph.insert(STORE, (node.input(1),), name=name, type=type_)
+            node.destroy()
+        graph.block.add_output(graph.insert(LOAD, (), (type_,), name=name).output())
+    to_ssa(graph)
+    clean(graph)
+    result, *assigned = graph.outputs
+    facts = AliasAnalysis(graph, apart=True)
+    own = graph.inputs[-len(assigned) :]
+    for value, before in zip(assigned, own, strict=True):
+        if any(facts.may_alias(value, given) for given in graph.inputs[1:] if given is not before):
+            return False
+    parts = [*([] if result.type == NONE else [result]), *assigned]
+    for number in reversed(range(len(graph.outputs))):
+        graph.block.remove_output(number)
+    made = TupleType(tuple(v.type for v in parts))
+    graph.block.add_output(graph.insert("prim::TupleConstruct", parts, (made,)).output())
+    return True
