@@ -130,7 +130,7 @@ def test_scripts_inside_traces_keep_their_control_flow() -> None:
 
 
 def test_numbers_cannot_be_traced() -> None:
-    with pytest.raises(RuntimeError, match=r"Type 'Tuple\[int\]' cannot be traced"):
+    with pytest.raises(RuntimeError, match=r"Type 'Tuple\[Tensor, int\]' cannot be traced"):
         flambeau.trace(lambda x, n: x * n, (t(1.0), 2))
 
 

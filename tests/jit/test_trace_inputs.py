@@ -55,7 +55,7 @@ def test_named_tuples_have_their_fields() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ((X, 3), r"Type 'Tuple\[int\]' cannot be traced"),
+        ((X, 3), r"Type 'Tuple\[Tensor, int\]' cannot be traced"),
         (("text",), r"Type 'Tuple\[str\]' cannot be traced"),
         (([],), "List trace inputs must have elements"),
         (({},), "Dict trace inputs must have entries"),
@@ -245,3 +245,28 @@ def test_programs_can_ask_whether_they_are_traced() -> None:
 
     flambeau.trace(asking, X)
     assert asked == [True, True, False]
+
+
+def test_force_outplace() -> None:
+    """In-place operators become others; a copy becomes what is copied, as large as what it went to."""
+    x = flambeau.ones(2, 3)
+
+    def copies(x: Tensor, y: Tensor) -> Tensor:
+        return x.clone().copy_(y) * 2
+
+    traced = flambeau.trace(copies, (x, flambeau.ones(3)), _force_outplace=True)
+    assert [n.kind for n in traced.graph.nodes() if n.kind in ("aten::copy_", "aten::expand_as")] == ["aten::expand_as"]
+    y = flambeau.tensor([1.0, 2.0, 3.0])
+    assert traced(flambeau.zeros(4, 3), y).tolist() == (y * 2).expand(4, 3).tolist()
+
+    def writes_to_a_view(x: Tensor) -> Tensor:
+        x = x.clone()
+        x[0].add_(1)
+        return x
+
+    with pytest.warns(flambeau.jit.TracerWarning, match="live references to the data region being modified"):
+        flambeau.trace(writes_to_a_view, x, _force_outplace=True, check_trace=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        flambeau.trace(lambda x: x.clone().add_(1), x, _force_outplace=True)
+        flambeau.trace(writes_to_a_view, x)

@@ -91,6 +91,11 @@ class Baker:
         self.is_allowed = False
         """Whether the user said that what is fixed now may be."""
 
+    def warn(self, text: str) -> None:
+        """Warn of something else, unless nothing is to be warned of."""
+        if self._warn:
+            warn_user(text)
+
     def fix(
         self, what: str, value: Any, source: Value, *, holds: Value | None = None, action: str = "",
         precision: float = 0.0,

@@ -34,6 +34,11 @@ FOREIGN_METHOD = (
     "Cannot trace the call of '{name}' of {type}: that module is no part of what is traced. Make it a submodule "
     "of a module and trace that, or script the function"
 )
+VIEWS = (
+    "There are {count} live references to the data region being modified when tracing in-place operator {name}. This "
+    "might cause the trace to be incorrect, because all other views that also reference this data will not reflect "
+    "this change in the trace. Trace without _force_outplace"
+)
 ENTER, EXIT = "prim::Enter", "prim::Exit"
 """Markers around a module's call; `path` says which module's."""
 
@@ -95,6 +100,10 @@ class Recorder:
         if isinstance(result, Tensor) and not definition.schema.is_mutable and any(result is a for a in arguments):
             result = _alias(result)
         returns = [r.type for r in definition.schema.returns]
+        if self._outplace and isinstance(arguments[0], Tensor) and definition.schema.is_mutable:
+            self._warn_of_views(definition, arguments[0])
+        if self._outplace and definition.name == "aten::copy_" and isinstance(arguments[1], Tensor):
+            operands = [operands[1], operands[0]]  # what is copied, made as large as what it went to
         node = self.graph.insert(self._recorded_as(definition), operands, returns)
         results = result if len(returns) > 1 else (result,)
         if not returns:
@@ -102,11 +111,19 @@ class Recorder:
         kept = [self._result(r, v) for r, v in zip(results, node.outputs, strict=True)]
         return tuple(kept) if len(returns) > 1 else kept[0]
 
+    def _warn_of_views(self, definition: OpDef, written: Tensor) -> None:
+        """Other tensors on the memory that is written would not see, in the trace, what becomes of it."""
+        count = self.values.count_on(written)
+        if count > 1:
+            self.baker.warn(VIEWS.format(count=count, name=definition.name))
+
     def _recorded_as(self, definition: OpDef) -> str:
         """The operator that a node names: for `_force_outplace` the one that makes a new tensor."""
         name = definition.name
         if name == "aten::detach_":
             return "aten::detach"  # a graph has no tensors to detach in place
+        if self._outplace and name == "aten::copy_" and isinstance(definition.schema.arguments[1].type, t.TensorType):
+            return "aten::expand_as"
         if self._outplace and definition.family == "in_place" and registry.overloads(name.removesuffix("_")):
             return name.removesuffix("_")
         return name

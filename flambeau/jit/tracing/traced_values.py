@@ -68,6 +68,10 @@ class TracedValues:
         self._values[id(tensor)] = value
         self._kept.append(tensor)
 
+    def count_on(self, tensor: Tensor) -> int:
+        """How many tensors of the run lie on the memory of one."""
+        return len({id(t_) for t_ in self._kept if t_._storage is tensor._storage} | {id(tensor)})
+
     def is_known(self, tensor: Tensor) -> bool:
         """Whether the tensor came up in the run."""
         return id(tensor) in self._values
