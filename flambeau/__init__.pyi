@@ -107,6 +107,7 @@ channels_last_3d = memory_format.channels_last_3d
 from flambeau import ir as ir
 from flambeau import jit as jit
 from flambeau import nn as nn
+from flambeau.jit import futures as futures
 from flambeau.jit import library as library
 from flambeau.jit import torch_names as _C
 from flambeau.jit.classes.interfaces import interface as interface

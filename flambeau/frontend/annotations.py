@@ -96,6 +96,7 @@ _SIMPLE: Final[dict[Any, Type]] = {
 }  # fmt: skip
 
 _TENSOR_CLASSES: Final = frozenset({"Tensor", "Parameter"})
+_OUTCOMES: Final = ("flambeau.interpreter.awaiting", "flambeau.interpreter.future")
 _HOMES: Final = ("flambeau", "torch")
 """Packages whose classes are known by name, so that neither has to be imported here."""
 
@@ -130,7 +131,7 @@ _SINGLE: Final = ("List", "list", "Optional", "Future", "Tuple", "tuple")
 
 BARE_CONTAINERS: Final[dict[str, Type]] = {
     "list": AnyListType(), "List": AnyListType(), "tuple": AnyTupleType(), "Tuple": AnyTupleType(),
-    "dict": AnyDictType(), "Dict": AnyDictType(),
+    "dict": AnyDictType(), "Dict": AnyDictType(), "_Await": AwaitType(ANY), "Future": FutureType(ANY),
 }  # fmt: skip
 """Containers without contents, which `isinstance` alone understands."""
 
@@ -184,7 +185,7 @@ def _named(tree: Var | Select, resolver: Resolver, bare: bool) -> Type:
 
 
 def _is_container(value: Any) -> bool:
-    return value in (list, tuple, dict) or (
+    return value in (list, tuple, dict) or getattr(value, "__module__", "") in _OUTCOMES or (
         typing.get_origin(value) in (list, tuple, dict) and not typing.get_args(value)
     )
 

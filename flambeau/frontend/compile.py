@@ -320,6 +320,8 @@ def compile_source(text: str, resolver: Resolver, *, filename: str = "<string>")
 class _SourceUnit:
     """Functions of one text that see each other, before what the resolver around them knows."""
 
+    holds_closures = True
+
     def __init__(self, trees: list[t.Def], outer: Resolver) -> None:
         self.outer = outer
         self.trees: dict[str, t.Def] = {}

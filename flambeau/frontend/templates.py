@@ -17,6 +17,7 @@ from flambeau.frontend.emit.conversions import pack_list, pack_tuple
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.generators import yields
 from flambeau.frontend.emit.schema_matching import call_function
+from flambeau.frontend.held_closures import hold, holds_closures
 from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.trees.scopes import scope_of
 from flambeau.frontend.trees.views import Apply, Def, Expr, Ident, Param, Starred
@@ -294,6 +295,10 @@ class ClosureValue(Sugared):
     def kind(self) -> str:
         """As messages call it."""
         return "function"
+
+    def as_value(self, e: Emission, where: SourceRange) -> Value:
+        """The function with what it reads, in texts. Raises CompileError elsewhere: it can be called and passed on."""
+        return hold(e, where, self) if holds_closures(e) else Sugared.as_value(self, e, where)
 
     def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
         """A call with what is known of its arguments."""

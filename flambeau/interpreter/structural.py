@@ -11,9 +11,13 @@ from typing import Any
 
 from flambeau.interpreter.conform import conforms, kind_of
 from flambeau.ir.node import Node
+from flambeau.ir.printer import SUBGRAPH
 from flambeau.program import instances
+from flambeau.program.function import Function as CompiledFunction
 from flambeau.program.named_tuples import tuple_class
 from flambeau.program.object import ScriptObject
+from flambeau.program.protected import Protected
+from flambeau.program.signature import schema_of
 from flambeau.schema import registry
 from flambeau.schema.dtype import Category
 from flambeau.schema.types import (
@@ -69,6 +73,15 @@ def is_instance(node: Node) -> Function:
         return False
 
     return test
+
+
+def closure(node: Node) -> Function:
+    """`prim::Closure`: the function in the node, which takes what it reads around it first."""
+    graph = node.attributes[SUBGRAPH]
+    made = CompiledFunction(graph.name, graph, schema_of(graph.name, graph))
+    if Protected.attach is not None:
+        Protected.attach(made)
+    return lambda: made
 
 
 def tuple_slice(node: Node) -> Function:
@@ -167,6 +180,7 @@ MAKERS: dict[str, Callable[[Node], Function]] = {
     "prim::tolist": to_list,
     "prim::ModuleContainerIndex": container_item,
     "prim::ConstantChunk": chunk,
+    "prim::Closure": closure,
 }
 """Nodes whose function is made from their attributes."""
 

@@ -92,6 +92,8 @@ def _type_of(annotation: Any, name: str, fn: Any, resolver: Resolver, where: Sou
     if annotation is inspect.Parameter.empty:
         return TENSOR if name == "return" else TensorType(inferred=True)
     found: Type | None
+    if modifier(fn) == UNUSED and name != "return":  # it is never called, so anything may be passed
+        return ANY
     if isinstance(annotation, str):
         found = type_of_tree(parse_annotation(annotation, StringLiteral(where, annotation)), _Globals(fn, resolver))
     else:

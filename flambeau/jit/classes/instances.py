@@ -31,10 +31,10 @@ from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
 
 CALLED_BY_PYTHON: Final = (
-    "__call__", "__len__", "__getitem__", "__setitem__", "__delitem__", "__contains__", "__bool__", "__int__",
-    "__float__", "__str__", "__enter__", "__exit__", "__add__", "__sub__", "__mul__", "__truediv__", "__floordiv__",
-    "__mod__", "__pow__", "__matmul__", "__neg__", "__abs__", "__and__", "__or__", "__xor__", "__invert__",
-    "__radd__", "__rsub__", "__rmul__", "__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__",
+    "__call__", "__len__", "__getitem__", "__setitem__", "__delitem__", "__contains__", "__iter__", "__bool__",
+    "__int__", "__float__", "__str__", "__enter__", "__exit__", "__add__", "__sub__", "__mul__", "__truediv__",
+    "__floordiv__", "__mod__", "__pow__", "__matmul__", "__neg__", "__abs__", "__and__", "__or__", "__xor__",
+    "__invert__", "__radd__", "__rsub__", "__rmul__", "__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__",
 )  # fmt: skip
 """Methods that Python finds on the class of an object only."""
 
@@ -114,7 +114,8 @@ def _forwarding(name: str) -> Callable[..., Any]:
     def call(self: ScriptInstance, *args: Any) -> Any:
         method = self._definition.find_method(name)
         if method is not None:
-            return self._method(method)(*args)
+            found = self._method(method)(*args)
+            return iter(found) if name == "__iter__" else found
         plain = getattr(object, name, None)
         if plain is not None and name in ("__eq__", "__ne__", "__str__"):
             return plain(self, *args)

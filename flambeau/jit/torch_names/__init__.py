@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from flambeau.jit._state import _clear_class_state as _jit_clear_class_registry
 from flambeau.jit.torch_names.graph import AliasDb, Graph
 from flambeau.jit.torch_names.handle import ModuleHandle, _freeze_module, _jit_debug_module_iterators
 from flambeau.jit.torch_names.passes import (
@@ -100,6 +101,7 @@ __all__ = [
     "Value",
     "_create_function_from_graph",
     "_freeze_module",
+    "_jit_clear_class_registry",
     "_jit_debug_module_iterators",
     "_jit_get_all_schemas",
     "_jit_get_operation",

@@ -1,0 +1,65 @@
+"""Nested functions as values, which texts may return: a function of what it reads around it, beside those values.
+
+def f(x: int):                    %back : Function = prim::Closure()      with the graph
+    def back(g: int):             %around : (int) = prim::TupleConstruct(%x)
+        return g * x         →    %pair : (Function, (int)) = prim::TupleConstruct(%back, %around)
+    return x, back                graph(%context : (int), %g : int): …
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from flambeau.frontend.bound import Bound
+from flambeau.frontend.captures import captures
+from flambeau.frontend.emit.conversions import pack_tuple
+from flambeau.frontend.trees.views import Ident, Param
+from flambeau.ir.clone import insert_graph
+from flambeau.ir.graph import Graph
+from flambeau.schema.types import FunctionType, Type
+from flambeau.util.errors import CompileError
+
+if TYPE_CHECKING:
+    from flambeau.frontend.emit.emission import Emission
+    from flambeau.frontend.templates import ClosureValue
+    from flambeau.ir.value import Value
+    from flambeau.util.source import SourceRange
+
+ASSIGNS = "a function that assigns variables around it can be called, not held: '{name}'"
+
+
+class HoldsClosures(Protocol):
+    """A resolver of programs whose nested functions are values."""
+
+    holds_closures: bool
+
+
+def holds_closures(e: Emission) -> bool:
+    """Whether nested functions are values where this is compiled: in texts."""
+    return bool(getattr(e.resolver, "holds_closures", False))
+
+
+def hold(e: Emission, where: SourceRange, closure: ClosureValue) -> Value:
+    """The function and what it reads around it, as a tuple. Raises CompileError for one that assigns variables."""
+    along = captures(e, where, closure, ())
+    names, values = [], []
+    for captured in along.variables.values():
+        if captured.is_assigned:
+            raise CompileError(ASSIGNS.format(name=closure.template.tree.name), where)
+        names.append(captured.names)
+        values.append(e.load(captured.names[0], captured.variable))
+    types: dict[str, Type] = {first: value.type for (first, *_), value in zip(names, values, strict=True)}
+    aliases = {other: first for first, *others in names for other in others}
+    extra = tuple(Param(where, Ident(where, first), None, None, True) for first, *_ in names)
+    template = closure.template
+    bound = Bound(types, along.constants, extra, aliases=aliases)
+    made = template.compile(template.tree, e.resolver, defaults=template.defaults, bound=bound)
+    context = pack_tuple(e, values)
+    inner = Graph(template.tree.name)
+    given = inner.add_input(context.type, "context")
+    own = [inner.add_input(v.type, v.name if v.has_name else "") for v in made.graph.inputs[: -len(extra) or None]]
+    around = inner.insert("prim::TupleUnpack", (given,), [v.type for v in values]).outputs
+    for result in insert_graph(inner, made.graph, [*own, *around]):
+        inner.add_output(result)
+    function = e.graph.insert("prim::Closure", (), (FunctionType(),), Subgraph=inner).output()
+    return pack_tuple(e, [function, context])
