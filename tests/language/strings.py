@@ -31,6 +31,7 @@ ROWS = [
     refused("too few arguments for a format", "def f(s: str):\n    return '%s %s' % s", "Too few arguments for format string", calls=("f('a')",)),
     refused("too many arguments for a format", "def f(s: str):\n    return '%s' % (s, s)", "Too many arguments for format string", calls=("f('a')",)),
     refused("an incomplete format", "def f(s: str):\n    return '%s %' % s", "Incomplete format specifier", calls=("f('a')",)),
+    accepted("int() and float() of texts with blanks and underscores", "def f(s: str):\n    return int(s), float(s)", "f(' 14 ')", "f('1_000\\n')", "f('-7')", torch=False),
     refused("int() of what is no number", "def f(s: str):\n    return int(s)", "invalid literal for int()", calls=("f('a')",)),
     refused("float() of what is no number", "def f(s: str):\n    return float(s)", "could not convert string to float", calls=("f('a')",)),
     refused("an empty separator", "def f(s: str):\n    return s.split('')", "empty separator", calls=("f('a')",)),

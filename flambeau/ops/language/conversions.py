@@ -11,8 +11,7 @@ from flambeau.ops.language.text import value_text
 from flambeau.schema.dtype import Category
 from flambeau.tensor.tensor import Tensor
 
-_INTEGER = re.compile(r"\s*[+-]?\d+")
-_FLOAT = re.compile(r"\s*[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|inf(inity)?|nan)", re.IGNORECASE)
+_INTEGER = re.compile(r"\s*[+-]?\d+(_\d+)*\s*")
 
 
 def int_of_text(text: str) -> int:
@@ -27,9 +26,10 @@ def int_of_text(text: str) -> int:
 
 def float_of_text(text: str) -> float:
     """A float, `inf` or `nan`. Raises RuntimeError for other texts."""
-    if not _FLOAT.fullmatch(text):
-        raise RuntimeError(f"could not convert string to float: '{text}'")
-    return float(text)
+    try:
+        return float(text)
+    except ValueError:
+        raise RuntimeError(f"could not convert string to float: '{text}'") from None
 
 
 def truth(tensor: Tensor) -> bool:
