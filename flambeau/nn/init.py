@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
-from threading import local
 from typing import Any, Final
 
 import numpy as np
@@ -28,27 +26,8 @@ GAINS: Final = {
 }
 
 
-class _State(local):
-    skips: bool = False
-
-
-_state = _State()
-
-
-@contextmanager
-def skipped() -> Iterator[None]:
-    """Within the block, tensors are left as they are."""
-    before, _state.skips = _state.skips, True
-    try:
-        yield
-    finally:
-        _state.skips = before
-
-
 def _fill(name: str, tensor: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
     """Runs an in-place operator on the tensor's memory, of which no gradient is recorded."""
-    if _state.skips:
-        return tensor
     dispatch.call(f"aten::{name}", tensor.detach(), *arguments, **keywords)
     return tensor
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from flambeau.nn import init
 from flambeau.nn.layers.convolution import Convolution
 from flambeau.nn.module import Module
+from flambeau.schema.opdef import OpDef
 from flambeau.tensor import dispatch
 
 M = TypeVar("M", bound=Module)
@@ -26,8 +27,14 @@ def skip_init(module_cls: type[M], *args: Any, **kwargs: Any) -> M:
         raise RuntimeError(f"Expected a Module; got {module_cls!r}")
     if "device" not in inspect.signature(module_cls).parameters:
         raise RuntimeError("Module must support a 'device' arg to skip initialization")
-    with init.skipped():
+    with dispatch.intercepting(_leave_alone):
         return module_cls(*args, **kwargs)
+
+
+def _leave_alone(definition: OpDef, arguments: Sequence[Any], proceed: Callable[[Sequence[Any]], Any]) -> Any:
+    """Run an operator, unless it writes into what it is given: while a module is made, that is a first value."""
+    name = definition.schema.name
+    return arguments[0] if name.endswith("_") and not name.endswith("__") else proceed(arguments)
 
 
 def _laid_out(module: M, memory_format: Any, dims: int) -> M:
