@@ -78,7 +78,9 @@ def measure(peer: str, job: str, layers: int) -> tuple[float, float, float, floa
         environment = os.environ | {"FLAMBEAU_CACHE_DIR": cache, "OPENBLAS_NUM_THREADS": "1"}
         places = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
         environment["PYTHONPATH"] = os.pathsep.join(places)
-        command = [sys.executable, "-W", "ignore", "-c", code, job, str(layers)]
+        program = Path(cache) / "program.py"  # in a file, where compilers look for source
+        program.write_text(code, encoding="utf-8")
+        command = [sys.executable, "-W", "ignore", str(program), job, str(layers)]
         try:
             done = subprocess.run(
                 command, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False
