@@ -77,3 +77,6 @@ ROWS += [
     accepted("tasks of lambdas and functions inside", "def f(x: int):\n    def g(k: int) -> int:\n        return k * x\n    return jit.wait(jit.fork(g, 4)) + jit.wait(jit.fork(lambda v: v + x, 1))", "f(2)", torch=False),
     accepted("errors of tasks come out where they are waited for", "def g(x: int) -> int:\n    if x > 2:\n        raise ValueError('big')\n    return x\ndef f(x: int):\n    a = jit.fork(g, x)\n    y = 5\n    try:\n        y = jit.wait(a)\n    except ValueError:\n        y = -1\n    b = jit.fork(g, x)\n    return y, x", "f(1)", "f(3)", torch=False),
 ]
+ROWS += [
+    accepted("what a finally assigns when an exception leaves several blocks", "def f(n: int):\n    t = 0\n    try:\n        try:\n            try:\n                t += 1\n                if n > 2:\n                    raise ValueError('a')\n            finally:\n                t += 10\n        except KeyError:\n            t += 100\n        t += 1000\n    except ValueError:\n        t += 10000\n    return t", "f(1)", "f(5)", torch=False),
+]

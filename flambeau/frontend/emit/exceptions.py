@@ -199,7 +199,8 @@ def _compiled(e: Emission, body: tuple[Stmt, ...]) -> _Body:
         if isinstance(found, Variable):
             value = e.load(name, found)
             if name in changed:
-                value = pack_list(e, [value], found.type)
+                # In a body inside of a body both use one box: an exception may leave both at once.
+                value = e.boxes.get(found.slot) or pack_list(e, [value], found.type)
                 boxes[name] = (value, found)
             inputs.append(value)
             _parameter(inner, name, value, found, name in changed)
