@@ -311,6 +311,18 @@ ROWS: list[Row] = [
         torch=False,
     ),
     accepted(
+        "setattr",
+        COUNTER
+        + """
+    def f(k: int):
+        c = C(k)
+        setattr(c, 'n', c.n + 5)
+        return c.n, getattr(c, 'n'), getattr(c, 'm', 7)
+    """,
+        "f(1)",
+        torch=False,
+    ),
+    accepted(
         "contexts",
         """
         class Log:

@@ -151,6 +151,13 @@ def emit_getattr(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return owner.attribute(e, tree.range, name)
 
 
+def emit_setattr(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """`setattr(x, "name", value)`: the assignment."""
+    owner, name = _owner_and_name(e, tree, "setattr", (3,))
+    owner.set_attribute(e, tree.range, name, e.value(tree.args[2]))
+    return SimpleValue(e.constant(None))
+
+
 def _owner_and_name(e: Emission, tree: Apply, what: str, counts: tuple[int, ...]) -> tuple[Sugared, str]:
     if len(tree.args) not in counts or tree.keywords:
         raise CompileError(f"{what} expected {counts[0]} arguments, got {len(tree.args)}", tree.callee.range)

@@ -118,6 +118,7 @@ FORMS: Final[dict[Any, Sugared]] = {
     isinstance: FormValue("isinstance", forms.emit_isinstance),
     hasattr: FormValue("hasattr", forms.emit_hasattr),
     getattr: FormValue("getattr", forms.emit_getattr),
+    setattr: FormValue("setattr", forms.emit_setattr),
     list: FormValue("list", forms.emit_list),
     tuple: FormValue("tuple", forms.emit_tuple),
     dict: FormValue("dict", forms.emit_dict),
