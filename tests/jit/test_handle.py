@@ -104,6 +104,8 @@ def test_freezing_a_handle() -> None:
     assert flambeau._C._freeze_module(c, ["n"]).getattr("n") == 3
     module = flambeau.script(nn.Linear(2, 1))
     assert flambeau._C._freeze_module(module._c, preserveParameters=True).hasattr("weight")
+    with pytest.raises(ValueError, match=r"freezeInterfaces=False is not offered.*preservedAttrs to keep it"):
+        flambeau._C._freeze_module(module._c, freezeInterfaces=False)
 
 
 def test_another_module_is_taken_over() -> None:

@@ -162,16 +162,24 @@ def _attributes(handle: ModuleHandle) -> list[tuple[str, Any]]:
     return [*own[:at], ("_is_full_backward_hook", None), *own[at:]]
 
 
+KEPT_INTERFACES = (
+    "freezeInterfaces=False is not offered: interfaces are frozen like other modules. Name the attribute in "
+    "preservedAttrs to keep it"
+)
+
+
 def _freeze_module(
     module: ModuleHandle,
     preservedAttrs: Sequence[str] = (),
     freezeInterfaces: bool = True,
     preserveParameters: bool = False,
 ) -> ModuleHandle:
-    """`flambeau.jit.freeze_module` of a handle. Interfaces are always frozen. Raises what that raises.
+    """`flambeau.jit.freeze_module` of a handle. Raises what that raises; ValueError for interfaces that are to stay.
 
     >>> import flambeau
     >>> _freeze_module(flambeau.script(flambeau.nn.Linear(2, 1))._c).hasattr("weight")
     False
     """
+    if not freezeInterfaces:
+        raise ValueError(KEPT_INTERFACES)
     return ModuleHandle(freeze_module(module.ours, preservedAttrs, preserve_parameters=preserveParameters))
