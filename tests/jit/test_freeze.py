@@ -337,8 +337,8 @@ def test_constants_in_native_code() -> None:
     found = freeze(scripted)
     x = flambeau.randn(5, 8)
     for n in (0, 3, 3, 3, 2, 5):
-        for want, got in zip(scripted(x, n), found(x, n), strict=True):
-            np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-5, atol=1e-5)
+        for want, got in zip(scripted(x, n), found(x, n), strict=True):  # numbers of hundreds, in float32
+            np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-5, atol=1e-3)
     want = [t.tolist() for t in found(x, 3)]
 
     def work() -> None:
