@@ -26,11 +26,6 @@ from flambeau.schema.types import BoolType, FloatType, IntType, TensorType, Type
 
 __all__ = ["Lowered", "LoweringError", "Span", "lower_graph", "lower_region"]
 
-_FOLDS = frozenset({
-    "sum", "prod", "max", "min", "max_at", "min_at", "mean", "any", "all", "argmax", "argmin", "var", "std", "var_mean",
-    "std_mean", "norm", "logsumexp",
-})  # fmt: skip
-"""What gives fewer elements, so that other operands decide how a result lies."""
 _NUMBERS: tuple[tuple[type[Type], str], ...] = ((IntType, "int64"), (FloatType, "float64"), (BoolType, "bool"))
 
 
@@ -133,7 +128,6 @@ class _Region:
         if not isinstance(results[0], DType):
             raise LoweringError(f"{node.kind}: the dtype of its result is not known")
         named = {a.name: g for a, g in zip(definition.schema.arguments, given, strict=True)}
-        self.lay_out(node, definition)
         exprs = lower_node(definition, named, compute if isinstance(compute, DType) else None, results[0])
         if len(exprs) != len(node.outputs):
             raise LoweringError(f"{node.kind} has no native form for all its results")
@@ -141,13 +135,15 @@ class _Region:
             self.known[value] = expr
             sizes = tuple(1 if d is None else None for d in expr.dims)
             self.types[value] = TensorType(dtype=dtype, sizes=sizes)
+        self.lay_out(node, definition, is_single=not exprs[0].dims)
 
-    def lay_out(self, node: Node, definition: OpDef) -> None:
+    def lay_out(self, node: Node, definition: OpDef, *, is_single: bool) -> None:
         """Note how the results lie in memory, as the operators one by one would have it."""
         tensors = [v for v in node.inputs if isinstance(self.types.get(v), TensorType)]
         if definition.scalar is None:
             self.row_major.update(node.outputs)
-            if definition.accumulator not in _FOLDS:
+            gives_fewer = is_single or any(a.name == "keepdim" for a in definition.schema.arguments)
+            if not gives_fewer:  # of fewer elements the other operands decide
                 self.decided.update(node.outputs)
         elif not self.decided.isdisjoint(tensors):
             self.row_major.update(node.outputs)

@@ -65,6 +65,8 @@ def fold(accumulator: str, arguments: Arguments, result: DType) -> Expr:
 
 SCANS = {"cumsum": "sum", "cumprod": "prod"}
 """Running folds, by accumulator, with what they fold by."""
+
+
 def extreme_at(accumulator: str, arguments: Arguments) -> tuple[Expr, Expr]:
     """The largest or smallest elements along a dimension, and their places."""
     x, keepdim = arguments["self"], bool(arguments.get("keepdim", False))
