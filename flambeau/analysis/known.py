@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -21,7 +22,18 @@ from flambeau.ir import constants
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.schema.opdef import UNKNOWN
-from flambeau.schema.types import DictType, ListType, TensorType, TupleType
+from flambeau.schema.types import (
+    NONE,
+    AnyType,
+    DictType,
+    ListType,
+    OptionalType,
+    TensorType,
+    TupleType,
+    Type,
+    UnionType,
+    VarType,
+)
 
 
 def known(value: Value) -> Any:
@@ -31,8 +43,32 @@ def known(value: Value) -> Any:
         return UNKNOWN
     if constants.is_constant(value):
         return constants.constant_value(value)
+    if node.kind == "prim::If":
+        way = known(node.input())
+        return known(node.blocks[0 if way else 1].outputs[value.index]) if isinstance(way, bool) else UNKNOWN
     rule = _RULES.get(node.kind)
     return UNKNOWN if rule is None else rule(node)
+
+
+def never_none(type_: Type) -> bool:
+    """Whether no value of this type is None."""
+    return not isinstance(type_, OptionalType | UnionType | AnyType | VarType) and type_ != NONE
+
+
+def is_none(value: Value) -> bool | None:
+    """Whether a value is None, as far as its type and the ways that are taken tell; else None.
+
+    Ways that are never taken do not count: `y` is never None in `y = None if x is None else f(x)`, where `x` is not.
+    """
+    if value.type == NONE:
+        return True
+    if never_none(value.type):
+        return False
+    node = value.node
+    if node is None or node.kind != "prim::If":
+        return None
+    way = known(node.input())
+    return is_none(node.blocks[0 if way else 1].outputs[value.index]) if isinstance(way, bool) else None
 
 
 def is_unmodified(value: Value) -> bool:
@@ -127,6 +163,29 @@ def _len(node: Node) -> Any:
     return len(items) if isinstance(items, list) else UNKNOWN
 
 
+def _identity(node: Node) -> Any:
+    """Comparison with None."""
+    x, y = (is_none(v) for v in node.inputs)
+    if x is None or y is None or not (x or y):
+        return UNKNOWN
+    return (x and y) == (node.kind == "aten::__is__")
+
+
+def _compared(compare: Callable[[Any, Any], bool]) -> Callable[[Node], Any]:
+    def rule(node: Node) -> Any:
+        if len(node.inputs) != 2:
+            return UNKNOWN
+        x, y = (known(v) for v in node.inputs)
+        return compare(x, y) if isinstance(x, int) and isinstance(y, int) else UNKNOWN
+
+    return rule
+
+
+def _not(node: Node) -> Any:
+    x = known(node.input())
+    return not x if isinstance(x, bool) else UNKNOWN
+
+
 _LONGEST = 64
 """Longer lists are no sizes."""
 _RULES: Mapping[str, Callable[[Node], Any]] = {
@@ -141,4 +200,13 @@ _RULES: Mapping[str, Callable[[Node], Any]] = {
     "aten::mul": _repeated,
     "aten::__getitem__": _item,
     "aten::len": _len,
+    "aten::__is__": _identity,
+    "aten::__isnot__": _identity,
+    "aten::__not__": _not,
+    "aten::eq": _compared(operator.eq),
+    "aten::ne": _compared(operator.ne),
+    "aten::lt": _compared(operator.lt),
+    "aten::le": _compared(operator.le),
+    "aten::gt": _compared(operator.gt),
+    "aten::ge": _compared(operator.ge),
 }

@@ -12,9 +12,10 @@ True
 'Float(*, 3)'
 
 The dtype and shape rules of the operators do the work; a rule that fails says nothing, because the operator will say
-it better when it runs. Where control flow meets, what both ways agree on stays; loops are followed until nothing
-changes, and so are lists that tensors are put into. A walk takes for granted that nothing comes by but what it has seen
-(`lattice.NEVER`), and is repeated until that is so. Types of values that something may resize keep no sizes.
+it better when it runs. Where control flow meets, what both ways agree on stays, or what the only way gives where the
+condition follows from what is known; loops are followed until nothing changes, and so are lists that tensors are put
+into. A walk takes for granted that nothing comes by but what it has seen (`lattice.NEVER`), and is repeated until that
+is so. Types of values that something may resize keep no sizes.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from collections.abc import Callable, Mapping
 
 from flambeau.analysis import lattice
 from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.known import known
 from flambeau.analysis.lattice import NEVER, fit, holds_tensors, join
 from flambeau.analysis.list_contents import ListContents, is_tensor_list
 from flambeau.analysis.operator_facts import result_types
@@ -146,6 +148,11 @@ class _Propagation:
     def _if(self, node: Node) -> None:
         for block in node.blocks:
             self._block(block)
+        way = known(node.input())
+        if isinstance(way, bool):
+            for result, returned in zip(node.outputs, node.blocks[0 if way else 1].outputs, strict=True):
+                self._set(result, returned.type)
+            return
         for result, a, b in zip(node.outputs, node.blocks[0].outputs, node.blocks[1].outputs, strict=True):
             self._join(result, a.type, b.type)
 

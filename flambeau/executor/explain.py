@@ -171,7 +171,7 @@ def _named(node: Node, reason: str) -> Interpreted:
     is_meant = node.kind in reason and (place_ in reason or "(" not in reason)
     short_reason = reason.removesuffix(place_).removeprefix(f"{node.kind}: ").removeprefix(f"{node.kind} has")
     if len(short_reason) < len(reason.removesuffix(place_)) and not short_reason.startswith("it "):
-        short_reason = f"it has{short_reason}"
+        short_reason = f"it has {short_reason.lstrip()}"
     return Interpreted(node.kind, short_reason if is_meant else "", node.range)
 
 

@@ -32,12 +32,12 @@ from flambeau.schema.types import Type
 _FAMILIES_NOT_RUN = frozenset({"random", "in_place", "out"})
 
 
-def do(graph: Graph, *, values_only: bool = False) -> bool:
+def do(graph: Graph, *, values_only: bool = False, facts: bool = False) -> bool:
     """Fold until nothing more folds; with `values_only` only what takes and gives numbers, strings and the like, which
-    needs no look at who shares memory.
+    needs no look at who shares memory; with `facts` control flow too whose way the types of tensors tell.
     """
     changed = False
-    while _Folder(graph, values_only).run() | fold_control.do(graph):
+    while _Folder(graph, values_only).run() | fold_control.do(graph, facts=facts):
         changed = True
     return changed
 

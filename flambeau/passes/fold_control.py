@@ -10,13 +10,16 @@
     -> (%x)
 ```
 
-Branches on constants are replaced by the block taken. Loops that do no round give what they were given. Results that
-are the same on both ways, and carried values that no round changes, are replaced by what they are; True on one way
-and False on the other is the condition.
+Branches on constants, and on what is known, are replaced by the block taken. Loops that do no round give what they
+were given. Results that are the same on both ways, and carried values that no round changes, are replaced by what they
+are; True on one way and False on the other is the condition.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
+from flambeau.analysis.known import known
 from flambeau.ir import constants
 from flambeau.ir.clone import move_nodes
 from flambeau.ir.graph import Graph
@@ -26,14 +29,16 @@ from flambeau.ir.walk import is_visible
 from flambeau.schema.types import BOOL
 
 
-def do(graph: Graph) -> bool:
-    """Fold every `prim::If` and `prim::Loop` that can be, at every depth."""
+def do(graph: Graph, *, facts: bool = False) -> bool:
+    """Fold every `prim::If` and `prim::Loop` that can be, at every depth; with `facts` by what the types of tensors say
+    too, which must hold then, and not stem from an example.
+    """
     changed = False
     for node in _inside_out(graph):
         if not node.is_inserted:
             continue
         if node.kind == "prim::If":
-            changed = _fold_if(node) or changed
+            changed = _fold_if(node, facts) or changed
         elif node.kind == "prim::Loop":
             changed = _fold_loop(node) or changed
     return changed
@@ -50,9 +55,10 @@ def _inside_out(graph: Graph) -> list[Node]:
     return found[::-1]
 
 
-def _fold_if(node: Node) -> bool:
-    if constants.is_constant(node.input()):
-        taken = node.blocks[0 if constants.constant_value(node.input()) else 1]
+def _fold_if(node: Node, facts: bool) -> bool:
+    way = known(node.input()) if facts else _constant(node.input())
+    if isinstance(way, bool):
+        taken = node.blocks[0 if way else 1]
         _replace(node, move_nodes(taken, node))
         return True
     changed = False
@@ -72,6 +78,10 @@ def _fold_if(node: Node) -> bool:
             block.remove_output(index)
         changed = True
     return changed
+
+
+def _constant(value: Value) -> Any:
+    return constants.constant_value(value) if constants.is_constant(value) else None
 
 
 def _condition(node: Node, first: Value, second: Value) -> Value | None:

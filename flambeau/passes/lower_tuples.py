@@ -19,7 +19,8 @@ from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
-from flambeau.schema.types import TupleType
+from flambeau.schema.subtype import is_subtype
+from flambeau.schema.types import OptionalType, TupleType, Type
 
 CONSTRUCT, UNPACK = "prim::TupleConstruct", "prim::TupleUnpack"
 UNINITIALISED = "prim::Uninitialized"
@@ -61,14 +62,17 @@ def _forward(node: Node) -> bool:
         part = elements[node.attributes.get("beg", 0) : node.attributes.get("end", len(elements))]
         with node.graph.inserting(node), node.graph.at_range(node.range):
             found = [node.graph.insert(CONSTRUCT, part, [node.output().type]).output()]
-    if any(
-        new.type != old.type and not isinstance(new.type, type(old.type)) for new, old in _pairs(found, node.outputs)
-    ):
+    if not all(_may_be(new.type, old.type) for new, old in _pairs(found, node.outputs)):
         return False
     for new, old in _pairs(found, node.outputs):
         old.replace_uses_with(new)
     node.destroy()
     return True
+
+
+def _may_be(new: Type, old: Type) -> bool:
+    """Whether what was put in may be used for what was taken out: where None was possible, what is known says more."""
+    return new == old or isinstance(new, type(old)) or (isinstance(old, OptionalType) and is_subtype(new, old))
 
 
 def _pairs(new: Sequence[Value], old: Sequence[Value]) -> list[tuple[Value, Value]]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import Any, Final
 
+from flambeau.analysis.known import is_none, never_none
 from flambeau.ir import constants
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
@@ -13,15 +15,10 @@ from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import Category
 from flambeau.schema.types import (
     NONE,
-    AnyType,
     BoolType,
     FloatType,
     IntType,
-    OptionalType,
     TensorType,
-    Type,
-    UnionType,
-    VarType,
 )
 from flambeau.util.record import dataclass
 
@@ -134,19 +131,15 @@ def _compare_same(node: Node) -> Any:
     return Constant(node.kind in ("aten::eq", "aten::le", "aten::ge"))
 
 
-def _never_none(type_: Type) -> bool:
-    return not isinstance(type_, OptionalType | UnionType | AnyType | VarType) and type_ != NONE
-
-
 def _identity(node: Node) -> Any:
-    """Comparison with None, where the types decide."""
+    """Comparison with None, where the types and the ways taken decide; of a value with itself."""
     x, y = node.inputs[:2]
     is_ = node.kind == "aten::__is__"
     if x.type == NONE and y.type == NONE:
         return Constant(is_)
-    if (x.type == NONE and _never_none(y.type)) or (y.type == NONE and _never_none(x.type)):
+    if (x.type == NONE and is_none(y) is False) or (y.type == NONE and is_none(x) is False):
         return Constant(not is_)
-    return KEEP
+    return Constant(is_) if x is y else KEEP
 
 
 _NEGATED: Final = {"aten::eq": "aten::ne", "aten::ne": "aten::eq", "aten::__is__": "aten::__isnot__",
@@ -169,7 +162,7 @@ def _negation(node: Node) -> Any:
 
 def _unwrap(node: Node) -> Any:
     """Unwrapping what cannot be None."""
-    return node.input() if _never_none(node.input().type) else KEEP
+    return node.input() if never_none(node.input().type) else KEEP
 
 
 def _cast(node: Node) -> Any:
@@ -296,6 +289,25 @@ def _derived_index(node: Node) -> Any:
     return new
 
 
+def _masked_fill(node: Node) -> Any:
+    """masked_fill(x, mask, number) as a choice, which kernels know, where the number is one of x's dtype."""
+    x, mask, number = node.inputs[:3]
+    held = _constant(number)
+    if held is None or not isinstance(x.type, TensorType) or not isinstance(mask.type, TensorType):
+        return KEEP
+    if mask.type.dtype is not dtypes.bool_ or x.type.dtype not in _CHOSEN or isinstance(number.type, BoolType):
+        return KEEP
+    if isinstance(held, float) and isfinite(held) and abs(held) > _LARGEST:
+        return KEEP
+    new = node.graph.create("aten::where", (mask, number, x), (node.output().type,))
+    new.copy_metadata(node)
+    return new
+
+
+_CHOSEN: Final = frozenset({dtypes.float32, dtypes.float64})
+"""Dtypes that a number does not change."""
+_LARGEST: Final = 3.4e38
+"""Beyond it a number may be none of float32."""
 _LONGEST: Final = 8
 """Lists of more elements are not taken apart."""
 Rule = Callable[[Node], Any]
@@ -326,6 +338,7 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
     "prim::device": (_device,),
     "aten::is_floating_point": (_is_kind,),
     "aten::is_complex": (_is_kind,),
+    "aten::masked_fill": (_masked_fill,),
     "aten::len": (_len,),
     "aten::__getitem__": (_getitem,),
     "aten::__derive_index": (_derived_index,),

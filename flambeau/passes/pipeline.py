@@ -87,6 +87,11 @@ class PassRecord:
 Record = Callable[[PassRecord], None]
 
 
+def _propagate_constants(graph: Graph) -> bool:
+    """With what the types say: they are facts of this plan."""
+    return constant_propagation.do(graph, facts=True)
+
+
 def _unroll_short(graph: Graph) -> bool:
     """Only loops with few, constant rounds: others would grow the code that is interpreted."""
     return loop_unrolling.do(graph, partly=False)
@@ -119,8 +124,11 @@ STEPS: tuple[Step, ...] = (
     Step(
         phase="simplify",
         name="constant_propagation",
-        run=constant_propagation.do,
-        after=(("inline", "arguments of calls are often constants"),),
+        run=_propagate_constants,
+        after=(
+            ("inline", "arguments of calls are often constants"),
+            ("shapes", "types that stem from an example must be forgotten before they decide"),
+        ),
     ),
     Step(
         phase="simplify",
@@ -131,7 +139,7 @@ STEPS: tuple[Step, ...] = (
     Step(
         phase="simplify",
         name="constant_propagation_2",
-        run=constant_propagation.do,
+        run=_propagate_constants,
         after=(("peephole", "it makes constants of facts, and conditions of them"),),
     ),
     Step(
@@ -143,7 +151,7 @@ STEPS: tuple[Step, ...] = (
     Step(
         phase="simplify",
         name="constant_propagation_3",
-        run=constant_propagation.do,
+        run=_propagate_constants,
         after=(("unroll", "the counter is a constant in each copy of the body"),),
     ),
     Step(

@@ -5,8 +5,8 @@
 %z : Tensor = aten::relu(%y)                     →      %z : Tensor = aten::relu(%x)
 ```
 
-One that gives a tensor which somebody writes to stays, for outside training its result is its operand itself or a copy
-as the operator pleases.
+One that gives a tensor which somebody writes to afterwards stays, for outside training its result is its operand itself
+or a copy as the operator pleases.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.ir import constants
 from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 
 DROPOUTS = frozenset({
@@ -43,11 +44,22 @@ def do(graph: Graph, *, only_checked: bool = False) -> bool:
     changed = False
     for node in found:
         is_in_place = node.kind.endswith("_")
-        if is_in_place or not (facts.has_writers(node.input()) or facts.has_writers(node.output())):
+        if is_in_place or not _is_written_later(facts, node):
             node.output().replace_uses_with(node.input())
             node.destroy()
             changed = True
     return changed
+
+
+def _is_written_later(facts: AliasAnalysis, node: Node) -> bool:
+    """Whether anybody may write to the operand or the result once the node has run: in a loop, what is above too."""
+    writers = [*facts.writers(node.input()), *facts.writers(node.output())]
+    return bool(writers) and (_is_in_loop(node) or not all(w.is_before(node) for w in writers))
+
+
+def _is_in_loop(node: Node) -> bool:
+    owner = node.owner_block.owner_node
+    return owner is not None and (owner.kind == "prim::Loop" or _is_in_loop(owner))
 
 
 def _is_probability(value: Value) -> bool:

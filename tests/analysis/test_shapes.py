@@ -153,6 +153,57 @@ def test_facts_of_an_example_are_forgotten() -> None:
     assert graph.outputs[0].type == TensorType()
 
 
+RANKS = """graph(%x : Float(*, 3), %c : bool):
+  %0 : int = prim::Constant[value=0]()
+  %2 : int = prim::Constant[value=2]()
+  %none : NoneType = prim::Constant()
+  %rank : int = aten::dim(%x)
+  %flat : bool = aten::{}(%rank, %2)
+  %y : Tensor? = prim::If(%flat)
+    block0():
+      -> (%none)
+    block1():
+      -> (%x)
+  %gone : bool = aten::__is__(%y, %none)
+  %z : Tensor = prim::If(%gone)
+    block0():
+      %u : Tensor = aten::unsqueeze(%x, %0)
+      -> (%u)
+    block1():
+      -> (%x)
+  return (%z)"""
+
+
+@pytest.mark.parametrize(("compared", "expected"), [("eq", "Float(1, *, 3)"), ("ne", "Float(*, 3)")])
+def test_only_ways_that_are_taken_count(compared: str, expected: str) -> None:
+    graph = parse_ir(RANKS.format(compared))
+    shapes.propagate(graph)
+    assert str(graph.outputs[0].type) == expected
+
+
+def test_a_way_that_a_later_round_takes_counts() -> None:
+    """The first round knows a rank that the second does not: the condition is open from there on."""
+    graph = parse_ir("""graph(%x : Float(*, 3), %n : int, %c : bool):
+      %0 : int = prim::Constant[value=0]()
+      %2 : int = prim::Constant[value=2]()
+      %none : NoneType = prim::Constant()
+      %y : Tensor = prim::Loop(%n, %c, %x)
+        block0(%i : int, %p : Tensor):
+          %rank : int = aten::dim(%p)
+          %flat : bool = aten::eq(%rank, %2)
+          %q : Tensor = prim::If(%flat)
+            block0():
+              %u : Tensor = aten::unsqueeze(%p, %0)
+              -> (%u)
+            block1():
+              %s : Tensor = aten::sum(%p, %none)
+              -> (%s)
+          -> (%c, %q)
+      return (%y)""")
+    shapes.propagate(graph)
+    assert str(graph.outputs[0].type) == "FloatTensor"
+
+
 def test_operands_that_do_not_fit_leave_sizes_open() -> None:
     graph = parse_ir("graph(%x : Float(2), %y : Float(3)):\n %1 : int = prim::Constant[value=1]()\n"
                      " %a = aten::add(%x, %y, %1)\n return (%a)")  # fmt: skip

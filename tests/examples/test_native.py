@@ -13,6 +13,7 @@ import pytest
 
 import flambeau
 from examples import fannkuch, image, kmeans, life, lstm, mandelbrot, mlp, nbody, newton, spectral_norm
+from examples.models import transformer_encoder
 from flambeau.codegen import available
 from flambeau.util.record import dataclass
 
@@ -76,3 +77,17 @@ def test_the_perceptron_is_native() -> None:
         model(flambeau.randn(3, 8))
     found = model.explain(measure=False)
     assert found.is_native, str(found)
+
+
+@pytest.mark.parametrize("way", ["scripted", "traced", "frozen"])
+def test_layers_behind_each_other_are_known_at_once(way: str) -> None:
+    """Every layer asks for the rank of what the one before gives: no question is left for any number of them."""
+    flambeau.manual_seed(0)
+    model = transformer_encoder.Classifier(20, 8, 2, 4).eval()
+    given = (flambeau.randint(0, 20, (6, 2)), flambeau.zeros(2, 6, dtype=flambeau.bool))
+    made = flambeau.trace(model, given) if way == "traced" else flambeau.script(model)
+    if way == "frozen":
+        made = flambeau.jit.freeze(made)
+    graph = made.graph_for(*given)
+    assert not [n for n in graph.all_nodes() if n.kind in ("aten::dim", "aten::__is__", "prim::unchecked_cast")]
+    assert len(graph.find_all("prim::If")) == (4 if way == "scripted" else 0), "one each for the number of features"

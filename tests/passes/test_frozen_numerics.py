@@ -197,6 +197,21 @@ def test_a_result_that_is_needed_elsewhere_stays() -> None:
     check(Twice(), numbers(2, 3, 5, 5), kept=("aten::batch_norm",))
 
 
+@pytest.mark.parametrize("is_in_loop", [False, True])
+def test_a_dropout_of_what_was_written_before(is_in_loop: bool) -> None:
+    """A loop comes back to what stands above."""
+    body = """%w : Tensor = aten::relu_(%x)
+      %y : Tensor = aten::dropout(%x, %p, %train)
+      """
+    head = "graph(%x : Tensor, %p : float, %n : int):\n  %train : bool = prim::Constant[value=0]()\n"
+    loop = """%t : bool = prim::Constant[value=1]()
+      %r : Tensor = prim::Loop(%n, %t, %x)
+        block0(%i : int, %q : Tensor):
+      """
+    graph = parse_ir(head + (loop + body + "-> (%t, %y)\n return (%r)" if is_in_loop else body + "return (%y)"))
+    assert remove_dropout.do(graph) is not is_in_loop
+
+
 def test_nothing_happens_to_weights_that_are_not_constant() -> None:
     graph = flambeau.script(nn.Sequential(Conv(), Norm()).eval()).inlined_graph
     before = str(graph)
@@ -222,6 +237,7 @@ DROPOUT = """graph(%x : Tensor, %p : float):
         ("", 0, "%z : Tensor = aten::add_(%y, %one, %one)", False),
         ("_", 0, "%z : Tensor = aten::add_(%y, %one, %one)", True),
         ("", 0, "%z : Tensor = aten::add_(%a, %one, %one)", False),
+        ("", 0, "%z : Tensor = aten::add_(%x, %one, %one)", True),
     ],
 )
 def test_dropouts(suffix: str, train: int, after: str, is_removed: bool) -> None:

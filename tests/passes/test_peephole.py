@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from before_after import expect, expect_same
 
+from flambeau.ir import constants, parse_ir
 from flambeau.passes import peephole
 
 HEAD = """graph(%x : Float(*, 3, device=cpu), %i : Long(*), %t : Tensor, %b : Bool(*), %n : int, %f : float, %p : bool,
@@ -15,6 +16,13 @@ HEAD = """graph(%x : Float(*, 3, device=cpu), %i : Long(*), %t : Tensor, %b : Bo
   %zero : float = prim::Constant[value=0.]()
   %minus : float = prim::Constant[value=-0.]()
   %none : NoneType = prim::Constant()
+  """
+
+FILLED = """graph(%x : Float(*, 3), %d : Double(*), %i : Long(*), %t : Tensor, %b : Bool(*), %f : float):
+  %1 : int = prim::Constant[value=1]()
+  %one : float = prim::Constant[value=1.]()
+  %most : float = prim::Constant[value=-inf]()
+  %large : float = prim::Constant[value=1e39]()
   """
 
 GONE = [
@@ -55,6 +63,8 @@ KNOWN = [
     ("%r : bool = aten::__is__(%n, %none)", "bool", "0"),
     ("%r : bool = aten::__isnot__(%x, %none)", "bool", "1"),
     ("%r : bool = aten::__is__(%none, %none)", "bool", "1"),
+    ("%r : bool = aten::__is__(%t, %t)", "bool", "1"),
+    ("%r : bool = aten::__isnot__(%o, %o)", "bool", "0"),
 ]
 
 
@@ -62,6 +72,47 @@ KNOWN = [
 def test_what_types_say_becomes_a_constant(body: str, type_: str, value: str) -> None:
     after = f"%r : {type_} = prim::Constant[value={value}]()"
     expect(peephole.do, HEAD + body + "\n return (%r)", HEAD + after + "\n return (%r)")
+
+
+def test_what_the_way_taken_gives_is_not_none() -> None:
+    text = """%c : bool = aten::__is__(%x, %none)
+      %y : Tensor? = prim::If(%c)
+        block0():
+          -> (%none)
+        block1():
+          -> (%x)
+      """
+    graph = parse_ir(HEAD + text + "%r : bool = aten::__is__(%y, %none)\n return (%r)")
+    assert peephole.do(graph)
+    assert constants.constant_value(graph.outputs[0]) is False
+
+
+@pytest.mark.parametrize(
+    ("x", "mask", "number"),
+    [("x", "b", "one"), ("x", "b", "1"), ("x", "b", "most"), ("d", "b", "most")],
+)
+def test_filling_is_a_choice(x: str, mask: str, number: str) -> None:
+    head = FILLED + "%r : {} = aten::{}\n return (%r)"
+    type_ = {"x": "Float(*, 3)", "d": "Double(*)"}[x]
+    expect(
+        peephole.do,
+        head.format(type_, f"masked_fill(%{x}, %{mask}, %{number})"),
+        head.format(type_, f"where(%{mask}, %{number}, %{x})"),
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "%r : Long(*) = aten::masked_fill(%i, %b, %one)",
+        "%r : Tensor = aten::masked_fill(%t, %b, %one)",
+        "%r : Float(*, 3) = aten::masked_fill(%x, %x, %one)",
+        "%r : Float(*, 3) = aten::masked_fill(%x, %b, %f)",
+        "%r : Float(*, 3) = aten::masked_fill(%x, %b, %large)",
+    ],
+)
+def test_filling_stays_where_a_number_may_not_fit(body: str) -> None:
+    expect_same(peephole.do, FILLED + body + "\n return (%r)")
 
 
 def test_negations_go_into_comparisons() -> None:

@@ -109,6 +109,33 @@ def test_tuples_are_forwarded_and_dropped() -> None:
     )
 
 
+def test_what_may_be_none_is_forwarded_as_what_it_is() -> None:
+    expect(
+        lower_tuples.do,
+        """graph(%x : Tensor, %n : int):
+          %none : NoneType = prim::Constant()
+          %t : (Tensor?, Tensor?, Any) = prim::TupleConstruct(%x, %none, %n)
+          %a : Tensor?, %b : Tensor?, %c : Any = prim::TupleUnpack(%t)
+          return (%a, %b, %c)""",
+        """graph(%x : Tensor, %n : int):
+          %none : NoneType = prim::Constant()
+          %t : (Tensor?, Tensor?, Any) = prim::TupleConstruct(%x, %none, %n)
+          %a : Tensor?, %b : Tensor?, %c : Any = prim::TupleUnpack(%t)
+          return (%a, %b, %c)""",
+    )
+    expect(
+        lower_tuples.do,
+        """graph(%x : Tensor):
+          %none : NoneType = prim::Constant()
+          %t : (Tensor?, Tensor?) = prim::TupleConstruct(%x, %none)
+          %a : Tensor?, %b : Tensor? = prim::TupleUnpack(%t)
+          return (%a, %b)""",
+        """graph(%x : Tensor):
+          %none : NoneType = prim::Constant()
+          return (%x, %none)""",
+    )
+
+
 def test_tuples_in_control_flow_are_split() -> None:
     expect(
         lower_tuples.do,

@@ -249,14 +249,15 @@ def view(fn: FunctionEmitter, node: Node) -> None:
     total = product(fn, x.sizes)
     wanted = [i.register for i in given.items if isinstance(i, Scalar)]
     unknown = [k for k, w in enumerate(wanted) if memory.literal(w) == -1]
-    if len(unknown) > 1 or (any(memory.literal(w) is None for w in wanted) and unknown):
-        raise CannotCompileError("sizes of a view that are not known")
+    if len(unknown) > 1:
+        raise CannotCompileError("it has two sizes that follow from the others")
+    given_sizes = [w for k, w in enumerate(wanted) if k not in unknown]
+    for w in given_sizes:
+        fn.fail_if(e.icmp("slt", w, number(0)), node)
     if unknown:
-        others = product(fn, [w for k, w in enumerate(wanted) if k not in unknown])
+        others = product(fn, given_sizes)
         fn.fail_if(e.icmp("sle", others, number(0)), node)
         wanted[unknown[0]] = e.binary("sdiv", total, others)
-    for w in wanted:
-        fn.fail_if(e.icmp("slt", w, number(0)), node)
     fn.fail_if(e.icmp("ne", product(fn, wanted), total), node)
     strides = memory.dense_strides(e, wanted, memory.element(x.rep.dtype).itemsize)
     fn.set_view(node.output(), _view(x, x.data, wanted, strides, len(wanted)))
