@@ -16,7 +16,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Hashable, Sequence
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.executor.assigned import READ, WRITE, changes_nothing_else, make_variables, may_be_variable
@@ -40,6 +39,7 @@ from flambeau.schema.types import (
     TupleType,
     Type,
 )
+from flambeau.util.kept_on import KeptOn
 from flambeau.util.no_collection import no_collection
 
 Path = tuple[str, ...]
@@ -139,16 +139,17 @@ def _take_apart(graph: Graph, index: int, count: int) -> None:
     graph.block.remove_input(index + count)
 
 
-_known: WeakKeyDictionary[Function, Lifting | None] = WeakKeyDictionary()
+_known: KeptOn[Function, tuple[Lifting | None]] = KeptOn()
 _lock = threading.Lock()
 
 
 def lifting_of(function: Function) -> Lifting | None:
     """How a method runs without its object; None for one that cannot."""
     with _lock:
-        if function not in _known:
-            _known[function] = _lift(function)
-        return _known[function]
+        found = _known.get(function)
+        if found is None:
+            _known[function] = found = (_lift(function),)
+        return found[0]
 
 
 @no_collection()

@@ -7,7 +7,6 @@ over the same memory, NumPy numbers become Python's. Objects go in as they are (
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +18,7 @@ from flambeau.program.shared import SharedDict, SharedList
 from flambeau.schema import types as t
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
+from flambeau.schema.remembered import remembered
 from flambeau.tensor.bridge import from_numpy
 from flambeau.tensor.tensor import Tensor
 
@@ -112,7 +112,7 @@ _SIMPLE: Final[Mapping[type[t.Type], Converter]] = {
 }  # fmt: skip
 
 
-@lru_cache(maxsize=1024)
+@remembered(maxsize=1024)
 def converter(type_: t.Type) -> Converter:
     """The function that takes Python values to values of `type_`, or raises `MismatchError`."""
     simple = _SIMPLE.get(type(type_))

@@ -64,7 +64,10 @@ def _overload(func: F) -> F:
     Raises RuntimeError when it has a body.
     """
     check_body(func)
-    _declared.setdefault(qualified(func), []).append(func)
+    declared = _declared.setdefault(qualified(func), [])
+    if any(d.__code__ is func.__code__ for d in declared):  # the function around runs again
+        declared.clear()
+    declared.append(func)
     func.__flambeau_overload__ = True  # type: ignore[attr-defined]
     return func
 

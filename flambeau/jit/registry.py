@@ -1,17 +1,18 @@
-"""What has been compiled: functions by their Python object, held weakly, in one compilation unit."""
+"""What has been compiled: functions by their Python object, for as long as that lives, in one compilation unit."""
 
 from __future__ import annotations
 
 import threading
-import weakref
 from types import FunctionType
 from typing import Any
+from weakref import WeakValueDictionary
 
 from flambeau.executor.executor import attach
 from flambeau.program import instances
 from flambeau.program.classes import ClassDefinition, InterfaceDefinition
 from flambeau.program.function import Function
 from flambeau.program.unit import CompilationUnit
+from flambeau.util.kept_on import KeptOn
 from flambeau.util.names import qualified_name as qualified_name
 
 
@@ -19,13 +20,13 @@ class ScriptRegistry:
     """Compiled functions and the unit they belong to. One serves the process; a test may have its own."""
 
     def __init__(self) -> None:
-        self.unit = CompilationUnit()
-        self._functions: weakref.WeakKeyDictionary[FunctionType, Function] = weakref.WeakKeyDictionary()
-        self.classes: dict[type, ClassDefinition] = {}
+        self.unit = CompilationUnit(WeakValueDictionary())
+        self._functions: KeptOn[FunctionType, Function] = KeptOn()
+        self.classes: KeptOn[type, ClassDefinition] = KeptOn()
         """What Python classes were compiled to."""
-        self.interfaces: dict[type, InterfaceDefinition] = {}
+        self.interfaces: KeptOn[type, InterfaceDefinition] = KeptOn()
         """What Python classes that are interfaces stand for."""
-        self.templates: weakref.WeakKeyDictionary[FunctionType, Any] = weakref.WeakKeyDictionary()
+        self.templates: KeptOn[FunctionType, Any] = KeptOn()
         """Functions that are compiled for each call."""
         self.lock = threading.RLock()
         """Held while compiling: two threads that script one function get one result."""
@@ -49,7 +50,7 @@ class ScriptRegistry:
 
     def forget_class(self, cls: type) -> None:
         """Compile a class anew next time."""
-        definition = self.classes.pop(cls, None)
+        definition = self.classes.pop(cls)
         if definition is not None:
             self.unit.types.pop(definition.name, None)
             instances.forget(definition)
@@ -68,7 +69,7 @@ class ScriptRegistry:
 
     def forget(self, fn: FunctionType) -> None:
         """Compile `fn` anew next time."""
-        self._functions.pop(fn, None)
+        self._functions.pop(fn)
 
 
 REGISTRY = ScriptRegistry()

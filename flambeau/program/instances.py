@@ -12,8 +12,9 @@ from typing import Any
 
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.object import UNSET, ScriptObject
+from flambeau.util.kept_on import KeptOn
 
-_definitions: dict[type, ClassDefinition] = {}
+_definitions: KeptOn[type, ClassDefinition] = KeptOn()
 _compilers: list[Callable[[type], ClassDefinition | None]] = []
 
 
@@ -27,7 +28,7 @@ def forget(definition: ClassDefinition | None = None) -> None:
     if definition is None:
         _definitions.clear()
     else:
-        _definitions.pop(definition.python, None)
+        _definitions.pop(definition.python)
 
 
 def compile_with(compiler: Callable[[type], ClassDefinition | None]) -> None:

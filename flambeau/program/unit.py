@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
 
 from flambeau.ir.graph import Graph
@@ -41,9 +41,10 @@ def demangle(name: str) -> str:
 class CompilationUnit:
     """Functions and named types by qualified name."""
 
-    def __init__(self) -> None:
+    def __init__(self, types: MutableMapping[str, Type] | None = None) -> None:
+        """`types` is where types are kept: in a dict of the unit's own unless it is given."""
         self.functions: dict[str, Function] = {}
-        self.types: dict[str, Type] = {}
+        self.types: MutableMapping[str, Type] = {} if types is None else types
         """Classes, interfaces, enums and named tuples."""
         self._next_mangle = 0
 

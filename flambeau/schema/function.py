@@ -12,6 +12,7 @@ from typing import Any, Final
 from flambeau.schema import compatibility
 from flambeau.schema.alias import AliasInfo
 from flambeau.schema.lexer import Token, Tokens
+from flambeau.schema.remembered import remembered
 from flambeau.schema.type_text import AS_INT, NameLookup, TypeParser, default_text, parse_default
 from flambeau.schema.types import DictType, ListType, OptionalType, TensorType, TupleType, Type
 from flambeau.util.errors import ParseError
@@ -144,7 +145,7 @@ class FunctionSchema:
         return f"{self.full_name}({', '.join(shown)}) -> {result}"
 
 
-@lru_cache(maxsize=1024)
+@remembered(maxsize=1024)
 def _holds_tensors(type_: Type) -> bool:
     return any(isinstance(part, TensorType) for part in type_.walk())
 

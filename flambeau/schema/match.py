@@ -8,11 +8,11 @@ must simply fit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 from flambeau.schema import registry
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.opdef import OpDef
+from flambeau.schema.remembered import remembered
 from flambeau.schema.subtype import is_subtype, unify
 from flambeau.schema.types import (
     NONE,
@@ -120,7 +120,7 @@ def find_overload(name: str, inputs: Sequence[Type], outputs: Sequence[Type] = (
     return fallback
 
 
-@lru_cache(maxsize=4096)
+@remembered(maxsize=4096)
 def overload_of_plain(version: int, name: str, inputs: tuple[Type, ...], outputs: tuple[Type, ...]) -> OpDef | None:
     """`find_overload` for types without refinements, remembered for a version of the registry."""
     return find_overload(name, inputs, outputs)

@@ -61,7 +61,7 @@ def define_interface(
                 resolver = resolver_for(_scope(cls, function), f"{cls.__name__}.{method}")
                 definition.methods[method] = _signature(definition, function, resolver)
     except BaseException:
-        del registry.interfaces[cls]
+        registry.interfaces.pop(cls)
         raise
     registry.unit.register_type(definition.type)
     return definition

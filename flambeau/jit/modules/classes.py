@@ -7,7 +7,7 @@ tensors with the module.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,6 +15,7 @@ from flambeau.frontend.resolver import Resolver
 from flambeau.jit.modules.annotations import warn_of_empty_annotations
 from flambeau.jit.modules.facts import Facts, KnownClasses
 from flambeau.jit.modules.methods import exported_methods, texts_of
+from flambeau.jit.modules.owners import owner_of
 from flambeau.jit.modules.shells import shell_of
 from flambeau.jit.modules.source import ModuleSource
 from flambeau.jit.registry import ScriptRegistry
@@ -24,6 +25,7 @@ from flambeau.nn.parameter_containers import ParameterDict, ParameterList
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.object import ScriptObject
 from flambeau.schema.types import NamedType, Type
+from flambeau.util.kept_on import KeptOn, Recent
 from flambeau.util.names import qualified_name
 from flambeau.util.record import dataclass, field
 
@@ -87,8 +89,8 @@ class ModuleClasses:
         """`make_resolver` is given the scope of a function's names, these classes, and what the function is called."""
         self.registry = registry
         self._make_resolver = make_resolver
-        self._classes: dict[Hashable, ClassDefinition] = {}
-        self._origins: dict[ClassDefinition, Origin] = {}
+        self._classes: KeptOn[Any, Recent[ClassDefinition]] = KeptOn()
+        self._origins: KeptOn[ClassDefinition, Origin] = KeptOn()
 
     def object_of(
         self, module: Module, made: dict[int, ScriptObject] | None = None
@@ -119,13 +121,20 @@ class ModuleClasses:
                 raise RuntimeError(CYCLE.format(name=type(child).__name__, path=path))
             children[name] = self._object_of(child, walk, inside)
         facts = Facts(module, children, self.resolver_for(_nothing, type(module).__name__), walk.known)
-        key = facts.key()
-        definition = self._classes.get(key)
+        owner = owner_of(type(module), facts.functions.values(), facts.types.values())
+        known, key = self._classes_beside(owner), facts.key()
+        definition = known.get(key)
         if definition is None:
-            definition = self._classes[key] = self._define(module, facts, walk.shells)
+            known[key] = definition = self._define(module, facts, walk.shells)
         made[id(module)] = found = ScriptObject(definition.type)
         for name, value in facts.values.items():
             found.set(name, value)
+        return found
+
+    def _classes_beside(self, owner: Any) -> Recent[ClassDefinition]:
+        found = self._classes.get(owner)
+        if found is None:
+            self._classes[owner] = found = Recent()
         return found
 
     def _define(self, module: Module, facts: Facts, shells: dict[int, Module]) -> ClassDefinition:
@@ -167,12 +176,13 @@ class ModuleClasses:
     def lending(self, definition: ClassDefinition, module: Module) -> Iterator[ModuleSource]:
         """Within the block, `module` is where a class that was not made for it has its methods from."""
         source = ModuleSource(definition, shell_of(module, {}), self.registry, self.resolver_for)
-        definition.source, self._origins[definition] = source, Origin(source, {}, {}, _keys_of(module))
+        definition.source = source
+        self._origins[definition] = Origin(source, {}, {}, _keys_of(module))
         try:
             yield source
         finally:
             definition.source = None
-            del self._origins[definition]
+            self._origins.pop(definition)
 
     def why_missing(self, definition: ClassDefinition, name: str) -> str | None:
         """Why an attribute that the Python module has is not in the class; None if it does not have it."""

@@ -1,0 +1,120 @@
+"""What is known of Python classes and functions, kept on them: it lives as long as they do and keeps none of them alive.
+
+A weak dictionary would not do: what a class was compiled to refers to the class, so that neither would ever go. Kept on
+the class itself, both are one cycle, which the collector finds.
+
+>>> class Point: ...
+>>> seen = KeptOn()
+>>> seen[Point] = ("about", Point)
+>>> seen.get(Point)[0], list(seen) == [Point]
+('about', True)
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any, Generic, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+ATTRIBUTE = "_abc_flambeau"
+"""Names that begin so are no part of what a protocol asks for."""
+
+
+class KeptOn(Generic[K, V]):
+    """A mapping from classes, functions or other objects that have attributes, by identity."""
+
+    def __init__(self) -> None:
+        self._owners: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def get(self, owner: K) -> V | None:
+        """What is known of `owner`, or None."""
+        held = owner.__dict__.get(ATTRIBUTE)
+        return held.values.get(self) if held is not None and held.owner() is owner else None
+
+    def __contains__(self, owner: K) -> bool:
+        return self.get(owner) is not None
+
+    def __setitem__(self, owner: K, value: V) -> None:
+        held = owner.__dict__.get(ATTRIBUTE)
+        if held is None or held.owner() is not owner:  # `functools.wraps` and `dataclass` copy attributes
+            held = _Held(weakref.ref(owner))
+            if isinstance(owner, type):
+                type.__setattr__(owner, ATTRIBUTE, held)
+            else:
+                owner.__dict__[ATTRIBUTE] = held
+        held.values[self] = value
+        self._owners.add(owner)
+
+    def pop(self, owner: K) -> V | None:
+        """Forget `owner`; what was known of it, or None."""
+        found = self.get(owner)
+        if found is not None:
+            del owner.__dict__[ATTRIBUTE].values[self]
+            self._owners.discard(owner)
+        return found
+
+    def clear(self) -> None:
+        """Forget everything."""
+        for owner in self:
+            self.pop(owner)
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(list(self._owners))
+
+    def __len__(self) -> int:
+        return len(self._owners)
+
+    def values(self) -> list[V]:
+        """What is known of the owners that are alive."""
+        return [found for owner in self if (found := self.get(owner)) is not None]
+
+
+class _Held:
+    """What one owner holds. Copies and pickles of the owner hold nothing."""
+
+    __slots__ = ("owner", "values")
+
+    def __init__(self, owner: Callable[[], Any]) -> None:
+        self.owner = owner
+        self.values: dict[Any, Any] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Held, (_nobody,)
+
+
+def _nobody() -> None:
+    return None
+
+
+class Recent(Generic[V]):
+    """Values by key: all that somebody uses, and of the others those that were asked for last.
+
+    >>> class Thing: ...
+    >>> known = Recent(most=1)
+    >>> known["a"] = a = Thing()
+    >>> known["b"] = Thing()
+    >>> known["c"] = Thing()
+    >>> known.get("a") is a, known.get("b")
+    (True, None)
+    """
+
+    def __init__(self, most: int = 256) -> None:
+        self._most = most
+        self._all: weakref.WeakValueDictionary[Hashable, Any] = weakref.WeakValueDictionary()
+        self._kept: OrderedDict[Hashable, Any] = OrderedDict()
+
+    def get(self, key: Hashable) -> V | None:
+        """The value of a key, or None."""
+        found: V | None = self._all.get(key)
+        if found is not None:
+            self[key] = found
+        return found
+
+    def __setitem__(self, key: Hashable, value: V) -> None:
+        self._all[key] = self._kept[key] = value
+        self._kept.move_to_end(key)
+        if len(self._kept) > self._most:
+            self._kept.popitem(last=False)
