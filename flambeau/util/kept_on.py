@@ -1,4 +1,4 @@
-"""What is known of Python classes and functions, kept on them: it lives as long as they do and keeps none of them alive.
+"""What is known of Python classes and functions, kept on them: it lives as long as they do, and keeps none alive.
 
 A weak dictionary would not do: what a class was compiled to refers to the class, so that neither would ever go. Kept on
 the class itself, both are one cycle, which the collector finds.
