@@ -1,7 +1,8 @@
 """Which nodes may put tensors into which lists, so that a list's type can speak of the tensors in it.
 
-A list is told by the value that is there first: the result of the node that makes it. Lists that come from outside, or
-that something of which nothing is known may write to, are open: nothing is said of what is in them.
+A list is told by the value that is there first: the result of the node that makes it, or the parameter that it comes in
+as, whose type says what it holds then. Lists that something of which nothing is known may write to are open: nothing is
+said of what is in them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import own_writes
-from flambeau.analysis.lattice import fit, holds_tensors, join
+from flambeau.analysis.lattice import fit, holds_tensors, join, open_lists
 from flambeau.analysis.memory import any_overlap
 from flambeau.ir import kinds
 from flambeau.ir.graph import Graph
@@ -31,21 +32,35 @@ class ListContents:
         self._open: set[Value] = set()
         self.changed = False
         """Set when less is known of a list than was; what was read from it before is not right any more."""
-        lists = [v for n in graph.all_nodes() for v in n.outputs if is_tensor_list(v.type)]
+        made = [v for n in graph.all_nodes() for v in n.outputs if is_tensor_list(v.type)]
+        lists = [v for v in graph.inputs if _holds_tensor_lists(v.type)] + made
         writers = [n for n in graph.all_nodes() if _may_write_lists(n)] if lists else []
         if writers:
             self._find_stores(lists, writers, facts())
 
     def _find_stores(self, lists: list[Value], writers: list[Node], facts: AliasAnalysis) -> None:
         for value in lists:
+            is_flat = isinstance(value.type, ListType) and isinstance(value.type.element, TensorType)
+            is_parameter = value.node is None
             places = facts.places(value)
             for node in writers:
-                if not any_overlap(facts.writes(node), places):
+                written = facts.writes(node)
+                if is_parameter and not is_flat and facts.may_reach(value, written):
+                    self._open.add(value)
+                if not any_overlap(written, places):
                     continue
                 if node.definition is None:
                     self._open.add(value)
                 else:
                     self._stores.setdefault(node, []).append(value)
+
+    def given(self, value: Value) -> Type:
+        """The type of a parameter, as it will be for as long as the graph runs."""
+        if not _holds_tensor_lists(value.type):
+            return value.type
+        if isinstance(value.type, ListType):
+            return self.made(value, value.type.element)
+        return open_lists(value.type) if value in self._open else value.type
 
     def made(self, value: Value, element: Type) -> ListType:
         """The type of a list that a node makes with such elements, as it will be for as long as there is the list."""
@@ -77,6 +92,11 @@ class ListContents:
 def is_tensor_list(type_: Type) -> bool:
     """Whether it is a list that holds tensors, at whatever depth."""
     return isinstance(type_, ListType) and holds_tensors(type_.element)
+
+
+def _holds_tensor_lists(type_: Type) -> bool:
+    """Whether there are lists of tensors in it."""
+    return is_tensor_list(type_) or any(map(_holds_tensor_lists, type_.contained))
 
 
 def _as_element(type_: Type, element: Type) -> Type | None:

@@ -86,11 +86,11 @@ class _Propagation:
         self._lists = ListContents(graph, self._facts)
 
     def run(self) -> None:
-        for value in self._graph.inputs:
-            value.set_type(self._lasting(value, lattice.open_lists(value.type)))
         self._lists.changed = True
         while self._lists.changed:
             self._lists.changed = False
+            for value in self._graph.inputs:
+                value.set_type(self._lasting(value, self._lists.given(value)))
             self._block(self._graph.block)
         for node in self._graph.all_nodes():
             for value in _defined(node):

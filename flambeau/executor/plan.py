@@ -13,6 +13,7 @@ from flambeau.executor import spec as specs
 from flambeau.executor.fused import FusedKernel, Shared
 from flambeau.executor.options import FUSING, Options
 from flambeau.executor.region import Region, with_regions
+from flambeau.executor.specialise import specialise
 from flambeau.executor.split_groups import split_groups
 from flambeau.executor.strict_fusion import check_strict_fusion
 from flambeau.executor.whole import WholeFunction
@@ -186,14 +187,6 @@ def _optimised(graph: Graph, options: Options, record: Callable[[PassRecord], No
         warn_user(f"{error}. The function runs unoptimised; please report this", RuntimeWarning)
         return plain
     return graph
-
-
-def specialise(graph: Graph, arguments: Sequence[Any]) -> Graph:
-    """A copy of the graph whose parameters say what is known of the arguments."""
-    copy = clone_graph(graph)
-    for value, argument in zip(copy.inputs, arguments, strict=True):
-        value.set_type(specs.refine(value.type, argument))
-    return copy
 
 
 def attach_kernels(graph: Graph, choices: Choices = USUAL) -> list[FusedKernel]:

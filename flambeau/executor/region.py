@@ -14,6 +14,7 @@ from typing import Any
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.choices import USUAL, Choices
 from flambeau.executor import spec as specs
+from flambeau.executor.specialise import tell
 from flambeau.executor.whole import StandIn, WholeFunction
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
@@ -102,7 +103,7 @@ class Region:
                         if _is_unset(given_value, value.type):
                             _leave_unset(graph, value)
                         else:
-                            value.set_type(specs.refine(value.type, given_value))
+                            tell(graph, value, given_value)
                     found = self._natives[spec] = WholeFunction(self.name, graph, self._choices, enters=False)
         return found
 

@@ -1,5 +1,8 @@
 """What a plan is made for: of each tensor its dtype, rank, device, need of gradients, and which sizes are 1.
 
+Lists of tensors are told by what all their tensors have in common, whatever their number: dtype, rank and need of
+gradients. Where these differ, each tensor is told as it is told alone.
+
 >>> import numpy as np
 >>> from flambeau.tensor.tensor import wrap
 >>> spec_of((wrap(np.zeros((1, 3), np.float32)), 2)) == spec_of((wrap(np.ones((1, 7), np.float32)), 5))
@@ -12,12 +15,21 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from flambeau.program.object import ScriptObject
-from flambeau.schema.types import NoneType, OptionalType, TensorType, TupleType, Type
+from flambeau.schema.types import ListType, NoneType, OptionalType, TensorType, TupleType, Type
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.record import dataclass
 
 Spec = tuple[Hashable, ...]
+
 NUMBER = "number"
 """Marks a tensor that stands for a Python number: it gives way to others in type promotion, as no other tensor does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """A list whose items are all like this: a tensor's dtype, rank and need of gradients, or what else they are."""
+
+    item: Hashable
 
 
 def spec_of(arguments: Sequence[Any]) -> Spec:
@@ -32,10 +44,38 @@ def _part(value: Any) -> Hashable:
         return (array.dtype, tuple([s == 1 for s in array.shape]), kind)
     if isinstance(value, tuple):
         return (tuple, *[_part(v) for v in value])
-    if isinstance(value, ScriptObject):
-        return value.type
-    found: Hashable = value.__class__
+    if type(value) is list and _has_tensors(value):
+        return in_common(value) or (list, *(map(_part, value) if _is_flat(value) else ()))
+    return _kind_of(value)
+
+
+def _kind_of(value: Any) -> Hashable:
+    found: Hashable = value.type if isinstance(value, ScriptObject) else value.__class__
     return found
+
+
+def _has_tensors(value: Any) -> bool:
+    """Whether the first of all that is in a list or tuple, at whatever depth, is a tensor."""
+    if isinstance(value, tuple):
+        return any(map(_has_tensors, value))
+    return _has_tensors(value[0]) if isinstance(value, list) and value else isinstance(value, Tensor)
+
+
+def _is_flat(value: list[Any]) -> bool:
+    return all(isinstance(v, Tensor) and not v.is_wrapped_number for v in value)
+
+
+def in_common(value: Any) -> Hashable | None:
+    """What all items of a list, at whatever depth, have in common; None where they differ in anything but sizes."""
+    if isinstance(value, Tensor):
+        return None if value.is_wrapped_number else (value._array.dtype, value._array.ndim, value.requires_grad)
+    if isinstance(value, list):
+        first = in_common(value[0]) if value else None
+        return None if first is None or any(in_common(v) != first for v in value) else Alike(first)
+    if isinstance(value, tuple):
+        parts = list(map(in_common, value))
+        return None if None in parts else (tuple, *parts)
+    return _kind_of(value)
 
 
 def refine(type_: Type, value: Any) -> Type:
@@ -48,9 +88,29 @@ def refine(type_: Type, value: Any) -> Type:
         return tensor_facts(value)
     if isinstance(type_, OptionalType) and value is None:
         return NoneType()
+    if isinstance(type_, ListType) and type(value) is list and _has_tensors(value):
+        return type_ if in_common(value) is None else _of_any_size(type_, value)
     if isinstance(type_, TupleType) and isinstance(value, tuple):
         return type_.with_contained(tuple(refine(t, v) for t, v in zip(type_.elements, value, strict=True)))
     return type_
+
+
+def _of_any_size(type_: Type, value: Any) -> Type:
+    """The declared type with what is told of a value in a list, like which all others are."""
+    if isinstance(type_, TensorType) and isinstance(value, Tensor):
+        return tensor_facts(value).refine(sizes=(None,) * value._array.ndim)
+    if isinstance(type_, ListType) and isinstance(value, list):
+        return ListType(_of_any_size(type_.element, value[0]))
+    if isinstance(type_, TupleType) and isinstance(value, tuple):
+        return type_.with_contained(tuple(map(_of_any_size, type_.elements, value)))
+    return type_
+
+
+def is_mixed(type_: Type, value: Any) -> bool:
+    """Whether it is a list of tensors of which something is known, but different things."""
+    if not (isinstance(type_, ListType) and isinstance(type_.element, TensorType) and type(value) is list):
+        return False
+    return _has_tensors(value) and _is_flat(value) and in_common(value) is None
 
 
 def tensor_facts(value: Tensor) -> TensorType:
@@ -71,10 +131,14 @@ def describe(spec: Spec) -> str:
 def _describe(part: Hashable) -> str:
     if isinstance(part, tuple) and part and part[0] is tuple:
         return f"({', '.join(map(_describe, part[1:]))})"
+    if isinstance(part, Alike):
+        return f"list of {_describe(part.item)}"
+    if isinstance(part, tuple) and part and part[0] is list:
+        return f"[{', '.join(map(_describe, part[1:]))}]"
     if isinstance(part, tuple):
-        dtype, ones, kind = part
-        sizes = ", ".join("1" if one else "*" for one in ones)
-        return f"{dtype}[{sizes}]{' of a number' if kind == NUMBER else ' with gradient' if kind else ''}"
+        dtype, sizes, kind = part
+        shown = ["*"] * sizes if isinstance(sizes, int) else ["1" if is_one else "*" for is_one in sizes]
+        return f"{dtype}[{', '.join(shown)}]{' of a number' if kind == NUMBER else ' with gradient' if kind else ''}"
     if isinstance(part, Type):
         return str(part)
     return getattr(part, "__name__", str(part))

@@ -20,7 +20,7 @@ from flambeau.codegen.whole import facts
 from flambeau.codegen.whole.boxing import Entry, Parameter, Signature, make_entry, ones_of
 from flambeau.codegen.whole.leaving import Site
 from flambeau.codegen.whole.native import NativeFunction
-from flambeau.codegen.whole.representation import Array, Listed, Representation, Tupled
+from flambeau.codegen.whole.representation import Array, Representation, Tupled
 from flambeau.codegen.whole.values import CannotCompileError
 from flambeau.executor.fused import kernel_of
 from flambeau.interpreter.code import Code
@@ -53,6 +53,7 @@ class WholeFunction:
         self.has_loop = graph.find("prim::Loop") is not None
         self.name = name
         self.graph = graph
+        self._types = tuple([v.type for v in graph.inputs])
         self._variants: dict[Density, NativeFunction | None] = {}
         self._pieces: dict[int, tuple[Site, Code]] = {}
         """By the identity of the site, which is kept alive with its code."""
@@ -71,7 +72,7 @@ class WholeFunction:
 
     def variant_for(self, arguments: Sequence[Any]) -> NativeFunction | None:
         """The native function for tensors that lie in memory like these."""
-        found = _density(arguments)
+        found = _density(self._types, arguments)
         if found is None:
             return None
         if found not in self._variants:
@@ -111,7 +112,7 @@ class WholeFunction:
     def _made(self, arguments: Sequence[Any], density: Density) -> NativeFunction | None:
         try:
             _refuse_named_tuples(self.graph)
-            parameters = self._parameters(density)
+            parameters = self._parameters(arguments, density)
             made = NativeFunction(self.graph, parameters, self._run_site, self._chain, choices=self._choices)
         except NativeError as error:
             self._give_up(error)
@@ -156,14 +157,14 @@ class WholeFunction:
         """How often native entries called it."""
         return sum(e.served for e in self._entries)
 
-    def _parameters(self, density: Density) -> list[Representation]:
+    def _parameters(self, arguments: Sequence[Any], density: Density) -> list[Representation]:
         flags = iter(density)
         parameters = []
-        for value in self.graph.inputs:
+        for value, argument in zip(self.graph.inputs, arguments, strict=True):
             rep = facts.of_type(value.type)
             if rep is None:
                 raise CannotCompileError(f"parameter %{value.name} is a {value.type}")
-            parameters.append(_with_density(rep, flags))
+            parameters.append(_with_density(rep, flags, argument))
         return parameters
 
     def _chain(self, site: Site) -> Chain:
@@ -242,30 +243,38 @@ def _tensors_in(value: Any) -> Iterator[Tensor]:
             yield from _tensors_in(item)
 
 
-def _density(arguments: Sequence[Any]) -> Density | None:
-    """Which of the tensors lie row-major in one piece; None for tensors that native code cannot look at."""
+def _density(types: Sequence[Type], arguments: Sequence[Any]) -> Density | None:
+    """Which of the tensors lie row-major in one piece, those in lists left aside; None for tensors that native code
+    cannot look at.
+    """
     found: list[bool] = []
-    for value in arguments:
+    for type_, value in zip(types, arguments, strict=True):
         if isinstance(value, Tensor):
             flags = value._array.flags
             if not flags.aligned or not value._array.dtype.isnative:
                 return None
             found.append(bool(flags.c_contiguous) and value._array.size > 0)
-        elif isinstance(value, list | tuple):
-            inner = _density(value)
+        elif isinstance(type_, TupleType) and value is not None:
+            inner = _density(type_.elements, value)
             if inner is None:
                 return None
-            found += [False] * len(inner) if isinstance(value, list) else inner
+            found += inner
+        elif isinstance(value, list | tuple) and not all(_can_be_read(t) for t in _tensors_in(value)):
+            return None
     return tuple(found)
 
 
-def _with_density(rep: Representation, flags: Any) -> Representation:
+def _can_be_read(tensor: Tensor) -> bool:
+    return bool(tensor._array.flags.aligned) and tensor._array.dtype.isnative
+
+
+def _with_density(rep: Representation, flags: Iterator[bool], value: Any) -> Representation:
+    """How an argument like a value looks, with what is known of its tensors."""
     match rep:
         case Array():
             return Array(rep.dtype, rep.rank, rep.rank if next(flags) else 0)
         case Tupled():
-            return Tupled(tuple(_with_density(r, flags) for r in rep.items))
-        case Listed():
-            return rep
+            items = tuple([_with_density(r, flags, v) for r, v in zip(rep.items, value, strict=True)])
+            return Tupled(items, isinstance(value, list))
         case _:
             return rep

@@ -36,14 +36,16 @@ CELL_WORDS = ("function", "error", "user", "served", "long")
 the function was called, and whether the last call was so long that the next gives up the GIL at once."""
 WHOLE_IMPORTS = (
     "Py_IncRef", "Py_DecRef", "PyObject_Vectorcall", "PyLong_FromLongLong", "PyFloat_FromDouble", "PyTuple_New",
-    "PyTuple_SetItem", "PyTuple_GetItem", "PyTuple_Size", "PyList_New", "PyList_SetItem", "PyEval_SaveThread",
+    "PyTuple_SetItem", "PyTuple_GetItem", "PyTuple_Size", "PyList_New", "PyList_SetItem", "PyList_GetItem", "PyList_Size",
+    "PyEval_SaveThread",
 )  # fmt: skip
-WHOLE_OBJECTS = ("float_type", "tuple_type", "true", "false", "none")
+WHOLE_OBJECTS = ("float_type", "tuple_type", "list_type", "true", "false", "none")
 _DECLARED = {
     "Py_IncRef": "void (ptr)", "Py_DecRef": "void (ptr)", "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
     "PyLong_FromLongLong": "ptr (i64)", "PyFloat_FromDouble": "ptr (double)", "PyTuple_New": "ptr (i64)",
     "PyTuple_SetItem": "i32 (ptr, i64, ptr)", "PyTuple_GetItem": "ptr (ptr, i64)", "PyTuple_Size": "i64 (ptr)",
-    "PyList_New": "ptr (i64)", "PyList_SetItem": "i32 (ptr, i64, ptr)", "PyEval_SaveThread": "ptr ()",
+    "PyList_New": "ptr (i64)", "PyList_SetItem": "i32 (ptr, i64, ptr)", "PyList_GetItem": "ptr (ptr, i64)",
+    "PyList_Size": "i64 (ptr)", "PyEval_SaveThread": "ptr ()",
 }  # fmt: skip
 
 
@@ -214,11 +216,12 @@ class _Writer:
     def _unbox_tuple(
         self, p: Parameter, r: Tupled, object_: str, words: str, place: int, leaf: str, origin: str, no: str
     ) -> None:
-        self.check(self.let(f"icmp eq ptr {self.type_of(object_)}, @flambeau_tuple_type"), no)
-        size = self.let(f"call i64 @flambeau_PyTuple_Size(ptr {object_})")
+        kind = "List" if r.is_list else "Tuple"
+        self.check(self.let(f"icmp eq ptr {self.type_of(object_)}, @flambeau_{kind.lower()}_type"), no)
+        size = self.let(f"call i64 @flambeau_Py{kind}_Size(ptr {object_})")
         self.check(self.let(f"icmp eq i64 {size}, {len(r.items)}"), no)
         for k, item in enumerate(r.items):
-            value = self.let(f"call ptr @flambeau_PyTuple_GetItem(ptr {object_}, i64 {k})")
+            value = self.let(f"call ptr @flambeau_Py{kind}_GetItem(ptr {object_}, i64 {k})")
             self.unbox(p.item(k), value, words, place, leaf, origin, no)
             place += word_count(item)
             leaf = self.at(leaf, leaves_of(item) * LEAF_WORDS)

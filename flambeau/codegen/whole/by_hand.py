@@ -117,7 +117,7 @@ class _Call:
                 return [int.from_bytes(array.tobytes(), "little")]
             case Array():
                 return self.array(p, r, value, origin)
-            case Tupled() if type(value) is tuple and len(value) == len(r.items):
+            case Tupled() if type(value) is (list if r.is_list else tuple) and len(value) == len(r.items):
                 return [w for k, v in enumerate(value) for w in self.words(p.item(k), v, origin)]
             case Optional():
                 if value is None:

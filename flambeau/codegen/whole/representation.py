@@ -78,6 +78,8 @@ class Tupled:
     """A tuple, as its items."""
 
     items: tuple[Representation, ...]
+    is_list: bool = False
+    """Whether Python has a list in its place: an argument that is a list of tensors which differ."""
 
 
 @dataclass(frozen=True, slots=True)

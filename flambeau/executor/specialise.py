@@ -1,0 +1,52 @@
+"""What is known of arguments, told to a graph.
+
+>>> import flambeau.ops
+>>> from flambeau.ir import parse_ir
+>>> from flambeau.tensor.tensor import wrap
+>>> import numpy as np
+>>> graph = parse_ir('''graph(%xs : Tensor[]):
+...   %0 : int = prim::Constant[value=0]()
+...   %1 : Tensor = aten::__getitem__(%xs, %0)
+...   return (%1)''')
+>>> weight, bias = wrap(np.zeros((2, 3), np.float32)), wrap(np.zeros(3, np.float32))
+>>> print(specialise(graph, ([weight, weight],)).inputs[0].type, specialise(graph, ([weight, bias],)).inputs[0].type)
+Float(*, *, requires_grad=0, device=cpu)[] (Float(*, *, requires_grad=0, device=cpu), Float(*, requires_grad=0, device=cpu))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.analysis.known import is_unmodified
+from flambeau.executor import spec as specs
+from flambeau.ir.clone import clone_graph
+from flambeau.ir.graph import Graph
+from flambeau.ir.value import Value
+from flambeau.schema.types import TupleType
+
+
+def specialise(graph: Graph, arguments: Sequence[Any]) -> Graph:
+    """A copy of the graph whose parameters say what is known of the arguments."""
+    copy = clone_graph(graph)
+    for value, argument in zip(copy.inputs, arguments, strict=True):
+        tell(copy, value, argument)
+    return copy
+
+
+def tell(graph: Graph, parameter: Value, argument: Any) -> None:
+    """Have a parameter say what is known of its argument.
+
+    A list of tensors that differ in dtype or rank is a tuple to a graph that only looks at it, so that each of them is
+    known.
+    """
+    if not specs.is_mixed(parameter.type, argument):
+        parameter.set_type(specs.refine(parameter.type, argument))
+    elif parameter.is_used and is_unmodified(parameter):
+        items = TupleType(tuple(map(specs.tensor_facts, argument)))
+        with graph.inserting(graph.block.first or graph.block):
+            parts = graph.insert("prim::TupleUnpack", [parameter], items.elements)
+            rebuilt = graph.insert("prim::ListConstruct", parts.outputs, [parameter.type]).output()
+        parameter.replace_uses_with(rebuilt)
+        parts.replace_input(0, parameter)
+        parameter.set_type(items)
