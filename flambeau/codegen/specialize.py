@@ -59,10 +59,12 @@ def stride_order(kernel: Kernel, sizes: dict[str, int], strides: Strides) -> tup
 
 
 def output_order(kernel: Kernel, output: Buffer, sizes: dict[str, int], strides: Strides) -> tuple[str, ...]:
-    """The axes of an output in the order in which they lie in memory: that of the inputs, or none for row-major."""
-    if output.row_major:
-        return ()
-    return _as_in_memory(output.moving_axes, _plain_inputs(kernel), sizes, strides)
+    """The axes of an output in the order in which they lie in memory: that of inputs, or none for row-major."""
+    deciding = {b.name: b for b in _plain_inputs(kernel)}
+    if output.like is None:
+        return _as_in_memory(output.moving_axes, list(deciding.values()), sizes, strides)
+    buffers = [deciding[name] for name in output.like if name in deciding]
+    return _as_in_memory(output.moving_axes, buffers, sizes, strides) if buffers else ()
 
 
 def _plain_inputs(kernel: Kernel) -> list[Buffer]:

@@ -9,8 +9,10 @@
 ...   %1 : Tensor = aten::__getitem__(%xs, %0)
 ...   return (%1)''')
 >>> weight, bias = wrap(np.zeros((2, 3), np.float32)), wrap(np.zeros(3, np.float32))
->>> print(specialise(graph, ([weight, weight],)).inputs[0].type, specialise(graph, ([weight, bias],)).inputs[0].type)
-Float(*, *, requires_grad=0, device=cpu)[] (Float(*, *, requires_grad=0, device=cpu), Float(*, requires_grad=0, device=cpu))
+>>> print(specialise(graph, ([weight, weight],)).inputs[0].type)
+Float(*, *, requires_grad=0, device=cpu)[]
+>>> [str(t) for t in specialise(graph, ([weight, bias],)).inputs[0].type.elements]
+['Float(*, *, requires_grad=0, device=cpu)', 'Float(*, requires_grad=0, device=cpu)']
 """
 
 from __future__ import annotations

@@ -42,7 +42,27 @@ def of_a_fold_alone(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     return (x - m) * y, (m > 0).to(flambeau.int32)
 
 
-PROGRAMS = [centred, kept_and_folded, several_folds, beside_softmax, converted, running, of_a_fold_alone]
+def last_operand_first(x: Tensor, y: Tensor) -> Tensor:
+    return y + x.exp()
+
+
+def each_as_its_own(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    return y * 2, x + 1, flambeau.where(y > 0.5, x, y)
+
+
+def beside_a_row_operator(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    z = x.softmax(-1)
+    return y + z, z + y
+
+
+def of_a_row(x: Tensor, y: Tensor) -> Tensor:
+    return x[0] * y.abs() - x
+
+
+PROGRAMS = [
+    last_operand_first, each_as_its_own, beside_a_row_operator, of_a_row, centred, kept_and_folded, several_folds,
+    beside_softmax, converted, running, of_a_fold_alone,
+]  # fmt: skip
 
 
 def permuted(rng: random.Random, shape: list[int]) -> Tensor:

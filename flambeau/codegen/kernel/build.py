@@ -56,9 +56,11 @@ class KernelBuilder:
         """Declare an input buffer; returns its name."""
         return self._declare(Buffer(name, dtype, "in", axes))
 
-    def output(self, name: str, dtype: str, axes: tuple[str, ...], *, row_major: bool = False) -> str:
+    def output(
+        self, name: str, dtype: str, axes: tuple[str, ...], *, like: tuple[str, ...] | None = None
+    ) -> str:
         """Declare an output buffer; returns its name."""
-        return self._declare(Buffer(name, dtype, "out", axes, row_major))
+        return self._declare(Buffer(name, dtype, "out", axes, like))
 
     def scratch(self, name: str, dtype: str, axes: tuple[str, ...]) -> str:
         """Declare a scratch buffer; returns its name."""

@@ -58,9 +58,9 @@ class Buffer:
     role: str
     """``in``, ``out`` or ``scratch``."""
     axes: tuple[str, ...]
-    row_major: bool = False
-    """Of a result: whether it lies row-major, as folds and row operators write, and not in the order of the inputs, as
-    what is pointwise does.
+    like: tuple[str, ...] | None = None
+    """Of a result: the inputs as which it lies in memory, the one that decides first in front; what they leave open is
+    row-major. None for all inputs in order, nothing for row-major, as folds and row operators write.
     """
 
     @property

@@ -24,7 +24,7 @@ from flambeau.codegen.kernel.nest import (
 )
 
 _HEAD = re.compile(r"kernel (\w+) \{$")
-_BUFFER = re.compile(r"(in|out|scratch) (\w+): (\w+)\[(.*)\]( row-major)?$")
+_BUFFER = re.compile(r"(in|out|scratch) (\w+): (\w+)\[(.*)\](?: (row-major)| like (.+))?$")
 _LOOP = re.compile(r"for(?: (.*?))?(?: reduce (.*))? \{$")
 _CARRY = re.compile(r"([%\w]+): (\w+) = (\w+)$")
 _DEFINE = re.compile(r"([%\w]+): (\w+) = (\w+)(?: (.*))?$")
@@ -69,7 +69,8 @@ class _Parser:
         self.at += 1
         while (found := _BUFFER.match(self.line)) is not None:
             element_type(found[3])
-            self.buffers[found[2]] = Buffer(found[2], found[3], found[1], _split(found[4]), found[5] is not None)
+            like = () if found[5] else _split(found[6]) if found[6] else None
+            self.buffers[found[2]] = Buffer(found[2], found[3], found[1], _split(found[4]), like)
             self.at += 1
         body = self.body()
         if self.at != len(self.lines):

@@ -28,10 +28,16 @@ def print_kernel(kernel: Kernel) -> str:
     lines = [f"kernel {kernel.name} {{"]
     lines.append(f"  axes {', '.join(kernel.axes)}".rstrip())
     for b in kernel.buffers:
-        lines.append(f"  {b.role} {b.name}: {b.dtype}[{', '.join(b.axes)}]{' row-major' * b.row_major}")
+        lines.append(f"  {b.role} {b.name}: {b.dtype}[{', '.join(b.axes)}]{_order(b)}")
     _print_body(kernel.body, buffers, "  ", lines)
     lines.append("}")
     return "\n".join(lines) + "\n"
+
+
+def _order(b: Buffer) -> str:
+    if b.like is None:
+        return ""
+    return f" like {', '.join(b.like)}" if b.like else " row-major"
 
 
 def print_number(value: Number) -> str:

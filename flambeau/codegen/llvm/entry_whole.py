@@ -36,8 +36,8 @@ CELL_WORDS = ("function", "error", "user", "served", "long")
 the function was called, and whether the last call was so long that the next gives up the GIL at once."""
 WHOLE_IMPORTS = (
     "Py_IncRef", "Py_DecRef", "PyObject_Vectorcall", "PyLong_FromLongLong", "PyFloat_FromDouble", "PyTuple_New",
-    "PyTuple_SetItem", "PyTuple_GetItem", "PyTuple_Size", "PyList_New", "PyList_SetItem", "PyList_GetItem", "PyList_Size",
-    "PyEval_SaveThread",
+    "PyTuple_SetItem", "PyTuple_GetItem", "PyTuple_Size", "PyList_New", "PyList_SetItem", "PyList_GetItem",
+    "PyList_Size", "PyEval_SaveThread",
 )  # fmt: skip
 WHOLE_OBJECTS = ("float_type", "tuple_type", "list_type", "true", "false", "none")
 _DECLARED = {

@@ -26,6 +26,8 @@ from flambeau.schema.types import BoolType, FloatType, IntType, TensorType, Type
 
 __all__ = ["Lowered", "LoweringError", "Span", "lower_graph", "lower_region"]
 
+_ROW_MAJOR = "row-major"
+"""Stands among inputs for what a fold or a row operator gives."""
 _NUMBERS: tuple[tuple[type[Type], str], ...] = ((IntType, "int64"), (FloatType, "float64"), (BoolType, "bool"))
 
 
@@ -55,8 +57,7 @@ def lower_region(
         results = [region.tensor(v) for v in outputs]
         if is_changed(results):
             return build_changed(name, region.inputs, results)
-        row_major = {k for k, value in enumerate(outputs) if value in region.row_major}
-        return build(name, region.inputs, results, row_major)
+        return build(name, region.inputs, results, [region.order_of(v) for v in outputs])
     except LoweringError:
         raise
     except KernelError as error:
@@ -70,10 +71,8 @@ class _Region:
         """The expression or the Python constant of each value."""
         self.types: dict[Value, Any] = {}
         """What a dtype rule is told of each value."""
-        self.row_major: set[Value] = set()
-        """What lies row-major, whatever the inputs are."""
-        self.decided: set[Value] = set()
-        """Those of them that decide how what is computed from them element by element lies, other operands or not."""
+        self.like: dict[Value, tuple[str, ...]] = {}
+        """As what a value lies in memory, what decides first in front: inputs, `_ROW_MAJOR`; or nothing."""
 
     def add_input(self, value: Value, type_: Type, buffer: str) -> None:
         if isinstance(type_, TensorType):
@@ -93,6 +92,7 @@ class _Region:
         expr = Expr("input", dtype, (), dims, buffer)
         self.inputs.append(expr)
         self.known[value], self.types[value] = expr, type_
+        self.like[value] = (buffer,) if dims else ()
 
     def tensor(self, value: Value) -> Expr:
         found = self.known.get(value)
@@ -140,13 +140,17 @@ class _Region:
     def lay_out(self, node: Node, definition: OpDef, *, is_single: bool) -> None:
         """Note how the results lie in memory, as the operators one by one would have it."""
         tensors = [v for v in node.inputs if isinstance(self.types.get(v), TensorType)]
-        if definition.scalar is None:
-            self.row_major.update(node.outputs)
+        if definition.scalar is not None:
+            like = tuple(dict.fromkeys(name for v in tensors for name in self.like[v]))
+            like = like[: like.index(_ROW_MAJOR) + 1] if _ROW_MAJOR in like else like
+        else:
             gives_fewer = is_single or any(a.name == "keepdim" for a in definition.schema.arguments)
-            if not gives_fewer:  # of fewer elements the other operands decide
-                self.decided.update(node.outputs)
-        elif not self.decided.isdisjoint(tensors):
-            self.row_major.update(node.outputs)
-            self.decided.update(node.outputs)
-        elif tensors and self.row_major.issuperset(tensors):
-            self.row_major.update(node.outputs)
+            like = () if gives_fewer else (_ROW_MAJOR,)  # of fewer elements the other operands decide
+        self.like.update(dict.fromkeys(node.outputs, like))
+
+    def order_of(self, value: Value) -> tuple[str, ...] | None:
+        """`Buffer.like` of a result."""
+        like = self.like[value]
+        if like == tuple(str(x.data) for x in self.inputs if x.dims) != ():
+            return None
+        return tuple(name for name in like if name != _ROW_MAJOR)

@@ -35,7 +35,7 @@ class _Changed(Nest):
         self.start, self.place, self.value = output.args
         assert isinstance(output.data, tuple)
         self.at, self.op = output.data
-        super().__init__(name, inputs, [output])
+        super().__init__(name, inputs, [output], [None])
         if self.folds or self.scans:
             raise LoweringError("folds in a kernel that changes places")
         self.alone = [self.start, self.place, self.value]

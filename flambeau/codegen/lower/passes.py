@@ -7,7 +7,7 @@ computed again in each, unless it holds a costly function: then it is kept in a 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
 
 from flambeau.codegen.kernel.build import KernelBuilder
 from flambeau.codegen.kernel.nest import ONE, Carry, Kernel
@@ -31,19 +31,23 @@ class Lowered:
     spans: tuple[Span, ...] = field(default=())
 
 
-def build(name: str, inputs: list[Expr], outputs: list[Expr], row_major: Collection[int] = ()) -> Lowered:
-    """The kernel that computes `outputs`, some of them `row_major` whatever the inputs are.
+Orders = Sequence[tuple[str, ...] | None]
+"""As which inputs results lie in memory: see `Buffer.like`."""
+
+
+def build(name: str, inputs: list[Expr], outputs: list[Expr], orders: Orders) -> Lowered:
+    """The kernel that computes `outputs`.
 
     Raises `LoweringError` where their shapes do not fit one nest.
     """
-    return Nest(name, inputs, outputs, row_major).build()
+    return Nest(name, inputs, outputs, orders).build()
 
 
 class Nest:
     """One kernel while it is put together."""
 
-    def __init__(self, name: str, inputs: list[Expr], outputs: list[Expr], row_major: Collection[int] = ()) -> None:
-        self.inputs, self.outputs, self.row_major = inputs, outputs, row_major
+    def __init__(self, name: str, inputs: list[Expr], outputs: list[Expr], orders: Orders) -> None:
+        self.inputs, self.outputs, self.orders = inputs, outputs, orders
         self.order = topological(outputs)
         self.folds = [x for x in self.order if x.op == "reduce"]
         self.lookups = [x for x in self.order if x.op == "indexed"]
@@ -123,8 +127,8 @@ class Nest:
     def build(self) -> Lowered:
         for x in self.inputs:
             self.b.input(str(x.data), x.dtype, self.buffer_axes(x))
-        for k, y in enumerate(self.outputs):
-            self.b.output(f"y{k}", y.dtype, self.buffer_axes(y), row_major=k in self.row_major)
+        for k, (y, like) in enumerate(zip(self.outputs, self.orders, strict=True)):
+            self.b.output(f"y{k}", y.dtype, self.buffer_axes(y), like=like)
         kept = tuple(self.axes[d] for d in self.kept)
         if kept or not self.folded:
             with self.b.loop(*kept):

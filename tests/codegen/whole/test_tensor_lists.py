@@ -59,7 +59,7 @@ def f(xs: List[Tensor]) -> Tensor:
     for x in xs:
         y = flambeau.where(x != x, y, flambeau.maximum(x, y))
     return y
-""", lambda: ([flambeau.tensor([NAN, -0.0, INF]), flambeau.tensor([0.0, 0.0, -INF]), flambeau.tensor([1.0, NAN, 2.5])],)),
+""", lambda: ([flambeau.tensor(x) for x in ([NAN, -0.0, INF], [0.0, 0.0, -INF], [1.0, NAN, 2.5])],)),
     "two lists side by side": ("""
 def f(a: List[Tensor], b: List[Tensor], x: Tensor) -> Tensor:
     for w, c in zip(a, b):
