@@ -26,7 +26,7 @@ from flambeau.interpreter.machine import run
 from flambeau.ir.code_key import code_key
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
-from flambeau.tensor.tensor import Tensor
+from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util import log
 from flambeau.util.user_code import warn_user
 
@@ -89,7 +89,7 @@ class FusedKernel:
             except (KernelError, ZeroDivisionError, IndexError):
                 pass
             else:
-                return tuple(map(Tensor, result)) if self._several else Tensor(result)
+                return tuple(map(wrap, result)) if self._several else wrap(result)
         results = run(self.code, inputs)
         return results if self._several else results[0]
 

@@ -11,7 +11,7 @@ from typing import Any
 from flambeau.ops.language.declare import declare
 from flambeau.schema.argument_rules import to_dtype
 from flambeau.tensor.dispatch import call
-from flambeau.tensor.tensor import Tensor
+from flambeau.tensor.tensor import Tensor, install_method
 
 Tensors = Tensor | Sequence[Tensor]
 
@@ -122,6 +122,10 @@ def unique_consecutive(
     """The elements (or slices along `dim`) without repetitions of their predecessor, and what else was asked for."""
     found = call("aten::unique_consecutive", input, return_inverse, return_counts, dim)
     return _wanted(found, return_inverse, return_counts)
+
+
+install_method("unique", unique)
+install_method("unique_consecutive", unique_consecutive)
 
 
 def _wanted(found: Sequence[Tensor], inverse: bool, counts: bool) -> Any:

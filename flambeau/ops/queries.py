@@ -20,7 +20,13 @@ from flambeau.tensor.tensor import Tensor, wrap
 
 
 def query(
-    schema: str, kernel: Callable[..., Any], *, is_function: bool = False, doc: str = "", family: str = "query"
+    schema: str,
+    kernel: Callable[..., Any],
+    *,
+    is_function: bool = False,
+    is_method: bool = False,
+    doc: str = "",
+    family: str = "query",
 ) -> OpDef:
     """Declare an operator that looks at tensors and makes none. `Tensor` itself has the method, if there is one."""
     return register(
@@ -29,7 +35,7 @@ def query(
             family=family,
             kernel=kernel,
             doc=doc,
-            is_method=False,
+            is_method=is_method,
             is_function=is_function,
         )
     )
@@ -113,12 +119,12 @@ metadata("aten::is_non_overlapping_and_dense(Tensor self) -> bool", _strides_mat
 metadata("aten::is_floating_point(Tensor self) -> bool", Tensor.is_floating_point, is_function=True)
 metadata("aten::is_complex(Tensor self) -> bool", Tensor.is_complex, is_function=True)
 metadata("aten::is_signed(Tensor self) -> bool", Tensor.is_signed, is_function=True)
-metadata("aten::is_same_size(Tensor self, Tensor other) -> bool", is_same_size, is_function=True)
-query("aten::is_nonzero(Tensor self) -> bool", is_nonzero, is_function=True)
-query("aten::is_conj(Tensor self) -> bool", lambda self: False, is_function=True)
-query("aten::is_neg(Tensor self) -> bool", lambda self: False, is_function=True)
+metadata("aten::is_same_size(Tensor self, Tensor other) -> bool", is_same_size, is_function=True, is_method=True)
+query("aten::is_nonzero(Tensor self) -> bool", is_nonzero, is_function=True, is_method=True)
+query("aten::is_conj(Tensor self) -> bool", lambda self: False, is_function=True, is_method=True)
+query("aten::is_neg(Tensor self) -> bool", lambda self: False, is_function=True, is_method=True)
 query("aten::is_leaf(Tensor self) -> bool", lambda self: self.is_leaf)
-query("aten::is_inference(Tensor self) -> bool", lambda self: False, is_function=True)
+query("aten::is_inference(Tensor self) -> bool", lambda self: False, is_function=True, is_method=True)
 query("aten::output_nr(Tensor self) -> int", lambda self: self.output_nr)
 query("aten::_version(Tensor self) -> int", lambda self: self._version)
 metadata("aten::get_device(Tensor self) -> int", Tensor.get_device)
@@ -128,6 +134,7 @@ query(
     "aten::equal(Tensor self, Tensor other) -> bool",
     equal,
     is_function=True,
+    is_method=True,
     doc="Whether sizes and all elements are equal.",
 )
 query("aten::can_cast(ScalarType from_, ScalarType to) -> bool", can_cast, is_function=True)

@@ -143,6 +143,17 @@ def _type(self: Tensor, dtype: Any = None) -> Any:
     return call("aten::to", self, dtype)
 
 
+def _always(value: Any, doc: str) -> property:
+    return property(lambda self: value, doc=doc)
+
+
+OTHER_KINDS: Final = (
+    "ipu", "maia", "meta", "mkldnn", "mps", "mtia", "nested", "quantized", "sparse", "sparse_csr", "vulkan", "xla",
+    "xpu",
+)  # fmt: skip
+"""What tensors here never are: `x.is_sparse` is False."""
+
+
 def _repr(self: Tensor, *, tensor_contents: str | None = None) -> str:
     return format.tensor_text(self)
 
@@ -162,6 +173,9 @@ def _install() -> None:
         "imag": _attribute("aten::imag", "The imaginary parts; a view. Raises RuntimeError for real tensors."),
         "data": _attribute("aten::detach", "The same memory without a record of gradients."),
     }  # fmt: skip
+    methods |= {f"is_{kind}": _always(False, f"Whether it is {kind}: never.") for kind in OTHER_KINDS}
+    methods["retains_grad"] = _always(False, "Whether a result keeps its gradient: never.")
+    methods["name"] = _always(None, "The name of a tensor: none has one.")
     for name, method in methods.items():
         install_method(name, method)
 

@@ -48,6 +48,16 @@ def _seen(kind: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return decorate
 
 
+_ASKED = object()
+"""Stands for a storage that was not passed: users ask for tensors by data or sizes."""
+_constructors: list[Callable[[tuple[Any, ...]], tuple[Array, Storage | None]]] = []
+
+
+def construct_by(function: Callable[[tuple[Any, ...]], tuple[Array, Storage | None]]) -> None:
+    """Say what makes memory of the arguments of `Tensor(...)`: it needs tensors itself, so it is told later."""
+    _constructors[:] = [function]
+
+
 def _row_major(array: Array) -> Array:
     """An array without elements as others are: NumPy makes all strides of such an array 0."""
     if any(array.strides):
@@ -81,7 +91,14 @@ class Tensor(TensorMethods):
     is_wrapped_number: bool
     """Whether it stands for a Python number: such a tensor gives way to others in type promotion."""
 
-    def __init__(self, array: Array, storage: Storage | None = None) -> None:
+    def __init__(self, array: Any = _ASKED, storage: Any = _ASKED, *sizes: int) -> None:
+        """`Tensor([1.0, 2.0])` holds these numbers in the default dtype, `Tensor(2, 3)` is memory of these sizes, and
+        `Tensor()` has no elements; new programs write `flambeau.tensor` and `flambeau.empty`.
+
+        This package itself passes an array and its storage (None: a new one).
+        """
+        if storage is _ASKED or type(array) is not np.ndarray:
+            array, storage = _constructors[0](tuple([a for a in (array, storage, *sizes) if a is not _ASKED]))
         if storage is None and not array.size:
             array = _row_major(array)
         self._array = array
@@ -213,6 +230,8 @@ class Tensor(TensorMethods):
     def dim(self) -> int:
         """The number of dimensions."""
         return self._array.ndim
+
+    ndimension = dim
 
     def size(self, dim: int | None = None) -> Any:
         """All sizes, or the one of a dimension. Raises IndexError for a dimension out of range."""
@@ -425,7 +444,7 @@ def wrap(array: Any) -> Tensor:
     """A tensor with a storage of its own around an array, without copying. NumPy scalars become 0-d arrays."""
     if type(array) is not np.ndarray:
         array = np.asarray(array)
-    return Tensor(array)
+    return Tensor(array, None)
 
 
 def wrap_number(value: complex) -> Tensor:
@@ -438,7 +457,7 @@ def wrap_number(value: complex) -> Tensor:
         array = np.array(value, np.float64)
     else:
         array = np.array(value, np.complex128)
-    result = Tensor(array)
+    result = Tensor(array, None)
     result.is_wrapped_number = True
     return result
 

@@ -6,14 +6,55 @@ New programs write `flambeau.tensor(data, dtype=flambeau.float32)`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import numpy as np
 
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 from flambeau.tensor.create import tensor
-from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.tensor.defaults import float_dtype
+from flambeau.tensor.size import Size
+from flambeau.tensor.storage import Storage
+from flambeau.tensor.tensor import Array, Tensor, construct_by, wrap
+
+
+def constructed(name: str, dtype: DType, given: tuple[Any, ...]) -> Tensor:
+    """What `FloatTensor(...)` and its like make: of a sequence its elements, of sizes memory, of nothing a vector.
+
+    Raises TypeError for other arguments, RuntimeError for a negative size.
+    """
+    if len(given) == 1 and isinstance(given[0], Size):
+        given = tuple(given[0])
+    elif len(given) == 1 and (isinstance(given[0], bool) or not isinstance(given[0], int)):
+        _check_sequence(name, given[0])
+        return tensor(given[0], dtype=dtype)
+    if not all(isinstance(size, int) for size in given):
+        found = ", ".join(type(g).__name__ for g in given)
+        raise TypeError(f"{name} takes one sequence of numbers, or sizes, got ({found})")
+    if any(size < 0 for size in given):
+        least = min(given)
+        raise RuntimeError(f"Trying to create tensor with negative dimension {least}: {list(given)}")
+    return wrap(np.empty(given or (0,), dtype.numpy))
+
+
+def _check_sequence(name: str, data: Any) -> None:
+    if isinstance(data, str | bytes) or not hasattr(data, "__len__"):
+        raise TypeError(
+            f"{name}(): data must be a sequence (got {type(data).__name__}): write flambeau.tensor({data!r}) for a "
+            "tensor without dimensions"
+        )
+
+
+def _by_default(given: tuple[Any, ...]) -> tuple[Array, Storage | None]:
+    """The memory of `Tensor(...)`: that of another tensor, or new memory in the default dtype."""
+    if len(given) == 1 and isinstance(given[0], Tensor):
+        return given[0]._array, given[0]._storage
+    made = constructed("Tensor", float_dtype(), given)
+    return made._array, made._storage
+
+
+construct_by(_by_default)
 
 
 class TypedTensor(type):
@@ -28,15 +69,7 @@ class TypedTensor(type):
 
     def __call__(cls, *given: Any) -> Any:
         """Of one sequence, its elements; of sizes, uninitialised memory; of nothing, an empty vector."""
-        if len(given) == 1 and not isinstance(given[0], int):
-            return tensor(given[0], dtype=cls.dtype)
-        if not all(isinstance(size, int) for size in given):
-            cls._refuse(given)
-        return wrap(np.empty(given or (0,), cls.dtype.numpy))
-
-    def _refuse(cls, given: tuple[Any, ...]) -> NoReturn:
-        found = ", ".join(type(g).__name__ for g in given)
-        raise TypeError(f"{cls.__name__} takes one sequence of numbers, or sizes, got ({found})")
+        return constructed(cls.__name__, cls.dtype, given)
 
     def __instancecheck__(cls, value: Any) -> bool:
         return isinstance(value, Tensor) and value.dtype is cls.dtype

@@ -27,7 +27,7 @@ from flambeau.codegen.whole.representation import (
 )
 from flambeau.schema.dtype import DType
 from flambeau.tensor.storage import Storage
-from flambeau.tensor.tensor import Tensor, share
+from flambeau.tensor.tensor import Tensor, share, wrap
 
 _ORIGIN = 3
 """The word of a block that says which argument it is the block of."""
@@ -146,7 +146,7 @@ class _Seen:
             return None
         if block not in self._given:
             found: Any = ctypes.cast(word(block, _OBJECT), ctypes.py_object).value
-            self._given[block] = found if isinstance(found, Tensor) else Tensor(found)
+            self._given[block] = found if isinstance(found, Tensor) else wrap(found)
         return self._given[block]
 
     def tensor(self, rep: Array, words: Sequence[int]) -> Tensor:
@@ -163,7 +163,7 @@ class _Seen:
     def _on_block(self, block: int, array: npt.NDArray[Any]) -> Tensor:
         storage = self._storages.get(block) if array.size else None
         if storage is None:
-            made = Tensor(array)
+            made = wrap(array)
             if array.size:
                 self._storages[block] = made._storage
             return made
@@ -195,7 +195,7 @@ def _read(rep: Representation, words: Iterator[int], seen: _Seen) -> Any:
             value = _read(rep.inner, words, seen) if present else [next(words) for _ in range(word_count(rep.inner))]
             return value if present else None
         case Element():
-            return Tensor(_bits_element(next(words), rep.dtype))
+            return wrap(_bits_element(next(words), rep.dtype))
         case Float():
             return _bits_float(next(words))
         case Bool():
@@ -226,10 +226,10 @@ def read_group(reps: Sequence[Representation], inputs: int) -> list[Any]:
         match rep:
             case Array():
                 words = [0, *(ctypes.c_int64 * (1 + 2 * rep.rank)).from_address(address)[:]]
-                values.append(Tensor(_array_at(rep, words)))
+                values.append(wrap(_array_at(rep, words)))
             case Element():
                 memory: Any = (ctypes.c_char * rep.dtype.itemsize).from_address(word(address, 0))
-                values.append(Tensor(np.frombuffer(memory, rep.dtype.numpy).copy().reshape(())))
+                values.append(wrap(np.frombuffer(memory, rep.dtype.numpy).copy().reshape(())))
             case _:
                 values += read((rep,), word(address, 0))
     return values

@@ -29,7 +29,7 @@ from flambeau.codegen.whole.representation import (
 from flambeau.codegen.whole.signature import Parameter, Signature
 from flambeau.schema.dtype import DType
 from flambeau.tensor.storage import Storage
-from flambeau.tensor.tensor import Tensor
+from flambeau.tensor.tensor import Tensor, wrap
 
 FOREVER = 1 << 40
 _FUNCTION = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -183,7 +183,7 @@ class _Call:
                 return r.value
             case Element():
                 bits = struct.pack("q", next(words))[: r.dtype.itemsize]
-                return Tensor(np.frombuffer(bits, r.dtype.numpy).reshape(()).copy())
+                return wrap(np.frombuffer(bits, r.dtype.numpy).reshape(()).copy())
             case Tupled():
                 return tuple([self.value(item, words) for item in r.items])
             case Optional():
@@ -214,7 +214,7 @@ class _Call:
             return self.of_argument(block, data, shape, strides)
         copied = _window(data, shape, strides, dtype).copy()
         if ctypes.c_int64.from_address(block).value == 1:
-            return Tensor(copied)
+            return wrap(copied)
         return self.shared(dtype, block, data, shape, strides)
 
     def of_argument(self, block: int, data: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:

@@ -13,6 +13,7 @@ from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, STRING, ListType, NamedType, Type
+from flambeau.tensor.defaults import get_default_dtype
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
@@ -79,7 +80,8 @@ class TypedTensorClass(Sugared):
     """`FloatTensor` and its like, called with one list, with sizes, or with nothing."""
 
     name: str
-    dtype: int
+    dtype: int | None
+    """The code of its dtype; None for that which is the default when the program runs."""
 
     @property
     def kind(self) -> str:
@@ -90,7 +92,7 @@ class TypedTensorClass(Sugared):
         """A tensor of that dtype."""
         if keywords:
             raise CompileError(f"{self.name}: Keyword argument {keywords[0].name} unknown.", keywords[0].where)
-        dtype = Given(e.constant(self.dtype, INT), where, "dtype")
+        dtype = Given(self._dtype(e, where), where, "dtype")
         if len(args) == 1 and args[0].value.type != INT:
             return SimpleValue(call_operator(e, where, "aten::tensor", args, [dtype]))
         if any(a.value.type != INT for a in args):
@@ -99,3 +101,8 @@ class TypedTensorClass(Sugared):
         sizes = [a.value for a in args] or [e.constant(0)]
         listed = e.emit("prim::ListConstruct", sizes, ListType(INT))
         return SimpleValue(call_operator(e, where, "aten::empty", [listed], [dtype]))
+
+    def _dtype(self, e: Emission, where: SourceRange) -> Value:
+        if self.dtype is not None:
+            return e.constant(self.dtype, INT)
+        return e.wrap(get_default_dtype, where).call(e, where, (), ()).as_value(e, where)

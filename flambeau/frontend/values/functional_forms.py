@@ -6,20 +6,20 @@ unique(x, return_counts=True)    →    %u, %i, %c = aten::_unique2(%x, True, Fa
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from flambeau.frontend.emit.calls import emit_arguments
 from flambeau.frontend.emit.conversions import pack_tuple, unpack_tuple
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.trees.views import Apply
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import FormValue, Sugared
+from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.ops.python_forms import unique, unique_consecutive
-from flambeau.schema.types import NONE, Type
+from flambeau.schema.types import NONE
 from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass
+from flambeau.util.source import SourceRange
 
 NOT_CONSTANT = (
     "{function}() returns different types for different values of '{name}', so its value has to be known when the "
@@ -27,48 +27,61 @@ NOT_CONSTANT = (
 )
 
 
-def _bound(e: Emission, tree: Apply, function: Callable[..., Any]) -> dict[str, Value]:
+def _bound(
+    e: Emission, where: SourceRange, function: Callable[..., Any], args: Sequence[Given], keywords: Sequence[Given]
+) -> dict[str, Value]:
     """The arguments of a call by the names of a Python function's parameters, defaults among them."""
-    args, keywords = emit_arguments(e, tree)
     signature = inspect.signature(function)
     try:
         bound = signature.bind(*(a.value for a in args), **{k.name: k.value for k in keywords})
     except TypeError as error:
-        raise CompileError(f"{function.__name__}() {error}", tree.callee.range) from None
+        raise CompileError(f"{function.__name__}() {error}", where) from None
     return {
         name: bound.arguments[name] if name in bound.arguments else e.constant(parameter.default)
         for name, parameter in signature.parameters.items()
     }
 
 
-def _flag(tree: Apply, function: Callable[..., Any], name: str, value: Value) -> bool:
+def _flag(where: SourceRange, function: Callable[..., Any], name: str, value: Value) -> bool:
     node = value.node
     known = node.attributes.get("value") if node is not None and node.kind == "prim::Constant" else None
     if known is None:
-        raise CompileError(NOT_CONSTANT.format(function=function.__name__, name=name), tree.callee.range)
+        raise CompileError(NOT_CONSTANT.format(function=function.__name__, name=name), where)
     return bool(known)
 
 
-def _form(function: Callable[..., Any], operator: str, along: str, order: tuple[str, ...]) -> FormValue:
-    """`function` as `operator`, or as `along` where a `dim` is given; `order` is that of the operators' arguments."""
+@dataclass(slots=True)
+class FlaggedFunction(Sugared):
+    """A function as one operator, or as another where a `dim` is given."""
 
-    def emit(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
-        given = _bound(e, tree, function)
-        wanted = [True, *(_flag(tree, function, n, given[n]) for n in ("return_inverse", "return_counts"))]
+    function: Callable[..., Any]
+    operator: str
+    along: str
+    order: tuple[str, ...]
+    """The order of the operators' arguments."""
+
+    @property
+    def kind(self) -> str:
+        """Its name."""
+        return self.function.__name__
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """What the call asks for: one tensor or several."""
+        given = _bound(e, where, self.function, args, keywords)
+        flags = ("return_inverse", "return_counts")
+        wanted = [True, *(_flag(where, self.function, n, given[n]) for n in flags)]
         whole = given["dim"].type == NONE
-        names = [n for n in order if n != "dim" or not whole or operator == along]
-        found = call_operator(e, tree.callee.range, operator if whole else along, [given[n] for n in names])
+        names = [n for n in self.order if n != "dim" or not whole or self.operator == self.along]
+        found = call_operator(e, where, self.operator if whole else self.along, [given[n] for n in names])
         kept = [v for v, is_wanted in zip(unpack_tuple(e, found), wanted, strict=True) if is_wanted]
         return SimpleValue(kept[0] if len(kept) == 1 else pack_tuple(e, kept))
 
-    return FormValue(function.__name__, emit)
-
 
 FUNCTIONAL_FORMS: Final[dict[Any, Sugared]] = {
-    unique: _form(
+    unique: FlaggedFunction(
         unique, "aten::_unique2", "aten::unique_dim", ("input", "dim", "sorted", "return_inverse", "return_counts")
     ),
-    unique_consecutive: _form(
+    unique_consecutive: FlaggedFunction(
         unique_consecutive, "aten::unique_consecutive", "aten::unique_consecutive",
         ("input", "return_inverse", "return_counts", "dim"),
     ),

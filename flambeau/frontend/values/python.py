@@ -33,6 +33,7 @@ from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
 from flambeau.schema.types import Type
+from flambeau.tensor.tensor import Tensor
 from flambeau.tensor.typed import TypedTensor
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
@@ -224,6 +225,8 @@ def wrap(e: Emission, value: Any, where: SourceRange) -> Sugared:
         return FunctionValue(value)
     if isinstance(value, functools.partial):
         return PartialValue(value)
+    if value is Tensor:
+        return TypedTensorClass("Tensor", None)
     if isinstance(value, TypedTensor):
         return TypedTensorClass(value.__name__, value.dtype.code)
     if isinstance(value, type):

@@ -15,9 +15,7 @@ from flambeau.frontend.values.methods import (
     AffixMethod,
     GetItemMethod,
     TupleMethod,
-    TypeMethod,
     WaitMethod,
-    WhereMethod,
 )
 from flambeau.frontend.values.object_methods import (
     as_text,
@@ -31,6 +29,7 @@ from flambeau.frontend.values.object_methods import (
 )
 from flambeau.frontend.values.sugared import Given, Iteration, Sugared
 from flambeau.frontend.values.tensor_attributes import CONVERSIONS, ELEMENT_CODES, PROPERTIES
+from flambeau.frontend.values.tensor_methods import OTHER_NAMES, tensor_method
 from flambeau.ir.value import Value
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
@@ -392,8 +391,9 @@ def _attribute(e: Emission, where: SourceRange, value: Value, name: str) -> Suga
         return ConversionValue(value, CONVERSIONS[name].code, INT)
     if isinstance(type_, TensorType) and name == "cpu":
         return ConversionValue(value, CPU, DEVICE)
-    if isinstance(type_, TensorType) and name in ("where", "type"):
-        return WhereMethod(SimpleValue, value) if name == "where" else TypeMethod(SimpleValue, value)
+    special = tensor_method(SimpleValue, value, name) if isinstance(type_, TensorType) else None
+    if special is not None:
+        return special
     if isinstance(type_, TensorType) and name == "__getitem__":
         return GetItemMethod(SimpleValue, value)
     if isinstance(type_, TensorType) and name == "tolist":
@@ -426,7 +426,7 @@ def _attribute(e: Emission, where: SourceRange, value: Value, name: str) -> Suga
         method = e.resolver.object_attribute(value, name, where)
         if isinstance(method, Sugared):
             return method.call(e, where, (), ()) if getattr(method, "is_property", False) else method
-    kind = f"aten::{name}"
+    kind = f"aten::{OTHER_NAMES.get(name, name)}"
     if any(_takes(definition.schema.arguments, type_) for definition in registry.overloads(kind)):
         return OperatorValue(kind, Given(value, where))
     kind = f"python::{name}"
