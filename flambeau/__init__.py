@@ -21,6 +21,7 @@ from flambeau.ops.python_forms import (
     cdist,
     chain_matmul,
     einsum,
+    lu,
     meshgrid,
     norm,
     tensordot,

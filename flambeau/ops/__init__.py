@@ -30,6 +30,12 @@ from flambeau.ops import index_writes as _index_writes
 from flambeau.ops import indexing as _indexing
 from flambeau.ops import joining as _joining
 from flambeau.ops import language as _language
+from flambeau.ops import linalg_decompositions as _linalg_decompositions
+from flambeau.ops import linalg_functions as _linalg_functions
+from flambeau.ops import linalg_lu as _linalg_lu
+from flambeau.ops import linalg_norms as _linalg_norms
+from flambeau.ops import linalg_solving as _linalg_solving
+from flambeau.ops import linalg_spectra as _linalg_spectra
 from flambeau.ops import logic as _logic
 from flambeau.ops import loss as _loss
 from flambeau.ops import margin_losses as _margin_losses

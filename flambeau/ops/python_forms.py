@@ -128,6 +128,15 @@ install_method("unique", unique)
 install_method("unique_consecutive", unique_consecutive)
 
 
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: N803
+    """L and U in one matrix and the exchanges of rows, and with `get_infos` what failed; see `linalg.lu_factor`."""
+    found = call("aten::_lu_with_info", A, pivot, not get_infos)
+    return tuple(found) if get_infos else (found[0], found[1])
+
+
+install_method("lu", lu)
+
+
 def _wanted(found: Sequence[Tensor], inverse: bool, counts: bool) -> Any:
     chosen = [found[0], *([found[1]] if inverse else []), *([found[2]] if counts else [])]
     return chosen[0] if len(chosen) == 1 else tuple(chosen)
@@ -138,16 +147,20 @@ def norm(
     input: Tensor, p: Any = "fro", dim: int | Sequence[int] | None = None, keepdim: bool = False,
     out: Tensor | None = None, dtype: Any = None,
 ) -> Any:  # fmt: skip
-    """The vector norm of order `p` over `dim` or all; 'fro' is 2. Raises ValueError for a word that names no vector
-    norm.
+    """The vector norm of order `p` over `dim` or all; 'fro' is 2, and 'nuc' the sum of a matrix's singular values.
+
+    Raises ValueError for another word.
     """
+    dims = None if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    asked = None if dtype is None else to_dtype(dtype)
+    if p == "nuc":
+        return call("aten::linalg_matrix_norm", input, "nuc", [-2, -1] if dims is None else dims, keepdim, dtype=asked,
+                    out=out)  # fmt: skip
     if isinstance(p, str):
         if p != "fro":
-            raise ValueError(f"norm() has the orders 'fro' and numbers, but got {p!r}; use linalg.svdvals for 'nuc'")
+            raise ValueError(f"norm() has the orders 'fro', 'nuc' and numbers, but got {p!r}")
         p = 2.0
-    dims = None if dim is None else [dim] if isinstance(dim, int) else list(dim)
     order = 2.0 if p is None else float(p) if p in (inf, -inf) else p
-    asked = None if dtype is None else to_dtype(dtype)
     return call("aten::linalg_vector_norm", input, order, dims, keepdim, dtype=asked, out=out)
 
 

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from flambeau.ops import describe
+from flambeau.ops.families.matrices import LinAlgError
 from flambeau.schema import registry
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import TensorType
@@ -23,6 +24,8 @@ Function = Callable[..., Any]
 
 PREFIXES: Final = ("special", "linalg", "fft")
 """`aten::special_erf` is `special.erf` too."""
+ERRORS: Final[dict[str, Any]] = {"LinAlgError": LinAlgError}
+"""What operators on matrices raise, found in `linalg` beside them."""
 
 
 def install() -> None:
@@ -62,7 +65,7 @@ def attribute(name: str) -> Any:
     """What `flambeau.name` is: the function of an operator, or a module such as `flambeau.special`."""
     if name in PREFIXES:
         made = ModuleType(f"flambeau.{name}", f"The functions of operators whose names begin with `{name}_`.")
-        vars(made).update(namespace(name))
+        vars(made).update(namespace(name), **(ERRORS if name == "linalg" else {}))
         return sys.modules.setdefault(made.__name__, made)
     return function(name)
 

@@ -50,12 +50,8 @@ def _seen(kind: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 _ASKED = object()
 """Stands for a storage that was not passed: users ask for tensors by data or sizes."""
-_constructors: list[Callable[[tuple[Any, ...]], tuple[Array, Storage | None]]] = []
-
-
-def construct_by(function: Callable[[tuple[Any, ...]], tuple[Array, Storage | None]]) -> None:
-    """Say what makes memory of the arguments of `Tensor(...)`: it needs tensors itself, so it is told later."""
-    _constructors[:] = [function]
+CONSTRUCTORS: list[Callable[[tuple[Any, ...]], tuple[Array, Storage | None]]] = []
+"""What makes memory of the arguments of `Tensor(...)`: it needs tensors itself, so it is told later."""
 
 
 def _row_major(array: Array) -> Array:
@@ -92,13 +88,9 @@ class Tensor(TensorMethods):
     """Whether it stands for a Python number: such a tensor gives way to others in type promotion."""
 
     def __init__(self, array: Any = _ASKED, storage: Any = _ASKED, *sizes: int) -> None:
-        """`Tensor([1.0, 2.0])` holds these numbers in the default dtype, `Tensor(2, 3)` is memory of these sizes, and
-        `Tensor()` has no elements; new programs write `flambeau.tensor` and `flambeau.empty`.
-
-        This package itself passes an array and its storage (None: a new one).
-        """
+        # Users pass numbers, sizes or nothing; this package an array and its storage (None: a new one).
         if storage is _ASKED or type(array) is not np.ndarray:
-            array, storage = _constructors[0](tuple([a for a in (array, storage, *sizes) if a is not _ASKED]))
+            array, storage = CONSTRUCTORS[0](tuple([a for a in (array, storage, *sizes) if a is not _ASKED]))
         if storage is None and not array.size:
             array = _row_major(array)
         self._array = array

@@ -16,7 +16,7 @@ from flambeau.tensor.create import tensor
 from flambeau.tensor.defaults import float_dtype
 from flambeau.tensor.size import Size
 from flambeau.tensor.storage import Storage
-from flambeau.tensor.tensor import Array, Tensor, construct_by, wrap
+from flambeau.tensor.tensor import CONSTRUCTORS, Array, Tensor, wrap
 
 
 def constructed(name: str, dtype: DType, given: tuple[Any, ...]) -> Tensor:
@@ -54,7 +54,7 @@ def _by_default(given: tuple[Any, ...]) -> tuple[Array, Storage | None]:
     return made._array, made._storage
 
 
-construct_by(_by_default)
+CONSTRUCTORS[:] = [_by_default]
 
 
 class TypedTensor(type):

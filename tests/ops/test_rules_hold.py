@@ -14,7 +14,9 @@ from flambeau.tensor import dispatch
 from flambeau.tensor.tensor import Tensor
 
 SAMPLED = [d for name in registry.names() for d in registry.overloads(name) if d.samples is not None]
-WITHOUT_RULES = {"aten::native_batch_norm", "aten::squeeze", "aten::einsum"}
+WITHOUT_RULES = {
+    "aten::native_batch_norm", "aten::squeeze", "aten::einsum", "aten::linalg_solve", "aten::linalg_lstsq",
+}  # fmt: skip
 """Operators of which, for some samples, only running them tells."""
 _NUMBERS = {bool: BOOL, int: INT, float: FLOAT, complex: COMPLEX}
 ALL, LENGTHS, TYPES = range(3)
