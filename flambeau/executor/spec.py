@@ -84,10 +84,8 @@ def refine(type_: Type, value: Any) -> Type:
         return type_
     if isinstance(value, Tensor) and isinstance(type_, TensorType):
         return tensor_facts(value)
-    if isinstance(type_, OptionalType) and isinstance(value, Tensor) and isinstance(type_.element, TensorType):
-        return tensor_facts(value)
-    if isinstance(type_, OptionalType) and value is None:
-        return NoneType()
+    if isinstance(type_, OptionalType):
+        return NoneType() if value is None else refine(type_.element, value)
     if isinstance(type_, ListType) and type(value) is list and _has_tensors(value):
         return type_ if in_common(value) is None else _of_any_size(type_, value)
     if isinstance(type_, TupleType) and isinstance(value, tuple):
