@@ -141,7 +141,7 @@ def compile_def(
     """
     try:
         with deep_recursion():
-            unsettled = Unsettled(bound.unsettled)
+            unsettled = Unsettled(bound.unsettled) if bound.own is None else bound.own
             while True:
                 restore = _memory(receiver)
                 try:

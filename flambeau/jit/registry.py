@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
 from weakref import WeakValueDictionary
@@ -14,6 +16,20 @@ from flambeau.program.function import Function
 from flambeau.program.unit import CompilationUnit
 from flambeau.util.kept_on import KeptOn
 from flambeau.util.names import qualified_name as qualified_name
+from flambeau.util.record import dataclass, field
+
+
+@dataclass(slots=True)
+class Trial:
+    """What was compiled on trial."""
+
+    done: dict[int, set[Any]]
+    """What had been compiled of each template, by identity, before."""
+    functions: set[int] = field(default_factory=set)
+    """By identity."""
+    alive: list[Function] = field(default_factory=list)
+    """The same, so that no other takes their identity."""
+    classes: list[ClassDefinition] = field(default_factory=list)
 
 
 class ScriptRegistry:
@@ -28,6 +44,7 @@ class ScriptRegistry:
         """What Python classes that are interfaces stand for."""
         self.templates: KeptOn[FunctionType, Any] = KeptOn()
         """Functions that are compiled for each call."""
+        self._trial: Trial | None = None
         self.lock = threading.RLock()
         """Held while compiling: two threads that script one function get one result."""
 
@@ -39,7 +56,7 @@ class ScriptRegistry:
 
     def keep(self, fn: FunctionType, function: Function) -> Function:
         """Remember what `fn` was compiled to for as long as `fn` lives, and give it an executor."""
-        attach(function)
+        self.attach(function)
         if not getattr(fn, "__disable_jit_function_caching__", False):
             self._functions[fn] = function
         return function
@@ -47,6 +64,38 @@ class ScriptRegistry:
     def attach(self, function: Function) -> None:
         """Give a function an executor."""
         attach(function)
+        if self._trial is not None:
+            self._trial.functions.add(id(function))
+            self._trial.alive.append(function)
+
+    def add_class(self, cls: type, definition: ClassDefinition) -> None:
+        """Note what a class is compiled to."""
+        self.classes[cls] = definition
+        self.unit.register_type(definition.type)
+        instances.register(definition)
+        if self._trial is not None:
+            self._trial.classes.append(definition)
+
+    @contextmanager
+    def trial(self) -> Iterator[Trial]:
+        """Functions that are compiled within the block are forgotten behind it; what they tell may prove wrong."""
+        before, self._trial = self._trial, Trial({id(t): set(t.done) for t in self.templates.values()})
+        try:
+            yield self._trial
+        finally:
+            self._forget(self._trial)
+            self._trial = before
+
+    def _forget(self, trial: Trial) -> None:
+        for fn in self._functions:
+            if id(self._functions.get(fn)) in trial.functions:
+                self.forget(fn)
+        for definition in self.unit.classes():
+            if isinstance(definition, ClassDefinition):
+                definition.forget(trial.functions)
+        for template in self.templates.values():
+            for key in template.done.keys() - trial.done.get(id(template), set()):
+                del template.done[key]
 
     def forget_class(self, cls: type) -> None:
         """Compile a class anew next time."""

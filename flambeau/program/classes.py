@@ -7,7 +7,7 @@ name are two definitions.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -16,6 +16,7 @@ from flambeau.schema.function import FunctionSchema
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import ClassType, InterfaceType, NamedType, OptionalType, Type
 from flambeau.util.record import dataclass, replace
+from flambeau.util.source import SourceRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,9 @@ class ClassSource(Protocol):
     def signature(self, name: str) -> FunctionSchema | None:
         """What a method takes and returns, without compiling it where its declaration tells."""
 
+    def forget(self, functions: Set[int]) -> None:
+        """Compile what is kept of these functions, by identity, anew."""
+
 
 class ClassDefinition:
     """A scripted class, or a module if `is_module`.
@@ -85,6 +89,8 @@ class ClassDefinition:
         self.settled: set[str] = set()
         """Names that programs looked up in this class alone, although objects of subclasses may be there."""
         self._heirs: set[Any] = set()
+        self.empty: dict[str, SourceRange] = {}
+        """Attributes that begin as lists or dicts which do not say what they hold, and where."""
         self.is_frozen = False
         """Whether attributes are assigned in `__init__` alone."""
         self.source: ClassSource | None = None
@@ -204,6 +210,17 @@ class ClassDefinition:
         if found is None:
             raise AttributeError(f"{self.name} object has no attribute or method '{name}'")
         return found
+
+    def forget(self, functions: Set[int]) -> None:
+        """Compile methods anew that are among these functions, by identity."""
+        for held in (self.methods, self.static_methods):
+            for name in [n for n, f in held.items() if id(f) in functions]:
+                del held[name]
+        for name in [n for n, p in self.properties.items() if any(id(f) in functions for f in p)]:
+            del self.properties[name]
+        self._heirs.clear()
+        if self.source is not None:
+            self.source.forget(functions)
 
     def __repr__(self) -> str:
         return f"<{'module' if self.is_module else 'class'} {self.name}>"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from flambeau.frontend.constants import default_type
 from flambeau.frontend.emit.conversions import Plan, is_empty_literal, keep, pack_list, pack_tuple, plan_conversion
+from flambeau.frontend.emit.empty_attributes import explained
 from flambeau.frontend.values.sugared import Given
 from flambeau.ir.value import Value
 from flambeau.program.classes import why_no_interface
@@ -237,7 +238,11 @@ def call_operator(
         raise CompileError(unknown_operator_text(name), where)
     given = [a if isinstance(a, Given) else Given(a, where) for a in args]
     e.unsettled.meet_operator(name, [g.value.type for g in given])
-    return emit_match(e, name, match_schemas(schemas, given, keywords, where), where)
+    try:
+        match = match_schemas(schemas, given, keywords, where)
+    except CompileError as error:
+        raise explained(error, name, [g.value for g in given]) from None
+    return emit_match(e, name, match, where)
 
 
 def call_function(

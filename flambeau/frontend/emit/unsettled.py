@@ -118,6 +118,7 @@ class Unsettled:
         for mine, other in ((a, b), (b, a)):
             owner = self.owner(mine)
             if owner is not None and _tells(mine, other):
+                self._hand_over(other, owner)
                 owner.learn(mine, other)
         a, b = _present(a), _present(b)
         if isinstance(a, ListType) and isinstance(b, TupleType):
@@ -128,6 +129,17 @@ class Unsettled:
         elif type(a) is type(b) and len(a.contained) == len(b.contained):
             for x, y in zip(a.contained, b.contained, strict=True):
                 self.meet(x, y)
+
+    def _hand_over(self, type_: Type, owner: Unsettled) -> None:
+        """What is open inside a type that became part of an outer one is open there from now on."""
+        for part in type_.walk():
+            holder = self.owner(part)
+            inner: Unsettled | None = self
+            while inner is not owner and inner is not None and inner is not holder:
+                inner = inner.parent
+            if holder is not None and holder is inner and holder is not owner:
+                owner.open[id(part)] = owner.made[id(part), "handed over"] = part
+                del holder.open[id(part)]
 
     def learn(self, open_: Type, found: Type) -> None:
         """Note what an open type is, and start over."""

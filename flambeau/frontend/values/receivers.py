@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flambeau.frontend.emit.conversions import convert
+from flambeau.frontend.emit.empty_attributes import begins_empty
 from flambeau.ir.value import Value
 from flambeau.program.classes import ClassDefinition
 from flambeau.schema.subtype import is_subtype
@@ -90,6 +91,8 @@ def add_attribute(
     """A new attribute of the class, of the type of its first value. Raises CompileError inside of control flow."""
     if e.graph.insertion_block is not e.graph.block:
         raise CompileError(IN_CONTROL_FLOW.format(name=name), where)
+    if annotation is None and begins_empty(value):
+        definition.empty[name] = where
     found = value.type if annotation is None else annotation
     definition.add_attribute(name, TENSOR if isinstance(found, TensorType) else without_refinement(found))
 

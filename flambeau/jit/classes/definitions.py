@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
 from types import FunctionType
 from typing import Any, ClassVar, Final, get_origin
 
 from flambeau.frontend.annotations import try_type_of
+from flambeau.frontend.bound import NOTHING_BOUND, Bound
 from flambeau.frontend.compile import compile_def, declared_schema
 from flambeau.frontend.constants import constant_type
 from flambeau.frontend.convert.functions import get_tree
+from flambeau.frontend.emit.unsettled import Unsettled
 from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.source.classes import class_range
 from flambeau.frontend.source.enclosing import enclosing_types
@@ -33,10 +35,10 @@ from flambeau.jit.classes import heirs
 from flambeau.jit.classes.records import RecordSource, Written, is_generated, is_generated_text, record_fields
 from flambeau.jit.classes.rules import check_class
 from flambeau.jit.classes.scope import class_scope
+from flambeau.jit.classes.told_later import define_attributes
 from flambeau.jit.compiling import afterwards, compiling, is_compiling, kept, promise, tidy
 from flambeau.jit.registry import ScriptRegistry
-from flambeau.program import instances
-from flambeau.program.classes import ClassDefinition, Property
+from flambeau.program.classes import Attribute, ClassDefinition, Property
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.types import Type
@@ -88,9 +90,7 @@ def find_or_define(cls: type, registry: ScriptRegistry, resolver_for: ResolverFo
     definition.source = source = PythonSource(definition, registry, resolver_for)
     if cls.__subclasses__() or inspect.isabstract(cls):
         definition.why_no_heir = partial(heirs.why_not, definition)
-    registry.classes[cls] = definition
-    registry.unit.register_type(definition.type)
-    instances.register(definition)
+    registry.add_class(cls, definition)
     try:
         source.define()
     except BaseException:
@@ -124,6 +124,10 @@ class PythonSource:
         self.record = RecordSource(self.python) if record_fields(self.python) else None
         self._members = _members(self.python)
         self._around = enclosing_types(self.python)
+        self._types = Unsettled()
+        """The types of attributes that `__init__` does not tell."""
+        self._inits: dict[FunctionType, _Method] = {}
+        """Of the class and its bases: the trees that those types are of."""
 
     # -- attributes ---------------------------------------------------------------------------------------------------
 
@@ -133,7 +137,19 @@ class PythonSource:
         for name, type_ in self._declared().items():
             self.definition.add_attribute(name, type_)
             self.optional.add(name)
-        self.method("__init__")
+        define_attributes(self, self._registry, self._types)
+
+    def start_over(self, attributes: Sequence[Attribute], optional: Set[str]) -> None:
+        """Forget all but the attributes that there were before `__init__` was compiled."""
+        self.definition.attributes[:] = attributes
+        self.definition.slots = {a.name: i for i, a in enumerate(attributes)}
+        self.optional.clear()
+        self.optional.update(optional)
+        self.definition.forget({id(f) for f in (*self.definition.methods.values(), *self._inherited.values())})
+
+    def forget(self, functions: Set[int]) -> None:
+        """Compile what is kept of these functions, by identity, anew."""
+        self._inherited = {k: f for k, f in self._inherited.items() if id(f) not in functions}
 
     def _declared(self) -> dict[str, Type]:
         """The types of annotations in class bodies; `Final` ones with a value are constants."""
@@ -321,6 +337,7 @@ class PythonSource:
         *,
         has_self: bool = True,
         bind_class: bool = False,
+        bound: Bound = NOTHING_BOUND,
     ) -> Function:
         assert isinstance(fn, FunctionType)
         shown = f"{self.python.__name__}.{fn.__name__}"
@@ -334,6 +351,7 @@ class PythonSource:
         def compiled() -> Function:
             with compiling(key, shown, None), self._registry.lock:
                 method, resolver = self._to_compile(fn, has_self, bind_class)
+                is_init = fn.__name__ == "__init__" and has_self
                 try:
                     made = compile_def(
                         method.tree,
@@ -341,7 +359,8 @@ class PythonSource:
                         name=qualified,
                         defaults=method.defaults,
                         self_type=self.definition.type if has_self else None,
-                        receiver=self._receiver(method.tree) if fn.__name__ == "__init__" and has_self else None,
+                        receiver=self._receiver(method.tree) if is_init else None,
+                        bound=Bound(own=self._types) if is_init else bound,
                     )
                 except CompileError as error:
                     raise (error if method.record is None else method.record.explained(error)) from None
@@ -352,6 +371,11 @@ class PythonSource:
         function.doc = inspect.getdoc(fn) or ""
         self._registry.attach(function)
         return function
+
+    def compile_on_trial(self, name: str, fn: FunctionType, bound: Bound) -> None:
+        """Compile a method for what it tells. Raises Settled, or CompileError."""
+        if modifier(fn) not in STAYS_PYTHON and not is_generated_text(fn):
+            self._compiled(fn, name, bound=bound)
 
     def _abstract(self, fn: FunctionType, qualified: str) -> Function:
         """A method that only subclasses have: its declaration alone counts."""
@@ -377,6 +401,14 @@ class PythonSource:
 
     def _method(self, fn: FunctionType, has_self: bool) -> _Method:
         """The source of a method; one that `dataclass` made has it written out."""
+        if fn.__name__ == "__init__" and has_self:
+            found = self._inits.get(fn)
+            if found is None:
+                found = self._inits[fn] = self._method_anew(fn, has_self)
+            return found
+        return self._method_anew(fn, has_self)
+
+    def _method_anew(self, fn: FunctionType, has_self: bool) -> _Method:
         owner = next((b for b in self.python.__mro__ if vars(b).get(fn.__name__) is fn), self.python)
         if not is_generated(owner, fn.__name__):
             tree = get_tree(fn, self_name=self.definition.name if has_self else None)

@@ -6,7 +6,7 @@ Each method is compiled when something first asks for it.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 from flambeau.frontend.compile import compile_def, declared_schema
@@ -49,6 +49,10 @@ class ModuleSource:
         self._hooks: HookTable | None = None
         self._texts: dict[str, tuple[Def, Callable[[str], Any]]] = {}
         """Methods that were written as text, and what their names mean."""
+
+    def forget(self, functions: Set[int]) -> None:
+        """Compile what is kept of these functions, by identity, anew."""
+        self._inherited = {k: f for k, f in self._inherited.items() if id(f) not in functions}
 
     def method(self, name: str) -> Function | None:
         """A method; None if the class has none of that name. Raises CompileError."""
