@@ -74,7 +74,7 @@ def progress(what: str) -> Iterator[Tell]:
             yield lambda stage: setattr(outer, "stage", f"{what}, {stage}")
         finally:
             outer.stage = before
-    elif not sys.stderr.isatty():
+    elif sys.stderr is None or not sys.stderr.isatty():
         yield _nobody
     else:
         _current.line = line = _Line(what)

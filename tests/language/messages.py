@@ -32,7 +32,7 @@ ROWS = [
     refused("divmod of floats by zero", "def f(x: float):\n    return divmod(x, 0.0)", "ZeroDivisionError: float divmod()", calls=("f(1.0)",)),
     refused("unwrapping None", "def f(x: Optional[int]):\n    return jit._unwrap_optional(x)", "Unwrapping null optional", calls=("f(None)",)),
     refused("unwrapping a literal None", "def f(x: int):\n    return jit._unwrap_optional(None)", "could not be inferred from actual type None"),
-    refused("a mistyped print", "def f(x: int):\n    print(x, end='')", "print doesn't accept any keyword arguments"),
+    refused("a mistyped print", "def f(x: int):\n    print(x, colour='')", "print doesn't accept any keyword arguments"),
     refused("a method as a value", "def f(x: Tensor):\n    y = [x.sum]\n    return y", "builtin cannot be used as a value"),
     refused("an attribute of a builtin", "def f(x: Tensor):\n    return x.sum.foo", "attribute lookup is not defined on builtin"),
     refused("an unknown attribute of a module", "def f(x: Tensor):\n    return math.abcd(x)", "object has no attribute abcd"),

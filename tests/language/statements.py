@@ -52,6 +52,8 @@ ROWS = [
     accepted("raise from, f-string message", "def f(x: int):\n    if x < 0:\n        raise RuntimeError(f'bad {x}') from None\n    return x", "f(1)", "f(-2)"),
     accepted("assert", "def f(x: Optional[int]):\n    assert x is not None, 'missing'\n    assert x > 1\n    return x + 1", "f(2)", "f(None)"),
     accepted("pass, docstring, expression statement", "def f(x: int):\n    '''Text.'''\n    'more text'\n    pass\n    x + 1\n    return x", "f(2)"),
+    accepted("print with sep, end, file and flush, and streams", "import sys\ndef f(x: int):\n    print(x, 2, sep='-', end='!\\n')\n    print('x is', x, file=sys.stderr, flush=True)\n    return sys.stdout.write('done\\n')", "f(2)", torch=False),
+    refused("print to anything else", "import io\nout = io.StringIO()\ndef f(x: int):\n    print(x, file=out)", "A program writes to sys.stdout and sys.stderr alone", "print"),
     accepted("print", "def f(x: int):\n    print('x is', x)\n    return x", "f(2)"),
     accepted("warnings.warn", "import warnings\ndef f(x: int):\n    warnings.warn('careful')\n    return x", "f(2)"),
     accepted("walrus", "def f(x: List[int]):\n    if (n := len(x)) > 2:\n        return n\n    return -n", "f([1, 2, 3])", "f([1])", torch=False),

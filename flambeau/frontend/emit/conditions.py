@@ -277,9 +277,12 @@ def _with_bound(right: Condition, bound: dict[str, Variable], is_and: bool) -> C
     return Condition(right.value, right.known, if_true, if_false)
 
 
+WITH_EFFECTS = ("prim::CallFunction", "prim::CallMethod", "prim::Print", "python::print", "python::write")
+
+
 def _has_effects(block: Block) -> bool:
     """Whether evaluating a condition does more than finding its value; calls may."""
-    return any(node.kind in ("prim::CallFunction", "prim::CallMethod", "prim::Print") for node in block)
+    return any(node.kind in WITH_EFFECTS for node in block)
 
 
 def _combined(is_and: bool, left: Condition, right: Condition, value: Value | None, known: bool | None) -> Condition:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from flambeau.frontend.emit.unsettled import ITEM, KEY, WHOLE
 from flambeau.ir.value import Value
 from flambeau.program.classes import ClassDefinition
-from flambeau.schema.types import ClassType, DictType, ListType, Type, without_refinement
+from flambeau.schema.types import DictType, ListType, Type, without_refinement
 from flambeau.util.errors import CompileError
 
 SAY_THERE = (
@@ -32,18 +32,17 @@ def begins_empty(value: Value) -> bool:
 def explained(error: CompileError, kind: str, values: Sequence[Value]) -> CompileError:
     """A refusal of an operator on an attribute, with what to write where the attribute began; others as they are."""
     node = values[0].node if values else None
-    if node is None or node.kind != "prim::GetAttr" or not isinstance(node.input().type, ClassType):
+    if node is None or node.kind != "prim::GetAttr":
         return error
-    definition, name = node.input().type.definition, str(node.attribute("name"))
+    definition, name = getattr(node.input().type, "definition", None), str(node.attribute("name"))
     began = definition.empty.get(name) if isinstance(definition, ClassDefinition) else None
     wanted = _wanted(kind.partition("::")[2], [v.type for v in values])
     if began is None or wanted is None:
         return error
     file, line, _ = began.file_line_col()
     literal, found = "[]" if isinstance(wanted, ListType) else "{}", values[0].type.annotation
-    text = SAY_THERE.format(
-        name=f"self.{name}", literal=literal, line=line, file=file, found=found, wanted=_QUALIFIED.sub("", wanted.annotation)
-    )
+    shown = _QUALIFIED.sub("", wanted.annotation)
+    text = SAY_THERE.format(name=f"self.{name}", literal=literal, line=line, file=file, found=found, wanted=shown)
     return CompileError(error.message + text, error.range, error.call_chain)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from flambeau.frontend.annotations import type_of_tree
 from flambeau.frontend.emit.assignment import assign
 from flambeau.frontend.emit.calls import emit_arguments
@@ -25,7 +23,6 @@ from flambeau.frontend.trees.views import (
     TupleLiteral,
     Var,
 )
-from flambeau.frontend.values.object_methods import as_text
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.slices import SliceValue
 from flambeau.frontend.values.sugared import Given, Sugared
@@ -46,7 +43,6 @@ from flambeau.schema.types import (
     UnionType,
 )
 from flambeau.util.errors import CompileError
-from flambeau.util.source import SourceRange
 
 NO_SENTINEL = "iter takes one thing to go over: write a while loop for what a function gives until it gives a sentinel"
 
@@ -56,22 +52,6 @@ def emit_len(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     if len(tree.args) != 1 or tree.keywords:
         raise CompileError(f"len expected 1 argument, got {len(tree.args)}", tree.callee.range)
     return SimpleValue(e.sugared(tree.args[0]).length(e, tree.callee.range))
-
-
-class PrintFunction(Sugared):
-    """`print`."""
-
-    @property
-    def kind(self) -> str:
-        """As messages call it."""
-        return "print"
-
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
-        """A node that prints values separated by blanks."""
-        if keywords:
-            raise CompileError("print doesn't accept any keyword arguments", where)
-        e.insert("prim::Print", [as_text(e, where, a.value) for a in args])
-        return SimpleValue(e.constant(None))
 
 
 def emit_isinstance(e: Emission, tree: Apply, hint: Type | None) -> Sugared:

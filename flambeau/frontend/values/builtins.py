@@ -17,6 +17,7 @@ from flambeau.frontend.values.casts import CastValue, DeviceClass
 from flambeau.frontend.values.contexts import ContextClass
 from flambeau.frontend.values.function_groups import emit_partial
 from flambeau.frontend.values.functional_forms import FUNCTIONAL_FORMS
+from flambeau.frontend.values.printing import PrintFunction
 from flambeau.frontend.values.sets import emit_set
 from flambeau.frontend.values.simple_value import OperatorValue
 from flambeau.frontend.values.sugared import FormValue, Sugared
@@ -113,7 +114,7 @@ FORMS: Final[dict[Any, Sugared]] = {
     builtins.str: CastValue(STRING, "aten::str", "__str__"),
     builtins.complex: CastValue(COMPLEX, "aten::Complex", "__complex__"),
     Device: DeviceClass(),
-    print: forms.PrintFunction(),
+    print: PrintFunction(),
     len: FormValue("__len__", forms.emit_len),
     isinstance: FormValue("isinstance", forms.emit_isinstance),
     hasattr: FormValue("hasattr", forms.emit_hasattr),

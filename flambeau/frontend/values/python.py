@@ -28,6 +28,7 @@ from flambeau.frontend.values.function_groups import ChosenFunction, FunctionsVa
 from flambeau.frontend.values.generator_calls import generator_call
 from flambeau.frontend.values.language_forms import LANGUAGE_FORMS
 from flambeau.frontend.values.numpy_functions import numpy_function
+from flambeau.frontend.values.printing import stream_value
 from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
@@ -209,6 +210,9 @@ def wrap(e: Emission, value: Any, where: SourceRange) -> Sugared:
     builtin = _builtin(value)
     if builtin is not None:
         return builtin
+    stream = stream_value(value)
+    if stream is not None:
+        return stream
     of_numpy = numpy_function(value)
     if of_numpy is not None:
         return of_numpy

@@ -22,6 +22,19 @@ def print_values(*values: Any) -> None:
     sys.stdout.write(" ".join(map(value_text, values)) + "\n")
 
 
+def print_to(sep: str, end: str, stream: str, flush: bool, *values: Any) -> None:
+    """Values separated by `sep` and ended by `end`, to the stream that `sys` has by that name."""
+    out = getattr(sys, stream)
+    if out is not None:  # as `print` does where there is no such stream
+        out.write(sep.join(map(value_text, values)) + end)
+        if flush:
+            out.flush()
+
+
+def _flush(stream: str) -> None:
+    getattr(sys, stream).flush()
+
+
 def raise_exception(message: str, class_name: str | None = None) -> NoReturn:
     """Raise ScriptError: qualified class name (RuntimeError where there is none) and what there is of a message.
 
@@ -54,6 +67,13 @@ declare("aten::manual_seed(int seed) -> ()", lambda seed: manual_seed(seed) and 
 declare("aten::seed(Generator(a!) self) -> int", Generator.seed, effect=Effect.WORLD)
 declare("aten::initial_seed(Generator self) -> int", Generator.initial_seed, effect=Effect.WORLD)
 declare("prim::Print(...) -> ()", print_values, effect=Effect.WORLD)
+declare("python::print(str sep, str end, str stream, bool flush, ...) -> ()", print_to, effect=Effect.WORLD)
+declare(
+    "python::write(str stream, str text) -> int",
+    lambda stream, text: int(getattr(sys, stream).write(text)),
+    effect=Effect.WORLD,
+)
+declare("python::flush(str stream) -> ()", _flush, effect=Effect.WORLD)
 declare("prim::RaiseException(str msg, str? cls=None) -> ()", raise_exception, effect=Effect.WORLD)
 declare("aten::warn(str message, int stacklevel=2) -> ()", warn, effect=Effect.WORLD)
 declare("aten::_print(str s) -> ()", lambda text: sys.stdout.write(text) and None, effect=Effect.WORLD)
