@@ -44,7 +44,7 @@ from flambeau.frontend.ssa.exits import make_structured
 from flambeau.frontend.ssa.to_ssa import to_ssa
 from flambeau.frontend.templates import ClosureValue, Template, TemplateResolver, closure
 from flambeau.frontend.trees import views as t
-from flambeau.frontend.values import python
+from flambeau.frontend.values import iterators, python
 from flambeau.frontend.values.receivers import Receiver
 from flambeau.ir.graph import Graph
 from flambeau.program.function import Function
@@ -115,7 +115,14 @@ VARIABLE_ARGUMENTS = (
     "Compiled functions can't take variable number of arguments or use keyword-only arguments with defaults, but where "
     "a call of the program says what they are"
 )
-RULES: Final = Rules(expressions=EXPRESSIONS, statements=STATEMENTS, wrap=python.wrap, loop=emit_for)
+RULES: Final = Rules(
+    expressions=EXPRESSIONS,
+    statements=STATEMENTS,
+    wrap=python.wrap,
+    loop=emit_for,
+    iterator=lambda e, where, value: iterators.iterator(e, where, value, compile_def),
+    search=lambda e, where, container, item: iterators.search(e, where, container, item, compile_def),
+)
 
 NO_RETURN = "Function was not annotated as having type None, but does not return along all paths"
 TOO_DEEP = "the program is nested too deeply to compile. Give names to parts of the longest expression, or write a loop"

@@ -17,6 +17,22 @@ COUNTER = """
             return self.n
     """
 
+ITERATOR = """
+    class It:
+        def __init__(self, n: int):
+            self.n = n
+            self.i = 0
+
+        def __iter__(self):
+            return self
+
+        def __next__(self) -> int:
+            if self.i >= self.n:
+                raise StopIteration
+            self.i += 1
+            return self.i
+    """
+
 ROWS: list[Row] = [
     accepted(
         "objects made in a program",
@@ -642,8 +658,115 @@ ROWS: list[Row] = [
         "f([1, 1, 1], 2)",
         torch=False,
     ),
+    accepted(
+        "an iterator of one's own, item by item",
+        ITERATOR
+        + """
+    def f(n: int):
+        total = 0
+        it = It(n)
+        for i in it:
+            if i == 2:
+                continue
+            if i == 5:
+                break
+            for j in It(i):
+                total += j
+        else:
+            total += 1000
+        return total, it.i, 2 in it, it.i
+    """,
+        "f(3)",
+        "f(9)",
+        "f(0)",
+        torch=False,
+    ),
+    accepted(
+        "iterators where anything is gone over",
+        ITERATOR
+        + """
+    class Items:
+        def __init__(self, n: int):
+            self.n = n
+
+        def __iter__(self):
+            return It(self.n)
+
+    def f(n: int):
+        a, b = Items(2)
+        it = iter(Items(n))
+        pairs = [(i, v) for i, v in enumerate(Items(n))]
+        ends = next(It(n)), next(iter(Items(9))), 3 in Items(n)
+        return [x * x for x in Items(n)], sum(It(n)), list(it), (a, b), pairs, ends
+    """,
+        "f(3)",
+        "f(1)",
+        torch=False,
+    ),
+    accepted(
+        "returning out of a loop over an iterator, and errors that end it",
+        ITERATOR
+        + """
+    class Bad:
+        def __init__(self, n: int):
+            self.n = n
+
+        def __iter__(self):
+            return self
+
+        def __next__(self) -> int:
+            self.n -= 1
+            if self.n < 0:
+                raise ValueError("too far")
+            return self.n
+
+    def f(n: int):
+        for i in It(n):
+            if i == 3:
+                return i * 100
+        try:
+            for i in Bad(n):
+                n += i
+        except ValueError as error:
+            return -n
+        return n
+    """,
+        "f(5)",
+        "f(2)",
+        torch=False,
+    ),
+    accepted(
+        "objects with __getitem__ alone, until IndexError",
+        """
+        class Squares:
+            def __init__(self, n: int):
+                self.n = n
+
+            def __getitem__(self, i: int) -> int:
+                if i >= self.n:
+                    raise IndexError("no more")
+                return i * i
+
+        class Words:
+            def __init__(self, words: List[str]):
+                self.words = words
+
+            def __getitem__(self, i: int):
+                return self.words[i]
+
+        def f(n: int):
+            text = ""
+            for w in Words(["a", "b", "c"]):
+                text += w
+            a, b, c = Squares(3)
+            return text, 4 in Squares(n), 5 in Squares(n), [x for x in Squares(n) if x > 0], (a, b, c), max(Squares(3))
+        """,
+        "f(3)",
+        "f(1)",
+        torch=False,
+    ),
     refused(
-        "an iterator of one's own",
+        "__iter__ that gives an object without __next__",
         """
         class C:
             def __init__(self):
@@ -652,15 +775,11 @@ ROWS: list[Row] = [
             def __iter__(self):
                 return self
 
-            def __next__(self) -> int:
-                self.n += 1
-                return self.n
-
         def f():
             for x in C():
                 pass
         """,
-        "object is not iterable by __next__: programs know how long a loop is when it starts",
+        "which has no __next__: return self, a list, or yield",
         torch=False,
     ),
     refused(

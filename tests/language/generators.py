@@ -22,4 +22,5 @@ ROWS = [
     refused("a generator without an end in a variable", "def g():\n    n = 0\n    while True:\n        yield n\n        n += 1\ndef f(x: int):\n    it = g()\n    for v in it:\n        if v > x:\n            return v\n    return 0", "a generator without an end isn't supported", torch=False),
     refused("yield in try", "def g(n: int):\n    try:\n        yield n\n    finally:\n        print(\"end\")\ndef f(n: int):\n    return [v for v in g(n)]", "yield isn't supported in a try block"),
     refused("next", "def g(n: int):\n    yield n\ndef f(n: int):\n    return next(g(n))", "Python builtin <built-in function next> is currently not supported in Torchscript"),
+    accepted("return and break in a handler", "def g(n: int):\n    i = 0\n    while True:\n        try:\n            k = 12 // (n - i)\n        except ZeroDivisionError:\n            return\n        i += 1\n        yield k\ndef f(n: int):\n    total = 0\n    for v in g(n):\n        try:\n            total += 100 // (v - 3)\n        except ZeroDivisionError:\n            break\n    return total", "f(2)", "f(5)", torch=False),
 ]

@@ -23,6 +23,7 @@ from flambeau.frontend.trees.views import (
     Continue,
     Expr,
     For,
+    Handler,
     If,
     Lambda,
     LoopElse,
@@ -231,13 +232,13 @@ def emit_loop_else(e: Emission, tree: LoopElse) -> bool:
 
 def _breaks(body: tuple[Stmt, ...]) -> bool:
     """Whether statements of a loop can break out of it."""
-    pending: list[Stmt] = list(body)
+    pending: list[Stmt | Handler] = list(body)
     while pending:
         statement = pending.pop()
         if isinstance(statement, Break):
             return True
         if not isinstance(statement, For | While):
-            pending.extend(c for c in statement.children if isinstance(c, Stmt))
+            pending.extend(c for c in statement.children if isinstance(c, Stmt | Handler))
     return False
 
 

@@ -60,6 +60,10 @@ class Rules:
     """Makes a sugared value of a Python value that a name or attribute stands for."""
     loop: Callable[[Emission, SourceRange, Iteration, Callable[[Sugared], bool]], bool]
     """Emits a loop over something."""
+    iterator: Callable[[Emission, SourceRange, Value], Sugared | None]
+    """What a loop over an object goes over; None for what is no object."""
+    search: Callable[[Emission, SourceRange, Value, Value], Value | None]
+    """Whether an object that is gone over item by item has an item; None for what is no such object."""
 
 
 @dataclass(slots=True)

@@ -183,9 +183,13 @@ def _are_optional(left: Value, right: Value) -> bool:
 def _contains(e: Emission, where: SourceRange, container: Value, item: Value) -> Value:
     type_ = container.type
     if isinstance(type_, NamedType):
-        listed = None if has_method(e, type_, "__contains__", where) else iterated(e, where, container)
-        if listed is not None:
-            return _contains(e, where, listed, item)
+        if not has_method(e, type_, "__contains__", where):
+            found = e.rules.search(e, where, container, item)
+            listed = iterated(e, where, container) if found is None else None
+            if listed is not None:
+                return _contains(e, where, listed, item)
+            if found is not None:
+                return found
         method = SimpleValue(container).attribute(e, where, "__contains__")
         return method.call(e, where, [Given(item, where)], ()).as_value(e, where)
     if isinstance(type_, StringType) and item.type == STRING:

@@ -23,6 +23,7 @@ from flambeau.frontend.trees.views import (
     TupleLiteral,
     Var,
 )
+from flambeau.frontend.values.object_methods import gives_iterator, has_method
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.slices import SliceValue
 from flambeau.frontend.values.sugared import Given, Sugared
@@ -44,6 +45,10 @@ from flambeau.schema.types import (
 )
 from flambeau.util.errors import CompileError
 
+NO_NEXT = (
+    "Python builtin {builtin!r} is currently not supported in Torchscript but for one object whose class has __next__; "
+    "loop with for, which can break, or take items of a list"
+)
 NO_SENTINEL = "iter takes one thing to go over: write a while loop for what a function gives until it gives a sentinel"
 
 
@@ -216,7 +221,10 @@ def emit_slice(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
 def emit_sum(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     """The sum of a list; of anything else that can be looped over, of the list of its items."""
     is_one = len(tree.args) == 1 and isinstance(tree.args[0], Apply | Var | Select)
-    args, keywords = _listed(e, tree) if is_one and not tree.keywords else emit_arguments(e, tree)
+    if is_one and not tree.keywords:
+        args, keywords = _listed(e, e.sugared(tree.args[0]), tree)
+    else:
+        args, keywords = emit_arguments(e, tree)
     return SimpleValue(call_operator(e, tree.callee.range, "aten::sum", args, keywords))
 
 
@@ -224,14 +232,25 @@ def emit_iter(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     """`iter(x)`: a list of what there is to go over, `x` itself if it is a list."""
     if len(tree.args) != 1 or tree.keywords:
         raise CompileError(NO_SENTINEL, tree.callee.range)
-    [given], _ = _listed(e, tree)
+    source = e.sugared(tree.args[0])
+    if isinstance(source, SimpleValue) and gives_iterator(e, source.value.type, tree.range):
+        return source.attribute(e, tree.range, "__iter__").call(e, tree.range, (), ())
+    [given], _ = _listed(e, source, tree)
     if isinstance(given.value.type, ListType):
         return SimpleValue(given.value)
     return SimpleValue(collect_list(e, tree.range, SimpleValue(given.value), None))
 
 
-def _listed(e: Emission, tree: Apply) -> tuple[list[Given], list[Given]]:
-    source = e.sugared(tree.args[0])
+def emit_next(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """`next(x)` of an object with `__next__`."""
+    source = e.sugared(tree.args[0]) if len(tree.args) == 1 and not tree.keywords else None
+    type_ = source.value.type if isinstance(source, SimpleValue) else None
+    if source is None or not isinstance(type_, NamedType) or not has_method(e, type_, "__next__", tree.range):
+        raise CompileError(NO_NEXT.format(builtin=next), tree.callee.range)
+    return source.attribute(e, tree.range, "__next__").call(e, tree.range, (), ())
+
+
+def _listed(e: Emission, source: Sugared, tree: Apply) -> tuple[list[Given], list[Given]]:
     where = tree.args[0].range
     if isinstance(source, SimpleValue) and not isinstance(source.value.type, NamedType):
         return [Given(source.value, where)], []

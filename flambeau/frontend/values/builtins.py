@@ -135,6 +135,7 @@ FORMS: Final[dict[Any, Sugared]] = {
     zip: FormValue("zip", iterables.emit_zip),
     reversed: FormValue("reversed", iterables.emit_reversed),
     iter: FormValue("iter", forms.emit_iter),
+    next: FormValue("next", forms.emit_next),
     map: FormValue("map", iterables.emit_map),
     set: FormValue("set", emit_set),
     frozenset: FormValue("frozenset", emit_set),

@@ -12,14 +12,9 @@ from flambeau.ir.value import Value
 from flambeau.program.classes import ClassDefinition, Property
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
-from flambeau.schema.types import BOOL, ListType, NamedType
+from flambeau.schema.types import BOOL, ListType, NamedType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
-
-ITERATOR = (
-    "'{type}' object is not iterable by __next__: programs know how long a loop is when it starts. Let __iter__ return "
-    "a list, or yield"
-)
 
 if TYPE_CHECKING:
     from flambeau.frontend.emit.emission import Emission
@@ -72,17 +67,18 @@ def as_text(e: Emission, where: SourceRange, value: Value) -> Value:
 
 
 def iterated(e: Emission, where: SourceRange, value: Value) -> Value | None:
-    """What `__iter__` of an object gives; None for what is no object or has none. Raises CompileError for iterators."""
-    type_ = value.type
+    """What a loop over an object goes over, all of it at once; None for what is no object or cannot be gone over."""
+    found = e.rules.iterator(e, where, value)
+    return None if found is None else found.as_value(e, where)
+
+
+def gives_iterator(e: Emission, type_: Type, where: SourceRange) -> bool:
+    """Whether `__iter__` of objects of the type gives an object, whose `__next__` gives the items."""
     if not isinstance(type_, NamedType) or getattr(type_.definition, "is_module", False):
-        return None
+        return False
     method = find_method(e, type_, "__iter__", where)
-    if method is None:
-        return None
-    result = call_method(e, where, method, "__iter__", value, (), ())
-    if isinstance(result.type, NamedType):
-        raise CompileError(ITERATOR.format(type=type_.annotation), where)
-    return result
+    schema = method.schema if isinstance(method, Function) else method
+    return schema is not None and isinstance(schema.returns[0].type, NamedType)
 
 
 def check_sortable(e: Emission, where: SourceRange, items: Value) -> None:

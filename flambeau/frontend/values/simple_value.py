@@ -205,9 +205,9 @@ class SimpleValue(Sugared):
         modules = module_items(e, where, self.value)
         if modules is not None:
             return UnrolledIteration(modules)
-        items = iterated(e, where, self.value)
-        if items is not None:
-            return SimpleValue(items).iterate(e, where)
+        found = e.rules.iterator(e, where, self.value)
+        if found is not None:
+            return found.iterate(e, where)
         raise CompileError(f"'{shown(type_)}' object is not iterable", where)
 
     def item(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
