@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+import math
+import re
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,8 @@ def literal(node: Node) -> Any:
     value = node.attributes.get("value")
     if isinstance(value, TensorLiteral):
         return _tensor(value)
+    if isinstance(value, list | tuple) and any(isinstance(v, TensorLiteral) for v in value):
+        return type(value)(_tensor(v) if isinstance(v, TensorLiteral) else v for v in value)
     if isinstance(value, EnumMember):
         return _member(value, type_)
     if isinstance(value, Opaque):
@@ -31,9 +35,21 @@ def literal(node: Node) -> Any:
 def _tensor(value: TensorLiteral) -> Any:
     if value.dtype is None or value.shape is None:
         raise RuntimeError(f"the tensor constant {value.text} has no dtype or sizes in its text")
-    if value.value is None:
-        return wrap(np.zeros(value.shape, value.dtype.numpy))
-    return wrap(np.full(value.shape, value.value, value.dtype.numpy))
+    if value.value is not None:
+        return wrap(np.full(value.shape, value.value, value.dtype.numpy))
+    shown = value.text.rpartition("[ ")[0].split()
+    is_plain = len(shown) == math.prod(value.shape) and all(map(_INTEGER.fullmatch, shown))
+    if not is_plain or value.dtype.is_floating_point or value.dtype.is_complex:
+        raise RuntimeError(
+            f"the tensor constant {value.text.strip()} has not all its digits in its text; give the graph a parameter "
+            "for it"
+        )
+    numbers = [int(_BOOLS.get(text, text)) for text in shown]
+    return wrap(np.array(numbers, value.dtype.numpy).reshape(value.shape))
+
+
+_INTEGER = re.compile(r"-?\d+|true|false")
+_BOOLS = {"true": "1", "false": "0"}
 
 
 def _member(value: EnumMember, type_: Any) -> enum.Enum:

@@ -37,6 +37,7 @@ from flambeau.schema.types import (
     DictType,
     EnumType,
     ListType,
+    OptionalType,
     TensorType,
     TupleType,
     Type,
@@ -202,10 +203,14 @@ def is_mutable(value: Any) -> bool:
 def insert_constant(graph: Graph, value: Any, type_: Type | None = None) -> Value:
     """A `prim::Constant` at the insertion point, of the type given or else the value's own. Raises TypeError.
 
+    What may be None but is not has no optional type: text says a value as what it is.
+
     >>> graph = Graph()
     >>> insert_constant(graph, 3)
     %0 : int
     """
     own = type_of(value) if type_ is None else type_
+    if isinstance(own, OptionalType) and value is not None:
+        own = own.element
     attributes = {} if value is None else {"value": value}
     return graph.insert(CONSTANT, (), (own,), **attributes).output()

@@ -12,7 +12,7 @@ import pytest
 import flambeau
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "examples"))
-from test_models import CASES, flat, inputs, made
+from model_cases import CASES, flat, inputs, made
 
 MODELS = ("mnist", "vae", "word_language", "nano_gpt", "recommender", "dcgan", "transformer_encoder", "pde-wave")
 
