@@ -11,20 +11,14 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from flambeau.frontend.emit.environment import Variable
-from flambeau.frontend.values.function_groups import ChosenFunction, FunctionsValue, PartialCall
-from flambeau.frontend.values.keywords import KeywordsValue
+from flambeau.frontend.values.carried import slots_of, take_along, things_in
 from flambeau.frontend.values.sugared import Sugared
-from flambeau.util.errors import CompileError
+from flambeau.ir.value import Value
 from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
 
 if TYPE_CHECKING:
     from flambeau.frontend.emit.emission import Emission
-
-CHOSEN = (
-    "a function that is chosen, or given arguments, when the program runs can be called, not passed on. Pass on what "
-    "it is made of, or write a lambda"
-)
 
 
 @runtime_checkable
@@ -56,19 +50,13 @@ class Captures:
     """By the slot here."""
     constants: dict[str, Sugared] = field(default_factory=dict)
     """What is no value, by the name where it arrives."""
+    values: dict[str, Value] = field(default_factory=dict)
+    """What that is made of, by the name where it arrives."""
 
 
-def closures_in(values: Iterable[Sugared], where: SourceRange) -> list[Closure]:
-    """The nested functions among, and inside of, these. Raises CompileError for one chosen at run time."""
-    found: list[Closure] = []
-    for value in values:
-        if isinstance(value, ChosenFunction | PartialCall):
-            raise CompileError(CHOSEN, where)
-        if isinstance(value, FunctionsValue):
-            found += closures_in(value.items, where)
-        elif isinstance(value, Closure):
-            found.append(value)
-    return found
+def closures_in(things: Iterable[Sugared]) -> list[Closure]:
+    """The nested functions among, and inside of, these."""
+    return [part for thing in things for part in things_in(thing) if isinstance(part, Closure)]
 
 
 def name_at(closure: Closure, name: str, home: str) -> str:
@@ -79,7 +67,7 @@ def name_at(closure: Closure, name: str, home: str) -> str:
 def captures(e: Emission, where: SourceRange, called: Closure | None, passed: Iterable[Sugared]) -> Captures:
     """What goes along when `called` is called with functions as arguments."""
     result = Captures()
-    pending = [*([] if called is None else [called]), *closures_in(passed, where)]
+    pending = [*([] if called is None else [called]), *closures_in(passed)]
     seen: set[int] = set()
     while pending:
         closure = pending.pop(0)
@@ -94,19 +82,22 @@ def captures(e: Emission, where: SourceRange, called: Closure | None, passed: It
                 captured.names += [n for n in names if n not in captured.names]
                 captured.is_assigned |= name in closure.nonlocals
             elif isinstance(found, Sugared):
+                found, values = take_along(found, names[-1], where)
+                result.values.update(values)
                 result.constants.update(dict.fromkeys(names, found))
-                pending += closures_in([found], where)
-                for slot in found.slots.values() if isinstance(found, KeywordsValue) else ():
+                pending += closures_in([found])
+                for slot in () if values else slots_of(found):
                     held = e.frame.find(slot)
                     assert isinstance(held, Variable)
-                    result.variables.setdefault(held.slot, Captured(held, [])).names.append(slot)
+                    captured = result.variables.setdefault(held.slot, Captured(held, []))
+                    captured.names += [slot] if slot not in captured.names else []
     return result
 
 
-def names_needed(e: Emission, where: SourceRange, value: Sugared) -> Mapping[str, bool]:
+def names_needed(e: Emission, value: Sugared) -> Mapping[str, bool]:
     """The names here that a function needs when it is called, and whether it assigns them."""
-    needed: dict[str, bool] = {}
-    pending = closures_in([value], where)
+    needed: dict[str, bool] = dict.fromkeys(slots_of(value), False)
+    pending = closures_in([value])
     seen: set[int] = set()
     while pending:
         closure = pending.pop(0)
@@ -117,8 +108,7 @@ def names_needed(e: Emission, where: SourceRange, value: Sugared) -> Mapping[str
             here = name_at(closure, name, e.home)
             needed[here] = needed.get(here, False) or name in closure.nonlocals
             found = e.frame.find(here)
-            if isinstance(found, KeywordsValue):
-                needed.update(dict.fromkeys(found.slots.values(), False))
             if isinstance(found, Sugared):
-                pending += closures_in([found], where)
+                needed.update(dict.fromkeys(slots_of(found), False))
+                pending += closures_in([found])
     return needed

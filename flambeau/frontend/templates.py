@@ -20,7 +20,8 @@ from flambeau.frontend.emit.schema_matching import call_function
 from flambeau.frontend.held_closures import hold, holds_closures
 from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.trees.scopes import scope_of
-from flambeau.frontend.trees.views import Apply, Def, Expr, Ident, Param, Starred
+from flambeau.frontend.trees.views import Apply, Def, Expr, Ident, Param, Select, Starred, StringLiteral, Var
+from flambeau.frontend.values.carried import identity, take_along
 from flambeau.frontend.values.generator_calls import generator_call
 from flambeau.frontend.values.keywords import KeywordsValue
 from flambeau.frontend.values.simple_value import SimpleValue
@@ -30,7 +31,7 @@ from flambeau.ir.value import Value
 from flambeau.program.function import Function
 from flambeau.schema.function import Argument as FormalArgument
 from flambeau.schema.function import FunctionSchema
-from flambeau.schema.types import TensorType, Type
+from flambeau.schema.types import NamedType, NoneType, TensorType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from flambeau.frontend.emit.emission import Emission
 
 Compiler = Callable[..., Function]
+OBJECTS = NamedType | NoneType
+"""What only a function that is compiled for the call takes for a parameter without annotation."""
 TOO_MANY = "{name}() takes {wanted} positional arguments but {found} were given"
 MISSING = "{name}() is missing the argument '{parameter}'"
 UNKNOWN = "{name}() got an unexpected keyword argument '{keyword}'"
@@ -84,6 +87,12 @@ class Argument:
     def is_value(self) -> bool:
         """Whether it can be passed as a value of the graph."""
         return isinstance(self.sugared, SimpleValue)
+
+    @property
+    def type(self) -> Type:
+        """The type of one that is a value."""
+        assert isinstance(self.sugared, SimpleValue)
+        return self.sugared.value.type
 
 
 def emit_all(e: Emission, tree: Apply) -> tuple[list[Argument], dict[str, Argument]]:
@@ -131,17 +140,28 @@ def instantiate(
         if argument is None:
             if param.name not in template.defaults:
                 raise CompileError(MISSING.format(name=tree.name, parameter=param.name), where)
-            _default_type(e, param, template.defaults[param.name], types)
+            default = template.defaults[param.name]
+            if is_function(default):
+                constants[param.name] = e.wrap(default, where)
+            else:
+                _default_type(e, param, default, types)
         elif argument.is_value:
             value = argument.value(e)
-            if param.annotation is None:
+            if takes_anything(param):
                 types[param.name] = TensorType() if isinstance(value.type, TensorType) else value.type
             values.append(Given(value, argument.where, param.name))
         else:
             constants[param.name] = argument.sugared
     _gather(e, tree, given, types, constants, values, extra, where)
     along = captures(e, where, called, constants.values())
+    for name, constant in constants.items():
+        constants[name], parts = take_along(constant, f"{name}__{tree.name}", where)
+        along.values.update(parts)
     constants.update(along.constants)
+    for name, value in along.values.items():
+        extra.append(_param(name, where))
+        types[name] = value.type
+        values.append(Given(value, where, name))
     boxes: dict[str, tuple[Value, Variable]] = {}
     aliases: dict[str, str] = {}
     for captured in along.variables.values():
@@ -165,7 +185,7 @@ def instantiate(
 
 def _default_type(e: Emission, param: Param, default: Any, types: dict[str, Type]) -> None:
     """A parameter without annotation that is left out has the type of its default."""
-    if param.annotation is None:
+    if takes_anything(param):
         try:
             types[param.name] = constant_type(constant_value(default))
         except TypeError:
@@ -228,7 +248,7 @@ def _param(name: str, where: SourceRange) -> Param:
 
 def _compiled(template: Template, bound: Bound, where: SourceRange, open_: tuple[int, ...]) -> Function:
     tree = template.tree
-    meanings = tuple((n, _key(c)) for n, c in bound.constants.items())
+    meanings = tuple((n, identity(c)) for n, c in bound.constants.items())
     key = (tuple(bound.types.items()), meanings, open_, tuple(bound.aliases.items()))
     found = template.done.get(key)
     if found is not None:
@@ -271,9 +291,35 @@ def _declared(param: Param, resolver: Resolver) -> Type:
     return TensorType(inferred=True) if param.annotation is None else type_of_tree(param.annotation, resolver)
 
 
-def _key(sugared: Sugared) -> Any:
-    """What tells one meaning of a name from another."""
-    return (type(sugared), tuple(sugared.slots.items())) if isinstance(sugared, KeywordsValue) else id(sugared)
+def takes_anything(param: Param) -> bool:
+    """Whether a parameter is what a call passes: without annotation, or one that says it is a function."""
+    return param.annotation is None or any(
+        (isinstance(part, Var | Select) and part.name == "Callable")
+        or (isinstance(part, StringLiteral) and "Callable" in part.value)
+        for part in param.annotation.walk()
+    )
+
+
+def is_function(value: Any) -> bool:
+    """Whether a Python value is known while compiling and can be called."""
+    return callable(value) and not hasattr(value, "forward")
+
+
+def wants_types(template: Template, args: Sequence[Argument], keywords: Mapping[str, Argument]) -> bool:
+    """Whether a call has to have the function compiled for it: it passes functions or objects, or leaves them out."""
+    params = template.tree.decl.params
+    given = dict(zip([p.name for p in params if not p.keyword_only], args, strict=False)) | dict(keywords)
+    for param in params:
+        argument = given.get(param.name)
+        if argument is None:
+            default = template.defaults.get(param.name, 0)
+            if is_function(default) or (default is None and takes_anything(param)):
+                return True
+        elif not argument.is_value:
+            return True
+        elif takes_anything(param) and (param.annotation is not None or isinstance(argument.type, OBJECTS)):
+            return True
+    return False
 
 
 # -- functions inside functions ---------------------------------------------------------------------------------------

@@ -249,7 +249,7 @@ class Emission:
             return SimpleValue(self.load(name, found))
         if isinstance(found, Absent):
             raise absent_error(found, where)
-        return found
+        return None if found is None else found.here(self)
 
 
 def absent_error(absent: Absent, where: SourceRange) -> CompileError:

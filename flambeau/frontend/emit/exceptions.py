@@ -26,6 +26,7 @@ from flambeau.frontend.ssa.exits import make_structured
 from flambeau.frontend.ssa.to_ssa import to_ssa
 from flambeau.frontend.trees.scopes import assigned_names
 from flambeau.frontend.trees.views import Break, Continue, Expr, Handler, Reraise, Stmt, Try, TupleLiteral, Var
+from flambeau.frontend.values.carried import take_along
 from flambeau.frontend.values.classes import ExceptionClass
 from flambeau.frontend.values.sugared import Sugared
 from flambeau.ir.graph import Graph
@@ -186,7 +187,7 @@ def _compiled(e: Emission, body: tuple[Stmt, ...]) -> _Body:
     for name in list(used):  # nested functions that it calls read and change what they do
         meaning = e.frame.find(name)
         if isinstance(meaning, Sugared):
-            needed = names_needed(e, body[0].range, meaning)
+            needed = names_needed(e, meaning)
             used.update(dict.fromkeys(needed))
             changed |= {n for n, is_assigned in needed.items() if is_assigned}
     inputs: list[Value] = []
@@ -204,6 +205,11 @@ def _compiled(e: Emission, body: tuple[Stmt, ...]) -> _Body:
                 boxes[name] = (value, found)
             inputs.append(value)
             _parameter(inner, name, value, found, name in changed)
+        elif isinstance(found, Sugared):
+            inner.frame.names[name], parts = take_along(found, name, body[0].range)
+            for slot, value in parts.items():
+                inputs.append(value)
+                inner.store(slot, inner.graph.add_input(value.type, slot))
         elif found is not None:
             inner.frame.names[name] = found
     falls = inner.statements(body)

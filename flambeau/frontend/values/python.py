@@ -14,17 +14,26 @@ from typing import Any
 from flambeau.frontend.constants import constant_type, constant_value
 from flambeau.frontend.emit.conditions import Condition, ConditionValue
 from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.generators import yields
 from flambeau.frontend.emit.schema_matching import call_function
 from flambeau.frontend.resolver import MISSING
 from flambeau.frontend.source.python_source import innermost_function
-from flambeau.frontend.templates import ClosureValue, TemplateResolver, emit_all, instantiate
-from flambeau.frontend.trees.views import Apply, Def, Expr, Lambda, Select, Var
+from flambeau.frontend.templates import (
+    OBJECTS,
+    Template,
+    TemplateResolver,
+    emit_all,
+    instantiate,
+    is_function,
+    takes_anything,
+    wants_types,
+)
+from flambeau.frontend.trees.views import Apply, Def, Expr, Lambda, NoneLit, Select, Subscript, TernaryIf, Var
 from flambeau.frontend.values.builtins import BUILTINS
 from flambeau.frontend.values.casts import TypedTensorClass
 from flambeau.frontend.values.choice import wrap_choice
 from flambeau.frontend.values.classes import wrap_class
-from flambeau.frontend.values.function_groups import ChosenFunction, FunctionsValue, PartialCall
 from flambeau.frontend.values.generator_calls import generator_call
 from flambeau.frontend.values.language_forms import LANGUAGE_FORMS
 from flambeau.frontend.values.numpy_functions import numpy_function
@@ -76,17 +85,20 @@ class PythonValue(Sugared):
         return hasattr(self.python, name)
 
     def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared | None:
-        """A call of a function that has to be compiled for it: that gathers arguments, or is given functions."""
-        if not isinstance(e.resolver, TemplateResolver) or not _needs_template(e, self.python, tree):
-            return None
-        template = e.resolver.template(self.python)
+        """A call of a function that may have to be compiled for it: that gathers arguments, or takes functions."""
+        template = _template(e, self.python, tree)
         if template is None:
             return None
+        where = tree.callee.range
         args, keywords = emit_all(e, tree)
+        if not _gathers(self.python) and not wants_types(template, args, keywords):
+            given = [Given(a.value(e), a.where) for a in args]
+            named = [Given(k.value(e), k.where, name) for name, k in keywords.items()]
+            return self.call(e, where, given, named)
         try:
-            return instantiate(e, tree.callee.range, template, args, keywords)
+            return instantiate(e, where, template, args, keywords)
         except CompileError as error:
-            raise error.with_caller(template.tree.name, e.name, tree.callee.range) from None
+            raise error.with_caller(template.tree.name, e.name, where) from None
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A call of a Python function, which is compiled when it is reached."""
@@ -121,28 +133,41 @@ class PythonValue(Sugared):
         return generator_call(e, template.tree, template.resolver, template.defaults, args, keywords, listed)
 
 
-def _needs_template(e: Emission, python: Any, tree: Apply) -> bool:
-    if isinstance(python, types.FunctionType):
-        code = innermost_function(python).__code__  # a decorator's own function may take anything
-        gathers = bool(code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
-    elif isinstance(python, Def):
-        gathers = python.decl.vararg is not None or python.decl.kwarg is not None
-    else:
-        return False
-    return gathers or any(_is_function(e, arg) for arg in (*tree.args, *(k.value for k in tree.keywords)))
+def _template(e: Emission, python: Any, tree: Apply) -> Template | None:
+    """The function to be compiled for a call, if its arguments or its parameters may ask for that."""
+    if not isinstance(python, types.FunctionType | Def) or not isinstance(e.resolver, TemplateResolver):
+        return None
+    arguments = (*tree.args, *(k.value for k in tree.keywords))
+    is_asked = _gathers(python) or any(_may_be_function(e, arg) for arg in arguments)
+    if not is_asked and isinstance(python, types.FunctionType):
+        fn = innermost_function(python)
+        defaults = (*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values())
+        is_asked = any(default is None or is_function(default) for default in defaults)
+        is_asked = is_asked or any("Callable" in str(t) for t in fn.__annotations__.values())
+    elif not is_asked:
+        is_asked = any(p.annotation is not None and takes_anything(p) for p in python.decl.params)
+    return e.resolver.template(python) if is_asked else None
 
 
-def _is_function(e: Emission, tree: Expr) -> bool:
-    """Whether an argument is a function, as its tree tells."""
-    if isinstance(tree, Lambda):
-        return True
+def _gathers(python: Any) -> bool:
+    if isinstance(python, Def):
+        return python.decl.vararg is not None or python.decl.kwarg is not None
+    code = innermost_function(python).__code__  # a decorator's own function may take anything
+    return bool(code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
+
+
+def _may_be_function(e: Emission, tree: Expr) -> bool:
+    """Whether an argument may be a function or an object, as its tree tells."""
     if isinstance(tree, Var):
         found = e.frame.find(tree.name)
+        if isinstance(found, Variable):
+            return isinstance(found.type, OBJECTS)
         if found is not None:
-            groups = ChosenFunction | FunctionsValue | PartialCall
-            return isinstance(found, ClosureValue | PythonValue | FunctionValue | OperatorValue | groups)
-    value = _outside(e, tree)
-    return isinstance(value, types.FunctionType | types.BuiltinFunctionType | Def) or hasattr(value, "script_function")
+            return not isinstance(found, SimpleValue)
+    if isinstance(tree, Var | Select):
+        value = _outside(e, tree)
+        return callable(value) or (value is MISSING and isinstance(tree, Select))
+    return isinstance(tree, Lambda | NoneLit | Apply | Subscript | TernaryIf)
 
 
 def _outside(e: Emission, tree: Expr) -> Any:

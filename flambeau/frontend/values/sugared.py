@@ -52,6 +52,10 @@ class Sugared:
         """The value that a variable holds when this is assigned to it; None if the name just stands for it."""
         return None
 
+    def here(self, e: Emission) -> Sugared:
+        """What a name that stands for it means in this function."""
+        return self
+
     def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
         """`self.name`."""
         raise CompileError(f"attribute lookup is not defined on {self.kind}", where)
