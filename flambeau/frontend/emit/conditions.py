@@ -12,7 +12,7 @@ from flambeau.frontend.emit.attribute_facts import note, path_of
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.trees.views import And, Compare, Expr, FalseLit, NoneLit, Not, Or, TrueLit, Var
+from flambeau.frontend.trees.views import And, Compare, Expr, FalseLit, NoneLit, Not, Or, Select, TrueLit, Var
 from flambeau.frontend.values import magic
 from flambeau.frontend.values.simple_value import SimpleValue, shown
 from flambeau.frontend.values.sugared import Sugared
@@ -203,9 +203,12 @@ def _emit_is_none(e: Emission, tree: Compare) -> Condition | None:
     tested = tree.left if isinstance(tree.right, NoneLit) else tree.right
     if not isinstance(tree.left, NoneLit) and not isinstance(tree.right, NoneLit):
         return None
-    value = e.value(tested)
-    type_ = value.type
     wants_none = tree.op == "is"
+    found = e.sugared(tested)
+    if isinstance(tested, Var | Select) and found.held(e, tested.range) is None:  # a function
+        return Condition(known=not wants_none)
+    value = found.as_value(e, tested.range)
+    type_ = value.type
     if isinstance(type_, NoneType):
         return Condition(known=wants_none)
     if not may_be_none(type_):

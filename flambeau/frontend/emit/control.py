@@ -33,7 +33,8 @@ from flambeau.frontend.trees.views import (
     Var,
     While,
 )
-from flambeau.frontend.values.function_groups import ChosenFunction
+from flambeau.frontend.values.carried import values_in
+from flambeau.frontend.values.function_groups import chosen
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Sugared
 from flambeau.ir.node import Block, Node
@@ -76,7 +77,7 @@ def emit_branches(
     frame_a, falls_a = _arm(e, first, condition.if_true, body)
     frame_b, falls_b = _arm(e, second, condition.if_false, orelse)
     if falls_a and falls_b:
-        _merge(e, frame_a, frame_b, where)
+        _merge(e, condition.value, frame_a, frame_b, where)
     elif falls_a:
         e.frame.names.update(frame_a.names)
     elif falls_b:
@@ -90,7 +91,7 @@ def _arm(e: Emission, block: Block, facts: Facts, body: Callable[[], bool]) -> t
         return frame, body()
 
 
-def _merge(e: Emission, a: Frame[Sugared], b: Frame[Sugared], where: SourceRange) -> None:
+def _merge(e: Emission, condition: Value, a: Frame[Sugared], b: Frame[Sugared], where: SourceRange) -> None:
     """What each name that an arm bound means behind both."""
     for name in dict.fromkeys((*a.names, *b.names)):
         first, second = a.find(name), b.find(name)
@@ -99,6 +100,9 @@ def _merge(e: Emission, a: Frame[Sugared], b: Frame[Sugared], where: SourceRange
         elif isinstance(first, Variable) and isinstance(second, Variable):
             e.unsettled.meet(first.type, second.type)
             e.frame.names[name] = _merged_variable(name, first, second, where)
+        elif isinstance(first, Sugared) and isinstance(second, Sugared):
+            if first is not second and not values_in([first, second]):
+                e.frame.names[name] = chosen(e, where, condition, first, second)
         elif isinstance(first, Absent) or isinstance(second, Absent):
             absent = first if isinstance(first, Absent) else second
             assert absent is not None
@@ -131,7 +135,7 @@ def emit_ternary(e: Emission, tree: TernaryIf, hint: Type | None) -> Sugared:
     other = _ternary_arm(e, node, condition.if_false, tree.orelse, hint)
     if isinstance(one, Sugared) and isinstance(other, Sugared):  # functions
         node.destroy()
-        return ChosenFunction(call_operator(e, tree.range, "aten::Int", [condition.value]), [other, one])
+        return chosen(e, tree.range, condition.value, one, other)
     first = one.as_value(e, tree.body.range) if isinstance(one, Sugared) else one
     second = other.as_value(e, tree.orelse.range) if isinstance(other, Sugared) else other
     _type_empty(first, second)

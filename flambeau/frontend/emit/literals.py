@@ -14,6 +14,7 @@ from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import (
+    Const,
     DictLiteral,
     Expr,
     FalseLit,
@@ -27,9 +28,10 @@ from flambeau.frontend.trees.views import (
     TupleLiteral,
     Var,
 )
-from flambeau.frontend.values.function_groups import FunctionsValue
+from flambeau.frontend.values.function_groups import FunctionsValue, FunctionTable
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Sugared
+from flambeau.frontend.values.tuples import TupleValue
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import is_subtype, unify_all
 from flambeau.schema.types import (
@@ -105,9 +107,9 @@ def emit_tuple(e: Emission, tree: TupleLiteral, hint: Type | None) -> Sugared:
     """`(a, b)`."""
     wanted = without_none(hint)
     hints = wanted.elements if isinstance(wanted, TupleType) and len(wanted.elements) == len(tree.items) else ()
-    functions = _functions(e, tree)
+    functions = _functions(e, tree.items)
     if functions is not None:
-        return functions
+        return TupleValue(functions)
     values = emit_values(e, tree.items, hints)
     if hints and len(hints) == len(values):
         values = [convert(e, v, t, implicit=False) for v, t in zip(values, hints, strict=True)]
@@ -119,16 +121,21 @@ def emit_tuple(e: Emission, tree: TupleLiteral, hint: Type | None) -> Sugared:
     return SimpleValue(pack_tuple(e, values))
 
 
-def _functions(e: Emission, tree: TupleLiteral | ListLiteral) -> FunctionsValue | None:
-    """The items of a list or tuple of functions, as far as its tree tells; None if they are values."""
-    if not tree.items or not all(isinstance(item, Lambda | Var | Select) for item in tree.items):
+def _functions(e: Emission, items: Sequence[Expr]) -> list[Sugared] | None:
+    """The items of a list, tuple or dict where functions are among them, as far as trees tell; None if all are values."""
+    if not any(_may_hold_function(e, item) for item in items) or any(isinstance(item, Starred) for item in items):
         return None
-    if not any(isinstance(item, Lambda) or _names_no_value(e, item) for item in tree.items):
-        return None
-    items = [e.sugared(item) for item in tree.items]
-    if any(item.held(e, tree.range) is not None for item in items):
-        return None
-    return FunctionsValue(items, [item.range for item in tree.items])
+    return [e.sugared(item) for item in items]
+
+
+def _may_hold_function(e: Emission, tree: Expr) -> bool:
+    if isinstance(tree, TupleLiteral | ListLiteral):
+        return any(_may_hold_function(e, item) for item in tree.items)
+    if isinstance(tree, Lambda):
+        return True
+    if not isinstance(tree, Var | Select) or not _names_no_value(e, tree):
+        return False
+    return e.sugared(tree).held(e, tree.range) is None
 
 
 def _names_no_value(e: Emission, tree: Expr) -> bool:
@@ -153,9 +160,9 @@ def emit_list(e: Emission, tree: ListLiteral, hint: Type | None) -> Sugared:
             return SimpleValue(joined)
     if not tree.items and (wanted is None or isinstance(wanted, AnyType)):
         return SimpleValue(e.emit("prim::ListConstruct", (), e.unsettled.list_of(tree)))
-    functions = _functions(e, tree)
+    functions = _functions(e, tree.items)
     if functions is not None:
-        return functions
+        return FunctionsValue(functions, [item.range for item in tree.items])
     values = emit_values(e, tree.items, [element_hint] * len(tree.items))
     for value in values[1:]:
         e.unsettled.meet(values[0].type, value.type)
@@ -253,6 +260,10 @@ def emit_dict(e: Emission, tree: DictLiteral, hint: Type | None) -> Sugared:
         return SimpleValue(_merged_dict(e, tree, inner))
     if not tree.keys and (wanted is None or isinstance(wanted, AnyType)):
         return SimpleValue(e.emit("prim::DictConstruct", (), e.unsettled.dict_of(tree)))
+    functions = _functions(e, tree.values)
+    if functions is not None and all(isinstance(key, StringLiteral | Const) for key in tree.keys):
+        keys = [key.value for key in tree.keys if isinstance(key, StringLiteral | Const)]
+        return FunctionTable(keys, functions)
     flat: list[Value] = []
     for key, value in zip(tree.keys, tree.values, strict=True):
         flat.append(e.value(key, inner.key if inner else None))

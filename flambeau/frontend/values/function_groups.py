@@ -2,21 +2,24 @@
 
 for g in [relu, lambda x: x * 2]: y = g(y)    →    the body once for each
 (g if c else h)(x)                            →    prim::If(%c) with a call in each arm
+{"a": g, "b": h}[k](x)                        →    the number of k in a dict of numbers, and a call of that function
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flambeau.frontend.emit.calls import emit_arguments
+from flambeau.frontend.emit.conversions import pack_list
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import Apply
 from flambeau.frontend.values.simple_value import SimpleValue, UnrolledIteration
-from flambeau.frontend.values.sugared import Given, Iteration, Sugared
+from flambeau.frontend.values.sugared import FormValue, Given, Iteration, Sugared
+from flambeau.frontend.values.tuples import TupleValue
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import unify
-from flambeau.schema.types import INT, Type
+from flambeau.schema.types import INT, STRING, DictType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
@@ -24,6 +27,11 @@ from flambeau.util.source import SourceRange
 if TYPE_CHECKING:
     from flambeau.frontend.emit.emission import Emission
 
+FIXED = (
+    "a {kind} of functions is known while compiling and has no '{name}': write all functions in one literal, and choose "
+    "by index"
+)
+NO_KEY = "KeyError: {key!r}: there are functions for {keys}"
 OUT_OF_RANGE = "index {index} is out of range: there are {count} functions"
 TWO_RESULTS = "the functions that are chosen among return {first} and {second}: they have to return one type"
 
@@ -69,8 +77,104 @@ class FunctionsValue(Sugared):
             if not -count <= known < count:
                 raise CompileError(OUT_OF_RANGE.format(index=known, count=count), where)
             return self.items[known]
-        wrapped = call_operator(e, where, "aten::remainder", [index, e.constant(count)])
-        return ChosenFunction(wrapped, self.items)
+        numbers = pack_list(e, [e.constant(i) for i in range(count)], INT)
+        return ChosenFunction(call_operator(e, where, "aten::__getitem__", [numbers, index]), self.items)
+
+    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+        """Lists of functions are written out in one place. Raises CompileError."""
+        raise CompileError(FIXED.format(kind="list", name=name), where)
+
+
+@dataclass(slots=True)
+class FunctionTable(Sugared):
+    """`{"a": f, "b": g}` of functions; the keys are known."""
+
+    keys: list[str | int]
+    items: list[Sugared]
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "dict of functions"
+
+    def _numbers(self, e: Emission) -> Value:
+        """The dict of the number of each key."""
+        numbers = dict(zip(self.keys, range(len(self.keys)), strict=True))
+        flat = [e.constant(part) for pair in numbers.items() for part in pair]
+        return e.emit("prim::DictConstruct", flat, DictType(flat[0].type, INT))
+
+    def item(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+        """The function of a key, or one that is chosen by it when the program runs."""
+        known = _known(index)
+        if known is not None:
+            if known not in self.keys:
+                raise CompileError(NO_KEY.format(key=known, keys=", ".join(map(repr, self.keys))), where)
+            return self.items[self.keys.index(known)]
+        return ChosenFunction(call_operator(e, where, "aten::__getitem__", [self._numbers(e), index]), self.items)
+
+    def contains(self, e: Emission, where: SourceRange, item: Value) -> Value:
+        """`key in functions`."""
+        return call_operator(e, where, "aten::__contains__", [self._numbers(e), item])
+
+    def length(self, e: Emission, where: SourceRange) -> Value:
+        """How many."""
+        return e.constant(len(self.keys))
+
+    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+        """Over the keys, written out."""
+        return UnrolledIteration([SimpleValue(e.constant(key)) for key in self.keys])
+
+    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+        """`get`, `items`, `keys`, `values`."""
+        if name == "get":
+            return FormValue("get", lambda e, tree, hint: self._get(e, tree))
+        keys: list[Sugared] = [SimpleValue(e.constant(key)) for key in self.keys]
+        pairs = [TupleValue(list(pair)) for pair in zip(keys, self.items, strict=True)]
+        found: dict[str, Sequence[Sugared]] = {"keys": keys, "values": self.items, "items": pairs}
+        if name not in found:
+            raise CompileError(FIXED.format(kind="dict", name=name), where)
+        return FormValue(name, lambda e, tree, hint: FunctionsValue(list(found[name]), [where] * len(keys)))
+
+    def _get(self, e: Emission, tree: Apply) -> Sugared:
+        """`functions.get(key, function)`."""
+        if len(tree.args) != 2 or tree.keywords:
+            raise CompileError("get of a dict of functions takes a key and the function for every other key", tree.range)
+        index, other = e.value(tree.args[0]), e.sugared(tree.args[1])
+        known = _known(index)
+        if known is not None:
+            return self.items[self.keys.index(known)] if known in self.keys else other
+        last = e.constant(len(self.items))
+        number = call_operator(e, tree.range, "aten::get", [self._numbers(e), index, last])
+        return ChosenFunction(number, [*self.items, other])
+
+
+def _known(value: Value) -> str | int | None:
+    """A text or number that is known while compiling."""
+    node = value.node
+    if node is None or node.kind != "prim::Constant" or value.type not in (INT, STRING):
+        return None
+    found: str | int = node.attribute("value")
+    return found
+
+
+def wrap_group(e: Emission, value: Any, where: SourceRange) -> Sugared | None:
+    """A list, tuple or dict of functions that the program finds outside of it; None for anything else."""
+    items = list(value.values()) if type(value) is dict else value
+    if not isinstance(items, list | tuple) or not items or not all(map(_is_function, items)):
+        return None
+    if type(value) is not dict:
+        return FunctionsValue([e.wrap(item, where) for item in items], [where] * len(items))
+    is_keyed = all(isinstance(k, str) for k in value) or all(isinstance(k, int) for k in value)
+    return FunctionTable(list(value), [e.wrap(item, where) for item in items]) if is_keyed else None
+
+
+def _is_function(value: Any) -> bool:
+    return callable(value) and not hasattr(value, "forward")
+
+
+def chosen(e: Emission, where: SourceRange, condition: Value, if_true: Sugared, if_false: Sugared) -> ChosenFunction:
+    """One of two functions, by a condition."""
+    return ChosenFunction(call_operator(e, where, "aten::Int", [condition]), [if_false, if_true])
 
 
 @dataclass(slots=True)

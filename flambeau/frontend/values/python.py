@@ -34,6 +34,7 @@ from flambeau.frontend.values.builtins import BUILTINS
 from flambeau.frontend.values.casts import TypedTensorClass
 from flambeau.frontend.values.choice import wrap_choice
 from flambeau.frontend.values.classes import wrap_class
+from flambeau.frontend.values.function_groups import wrap_group
 from flambeau.frontend.values.generator_calls import generator_call
 from flambeau.frontend.values.language_forms import LANGUAGE_FORMS
 from flambeau.frontend.values.numpy_functions import numpy_function
@@ -261,6 +262,9 @@ def wrap(e: Emission, value: Any, where: SourceRange) -> Sugared:
     if isinstance(value, type):
         wrapped = wrap_class(e, value, where)
         return PythonValue(value) if wrapped is None else wrapped
+    group = wrap_group(e, value, where)
+    if group is not None:
+        return group
     try:
         type_ = constant_type(value)
         return SimpleValue(e.constant(constant_value(value), type_))

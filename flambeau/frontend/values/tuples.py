@@ -7,6 +7,7 @@ from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.values.simple_value import UnrolledIteration
 from flambeau.frontend.values.sugared import Iteration, Sugared
 from flambeau.ir.value import Value
+from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
@@ -26,9 +27,21 @@ class TupleValue(Sugared):
         """A tuple of the values of its items."""
         return pack_tuple(e, [item.as_value(e, where) for item in self.items])
 
-    def held(self, e: Emission, where: SourceRange) -> Value:
-        """The tuple."""
-        return self.as_value(e, where)
+    def held(self, e: Emission, where: SourceRange) -> Value | None:
+        """The tuple; None if functions are among its items."""
+        held = [item.held(e, where) for item in self.items]
+        values = [value for value in held if value is not None]
+        return pack_tuple(e, values) if len(values) == len(held) else None
+
+    def item(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+        """The item at an index that is known."""
+        node = index.node
+        known = node.attribute("value") if node is not None and node.kind == "prim::Constant" else None
+        if not isinstance(known, int):
+            raise CompileError("a tuple with functions takes an index that is known while compiling", where)
+        if not -len(self.items) <= known < len(self.items):
+            raise CompileError(f"tuple index {known} is out of range: there are {len(self.items)} items", where)
+        return self.items[known]
 
     def as_tuple(self, e: Emission, where: SourceRange, size: int | None = None) -> list[Sugared]:
         """Its items."""
