@@ -51,6 +51,7 @@ from flambeau.program.function import Function
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
 from flambeau.schema.types import NONE, TENSOR, ListType, OptionalType, TensorType, Type
 from flambeau.util.errors import CompileError, NotSupportedError
+from flambeau.util.record import replace
 from flambeau.util.source import SourceRange
 
 EXPRESSIONS: Final[Mapping[type, ExpressionRule]] = {
@@ -236,6 +237,8 @@ def _compile(
         make_structured(graph, result)
         to_ssa(graph)
         clean(graph)
+    if bound is not NOTHING_BOUND:  # called by name, by the call that it is compiled for
+        arguments = [replace(a, positional_only=False) for a in arguments]
     parameters = tuple(map(broadcast_default, arguments))
     schema = FunctionSchema(tree.name, "", parameters, (Argument("", result),))
     return Function(name, graph, schema)
@@ -269,7 +272,7 @@ def declared_schema(
     for index, param in enumerate(tree.decl.params):
         type_ = _declared_type(param, resolver, self_type if index == 0 else None)
         default = as_declared(defaults.get(param.name, NO_DEFAULT), type_)
-        arguments.append(Argument(param.name, type_, default=default, kwarg_only=param.keyword_only))
+        arguments.append(_argument(param, type_, default))
     return FunctionSchema(tree.name, "", tuple(arguments), (Argument("", result),))
 
 
@@ -295,7 +298,12 @@ def _parameter(e: Emission, param: t.Param, defaults: Mapping[str, Any], self_ty
         e.store(param.name, value)
     count = None if param.annotation is None else broadcast_count(param.annotation, e.resolver)
     default = as_declared(defaults.get(param.name, NO_DEFAULT), type_)
-    return Argument(param.name, type_, default=default, kwarg_only=param.keyword_only, broadcast=count)
+    return replace(_argument(param, type_, default), broadcast=count)
+
+
+def _argument(param: t.Param, type_: Type, default: Any) -> Argument:
+    by_name, by_place = param.keyword_only, param.positional_only
+    return Argument(param.name, type_, default=default, kwarg_only=by_name, positional_only=by_place)
 
 
 def _fall_off(e: Emission, tree: t.Def) -> None:

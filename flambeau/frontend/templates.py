@@ -13,6 +13,7 @@ from flambeau.frontend.bound import Bound
 from flambeau.frontend.captures import Closure, captures
 from flambeau.frontend.constants import constant_type, constant_value
 from flambeau.frontend.emit.boxes import close_box
+from flambeau.frontend.emit.calls import spread_keywords
 from flambeau.frontend.emit.conversions import pack_list, pack_tuple
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.generators import yields
@@ -44,6 +45,7 @@ OBJECTS = NamedType | NoneType
 """What only a function that is compiled for the call takes for a parameter without annotation."""
 TOO_MANY = "{name}() takes {wanted} positional arguments but {found} were given"
 MISSING = "{name}() is missing the argument '{parameter}'"
+POSITIONAL = "{name}() got some positional-only arguments passed as keyword arguments: '{parameters}'"
 UNKNOWN = "{name}() got an unexpected keyword argument '{keyword}'"
 TWICE = "{name}() got multiple values for argument '{parameter}'"
 
@@ -107,8 +109,10 @@ def emit_all(e: Emission, tree: Apply) -> tuple[list[Argument], dict[str, Argume
     keywords: dict[str, Argument] = {}
     for keyword in tree.keywords:
         if keyword.name == "**":
-            for name, value in e.sugared(keyword.value).as_keywords(e, keyword.range).items():
-                keywords[name] = Argument(value, keyword.range)
+            for name, value in spread_keywords(e, keyword).items():
+                if name in keywords:
+                    raise CompileError(f"got multiple values for keyword argument '{name}'", keyword.range)
+                keywords[name] = Argument(_settled(e, value, keyword.value), keyword.range)
         else:
             keywords[keyword.name] = Argument(_settled(e, e.sugared(keyword.value), keyword.value), keyword.value.range)
     return args, keywords
@@ -200,10 +204,14 @@ def _matched(tree: Def, args: Sequence[Argument], keywords: Mapping[str, Argumen
     if rest and tree.decl.vararg is None:
         text = TOO_MANY.format(name=tree.name, wanted=len(positional), found=len(args))
         raise CompileError(text, rest[0].where)
-    names = {p.name for p in tree.decl.params}
+    names = {p.name for p in tree.decl.params if not p.positional_only}
+    by_place = [p.name for p in tree.decl.params if p.positional_only and p.name in keywords]
+    if by_place and tree.decl.kwarg is None:
+        text = POSITIONAL.format(name=tree.name, parameters=", ".join(by_place))
+        raise CompileError(text, keywords[by_place[0]].where)
     others: dict[str, Argument] = {}
     for name, argument in keywords.items():
-        if name in found:
+        if name in found and name in names:
             raise CompileError(TWICE.format(name=tree.name, parameter=name), argument.where)
         if name in names:
             found[name] = argument
@@ -277,7 +285,8 @@ def _promised(template: Template, key: Any, bound: Bound, where: SourceRange) ->
     if key not in template.promised:
         types = bound.types
         arguments = [
-            FormalArgument(p.name, types.get(p.name) or _declared(p, template.resolver), kwarg_only=p.keyword_only)
+            FormalArgument(p.name, types.get(p.name) or _declared(p, template.resolver), kwarg_only=p.keyword_only,
+                           positional_only=p.positional_only)
             for p in (*tree.decl.params, *bound.params)
             if p.name not in bound.constants
         ]

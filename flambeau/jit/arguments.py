@@ -42,6 +42,12 @@ class Signature:
                 f"{name}() expected at most {self._positional} argument(s) but received {len(args) + len(kwargs)} "
                 f"argument(s). Declaration: {self.schema}"
             )
+        by_place = [a.name for a in self._arguments if a.positional_only and a.name in kwargs]
+        if by_place:
+            raise ArgumentError(
+                f"{name}() got some positional-only arguments passed as keyword arguments: '{', '.join(by_place)}'. "
+                f"Declaration: {self.schema}"
+            )
         left = dict(kwargs)
         found = list(args)
         for position, argument in enumerate(self._arguments):

@@ -21,7 +21,7 @@ from flambeau.ir.graph import Graph
 from flambeau.jit.arguments import Signature
 from flambeau.passes import inline
 from flambeau.program.function import Function
-from flambeau.schema.function import FunctionSchema
+from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.serialize.python_print import print_code, print_code_with_constants
 from flambeau.tensor import observer
 from flambeau.tensor.observer import thread
@@ -264,12 +264,17 @@ class ScriptFunction(NativeBase):  # type: ignore[misc]  # made at run time
 
     @property
     def __signature__(self) -> inspect.Signature:
-        kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        kind = inspect.Parameter
+
+        def kind_of(argument: Argument) -> Any:
+            by_place = kind.POSITIONAL_ONLY if argument.positional_only else kind.POSITIONAL_OR_KEYWORD
+            return kind.KEYWORD_ONLY if argument.kwarg_only else by_place
+
         return inspect.Signature(
             [
                 inspect.Parameter(
                     a.name,
-                    kinds[a.kwarg_only],
+                    kind_of(a),
                     default=a.default if a.has_default else inspect.Parameter.empty,
                     annotation=a.type.annotation,
                 )

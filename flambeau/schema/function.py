@@ -52,6 +52,8 @@ class Argument:
     alias: AliasInfo | None = None
     broadcast: int | None = None
     """The N of `int[N]`: a single int is repeated N times."""
+    positional_only: bool = False
+    """Whether calls cannot name it; schema text does not say so."""
 
     @property
     def has_default(self) -> bool:

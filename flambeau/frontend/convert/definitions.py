@@ -94,5 +94,6 @@ def _parameters(
         # A Python function's defaults are values it already has; only a source text's are read from the text.
         written: Expr | None = yield from optional(default if context.is_text or context.is_nested else None)
         where = context.text.range(argument)
-        params.append(Param(where, ident, annotation, written, index >= len(args.posonlyargs) + len(args.args)))
+        is_named = index >= len(args.posonlyargs) + len(args.args)
+        params.append(Param(where, ident, annotation, written, is_named, index < len(args.posonlyargs)))
     return tuple(params)

@@ -9,11 +9,14 @@ from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.resolver import MISSING
 from flambeau.frontend.trees.views import (
     Apply,
+    Attribute,
+    DictLiteral,
     Expr,
     Ident,
     ListLiteral,
     Select,
     Starred,
+    StringLiteral,
     TupleLiteral,
     Var,
 )
@@ -82,6 +85,21 @@ def _in_one_list(e: Emission, tree: Apply) -> Apply:
     return Apply(tree.range, tree.callee, tuple(args), tree.keywords)
 
 
+def spread_keywords(e: Emission, keyword: Attribute) -> dict[str, Sugared]:
+    """The arguments that `**{"name": value}`, `**dict(name=value)` or `**options` stand for, by name."""
+    tree = keyword.value
+    if isinstance(tree, DictLiteral) and all(isinstance(key, StringLiteral) for key in tree.keys):
+        names = [key.value for key in tree.keys if isinstance(key, StringLiteral)]
+        return {name: e.sugared(value) for name, value in zip(names, tree.values, strict=True)}
+    is_dict = isinstance(tree, Apply) and isinstance(tree.callee, Var) and tree.callee.name == "dict"
+    if is_dict and isinstance(tree, Apply) and not tree.args and e.frame.find("dict") is None:
+        found: dict[str, Sugared] = {}
+        for inner in tree.keywords:
+            found.update(spread_keywords(e, inner) if inner.name == "**" else {inner.name: e.sugared(inner.value)})
+        return found
+    return e.sugared(tree).as_keywords(e, keyword.range)
+
+
 def emit_arguments(e: Emission, tree: Apply) -> tuple[list[Given], list[Given]]:
     """The values of positional and keyword arguments."""
     args: list[Given] = []
@@ -94,7 +112,7 @@ def emit_arguments(e: Emission, tree: Apply) -> tuple[list[Given], list[Given]]:
     keywords: list[Given] = []
     for keyword in tree.keywords:
         if keyword.name == "**":
-            spread = e.sugared(keyword.value).as_keywords(e, keyword.range)
+            spread = spread_keywords(e, keyword)
             keywords += [Given(v.as_value(e, keyword.range), keyword.range, name) for name, v in spread.items()]
         else:
             keywords.append(Given(e.value(keyword.value), keyword.value.range, keyword.name))

@@ -48,6 +48,7 @@ NO_SUGGESTIONS = (
 )
 TOO_MANY = "Expected at most {wanted} arguments but found {found} positional arguments."
 WRONG_TYPE = "Expected a value of type '{wanted}' for argument '{name}' but instead found type '{found}'."
+POSITIONAL = "{name}() got some positional-only arguments passed as keyword arguments: '{parameter}'"
 EMPTY_LIST = "Empty lists default to List[Tensor]. Annotate the variable that holds it to have another type"
 BOUND_BEFORE = "Type variable '{name}' previously matched to type {before} is matched to type {after}"
 
@@ -86,6 +87,8 @@ class _Attempt:
                     raise Mismatch(f"Argument {formal.name} specified twice.")
                 plans.append(self.variable_list(index, formal) or self.argument(formal, self.args[self.used]))
                 self.used += 1
+            elif formal.name in by_name and formal.positional_only:
+                raise Mismatch(POSITIONAL.format(name=self.schema.name.rpartition("::")[2], parameter=formal.name))
             elif formal.name in by_name:
                 plans.append(self.argument(formal, by_name.pop(formal.name)))
             elif formal.has_default:

@@ -30,6 +30,7 @@ from flambeau.frontend.trees.views import (
     Var,
 )
 from flambeau.frontend.values.classes import ExceptionClass, ExceptionValue
+from flambeau.frontend.values.iterables import RangeValue
 from flambeau.frontend.values.object_methods import has_method
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given
@@ -54,6 +55,8 @@ def emit_assignment(e: Emission, tree: Assign) -> bool:
         raise UnsupportedNodeError.of("annotated assignments without assigned value", tree.range)
     annotation = None if tree.annotation is None else type_of_tree(tree.annotation, e.resolver)
     value = e.sugared(tree.value, annotation)
+    if isinstance(value, RangeValue):
+        value.check(e, tree.value.range)
     if isinstance(tree.value, NoneLit) and annotation is None:
         for target in tree.targets:
             assign(e, target, SimpleValue(e.constant(None, e.unsettled.none_of(target))), tree.value.range)

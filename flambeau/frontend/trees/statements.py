@@ -165,6 +165,7 @@ class Param(Tree):
     annotation: Expr | None = field(metadata=OPTION)
     default: Expr | None = field(metadata=OPTION)
     keyword_only: bool
+    positional_only: bool = False
 
     @property
     def name(self) -> str:
@@ -172,9 +173,9 @@ class Param(Tree):
         return self.ident.name
 
     def shape(self) -> Shape:
-        """The flag prints as a literal."""
+        """A flag prints as a literal; parameters that have no keyword print like others, as in TorchScript."""
         head, parts = Tree.shape(self)
-        return head, (*parts[:-1], (str(self.keyword_only), ()))
+        return head, (*parts[:3], (str(self.keyword_only), ()))
 
 
 @tree_class

@@ -128,6 +128,17 @@ def emit_hasattr(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return ConditionValue(Condition(known=owner.has_attribute(e, tree.range, name)))
 
 
+def emit_callable(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """Always known while compiling: functions can be called, and objects with `__call__` or `forward`."""
+    if len(tree.args) != 1 or tree.keywords:
+        raise CompileError(f"callable expected 1 argument, got {len(tree.args)}", tree.callee.range)
+    found = e.sugared(tree.args[0])
+    value = found.held(e, tree.args[0].range)
+    is_object = value is not None and isinstance(value.type, NamedType)
+    known = value is None or (is_object and any(found.has_attribute(e, tree.range, n) for n in ("__call__", "forward")))
+    return ConditionValue(Condition(known=known))
+
+
 def emit_getattr(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     """The attribute, or the default if there is none."""
     owner, name = _owner_and_name(e, tree, "getattr", (2, 3))

@@ -18,6 +18,7 @@ from flambeau.frontend.values.contexts import ContextClass
 from flambeau.frontend.values.function_groups import emit_partial
 from flambeau.frontend.values.functional_forms import FUNCTIONAL_FORMS
 from flambeau.frontend.values.printing import PrintFunction
+from flambeau.frontend.values.operator_functions import OPERATOR_FUNCTIONS
 from flambeau.frontend.values.sets import emit_set
 from flambeau.frontend.values.simple_value import OperatorValue
 from flambeau.frontend.values.sugared import FormValue, Sugared
@@ -117,6 +118,7 @@ FORMS: Final[dict[Any, Sugared]] = {
     print: PrintFunction(),
     len: FormValue("__len__", forms.emit_len),
     isinstance: FormValue("isinstance", forms.emit_isinstance),
+    callable: FormValue("callable", forms.emit_callable),
     hasattr: FormValue("hasattr", forms.emit_hasattr),
     getattr: FormValue("getattr", forms.emit_getattr),
     setattr: FormValue("setattr", forms.emit_setattr),
@@ -153,6 +155,7 @@ BUILTINS: Final[dict[Any, Sugared]] = {
     **{cls: ContextClass(cls) for cls in (no_grad, enable_grad, inference_mode, set_grad_enabled)},
     OrderedDict: FormValue("dict", forms.emit_dict),
     cmath.polar: OperatorValue("python::polar"),
+    **OPERATOR_FUNCTIONS,
     **FUNCTIONAL_FORMS,
     **FORMS,
 }

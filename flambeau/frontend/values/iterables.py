@@ -19,6 +19,7 @@ from flambeau.util.source import SourceRange
 NO_STATIC_LENGTH = (
     "Can not iterate over a module list or tuple with a value that does not have a statically determinable length\n"
 )
+ZERO_STEP = "range() arg 3 must not be zero"
 
 
 @dataclass(slots=True)
@@ -33,6 +34,15 @@ class RangeValue(Sugared):
     def kind(self) -> str:
         """As messages call it."""
         return "range"
+
+    def check(self, e: Emission, where: SourceRange) -> None:
+        """Raise for a step of 0, now: for a range that is not looped over where it is made."""
+        if self.step is None or _literal(self.step):
+            return
+        node = e.graph.insert("prim::If", (call_operator(e, where, "aten::eq", [self.step, e.constant(0)]),), ())
+        with e.inside(node.add_block()):
+            e.insert("prim::RaiseException", (e.constant(ZERO_STEP), e.constant("builtins.ValueError")))
+        node.add_block()
 
     def iterate(self, e: Emission, where: SourceRange) -> Iteration:
         """Over its numbers."""

@@ -39,6 +39,8 @@ from flambeau.frontend.values.generator_calls import generator_call
 from flambeau.frontend.values.language_forms import LANGUAGE_FORMS
 from flambeau.frontend.values.numpy_functions import numpy_function
 from flambeau.frontend.values.printing import stream_value
+from flambeau.frontend.values.operator_functions import wrap_getter
+from flambeau.frontend.values.python_calls import PythonFunction
 from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
@@ -50,6 +52,8 @@ from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
+CACHED = type(functools.lru_cache(len))
+"""Functions with a cache of their own, which programs and Python share: they stay Python."""
 NOT_A_VALUE = (
     "python value of type '{type}' cannot be used as a value. Perhaps it is a closed over global variable? If so, "
     "please consider passing it in as an argument or use a local variable instead."
@@ -80,6 +84,12 @@ class PythonValue(Sugared):
         if value is MISSING:
             raise CompileError(f"object has no attribute {name}", where)
         return e.wrap(value, where)
+
+    def as_keywords(self, e: Emission, where: SourceRange) -> dict[str, Sugared]:
+        """What a dict outside of the program spreads out in a call."""
+        if not isinstance(self.python, dict) or not all(isinstance(name, str) for name in self.python):
+            return Sugared.as_keywords(self, e, where)
+        return {name: e.wrap(value, where) for name, value in self.python.items()}
 
     def has_attribute(self, e: Emission, where: SourceRange, name: str) -> bool:
         """Whether the Python value has it, which is known while compiling."""
@@ -257,12 +267,14 @@ def wrap(e: Emission, value: Any, where: SourceRange) -> Sugared:
         return PartialValue(value)
     if value is Tensor:
         return TypedTensorClass("Tensor", None)
+    if isinstance(value, CACHED):
+        return PythonFunction(value)
     if isinstance(value, TypedTensor):
         return TypedTensorClass(value.__name__, value.dtype.code)
     if isinstance(value, type):
         wrapped = wrap_class(e, value, where)
         return PythonValue(value) if wrapped is None else wrapped
-    group = wrap_group(e, value, where)
+    group = wrap_group(e, value, where) or wrap_getter(e, value, where)
     if group is not None:
         return group
     try:

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from flambeau.frontend.trees.views import Apply, Attribute, Ident, Var
 from flambeau.ir.value import Value
 from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError, NotSupportedError
@@ -19,7 +20,6 @@ from flambeau.util.source import SourceRange
 
 if TYPE_CHECKING:
     from flambeau.frontend.emit.emission import Emission
-    from flambeau.frontend.trees.views import Apply
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +120,19 @@ class FormValue(Sugared):
     def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
         """What the form makes of the call."""
         return self.emit(e, tree, hint)
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A call with values, as if each were a variable."""
+        with e.scope():
+            trees = [_as_variable(e, f"$given{i}", given) for i, given in enumerate(args)]
+            named = [Attribute(k.where, Ident(k.where, k.name), _as_variable(e, f"$given_{k.name}", k)) for k in keywords]
+            callee = Var(where, Ident(where, self.name))
+            return self.emit(e, Apply(where, callee, tuple(trees), tuple(named)), None)
+
+
+def _as_variable(e: Emission, name: str, given: Given) -> Var:
+    e.frame.names[name] = e.store_aside(name, given.value)
+    return Var(given.where, Ident(given.where, name))
 
 
 class Iteration(ABC):
