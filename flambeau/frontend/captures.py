@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from flambeau.frontend.emit.environment import Variable
+from flambeau.frontend.trees.views import Def
 from flambeau.frontend.values.carried import slots_of, take_along, things_in
 from flambeau.frontend.values.sugared import Sugared
 from flambeau.ir.value import Value
@@ -57,6 +58,17 @@ class Captures:
 def closures_in(things: Iterable[Sugared]) -> list[Closure]:
     """The nested functions among, and inside of, these."""
     return [part for thing in things for part in things_in(thing) if isinstance(part, Closure)]
+
+
+def unused_home(tree: Def, names: Iterable[str], things: Iterable[Sugared]) -> str:
+    """What to call a function in the names of its variables elsewhere, so that no variable from elsewhere has it."""
+    plain = home = f"{tree.name}{tree.range.file_line_col()[1]}"
+    elsewhere, homes = list(names), {closure.home for closure in closures_in(things)}
+    number = 1
+    while home in homes or any(name.endswith(f"__{home}") for name in elsewhere):
+        number += 1
+        home = f"{plain}_{number}"
+    return home
 
 
 def name_at(closure: Closure, name: str, home: str) -> str:

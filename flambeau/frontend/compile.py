@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from flambeau.frontend.annotations import broadcast_count, type_of_tree
 from flambeau.frontend.bound import NOTHING_BOUND, Bound
+from flambeau.frontend.captures import unused_home
 from flambeau.frontend.convert.functions import parse_source
 from flambeau.frontend.defaults import as_declared, broadcast_default, check_defaults, written_defaults
 from flambeau.frontend.depth import deep_recursion
@@ -209,7 +210,7 @@ def _compile(
         has_self=self_type is not None,
         receiver=receiver,
         unsettled=unsettled,
-        home=f"{tree.name}{tree.range.file_line_col()[1]}",
+        home=unused_home(tree, (*bound.constants, *bound.types), bound.constants.values()),
     )
     values = {**defaults, **written_defaults(tree, resolver)}
     e.frame.names.update(bound.constants)

@@ -6,33 +6,35 @@ def g(x, *rest): ...      g(1, 2.5, 3)    →    g compiled with x : int and res
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from flambeau.frontend.annotations import type_of_tree
+from flambeau.frontend.arguments import MISSING, Argument, emit_all, is_function, matched, takes_anything
 from flambeau.frontend.bound import Bound
 from flambeau.frontend.captures import Closure, captures
 from flambeau.frontend.constants import constant_type, constant_value
 from flambeau.frontend.emit.boxes import close_box
-from flambeau.frontend.emit.calls import spread_keywords
 from flambeau.frontend.emit.conversions import pack_list, pack_tuple
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.generators import yields
 from flambeau.frontend.emit.schema_matching import call_function
 from flambeau.frontend.held_closures import hold, holds_closures
 from flambeau.frontend.resolver import Resolver
+from flambeau.frontend.returned_functions import call_maker, makes_function
 from flambeau.frontend.trees.scopes import scope_of
-from flambeau.frontend.trees.views import Apply, Def, Expr, Ident, Param, Select, Starred, StringLiteral, Var
+from flambeau.frontend.trees.views import Apply, Def, Ident, Param
 from flambeau.frontend.values.carried import identity, take_along
 from flambeau.frontend.values.generator_calls import generator_call
 from flambeau.frontend.values.keywords import KeywordsValue
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.tuples import TupleValue
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
 from flambeau.schema.function import Argument as FormalArgument
 from flambeau.schema.function import FunctionSchema
-from flambeau.schema.types import NamedType, NoneType, TensorType, Type
+from flambeau.schema.types import TensorType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
@@ -41,13 +43,12 @@ if TYPE_CHECKING:
     from flambeau.frontend.emit.emission import Emission
 
 Compiler = Callable[..., Function]
-OBJECTS = NamedType | NoneType
-"""What only a function that is compiled for the call takes for a parameter without annotation."""
-TOO_MANY = "{name}() takes {wanted} positional arguments but {found} were given"
-MISSING = "{name}() is missing the argument '{parameter}'"
-POSITIONAL = "{name}() got some positional-only arguments passed as keyword arguments: '{parameters}'"
-UNKNOWN = "{name}() got an unexpected keyword argument '{keyword}'"
-TWICE = "{name}() got multiple values for argument '{parameter}'"
+
+
+INSTEAD = (
+    "it can be called, passed to functions and returned by functions of the program, and be in a list, tuple or dict "
+    "that is written out; Python and objects get the values that it gives"
+)
 
 
 @dataclass(slots=True)
@@ -64,6 +65,8 @@ class Template:
     active: set[Any] = field(default_factory=set)
     promised: dict[Any, Function] = field(default_factory=dict)
     """Functions that call themselves, while they are compiled."""
+    makes_function: bool | None = None
+    """Whether it returns functions; None where nobody asked yet."""
 
 
 @runtime_checkable
@@ -72,56 +75,6 @@ class TemplateResolver(Protocol):
 
     def template(self, fn: Any) -> Template | None:
         """The template of a Python function; None for what has no source of its own."""
-
-
-@dataclass(slots=True)
-class Argument:
-    """An argument of a call: a value of the graph, or something that only means one."""
-
-    sugared: Sugared
-    where: SourceRange
-
-    def value(self, e: Emission) -> Value:
-        """The value. Raises CompileError if it is none."""
-        return self.sugared.as_value(e, self.where)
-
-    @property
-    def is_value(self) -> bool:
-        """Whether it can be passed as a value of the graph."""
-        return isinstance(self.sugared, SimpleValue)
-
-    @property
-    def type(self) -> Type:
-        """The type of one that is a value."""
-        assert isinstance(self.sugared, SimpleValue)
-        return self.sugared.value.type
-
-
-def emit_all(e: Emission, tree: Apply) -> tuple[list[Argument], dict[str, Argument]]:
-    """The arguments of a call, functions among them, stars spread out."""
-    args: list[Argument] = []
-    for arg in tree.args:
-        if isinstance(arg, Starred):
-            items = e.sugared(arg.value).as_tuple(e, arg.range)
-            args += [Argument(_settled(e, item, arg), arg.range) for item in items]
-        else:
-            args.append(Argument(_settled(e, e.sugared(arg), arg), arg.range))
-    keywords: dict[str, Argument] = {}
-    for keyword in tree.keywords:
-        if keyword.name == "**":
-            for name, value in spread_keywords(e, keyword).items():
-                if name in keywords:
-                    raise CompileError(f"got multiple values for keyword argument '{name}'", keyword.range)
-                keywords[name] = Argument(_settled(e, value, keyword.value), keyword.range)
-        else:
-            keywords[keyword.name] = Argument(_settled(e, e.sugared(keyword.value), keyword.value), keyword.value.range)
-    return args, keywords
-
-
-def _settled(e: Emission, found: Sugared, tree: Expr) -> Sugared:
-    """A value of the graph where it is one; conditions become bools."""
-    value = found.held(e, tree.range)
-    return found if value is None else SimpleValue(value)
 
 
 def instantiate(
@@ -134,7 +87,7 @@ def instantiate(
 ) -> Sugared:
     """A call of the function as compiled for these arguments; `called` is the nested function that it is, if any."""
     tree = template.tree
-    given = _matched(tree, args, keywords)
+    given = matched(tree, args, keywords)
     types: dict[str, Type] = {}
     constants: dict[str, Sugared] = {}
     values: list[Given] = []
@@ -196,32 +149,6 @@ def _default_type(e: Emission, param: Param, default: Any, types: dict[str, Type
             return
 
 
-def _matched(tree: Def, args: Sequence[Argument], keywords: Mapping[str, Argument]) -> dict[str, Any]:
-    """Arguments by parameter; what is left over is under `*` and `**`."""
-    positional = [p for p in tree.decl.params if not p.keyword_only]
-    found: dict[str, Any] = {p.name: a for p, a in zip(positional, args, strict=False)}
-    rest = list(args[len(positional) :])
-    if rest and tree.decl.vararg is None:
-        text = TOO_MANY.format(name=tree.name, wanted=len(positional), found=len(args))
-        raise CompileError(text, rest[0].where)
-    names = {p.name for p in tree.decl.params if not p.positional_only}
-    by_place = [p.name for p in tree.decl.params if p.positional_only and p.name in keywords]
-    if by_place and tree.decl.kwarg is None:
-        text = POSITIONAL.format(name=tree.name, parameters=", ".join(by_place))
-        raise CompileError(text, keywords[by_place[0]].where)
-    others: dict[str, Argument] = {}
-    for name, argument in keywords.items():
-        if name in found and name in names:
-            raise CompileError(TWICE.format(name=tree.name, parameter=name), argument.where)
-        if name in names:
-            found[name] = argument
-        elif tree.decl.kwarg is None:
-            raise CompileError(UNKNOWN.format(name=tree.name, keyword=name), argument.where)
-        else:
-            others[name] = argument
-    return {**found, "*": rest, "**": others}
-
-
 def _gather(
     e: Emission,
     tree: Def,
@@ -234,7 +161,9 @@ def _gather(
 ) -> None:
     """What `*args` and `**options` get: a tuple, and a value for each name."""
     vararg, kwarg = tree.decl.vararg, tree.decl.kwarg
-    if vararg is not None:
+    if vararg is not None and not all(argument.is_value for argument in given["*"]):
+        constants[vararg.name] = TupleValue([argument.sugared for argument in given["*"]])
+    elif vararg is not None:
         packed = pack_tuple(e, [argument.value(e) for argument in given["*"]])
         types[vararg.name] = packed.type
         extra.append(vararg)
@@ -300,43 +229,14 @@ def _declared(param: Param, resolver: Resolver) -> Type:
     return TensorType(inferred=True) if param.annotation is None else type_of_tree(param.annotation, resolver)
 
 
-def takes_anything(param: Param) -> bool:
-    """Whether a parameter is what a call passes: without annotation, or one that says it is a function."""
-    return param.annotation is None or any(
-        (isinstance(part, Var | Select) and part.name == "Callable")
-        or (isinstance(part, StringLiteral) and "Callable" in part.value)
-        for part in param.annotation.walk()
-    )
-
-
-def is_function(value: Any) -> bool:
-    """Whether a Python value is known while compiling and can be called."""
-    return callable(value) and not hasattr(value, "forward")
-
-
-def wants_types(template: Template, args: Sequence[Argument], keywords: Mapping[str, Argument]) -> bool:
-    """Whether a call has to have the function compiled for it: it passes functions or objects, or leaves them out."""
-    params = template.tree.decl.params
-    given = dict(zip([p.name for p in params if not p.keyword_only], args, strict=False)) | dict(keywords)
-    for param in params:
-        argument = given.get(param.name)
-        if argument is None:
-            default = template.defaults.get(param.name, 0)
-            if is_function(default) or (default is None and takes_anything(param)):
-                return True
-        elif not argument.is_value:
-            return True
-        elif takes_anything(param) and (param.annotation is not None or isinstance(argument.type, OBJECTS)):
-            return True
-    return False
-
-
 # -- functions inside functions ---------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class ClosureValue(Sugared):
     """A nested function or a lambda. What it reads of the function around it is read when it is called."""
+
+    is_function: ClassVar[bool] = True
 
     template: Template
     free: tuple[str, ...]
@@ -353,7 +253,9 @@ class ClosureValue(Sugared):
 
     def as_value(self, e: Emission, where: SourceRange) -> Value:
         """The function with what it reads, in texts. Raises CompileError elsewhere: it can be called and passed on."""
-        return hold(e, where, self) if holds_closures(e) else Sugared.as_value(self, e, where)
+        if holds_closures(e):
+            return hold(e, where, self)
+        raise CompileError(f"{self.kind} cannot be used as a value: {INSTEAD}", where)
 
     def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
         """A call with what is known of its arguments."""
@@ -373,6 +275,8 @@ class ClosureValue(Sugared):
             return instantiate(e, where, self.template, args, keywords, self).as_value(e, where)
 
         template = self.template
+        if makes_function(template.tree, e.resolver, functions_given(template.tree, args, keywords)):
+            return call_maker(e, where, template, args, keywords, self)
         if yields(template.tree) and all(a.is_value for a in (*args, *keywords.values())):
             given = [Given(a.value(e), a.where) for a in args]
             named = [Given(a.value(e), a.where, name) for name, a in keywords.items()]
@@ -380,6 +284,15 @@ class ClosureValue(Sugared):
             if call is not None:
                 return call
         return instantiate(e, where, self.template, args, keywords, self)
+
+
+def functions_given(
+    tree: Def, args: Sequence[Argument], keywords: Mapping[str, Argument]
+) -> dict[str, Argument]:
+    """The arguments that are no values, by parameter."""
+    names = [p.name for p in tree.decl.params if not p.keyword_only]
+    given = dict(zip(names, args, strict=False)) | dict(keywords)
+    return {name: argument for name, argument in given.items() if not argument.is_value}
 
 
 def closure(e: Emission, tree: Def, defaults: Mapping[str, Any], compile_: Compiler) -> ClosureValue:

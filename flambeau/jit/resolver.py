@@ -257,7 +257,9 @@ def compile_python_function(
     def compiled() -> Function:
         with compiling(inner, inner.__name__, where):
             name = registry.unit.unique_name(qualified_name(inner))
-            made = compile_def(get_tree(fn), resolver, name=name, defaults=defaults)
+            known = registry.templates.get(inner)
+            tree = get_tree(fn) if known is None else known.tree
+            made = compile_def(tree, resolver, name=name, defaults=defaults)
         tidy(made)
         return made
 

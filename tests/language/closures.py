@@ -25,5 +25,4 @@ ROWS = [
     refused("recursion of a nested function that does not say what it returns", "def f(n: int):\n    def g(m: int):\n        return g(m - 1)\n    return g(n)", "function 'g' is called recursively. Recursive calls are not supported"),
     accepted("partial of values", "import functools\ndef h(a: int, b: int, c: int = 3):\n    return a * 100 + b * 10 + c\np = functools.partial(h, 1, c=5)\ndef f(x: int, l: List[int]):\n    q = functools.partial(h, x)\n    return p(x), q(2), q(2, c=9), list(map(q, l)), sorted(l, key=functools.partial(h, -x))", "f(4, [2, 1])", torch=False),
     accepted("keywords as a dict, and seen by a lambda", "def g(**o):\n    h = lambda k: o[\"a\"] * k\n    return dict(o), h(2)\ndef f(x: int):\n    return g(a=x, b=2)", "f(4)", torch=False),
-    refused("a chosen function passed on", "def apply(k, x: int):\n    return k(x)\ndef f(n: int):\n    g = (lambda v: v + 1) if n > 1 else (lambda v: v - 1)\n    return apply(g, n)", "a function that is chosen, or given arguments, when the program runs can be called, not passed on"),
 ]

@@ -16,12 +16,14 @@ from flambeau.frontend.convert.match import convert_match
 from flambeau.frontend.convert.python_blocks import is_python_block, python_block
 from flambeau.frontend.convert.rules import Context, Rule, Statements, Step, Wanted, all_of, optional, refused
 from flambeau.frontend.trees.views import (
+    Apply,
     Assert,
     Assign,
     AugAssign,
     Break,
     ClassDef,
     Continue,
+    Def,
     Delete,
     Expr,
     ExprStmt,
@@ -275,7 +277,16 @@ def _nonlocal(context: Context, node: ast.Nonlocal) -> Step:
 
 
 def _function(context: Context, node: ast.FunctionDef) -> Step:
-    return (yield from define(context, node))
+    """A function; decorators of one inside of a function are called with it, the last one first."""
+    tree = yield from define(context, node)
+    assert isinstance(tree, Def)
+    statements: list[Stmt] = [tree]
+    for decorator in reversed(node.decorator_list if context.function else []):
+        callee: Expr = yield (context, decorator)
+        name = Var(callee.range, tree.ident)
+        call = Apply(callee.range, callee, (name,), ())
+        statements.append(Assign(callee.range, (name,), call, None))
+    return tree if len(statements) == 1 else If(tree.range, TrueLit(tree.range), tuple(statements), ())
 
 
 def _class(context: Context, node: ast.ClassDef) -> Step:

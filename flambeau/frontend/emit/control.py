@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from flambeau.frontend.captures import names_needed
 from flambeau.frontend.emit.assignment import assign
 from flambeau.frontend.emit.attribute_facts import AttributeFact
 from flambeau.frontend.emit.conditions import Condition, Facts, emit_condition, refine
@@ -17,7 +18,6 @@ from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Absent, Frame, Variable
 from flambeau.frontend.emit.inlined import Expansion, check_left, own_statements
 from flambeau.frontend.emit.loops import emit_for, emit_while, left_by_break, note_break
-from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import (
     Break,
     Continue,
@@ -48,6 +48,10 @@ from flambeau.util.source import SourceRange
 ONE_ARM = "{name} is not defined in the {arm} branch"
 TWO_TYPES = "Type mismatch: {name} is set to type {first} in the true branch and type {second} in the false branch"
 TERNARY_TYPES = "if-expression's true branch has type {first} but false branch has type {second}"
+MADE_THERE = (
+    "a function that a branch makes of values of its own cannot leave the branch: make the functions before the `if`, "
+    "and choose between them"
+)
 UNROLLED = (
     "Because we emit iteration over modulelists or tuples as unrolled loops, we do not support break or continue "
     "inside the body of these loops"
@@ -93,7 +97,8 @@ def _arm(e: Emission, block: Block, facts: Facts, body: Callable[[], bool]) -> t
 
 def _merge(e: Emission, condition: Value, a: Frame[Sugared], b: Frame[Sugared], where: SourceRange) -> None:
     """What each name that an arm bound means behind both."""
-    for name in dict.fromkeys((*a.names, *b.names)):
+    names = dict.fromkeys((*a.names, *b.names))
+    for name in sorted(names, key=lambda name: isinstance(a.find(name), Sugared)):  # functions behind what they read
         first, second = a.find(name), b.find(name)
         if isinstance(first, AttributeFact) or isinstance(second, AttributeFact):
             e.frame.names[name] = first if first == second and first is not None else AttributeFact(None)
@@ -101,8 +106,8 @@ def _merge(e: Emission, condition: Value, a: Frame[Sugared], b: Frame[Sugared], 
             e.unsettled.meet(first.type, second.type)
             e.frame.names[name] = _merged_variable(name, first, second, where)
         elif isinstance(first, Sugared) and isinstance(second, Sugared):
-            if first is not second and not values_in([first, second]):
-                e.frame.names[name] = chosen(e, where, condition, first, second)
+            if first is not second:
+                e.frame.names[name] = _chosen(e, condition, (a, first), (b, second), where)
         elif isinstance(first, Absent) or isinstance(second, Absent):
             absent = first if isinstance(first, Absent) else second
             assert absent is not None
@@ -112,6 +117,20 @@ def _merge(e: Emission, condition: Value, a: Frame[Sugared], b: Frame[Sugared], 
             present = second if first is None else first
             if isinstance(present, Variable):
                 e.frame.names[name] = Absent(ONE_ARM.format(name=name, arm=arm), where)
+
+
+def _chosen(
+    e: Emission, condition: Value, one: tuple[Frame[Sugared], Sugared], other: tuple[Frame[Sugared], Sugared],
+    where: SourceRange,
+) -> Sugared | Absent:  # fmt: skip
+    """The function that the arm gave a name to; none for one that was made there, of values that the arm alone has."""
+    for arm, function in (one, other):
+        needed = names_needed(e, function)
+        if values_in(function) or any(
+            arm.find(name) is not None and isinstance(e.frame.find(name), Absent | None) for name in needed
+        ):
+            return Absent(MADE_THERE, where)
+    return chosen(e, where, condition, one[1], other[1])
 
 
 def _merged_variable(name: str, first: Variable, second: Variable, where: SourceRange) -> Variable | Absent:

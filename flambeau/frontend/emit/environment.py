@@ -56,6 +56,13 @@ class Frame(Generic[S]):
         """What a name that is bound here for the first time means around this scope, if that is the same name."""
         return None if self.parent is None or self.hides else self.parent.find(name)
 
+    def all_names(self) -> Iterator[str]:
+        """The names that mean something here."""
+        frame: Frame[S] | None = self
+        while frame is not None:
+            yield from frame.names
+            frame = frame.parent
+
     def variables(self) -> Iterator[tuple[str, Variable]]:
         """The variables that were stored in this scope itself."""
         for name, meaning in self.names.items():

@@ -59,7 +59,7 @@ def own_statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
 
 
 @contextmanager
-def _as(e: Emission, state: dict[str, Any]) -> Iterator[None]:
+def acting_as(e: Emission, state: dict[str, Any]) -> Iterator[None]:
     """Emit as the function whose state this is, which is kept up to date."""
     before = {name: getattr(e, name) for name in STATE}
     for name, value in state.items():
@@ -103,7 +103,7 @@ def expand(
     outside = e.frame
 
     def use(e: Emission, item: Sugared) -> bool:
-        with _as(e, consumer):
+        with acting_as(e, consumer):
             if not jumps:
                 e.frame = Frame(outside)
                 return body(item)
@@ -143,7 +143,7 @@ def expand(
 def _run(e: Emission, where: SourceRange, tree: Def, generator: dict[str, Any]) -> bool:
     caller = e.name
     try:
-        with _as(e, generator), e.graph.at_range(tree.range):
+        with acting_as(e, generator), e.graph.at_range(tree.range):
             return e.statements(tree.body)
     except CompileError as error:
         if error.range is not None and error.range.source is not tree.range.source:

@@ -89,18 +89,19 @@ def emit_string(e: Emission, tree: StringLiteral, hint: Type | None) -> Sugared:
     return SimpleValue(e.constant(tree.value, STRING))
 
 
-def emit_values(e: Emission, items: Sequence[Expr], hints: Sequence[Type | None]) -> list[Value]:
-    """The values of items in order, starred tuples spread out; `hints` has one type an item, or is empty."""
-    values: list[Value] = []
+def emit_items(
+    e: Emission, items: Sequence[Expr], hints: Sequence[Type | None]
+) -> list[tuple[Sugared, SourceRange]]:
+    """Items in order, starred tuples spread out, with their places; `hints` has one type an item, or is empty."""
+    found: list[tuple[Sugared, SourceRange]] = []
     for index, item in enumerate(items):
         if isinstance(item, Starred):
-            spread = e.sugared(item.value).as_tuple(e, item.range)
-            values += [s.as_value(e, item.range) for s in spread]
+            found += [(part, item.range) for part in e.sugared(item.value).as_tuple(e, item.range)]
         elif isinstance(item, NoneLit) and (index >= len(hints) or hints[index] is None):
-            values.append(e.constant(None, e.unsettled.none_of(item)))
+            found.append((SimpleValue(e.constant(None, e.unsettled.none_of(item))), item.range))
         else:
-            values.append(e.value(item, hints[index] if index < len(hints) else None))
-    return values
+            found.append((e.sugared(item, hints[index] if index < len(hints) else None), item.range))
+    return found
 
 
 def emit_tuple(e: Emission, tree: TupleLiteral, hint: Type | None) -> Sugared:
@@ -110,7 +111,10 @@ def emit_tuple(e: Emission, tree: TupleLiteral, hint: Type | None) -> Sugared:
     functions = _functions(e, tree.items)
     if functions is not None:
         return TupleValue(functions)
-    values = emit_values(e, tree.items, hints)
+    items = emit_items(e, tree.items, hints)
+    if any(item.is_function for item, _ in items):
+        return TupleValue([item for item, _ in items])
+    values = [item.as_value(e, where) for item, where in items]
     if hints and len(hints) == len(values):
         values = [convert(e, v, t, implicit=False) for v, t in zip(values, hints, strict=True)]
         fitted = tuple(
@@ -122,7 +126,7 @@ def emit_tuple(e: Emission, tree: TupleLiteral, hint: Type | None) -> Sugared:
 
 
 def _functions(e: Emission, items: Sequence[Expr]) -> list[Sugared] | None:
-    """The items of a list, tuple or dict where functions are among them, as far as trees tell; None if all are values."""
+    """The items of a list, tuple or dict if functions are among them, as far as trees tell; None if all are values."""
     if not any(_may_hold_function(e, item) for item in items) or any(isinstance(item, Starred) for item in items):
         return None
     return [e.sugared(item) for item in items]
@@ -163,7 +167,10 @@ def emit_list(e: Emission, tree: ListLiteral, hint: Type | None) -> Sugared:
     functions = _functions(e, tree.items)
     if functions is not None:
         return FunctionsValue(functions, [item.range for item in tree.items])
-    values = emit_values(e, tree.items, [element_hint] * len(tree.items))
+    items = emit_items(e, tree.items, [element_hint] * len(tree.items))
+    if any(item.is_function for item, _ in items):
+        return FunctionsValue([item for item, _ in items], [where for _, where in items])
+    values = [item.as_value(e, where) for item, where in items]
     for value in values[1:]:
         e.unsettled.meet(values[0].type, value.type)
     element = list_element(e, tree.range, values, wanted)
@@ -261,15 +268,19 @@ def emit_dict(e: Emission, tree: DictLiteral, hint: Type | None) -> Sugared:
     if not tree.keys and (wanted is None or isinstance(wanted, AnyType)):
         return SimpleValue(e.emit("prim::DictConstruct", (), e.unsettled.dict_of(tree)))
     functions = _functions(e, tree.values)
-    if functions is not None and all(isinstance(key, StringLiteral | Const) for key in tree.keys):
+    if functions is not None and all(_is_name(key) for key in tree.keys):
         keys = [key.value for key in tree.keys if isinstance(key, StringLiteral | Const)]
-        return FunctionTable(keys, functions)
+        return FunctionTable([key for key in keys if isinstance(key, str | int)], functions)
     flat: list[Value] = []
     for key, value in zip(tree.keys, tree.values, strict=True):
         flat.append(e.value(key, inner.key if inner else None))
         flat.append(e.value(value, inner.value if inner else None))
     type_ = dict_type(e, tree.range, flat[::2], flat[1::2], wanted)
     return SimpleValue(e.emit("prim::DictConstruct", flat, type_))
+
+
+def _is_name(tree: Expr) -> bool:
+    return isinstance(tree, StringLiteral) or (isinstance(tree, Const) and isinstance(tree.value, int))
 
 
 def _merged_dict(e: Emission, tree: DictLiteral, wanted: DictType | None) -> Value:

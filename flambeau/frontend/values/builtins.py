@@ -15,6 +15,7 @@ from flambeau.frontend.values import builtin_ordering as ordering
 from flambeau.frontend.values import iterables
 from flambeau.frontend.values.casts import CastValue, DeviceClass
 from flambeau.frontend.values.contexts import ContextClass
+from flambeau.frontend.values.decorators import DECORATORS
 from flambeau.frontend.values.function_groups import emit_partial
 from flambeau.frontend.values.functional_forms import FUNCTIONAL_FORMS
 from flambeau.frontend.values.printing import PrintFunction
@@ -156,6 +157,7 @@ BUILTINS: Final[dict[Any, Sugared]] = {
     OrderedDict: FormValue("dict", forms.emit_dict),
     cmath.polar: OperatorValue("python::polar"),
     **OPERATOR_FUNCTIONS,
+    **DECORATORS,
     **FUNCTIONAL_FORMS,
     **FORMS,
 }

@@ -93,7 +93,8 @@ def rebuilt(thing: Any, values: Iterator[Value]) -> Any:
     if isinstance(thing, dict):
         return {name: rebuilt(part, values) for name, part in thing.items()}
     if isinstance(thing, Sugared | Given | Iteration) and values_in(thing):
-        return replace(thing, **{name: rebuilt(part, values) for name, part in _fields(thing)})
+        record: Any = thing
+        return replace(record, **{name: rebuilt(part, values) for name, part in _fields(thing)})
     return thing
 
 

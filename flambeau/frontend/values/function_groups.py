@@ -8,7 +8,7 @@ for g in [relu, lambda x: x * 2]: y = g(y)    →    the body once for each
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from flambeau.frontend.emit.calls import emit_arguments
 from flambeau.frontend.emit.conversions import pack_list
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from flambeau.frontend.emit.emission import Emission
 
 FIXED = (
-    "a {kind} of functions is known while compiling and has no '{name}': write all functions in one literal, and choose "
-    "by index"
+    "a {kind} of functions is known while compiling and has no '{name}': write all functions in one literal, and "
+    "choose by index"
 )
 NO_KEY = "KeyError: {key!r}: there are functions for {keys}"
 OUT_OF_RANGE = "index {index} is out of range: there are {count} functions"
@@ -39,6 +39,8 @@ TWO_RESULTS = "the functions that are chosen among return {first} and {second}: 
 @dataclass(slots=True)
 class FunctionsValue(Sugared):
     """`[f, g]` of functions."""
+
+    is_function: ClassVar[bool] = True
 
     items: list[Sugared]
     places: list[SourceRange]
@@ -89,6 +91,8 @@ class FunctionsValue(Sugared):
 class FunctionTable(Sugared):
     """`{"a": f, "b": g}` of functions; the keys are known."""
 
+    is_function: ClassVar[bool] = True
+
     keys: list[str | int]
     items: list[Sugared]
 
@@ -138,7 +142,7 @@ class FunctionTable(Sugared):
     def _get(self, e: Emission, tree: Apply) -> Sugared:
         """`functions.get(key, function)`."""
         if len(tree.args) != 2 or tree.keywords:
-            raise CompileError("get of a dict of functions takes a key and the function for every other key", tree.range)
+            raise CompileError("get of a dict of functions takes a key and the function for other keys", tree.range)
         index, other = e.value(tree.args[0]), e.sugared(tree.args[1])
         known = _known(index)
         if known is not None:
@@ -181,6 +185,8 @@ def chosen(e: Emission, where: SourceRange, condition: Value, if_true: Sugared, 
 class ChosenFunction(Sugared):
     """One of several functions, by number."""
 
+    is_function: ClassVar[bool] = True
+
     index: Value
     items: list[Sugared]
 
@@ -221,6 +227,8 @@ class ChosenFunction(Sugared):
 @dataclass(slots=True)
 class PartialCall(Sugared):
     """`functools.partial(f, a, k=b)` with values of the program."""
+
+    is_function: ClassVar[bool] = True
 
     function: Sugared
     args: list[Given]

@@ -11,6 +11,7 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
+from flambeau.frontend.arguments import OBJECTS, emit_all, is_function, takes_anything, wants_types
 from flambeau.frontend.constants import constant_type, constant_value
 from flambeau.frontend.emit.conditions import Condition, ConditionValue
 from flambeau.frontend.emit.emission import Emission
@@ -18,17 +19,9 @@ from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.generators import yields
 from flambeau.frontend.emit.schema_matching import call_function
 from flambeau.frontend.resolver import MISSING
+from flambeau.frontend.returned_functions import call_maker, makes_function
 from flambeau.frontend.source.python_source import innermost_function
-from flambeau.frontend.templates import (
-    OBJECTS,
-    Template,
-    TemplateResolver,
-    emit_all,
-    instantiate,
-    is_function,
-    takes_anything,
-    wants_types,
-)
+from flambeau.frontend.templates import Template, TemplateResolver, functions_given, instantiate
 from flambeau.frontend.trees.views import Apply, Def, Expr, Lambda, NoneLit, Select, Subscript, TernaryIf, Var
 from flambeau.frontend.values.builtins import BUILTINS
 from flambeau.frontend.values.casts import TypedTensorClass
@@ -97,12 +90,15 @@ class PythonValue(Sugared):
 
     def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared | None:
         """A call of a function that may have to be compiled for it: that gathers arguments, or takes functions."""
-        template = _template(e, self.python, tree)
-        if template is None:
-            return None
         where = tree.callee.range
+        template = _template(e, self.python, where)
+        if template is None or not _is_compiled_for(e, template, self.python, tree):
+            return None
         args, keywords = emit_all(e, tree)
-        if not _gathers(self.python) and not wants_types(template, args, keywords):
+        given_functions = functions_given(template.tree, args, keywords)
+        if template.makes_function or makes_function(template.tree, template.resolver, given_functions):
+            return call_maker(e, where, template, args, keywords)
+        if not _gathers(self.python) and not wants_types(template.tree, template.defaults, args, keywords):
             given = [Given(a.value(e), a.where) for a in args]
             named = [Given(k.value(e), k.where, name) for name, k in keywords.items()]
             return self.call(e, where, given, named)
@@ -144,20 +140,27 @@ class PythonValue(Sugared):
         return generator_call(e, template.tree, template.resolver, template.defaults, args, keywords, listed)
 
 
-def _template(e: Emission, python: Any, tree: Apply) -> Template | None:
-    """The function to be compiled for a call, if its arguments or its parameters may ask for that."""
+def _template(e: Emission, python: Any, where: SourceRange) -> Template | None:
+    """A Python function, to be compiled for a call; None for anything else."""
     if not isinstance(python, types.FunctionType | Def) or not isinstance(e.resolver, TemplateResolver):
         return None
-    arguments = (*tree.args, *(k.value for k in tree.keywords))
-    is_asked = _gathers(python) or any(_may_be_function(e, arg) for arg in arguments)
-    if not is_asked and isinstance(python, types.FunctionType):
-        fn = innermost_function(python)
-        defaults = (*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values())
-        is_asked = any(default is None or is_function(default) for default in defaults)
-        is_asked = is_asked or any("Callable" in str(t) for t in fn.__annotations__.values())
-    elif not is_asked:
-        is_asked = any(p.annotation is not None and takes_anything(p) for p in python.decl.params)
-    return e.resolver.template(python) if is_asked else None
+    try:
+        return e.resolver.template(python)
+    except CompileError as error:
+        name = python.name if isinstance(python, Def) else python.__name__
+        raise error.with_caller(name, e.name, where) from None
+
+
+def _is_compiled_for(e: Emission, template: Template, python: Any, tree: Apply) -> bool:
+    """Whether a function may have to be compiled for a call: its arguments or its parameters ask for that."""
+    if template.makes_function is None:
+        template.makes_function = makes_function(template.tree, template.resolver, {})
+    defaults = template.defaults.values()
+    if _gathers(python) or template.makes_function or any(d is None or is_function(d) for d in defaults):
+        return True
+    if any(p.annotation is not None and takes_anything(p) for p in template.tree.decl.params):
+        return True
+    return any(_may_be_function(e, arg) for arg in (*tree.args, *(k.value for k in tree.keywords)))
 
 
 def _gathers(python: Any) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from flambeau.frontend.trees.views import Apply, Attribute, Ident, Var
 from flambeau.ir.value import Value
@@ -38,6 +38,9 @@ Form = Callable[["Emission", "Apply", "Type | None"], "Sugared"]
 
 class Sugared:
     """What a name or expression stands for."""
+
+    is_function: ClassVar[bool] = False
+    """Whether a call may have given it: a function, or functions, made by the program."""
 
     @property
     def kind(self) -> str:
@@ -125,9 +128,9 @@ class FormValue(Sugared):
         """A call with values, as if each were a variable."""
         with e.scope():
             trees = [_as_variable(e, f"$given{i}", given) for i, given in enumerate(args)]
-            named = [Attribute(k.where, Ident(k.where, k.name), _as_variable(e, f"$given_{k.name}", k)) for k in keywords]
-            callee = Var(where, Ident(where, self.name))
-            return self.emit(e, Apply(where, callee, tuple(trees), tuple(named)), None)
+            pairs = [(Ident(k.where, k.name), _as_variable(e, f"$given_{k.name}", k)) for k in keywords]
+            named = tuple(Attribute(ident.range, ident, tree) for ident, tree in pairs)
+            return self.emit(e, Apply(where, Var(where, Ident(where, self.name)), tuple(trees), named), None)
 
 
 def _as_variable(e: Emission, name: str, given: Given) -> Var:

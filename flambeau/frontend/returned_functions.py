@@ -1,0 +1,269 @@
+"""Functions that return functions: written out where they are called, so that the compiler knows what comes back.
+
+def make(k): return lambda x: x + k        g = make(3)    →    k__make1_1 = 3, and `g` stands for the lambda
+g(x)                                                           what the lambda reads is found under that name
+
+Which of several functions comes back may depend on conditions: then their number is a value of the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from flambeau.frontend.annotations import type_of_tree
+from flambeau.frontend.arguments import MISSING, Argument, is_function, matched, takes_anything
+from flambeau.frontend.captures import Closure, name_at, unused_home
+from flambeau.frontend.constants import constant_type, constant_value
+from flambeau.frontend.emit.conditions import emit_condition, refine
+from flambeau.frontend.emit.conversions import convert
+from flambeau.frontend.emit.environment import Frame, Variable
+from flambeau.frontend.emit.inlined import acting_as, own_statements
+from flambeau.frontend.resolver import MISSING as UNKNOWN
+from flambeau.frontend.resolver import Resolver, recursion_error
+from flambeau.frontend.trees.views import (
+    Apply,
+    Assign,
+    Def,
+    DictLiteral,
+    Expr,
+    ExprStmt,
+    If,
+    Lambda,
+    ListLiteral,
+    Pass,
+    Raise,
+    Return,
+    Select,
+    Stmt,
+    StringLiteral,
+    TernaryIf,
+    TupleLiteral,
+    Var,
+)
+from flambeau.frontend.values.carried import slots_of, values_in
+from flambeau.frontend.values.function_groups import ChosenFunction
+from flambeau.frontend.values.sugared import Sugared
+from flambeau.frontend.values.tuples import TupleValue
+from flambeau.ir.value import Value
+from flambeau.schema.subtype import is_subtype
+from flambeau.schema.types import INT
+from flambeau.util.errors import CompileError
+from flambeau.util.source import SourceRange
+
+if TYPE_CHECKING:
+    from flambeau.frontend.emit.emission import Emission
+
+NOT_LAST = (
+    "a function that returns functions returns them at its end, or from `if`s that only define, choose and raise: not "
+    "from a loop, `try` or `with`"
+)
+OWN_VALUES = "a function that is made in a branch with values of its own cannot leave it: make it before the `if`"
+WRONG_ARGUMENT = "Expected a value of type '{wanted}' for argument '{name}' but instead found type '{found}'."
+NO_FUNCTION = "'{name}' returns a function on one path, so it has to return one on every path"
+
+
+class Maker(Protocol):
+    """A function as its calls have it."""
+
+    tree: Def
+    resolver: Resolver
+    defaults: Mapping[str, Any]
+
+
+def makes_function(tree: Def, resolver: Resolver, given: Mapping[str, Any], depth: int = 0) -> bool:
+    """Whether a function returns functions, as far as its tree tells; `given` are parameters that are functions."""
+    if depth > 20:
+        return False
+    statements = list(own_statements(tree.body))
+    own: dict[str, Expr | None] = {s.name: None for s in statements if isinstance(s, Def)}
+    for statement in statements:
+        if isinstance(statement, Assign) and statement.value is not None:
+            names = [t.name for t in statement.targets if isinstance(t, Var)]
+            own.update({name: statement.value for name in names if own.get(name, statement) is not None})
+    params = {p.name for p in tree.decl.params}
+
+    def is_made(value: Expr, seen: frozenset[str] = frozenset()) -> bool:
+        match value:
+            case Lambda():
+                return True
+            case Var(name=name) if name in own and name not in seen:
+                made = own[name]
+                return made is None or is_made(made, seen | {name})
+            case Var(name=name) if name in params:
+                return name in given
+            case Var() | Select():
+                return is_function(_outside(value, resolver)) and not isinstance(_outside(value, resolver), type)
+            case TernaryIf(body=one, orelse=other):
+                return is_made(one, seen) or is_made(other, seen)
+            case TupleLiteral(items=items) | ListLiteral(items=items) | DictLiteral(values=items):
+                return any(is_made(item, seen) for item in items)
+            case Apply(callee=callee):
+                return _gives_function(callee, resolver, {**own, **dict.fromkeys(params)}, depth)
+        return False
+
+    return any(isinstance(s, Return) and is_made(s.value) for s in statements)
+
+
+def _outside(tree: Expr, resolver: Resolver) -> Any:
+    """The Python value of a dotted name."""
+    if isinstance(tree, Var):
+        return resolver.resolve(tree.name)
+    if not isinstance(tree, Select):
+        return UNKNOWN
+    owner = _outside(tree.value, resolver)
+    return UNKNOWN if owner is UNKNOWN else getattr(owner, tree.name, UNKNOWN)
+
+
+def _gives_function(callee: Expr, resolver: Resolver, own: Mapping[str, Any], depth: int) -> bool:
+    """Whether a call of something from outside gives a function: `partial`, or a function that makes some."""
+    name: Expr = callee
+    while isinstance(name, Select):
+        name = name.value
+    if not isinstance(name, Var) or name.name in own:
+        return False
+    python = _outside(callee, resolver)
+    if getattr(python, "__name__", "") == "partial" and getattr(python, "__module__", "") == "functools":
+        return True
+    find = getattr(resolver, "template", None)
+    template = find(python) if find is not None and hasattr(python, "__code__") else None
+    return template is not None and makes_function(template.tree, template.resolver, {}, depth + 1)
+
+
+def call_maker(
+    e: Emission,
+    where: SourceRange,
+    maker: Maker,
+    args: Sequence[Argument],
+    keywords: Mapping[str, Argument],
+    called: Closure | None = None,
+) -> Sugared:
+    """The function that a call gives. Raises CompileError for one that is reached again inside of itself."""
+    tree = maker.tree
+    if id(tree) in e.expanding:
+        raise recursion_error(tree.name, where)
+    if tree.decl.kwarg is not None:
+        raise CompileError("a function that returns functions takes no **kwargs in programs", where)
+    e.slots += 1
+    home = unused_home(tree, e.frame.all_names(), (a.sugared for a in (*args, *keywords.values())))
+    frame: Frame[Sugared] = Frame()
+    frame.names.update(_seen_around(e, called))
+    frame.names.update(_parameters(e, where, maker, matched(tree, args, keywords)))
+    state = {
+        "frame": frame, "resolver": maker.resolver, "name": tree.name, "home": home, "generated": None, "exits": None,
+        "declared_return": None, "merged_return": None, "wrap_return": None, "has_self": False, "receiver": None,
+        "loop": None, "caught": None, "suffix": f".{e.slots}", "expanding": (*e.expanding, id(tree)),
+    }  # fmt: skip
+    caller = e.name
+    try:
+        with acting_as(e, state), e.graph.at_range(tree.range):
+            result = _result(e, tree)
+    except CompileError as error:
+        if error.range is not None and error.range.source is not tree.range.source:
+            raise
+        raise error.with_caller(tree.name, caller, where) from None
+    for name, meaning in frame.names.items():
+        e.frame.names[f"{name}__{home}"] = meaning
+        e.frame.names.update({slot: frame.names[slot] for slot in slots_of(meaning) if slot in frame.names})
+    return result
+
+
+def _seen_around(e: Emission, called: Closure | None) -> dict[str, Any]:
+    """What a nested function sees around it."""
+    found: dict[str, Any] = {}
+    if called is None:
+        return found
+    for name in called.free:
+        meaning = e.frame.find(name_at(called, name, e.home))
+        if meaning is not None:
+            found[name] = meaning
+            found.update({slot: e.frame.find(slot) for slot in slots_of(meaning)})
+    return found
+
+
+def _parameters(
+    e: Emission, where: SourceRange, maker: Maker, given: Mapping[str, Any]
+) -> dict[str, Variable | Sugared]:
+    found: dict[str, Variable | Sugared] = {}
+    vararg = maker.tree.decl.vararg
+    if vararg is not None:
+        found[vararg.name] = TupleValue([argument.sugared for argument in given["*"]])
+    for param in maker.tree.decl.params:
+        argument = given.get(param.name)
+        if argument is None and param.name not in maker.defaults:
+            raise CompileError(MISSING.format(name=maker.tree.name, parameter=param.name), where)
+        if argument is None:
+            default = maker.defaults[param.name]
+            try:
+                value = e.constant(constant_value(default), constant_type(default))
+            except TypeError:
+                found[param.name] = e.wrap(default, where)
+                continue
+        elif not argument.is_value:
+            found[param.name] = argument.sugared
+            continue
+        else:
+            value = argument.value(e)
+        if not takes_anything(param) and param.annotation is not None:
+            wanted = type_of_tree(param.annotation, maker.resolver)
+            value = convert(e, value, wanted, implicit=True)
+            if not is_subtype(value.type, wanted):
+                text = WRONG_ARGUMENT.format(
+                    wanted=wanted.annotation, name=param.name, found=value.type.annotation
+                )
+                raise CompileError(text, where)
+        found[param.name] = e.store_aside(param.name, value)
+    return found
+
+
+def _result(e: Emission, tree: Def) -> Sugared:
+    """What the statements of the function return."""
+    for index, statement in enumerate(tree.body):
+        if isinstance(statement, Return):
+            return e.sugared(statement.value)
+        if any(isinstance(s, Return) for s in own_statements((statement,))):
+            found: list[Sugared] = []
+            number = _chosen(e, tree, tree.body[index:], found)
+            return found[0] if len(found) == 1 else ChosenFunction(number, found)
+        if not e.statements((statement,)):
+            break
+    raise CompileError(NO_FUNCTION.format(name=tree.name), tree.range)
+
+
+def _chosen(e: Emission, tree: Def, body: Sequence[Stmt], found: list[Sugared]) -> Value:
+    """The number of the function that statements return, and the functions themselves in `found`."""
+    for index, statement in enumerate(body):
+        rest = body[index + 1 :]
+        match statement:
+            case Return():
+                found.append(e.sugared(statement.value))
+                if e.graph.insertion_block is not e.graph.block and values_in(found[-1]):
+                    raise CompileError(OWN_VALUES, statement.range)
+                return e.constant(len(found) - 1)
+            case Raise():
+                e.statements((statement,))
+                return e.emit("prim::Uninitialized", (), INT)
+            case If():
+                return _chosen_by(e, tree, statement, rest, found)
+            case Def() | Pass():
+                e.statements((statement,))
+            case ExprStmt(value=StringLiteral()):
+                continue
+            case _:
+                raise CompileError(NOT_LAST, statement.range)
+    raise CompileError(NO_FUNCTION.format(name=tree.name), tree.range)
+
+
+def _chosen_by(e: Emission, tree: Def, statement: If, rest: Sequence[Stmt], found: list[Sugared]) -> Value:
+    condition = emit_condition(e, statement.condition)
+    if condition.known is not None:
+        refine(e, condition.if_true if condition.known else condition.if_false)
+        return _chosen(e, tree, [*(statement.body if condition.known else statement.orelse), *rest], found)
+    assert condition.value is not None
+    node = e.graph.insert("prim::If", (condition.value,), ())
+    for arm, facts in ((statement.body, condition.if_true), (statement.orelse, condition.if_false)):
+        block = node.add_block()
+        with e.inside(block):
+            refine(e, facts)
+            block.add_output(_chosen(e, tree, [*arm, *rest], found))
+    return node.add_output(INT)
