@@ -18,8 +18,8 @@ from flambeau.frontend.values.contexts import ContextClass
 from flambeau.frontend.values.decorators import DECORATORS
 from flambeau.frontend.values.function_groups import emit_partial
 from flambeau.frontend.values.functional_forms import FUNCTIONAL_FORMS
-from flambeau.frontend.values.printing import PrintFunction
 from flambeau.frontend.values.operator_functions import OPERATOR_FUNCTIONS
+from flambeau.frontend.values.printing import PrintFunction
 from flambeau.frontend.values.sets import emit_set
 from flambeau.frontend.values.simple_value import OperatorValue
 from flambeau.frontend.values.sugared import FormValue, Sugared

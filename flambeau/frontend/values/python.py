@@ -31,8 +31,8 @@ from flambeau.frontend.values.function_groups import wrap_group
 from flambeau.frontend.values.generator_calls import generator_call
 from flambeau.frontend.values.language_forms import LANGUAGE_FORMS
 from flambeau.frontend.values.numpy_functions import numpy_function
-from flambeau.frontend.values.printing import stream_value
 from flambeau.frontend.values.operator_functions import wrap_getter
+from flambeau.frontend.values.printing import stream_value
 from flambeau.frontend.values.python_calls import PythonFunction
 from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
@@ -91,7 +91,7 @@ class PythonValue(Sugared):
     def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared | None:
         """A call of a function that may have to be compiled for it: that gathers arguments, or takes functions."""
         where = tree.callee.range
-        template = _template(e, self.python, where)
+        template = _template(e, self.python)
         if template is None or not _is_compiled_for(e, template, self.python, tree):
             return None
         args, keywords = emit_all(e, tree)
@@ -140,15 +140,14 @@ class PythonValue(Sugared):
         return generator_call(e, template.tree, template.resolver, template.defaults, args, keywords, listed)
 
 
-def _template(e: Emission, python: Any, where: SourceRange) -> Template | None:
+def _template(e: Emission, python: Any) -> Template | None:
     """A Python function, to be compiled for a call; None for anything else."""
     if not isinstance(python, types.FunctionType | Def) or not isinstance(e.resolver, TemplateResolver):
         return None
     try:
         return e.resolver.template(python)
-    except CompileError as error:
-        name = python.name if isinstance(python, Def) else python.__name__
-        raise error.with_caller(name, e.name, where) from None
+    except CompileError:
+        return None  # which the call itself says better
 
 
 def _is_compiled_for(e: Emission, template: Template, python: Any, tree: Apply) -> bool:
