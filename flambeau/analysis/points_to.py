@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from flambeau.analysis.effects import hidden_writes
@@ -33,6 +34,8 @@ class PointsTo:
         self._new: dict[Value, Place] = {}
         self._shared: dict[int, Place] = {}
         """Places of constants by the identity of what they hold."""
+        self._steps: dict[Block, list[Callable[[], None]]] = {}
+        """What to do in each block, in order."""
         self._attributes: dict[str, set[Place]] = {}
         """What was stored in attributes, by name."""
         for value in graph.inputs:
@@ -89,30 +92,36 @@ class PointsTo:
     # -- rules --------------------------------------------------------------------------------------------------------
 
     def _block(self, block: Block) -> None:
-        for node in block:
-            self._node(node)
+        steps = self._steps.get(block)
+        if steps is None:
+            steps = self._steps[block] = [step for node in block if (step := self._step(node)) is not None]
+        for step in steps:
+            step()
 
-    def _node(self, node: Node) -> None:
+    def _step(self, node: Node) -> Callable[[], None] | None:
+        """What to do for a node each time it is reached; None for one that has to do with numbers alone."""
         rule = _RULES.get(node.kind)
         if rule is not None:
-            rule(self, node)
-        elif node.kind in kinds.OPAQUE or node.kind.startswith("^"):
-            self._opaque(node)
-        elif isinstance(node.attributes.get(SUBGRAPH), Graph):
-            self._group(node, node.attributes[SUBGRAPH])
-        elif node.kind in kinds.PASS:
-            self._passed(node)
-        elif node.kind in kinds.TAKE:
-            self._taken(node)
-        elif node.kind in kinds.BUILD:
-            self._built(node)
-        elif (definition := node.definition) is not None:
-            self._operator(node, definition.schema)
-        elif node.kind in kinds.QUERY:
-            for value in node.outputs:
-                self._fresh(value)
-        else:
-            self._opaque(node)
+            return partial(rule, self, node)
+        if node.kind in kinds.OPAQUE or node.kind.startswith("^"):
+            return partial(self._opaque, node)
+        if isinstance(node.attributes.get(SUBGRAPH), Graph):
+            return partial(self._group, node, node.attributes[SUBGRAPH])
+        if node.kind in kinds.PASS:
+            return partial(self._passed, node)
+        if node.kind in kinds.TAKE:
+            return partial(self._taken, node)
+        if node.kind in kinds.BUILD:
+            return partial(self._built, node)
+        definition = node.definition
+        if definition is not None:
+            is_plain = not any(keys_of(v.type) for v in (*node.inputs, *node.outputs)) and not hidden_writes(node)
+            return None if is_plain else partial(self._operator, node, definition.schema)
+        return partial(self._query if node.kind in kinds.QUERY else self._opaque, node)
+
+    def _query(self, node: Node) -> None:
+        for value in node.outputs:
+            self._fresh(value)
 
     def _constant(self, node: Node) -> None:
         value = node.output()

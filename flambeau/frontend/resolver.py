@@ -92,8 +92,10 @@ class ObjectResolver(Protocol):
     def compile_method(self, owner: NamedType, name: str, where: SourceRange) -> Function | None:
         """A method that the class does not have yet, compiled now; None if there is none of that name."""
 
-    def object_attribute(self, owner: Value, name: str, where: SourceRange) -> Any:
+    def object_attribute(self, owner: Value | type, name: str, where: SourceRange) -> Any:
         """The Python value or `Sugared` of an attribute that is no value of the graph (a static method), or None.
+
+        The owner is a value, or the class of enums or named tuples itself.
 
         Raises CompileError for one that exists in Python and cannot be in a program.
         """

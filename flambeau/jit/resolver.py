@@ -161,17 +161,18 @@ class PythonResolver:
             error.range = error.range or where
             raise error.with_caller(shown, self._caller, where) from None
 
-    def object_attribute(self, owner: Value, name: str, where: SourceRange) -> Any:
+    def object_attribute(self, owner: Value | type, name: str, where: SourceRange) -> Any:
         """What is no stored value and no compiled method of an object; None for those.
 
         Raises CompileError for an attribute that the object has in Python and not in programs, saying why.
         """
-        if isinstance(owner.type, EnumType | TupleType):
+        if isinstance(owner, type) or isinstance(owner.type, EnumType | TupleType):
             try:
                 return value_method(owner, name, self._classes.registry, self._resolver_for)
             except CompileError as error:
                 error.range = error.range or where
-                raise error.with_caller(f"{owner.type.annotation}.{name}", self._caller, where) from None
+                shown = owner.__name__ if isinstance(owner, type) else owner.type.annotation
+                raise error.with_caller(f"{shown}.{name}", self._caller, where) from None
         definition = module_lookup.definition_of(owner)
         if definition is not None and isinstance(definition.source, PythonSource):
             return self._class_attribute(definition.source, owner, name, where)

@@ -19,52 +19,71 @@ from flambeau.frontend.convert.functions import get_tree
 from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.source.python_source import parameter_defaults
 from flambeau.ir.value import Value
+from flambeau.jit.classes.definitions import bound_to_class
 from flambeau.jit.classes.scope import class_scope
 from flambeau.jit.classes.values import BoundFunction
 from flambeau.jit.compiling import compiling, tidy
 from flambeau.jit.registry import ScriptRegistry
 from flambeau.program.function import Function
 from flambeau.program.named_tuples import user_class
-from flambeau.schema.types import EnumType, TupleType
+from flambeau.schema.types import EnumType, TupleType, Type
+from flambeau.util.names import qualified_name
 
 _LIBRARY: Final = ("<string>", collections.__file__, enum.__file__, typing.__file__)
 """Where Python's own methods of enums and named tuples come from."""
 
 
+ResolverFor = Callable[[Callable[[str], Any], str], Resolver]
+
+
 def value_method(
-    owner: Value, name: str, registry: ScriptRegistry, resolver_for: Callable[[Callable[[str], Any], str], Resolver]
-) -> BoundFunction | None:
-    """A method or property of a member or tuple; None if its class has none of that name in its source."""
-    type_ = owner.type
-    if isinstance(type_, EnumType):
-        cls: Any = type_.python
-    else:
-        cls = user_class(type_) if isinstance(type_, TupleType) and type_.name is not None else None
-    found = inspect.getattr_static(cls, name, None) if isinstance(cls, type) else None
+    owner: Value | type, name: str, registry: ScriptRegistry, resolver_for: ResolverFor
+) -> BoundFunction | Function | None:
+    """A method or property of a member or tuple, or a static or class method of it or of its class.
+
+    None if the class has none of that name in its source.
+    """
+    cls = owner if isinstance(owner, type) else _class_of(owner.type)
+    found = None if cls is None else inspect.getattr_static(cls, name, None)
+    is_static = isinstance(found, staticmethod | classmethod)
     is_property = isinstance(found, property)
-    fn = found.fget if isinstance(found, property) else found
-    if not isinstance(fn, FunctionType) or fn.__code__.co_filename in _LIBRARY:
+    fn = found.fget if isinstance(found, property) else found.__func__ if is_static else found  # type: ignore[union-attr]
+    if cls is None or not isinstance(fn, FunctionType) or fn.__code__.co_filename in _LIBRARY:
         return None
-    assert isinstance(type_, EnumType | TupleType)
-    return BoundFunction(_compiled(type_, cls, fn, registry, resolver_for), owner, is_property)
+    if is_static:
+        return _compiled(None, cls, fn, isinstance(found, classmethod), registry, resolver_for)
+    if isinstance(owner, type):
+        return None
+    return BoundFunction(_compiled(owner.type, cls, fn, False, registry, resolver_for), owner, is_property)
+
+
+def _class_of(type_: Type) -> type | None:
+    if isinstance(type_, EnumType):
+        python: type = type_.python
+        return python
+    return user_class(type_) if isinstance(type_, TupleType) and type_.name is not None else None
 
 
 def _compiled(
-    type_: EnumType | TupleType,
+    self_type: Type | None,
     cls: type,
     fn: FunctionType,
+    bind_class: bool,
     registry: ScriptRegistry,
-    resolver_for: Callable[[Callable[[str], Any], str], Resolver],
+    resolver_for: ResolverFor,
 ) -> Function:
     known = registry.find(fn)
     if known is not None:
         return known
     shown = f"{cls.__name__}.{fn.__name__}"
     with compiling(fn, shown, None), registry.lock:
-        resolver = resolver_for(class_scope(cls, fn, {}), shown)
-        tree = get_tree(fn, self_name=cls.__name__)
-        name = f"{type_.name}.{fn.__name__}"
-        function = compile_def(tree, resolver, name=name, defaults=parameter_defaults(fn), self_type=type_)
+        scope = class_scope(cls, fn, {})
+        tree = get_tree(fn, self_name=None if self_type is None else cls.__name__)
+        if bind_class:
+            tree, scope = bound_to_class(tree, scope, cls)
+        name = f"{qualified_name(cls)}.{fn.__name__}"
+        resolver = resolver_for(scope, shown)
+        function = compile_def(tree, resolver, name=name, defaults=parameter_defaults(fn), self_type=self_type)
         function.doc = inspect.getdoc(fn) or ""
     tidy(function)
     return registry.keep(fn, function)

@@ -519,6 +519,72 @@ ROWS: list[Row] = [
         "f(Color.RED)",
     ),
     accepted(
+        "static and class methods of named tuples and enums",
+        """
+        from enum import Enum
+
+        class P(NamedTuple):
+            a: int
+
+            @staticmethod
+            def twice(n: int) -> int:
+                return n * 2
+
+            @classmethod
+            def make(cls, n: int) -> 'P':
+                return cls(n + 1)
+
+        class Color(Enum):
+            RED = 1
+            GREEN = 2
+
+            @staticmethod
+            def pick(n: int) -> 'Color':
+                return Color.RED if n > 1 else Color.GREEN
+
+        def f(n: int):
+            p = P.make(n)
+            return P.twice(n), p.a, p.twice(4), p.make(7), Color.pick(n).value
+        """,
+        "f(1)",
+        "f(2)",
+        torch=False,
+    ),
+    refused(
+        "a method that a class of named tuples does not have",
+        """
+        class P(NamedTuple):
+            a: int
+
+        def f(n: int):
+            return P.twice(n)
+        """,
+        "P has no attribute 'twice'",
+    ),
+    accepted(
+        "equality and order of dataclasses that inherit",
+        """
+        from dataclasses import dataclass
+
+        @dataclass(order=True)
+        class A:
+            a: int
+
+            def same(self, other: 'A') -> bool:
+                return self == other
+
+        @dataclass
+        class B(A):
+            b: int = 2
+
+        def f(n: int):
+            mixed = A(n).same(B(n)), B(n).same(A(n)), B(n) == A(n), A(n) != B(n)
+            return mixed, B(n).same(B(n)), B(1, 5) < B(1, 7), [x.a for x in sorted([B(n), B(1), B(2)])]
+        """,
+        "f(3)",
+        torch=False,
+    ),
+    accepted(
         "enums compared by identity",
         """
         from enum import Enum

@@ -13,6 +13,7 @@ from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.list_slices import has_slice
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.targets import assign_attribute, assign_item
+from flambeau.frontend.emit.widening import may_widen
 from flambeau.frontend.trees.views import Expr, ListLiteral, Select, Starred, Subscript, TupleLiteral, Var
 from flambeau.frontend.values.container_methods import listed
 from flambeau.frontend.values.simple_value import SimpleValue
@@ -133,7 +134,7 @@ def assign_name(e: Emission, where: SourceRange, name: str, value: Sugared, anno
         if held is None:
             raise CompileError(NOT_FIRST_CLASS.format(name=name, kind=value.kind), where)
         if isinstance(outside, Variable):
-            held = _as_before(e, where, name, held, outside.type)
+            held = _as_before(e, where, name, held, outside)
         elif isinstance(outside, Sugared):
             raise CompileError(WAS_NOT_FIRST_CLASS.format(name=name, kind=outside.kind), where)
     if held is None:
@@ -148,11 +149,14 @@ def assign_name(e: Emission, where: SourceRange, name: str, value: Sugared, anno
     e.store(name, held, annotation)
 
 
-def _as_before(e: Emission, where: SourceRange, name: str, value: Value, before: Type) -> Value:
-    """The value as the type that the name has in the block around this one."""
+def _as_before(e: Emission, where: SourceRange, name: str, value: Value, variable: Variable) -> Value:
+    """The value as the type that the name has in the block around this one, or was declared as there."""
+    before = variable.type
     e.unsettled.meet(before, value.type)
     wanted = without_refinement(before)
     type_, plan = plan_conversion(value, wanted, implicit=True)
+    if not is_subtype(type_, wanted) and may_widen(e, name, variable, type_):
+        return plan(e)
     if not is_subtype(type_, wanted):
         text = CHANGED_TYPE.format(name=name, before=before.annotation, after=value.type.annotation)
         if before == ListType(TENSOR):

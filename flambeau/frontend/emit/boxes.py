@@ -9,6 +9,7 @@ from __future__ import annotations
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.emit.widening import may_widen
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import INT, Type
@@ -37,6 +38,9 @@ def close_box(e: Emission, variable: Variable, box: Value) -> None:
 
 def _mirror(e: Emission, name: str, box: Value, stored: Value, type_: Type) -> None:
     if not is_subtype(stored.type, type_):
+        found = e.frame.find(name)
+        if isinstance(found, Variable):
+            may_widen(e, name, found, stored.type)
         text = NEW_TYPE.format(name=name, before=type_.annotation, after=stored.type.annotation)
         raise CompileError(text, e.graph.current_range)
     e.emit("aten::_set_item", (box, e.constant(0), stored), box.type)

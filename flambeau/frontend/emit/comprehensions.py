@@ -18,7 +18,7 @@ from flambeau.frontend.values.keywords import KeywordsValue
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
-from flambeau.schema.types import STRING, TENSOR, AnyType, DictType, ListType, Type
+from flambeau.schema.types import STRING, TENSOR, AnyType, DictType, ListType, Type, UnionType
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
@@ -28,7 +28,7 @@ NOT_PAIRS = "dict() needs pairs of a key and a value, but the items have type {f
 
 def emit_list_comprehension(e: Emission, tree: ListComp, hint: Type | None) -> Sugared:
     """`[element for target in iterable]`."""
-    wanted = without_none(hint)
+    wanted = of_union(without_none(hint), ListType)
     if wanted is not None and not isinstance(wanted, ListType | AnyType):
         raise CompileError(f"Expected an annotation of type List, but got {wanted.annotation}", tree.range)
     element = wanted.element if isinstance(wanted, ListType) else None
@@ -39,6 +39,14 @@ def emit_list_comprehension(e: Emission, tree: ListComp, hint: Type | None) -> S
         return e.value(tree.element, element)
 
     return SimpleValue(_collect(e, tree.range, tree.iterable.range, source, element, item))
+
+
+def of_union(hint: Type | None, kind: type[Type]) -> Type | None:
+    """The hint that a union gives to a comprehension: its one member of that kind; none where there are several."""
+    if not isinstance(hint, UnionType):
+        return hint
+    found = [member for member in hint.members if isinstance(member, kind)]
+    return hint if not found else found[0] if len(found) == 1 else None
 
 
 def collect_list(e: Emission, where: SourceRange, source: Sugared, element: Type | None) -> Value:
@@ -95,7 +103,7 @@ def _collect(
 
 def emit_dict_comprehension(e: Emission, tree: DictComp, hint: Type | None) -> Sugared:
     """`{key: value for target in iterable}`."""
-    wanted = without_none(hint)
+    wanted = of_union(without_none(hint), DictType)
     if wanted is not None and not isinstance(wanted, DictType | AnyType):
         raise CompileError(NOT_A_DICT.format(found=wanted.annotation), tree.range)
     inner = wanted if isinstance(wanted, DictType) else None

@@ -12,7 +12,7 @@ from flambeau.frontend.emit.attribute_facts import note, path_of
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.trees.views import And, Compare, Expr, FalseLit, NoneLit, Not, Or, Select, TrueLit, Var
+from flambeau.frontend.trees.views import And, Compare, Expr, FalseLit, NoneLit, Not, Or, Select, TrueLit, Var, Walrus
 from flambeau.frontend.values import magic
 from flambeau.frontend.values.simple_value import SimpleValue, shown
 from flambeau.frontend.values.sugared import Sugared
@@ -217,6 +217,8 @@ def _emit_is_none(e: Emission, tree: Compare) -> Condition | None:
     result = e.emit(kind, (value, e.constant(None)), BOOL)
     rest = subtract(type_, NONE)
     present: Facts = {}
+    if isinstance(tested, Walrus):
+        tested = tested.target
     name = tested.name if isinstance(tested, Var) else path_of(e, tested)
     if name is not None and rest is not None and not isinstance(type_, AnyType):
         present = {name: rest}

@@ -18,12 +18,14 @@ from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Absent, Frame, Variable
 from flambeau.frontend.emit.inlined import Expansion, check_left, own_statements
 from flambeau.frontend.emit.loops import emit_for, emit_while, left_by_break, note_break
+from flambeau.frontend.emit.widening import entered
+from flambeau.frontend.trees.base import Tree
 from flambeau.frontend.trees.views import (
     Break,
     Continue,
+    Def,
     Expr,
     For,
-    Handler,
     If,
     Lambda,
     LoopElse,
@@ -134,11 +136,14 @@ def _chosen(
 
 
 def _merged_variable(name: str, first: Variable, second: Variable, where: SourceRange) -> Variable | Absent:
-    wide = any(isinstance(v.type, UnionType) for v in (first, second))
+    declared = first.declared if first.declared == second.declared else None
+    wide = any(isinstance(t, UnionType) for t in (first.type, second.type, declared))
     type_ = unify(first.type, second.type, default_to_union=wide)
+    if type_ is None and declared is not None and all(is_subtype(v.type, declared) for v in (first, second)):
+        type_ = declared
     if type_ is None or first.slot != second.slot:
         return Absent(TWO_TYPES.format(name=name, first=first.type, second=second.type), where)
-    return Variable(type_, first.slot)
+    return Variable(type_, first.slot, declared if declared is not None and is_subtype(type_, declared) else type_)
 
 
 def emit_ternary(e: Emission, tree: TernaryIf, hint: Type | None) -> Sugared:
@@ -200,31 +205,32 @@ def emit_for_statement(e: Emission, tree: For) -> bool:
     """`for target in iterable`."""
     if len(tree.iterables) != 1:
         raise CompileError(MANY_ITERABLES, tree.range)
-    source = e.sugared(tree.iterable)
-    iteration = source.iterate(e, tree.range)
 
     def body(item: Sugared) -> bool:
         assign(e, tree.target, item, tree.target.range)
         return e.statements(tree.body)
 
     jumps = any(isinstance(s, Break | Continue) for s in own_statements(tree.body))
-    falls = emit_for(e, tree.iterable.range, iteration, body, jumps=jumps)
+    with entered(e, tree):
+        iteration = e.sugared(tree.iterable).iterate(e, tree.range)
+        falls = emit_for(e, tree.iterable.range, iteration, body, jumps=jumps)
     check_left(e, tree.body)
     return falls
 
 
 def emit_while_statement(e: Emission, tree: While) -> bool:
     """`while condition`. A `while True` without a break never ends by itself."""
-    condition = emit_condition(e, tree.condition)
-    if condition.known is False:
-        return True
-    emit_while(
-        e,
-        condition.as_value(e),
-        lambda: refine(e, condition.if_true),
-        lambda: emit_condition(e, tree.condition).as_value(e),
-        lambda: e.statements(tree.body),
-    )
+    with entered(e, tree):
+        condition = emit_condition(e, tree.condition)
+        if condition.known is False:
+            return True
+        emit_while(
+            e,
+            condition.as_value(e),
+            lambda: refine(e, condition.if_true),
+            lambda: emit_condition(e, tree.condition).as_value(e),
+            lambda: e.statements(tree.body),
+        )
     if condition.known:
         e.frame.names.update(left_by_break(e))
     elif not _breaks(tree.body):
@@ -255,13 +261,13 @@ def emit_loop_else(e: Emission, tree: LoopElse) -> bool:
 
 def _breaks(body: tuple[Stmt, ...]) -> bool:
     """Whether statements of a loop can break out of it."""
-    pending: list[Stmt | Handler] = list(body)
+    pending: list[Tree] = list(body)
     while pending:
-        statement = pending.pop()
-        if isinstance(statement, Break):
+        part = pending.pop()
+        if isinstance(part, Break):
             return True
-        if not isinstance(statement, For | While):
-            pending.extend(c for c in statement.children if isinstance(c, Stmt | Handler))
+        if not isinstance(part, For | While | Def | Expr):
+            pending.extend(part.children)
     return False
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from flambeau.frontend.emit.written import retype, written_as
 from flambeau.ir.value import Value
 from flambeau.schema.device import Device
 from flambeau.schema.match import has_variables
@@ -21,6 +22,7 @@ from flambeau.schema.types import (
     NUMBER,
     STRING,
     AnyType,
+    DictType,
     ListType,
     NoneType,
     OptionalType,
@@ -52,6 +54,10 @@ def keep(value: Value) -> Plan:
 def plan_conversion(value: Value, wanted: Type, *, implicit: bool) -> tuple[Type, Plan]:
     """The type and plan of `value`, as near to `wanted` as conversions bring it; if that will do, the caller says."""
     actual = value.type
+    if is_container(actual) and not is_subtype(actual, wanted) and not has_variables(wanted):
+        new = written_as(value, wanted)
+        if new is not None:
+            return new, lambda e: _retyped(value, new)
     if isinstance(wanted, OptionalType) and not isinstance(actual, OptionalType | NoneType):
         return plan_conversion(value, wanted.element, implicit=implicit)
     if isinstance(wanted, UnionType) and isinstance(actual, TupleType) and not is_subtype(actual, wanted):
@@ -75,6 +81,16 @@ def plan_conversion(value: Value, wanted: Type, *, implicit: bool) -> tuple[Type
     elif implicit and actual == STRING and wanted == DEVICE:
         return DEVICE, lambda e: to_device(e, value)
     return actual, keep(value)
+
+
+def is_container(type_: Type) -> bool:
+    """Whether values of the type may be literals with items."""
+    return isinstance(type_, ListType | DictType | TupleType)
+
+
+def _retyped(value: Value, type_: Type) -> Value:
+    retype(value, type_)
+    return value
 
 
 def is_empty_literal(value: Value) -> bool:

@@ -22,6 +22,7 @@ from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
+from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import FUNCTION, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, field
@@ -116,6 +117,8 @@ class Emission:
     """The exception whose handler this is."""
     unsettled: Unsettled = field(default_factory=Unsettled)
     """The types that only what follows tells."""
+    entries: list[Any] = field(default_factory=list)
+    """The loops and bodies of `try` around a statement (`widening.Entry`), outermost first."""
     last_loop: tuple[Node, LoopState] | None = None
     """The loop that was emitted last."""
     slots: int = 0
@@ -213,9 +216,10 @@ class Emission:
         """Let a variable of this scope hold a value from here on, known as `type_`."""
         known = value.type if type_ is None else type_
         found = self.frame.names.get(name) or self.frame.find_outside(name)
-        slot = found.slot if isinstance(found, Variable) else self._new_slot(name)
+        slot, before = (found.slot, found.declared) if isinstance(found, Variable) else (self._new_slot(name), None)
+        declared = known if before is None or not is_subtype(known, before) else before
         self.insert("prim::Store", (value,), name=slot, type=known)
-        self.frame.names[name] = Variable(known, slot)
+        self.frame.names[name] = Variable(known, slot, declared)
         if slot in self.mirrors:
             self.mirrors[slot](value)
         if not value.has_name and name.isascii() and value.owner_block is self.graph.insertion_block:

@@ -23,6 +23,8 @@ class Variable:
     type: Type
     slot: str
     """What the graph stores it under: the name, or another where a comprehension shadows one."""
+    declared: Type | None = None
+    """What it may be assigned, as far as that is more than its type; None if nothing says."""
 
 
 @dataclass(frozen=True, slots=True)

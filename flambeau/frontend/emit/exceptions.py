@@ -18,14 +18,15 @@ from flambeau.frontend.emit.contexts import leave_contexts
 from flambeau.frontend.emit.control import OUTCOME, emit_branches, emit_break, emit_continue
 from flambeau.frontend.emit.conversions import pack_list, pack_tuple
 from flambeau.frontend.emit.emission import Emission
-from flambeau.frontend.emit.environment import Variable
+from flambeau.frontend.emit.environment import Frame, Variable
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.statements import OTHER_RETURN
+from flambeau.frontend.emit.widening import Entry, entered
 from flambeau.frontend.ssa.cleanup import clean
 from flambeau.frontend.ssa.exits import make_structured
 from flambeau.frontend.ssa.to_ssa import to_ssa
 from flambeau.frontend.trees.scopes import assigned_names
-from flambeau.frontend.trees.views import Break, Continue, Expr, Handler, Reraise, Stmt, Try, TupleLiteral, Var
+from flambeau.frontend.trees.views import Break, Continue, Expr, Handler, Reraise, Try, TupleLiteral, Var
 from flambeau.frontend.values.carried import take_along
 from flambeau.frontend.values.classes import ExceptionClass
 from flambeau.frontend.values.sugared import Sugared
@@ -37,7 +38,7 @@ from flambeau.program.signature import schema_of
 from flambeau.schema.subtype import unify
 from flambeau.schema.types import ANY, INT, NONE, STRING, TupleType, Type
 from flambeau.util.errors import CompileError, NotSupportedError
-from flambeau.util.record import dataclass, field
+from flambeau.util.record import dataclass, field, replace
 
 NOT_A_CLASS = "except needs classes of exceptions, but this is a {kind}"
 
@@ -62,7 +63,8 @@ def emit_try(e: Emission, tree: Try) -> bool:
     handlers = [_classes(e, h) for h in tree.handlers]
     if tree.finalbody:
         handlers = [(BaseException,)]
-    body = _compiled(e, tree.body)
+    with entered(e, tree):
+        body = _compiled(e, tree)
     with e.graph.at_range(tree.range):
         result = e.emit("^try", body.inputs, OUTCOME, callable=Protected(body.function, handlers))
         outcome = e.graph.insert("prim::TupleUnpack", (result,), (INT, ANY))
@@ -169,7 +171,8 @@ def _classes(e: Emission, handler: Handler) -> tuple[type, ...]:
 # -- the body as a function -------------------------------------------------------------------------------------------
 
 
-def _compiled(e: Emission, body: tuple[Stmt, ...]) -> _Body:
+def _compiled(e: Emission, tree: Try) -> _Body:
+    body = tree.body
     inner = Emission(
         name=e.name,
         graph=Graph("try"),
@@ -212,6 +215,7 @@ def _compiled(e: Emission, body: tuple[Stmt, ...]) -> _Body:
                 inner.store(slot, inner.graph.add_input(value.type, slot))
         elif found is not None:
             inner.frame.names[name] = found
+    inner.entries.append(Entry(tree, Frame(names=dict(inner.frame.names))))
     falls = inner.statements(body)
     new = []
     if falls:
@@ -233,6 +237,9 @@ def _parameter(inner: Emission, name: str, value: Value, variable: Variable, is_
         open_box(inner, name, given, variable.type)
     else:
         inner.store(name, given, variable.type)
+    made = inner.frame.names[name]
+    assert isinstance(made, Variable)
+    inner.frame.names[name] = replace(made, declared=variable.declared)
 
 
 def _outcome(e: Emission, code: int, value: Value) -> Value:

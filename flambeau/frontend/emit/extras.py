@@ -9,6 +9,7 @@ import importlib
 from collections.abc import Callable
 
 from flambeau.frontend.emit.assignment import assign, assign_name
+from flambeau.frontend.emit.comprehensions import of_union
 from flambeau.frontend.emit.conditions import Condition, ConditionValue, emit_condition
 from flambeau.frontend.emit.control import emit_branches
 from flambeau.frontend.emit.conversions import convert, pack_list
@@ -128,7 +129,7 @@ def emit_formatted(e: Emission, tree: Formatted, hint: Type | None) -> Sugared:
 
 def emit_comprehension(e: Emission, tree: Comprehension, hint: Type | None) -> Sugared:
     """`[element for … if …]` and `{key: element for … if …}` with any number of clauses and conditions."""
-    wanted = without_none(hint)
+    wanted = of_union(without_none(hint), ListType if tree.key is None else DictType)
     if tree.key is not None:
         return SimpleValue(_dict(e, tree, wanted if isinstance(wanted, DictType) else None))
     if wanted is not None and not isinstance(wanted, ListType | AnyType):

@@ -18,7 +18,8 @@ from flambeau.frontend.emit.contexts import leave_contexts
 from flambeau.frontend.emit.conversions import convert
 from flambeau.frontend.emit.emission import Emission, LoopState
 from flambeau.frontend.emit.environment import Frame, Variable
-from flambeau.frontend.trees.views import Def, Handler, Return, Stmt, Yield
+from flambeau.frontend.trees.base import Tree
+from flambeau.frontend.trees.views import Def, Expr, Return, Stmt, Yield
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Sugared
 from flambeau.schema.types import BOOL, INT, Type
@@ -49,13 +50,13 @@ class Expansion:
 
 def own_statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
     """Statements and those inside them, but for nested functions."""
-    pending: list[Stmt | Handler] = list(body)
+    pending: list[Tree] = list(body)
     while pending:
-        statement = pending.pop()
-        if isinstance(statement, Stmt):
-            yield statement
-        if not isinstance(statement, Def):
-            pending += [c for c in statement.children if isinstance(c, Stmt | Handler)]
+        part = pending.pop()
+        if isinstance(part, Stmt):
+            yield part
+        if not isinstance(part, Def | Expr):  # statements are also in what is neither, as handlers are
+            pending += part.children
 
 
 @contextmanager

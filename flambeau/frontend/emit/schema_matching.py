@@ -10,8 +10,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from flambeau.frontend.constants import default_type
-from flambeau.frontend.emit.conversions import Plan, is_empty_literal, keep, pack_list, pack_tuple, plan_conversion
+from flambeau.frontend.emit.conversions import (
+    Plan,
+    is_container,
+    is_empty_literal,
+    keep,
+    pack_list,
+    pack_tuple,
+    plan_conversion,
+)
 from flambeau.frontend.emit.empty_attributes import explained
+from flambeau.frontend.emit.written import written_as
 from flambeau.frontend.values.sugared import Given
 from flambeau.ir.value import Value
 from flambeau.program.classes import why_no_interface
@@ -122,8 +131,8 @@ class _Attempt:
             if element is not None and is_subtype(value.type, element):
                 count = formal.broadcast
                 return lambda e: pack_list(e, [value] * count, element)
-        if is_empty_literal(value) and has_variables(wanted):
-            wanted = self.known(wanted)
+        if has_variables(wanted) and is_container(value.type):
+            wanted = self.known(wanted, value)
         actual, plan = plan_conversion(value, wanted, implicit=self.implicit)
         if has_variables(wanted):
             before = dict(self.bindings)
@@ -141,12 +150,13 @@ class _Attempt:
             raise Mismatch(_not_a(formal, value.type, actual))
         return plan
 
-    def known(self, wanted: Type) -> Type:
-        """The type with its variables filled in, if earlier arguments bound them."""
+    def known(self, wanted: Type, value: Value) -> Type:
+        """The type with its variables filled in, if earlier arguments bound them and a new container can be of it."""
         try:
-            return substitute(wanted, self.bindings)
+            found = substitute(wanted, self.bindings)
         except KeyError:
             return wanted
+        return found if is_empty_literal(value) or written_as(value, found) is not None else wanted
 
     def variable_list(self, index: int, formal: Argument) -> Plan | None:
         """The plan for a trailing list that is given item by item, as in `x.view(2, 3)`; None if it is not."""

@@ -56,6 +56,8 @@ class Unsettled:
     open: dict[int, Type] = field(default_factory=dict)
     """Those that are not known yet, by identity."""
     known: dict[int, Type] = field(default_factory=dict)
+    wide: dict[int, set[str]] = field(default_factory=dict)
+    """Variables that have to be as wide as they were declared before a loop or `try`, by its tree."""
     error: CompileError | None = None
     """The first refusal that what is learned later may turn out to be none."""
 
@@ -145,6 +147,15 @@ class Unsettled:
         """Note what an open type is, and start over."""
         self.known[id(open_)] = OptionalType.of(found) if isinstance(open_, NoneType) else found
         del self.open[id(open_)]
+        self.error = None
+        raise Settled(self)
+
+    def widen(self, tree: Tree, name: str) -> None:
+        """A loop or `try` makes a variable wider than it was known to be in front of it: start over, but once."""
+        names = self.wide.setdefault(id(tree), set())
+        if name in names:
+            return
+        names.add(name)
         self.error = None
         raise Settled(self)
 

@@ -10,6 +10,7 @@ from flambeau.frontend.constants import enum_type
 from flambeau.frontend.emit.conversions import pack_list, pack_tuple
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import match_single
+from flambeau.frontend.resolver import ObjectResolver
 from flambeau.frontend.values.simple_value import ItemIteration, SimpleValue
 from flambeau.frontend.values.sugared import Given, Iteration, Sugared
 from flambeau.ir.value import Value
@@ -69,12 +70,17 @@ class ExceptionValue(Sugared):
 class NamedTupleClass(Sugared):
     """A class of named tuples."""
 
+    python: type
     type: TupleType
 
     @property
     def kind(self) -> str:
         """As messages call it."""
         return "NamedTuple class"
+
+    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+        """A static or class method."""
+        return _class_function(e, where, self.python, name)
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A new tuple, its fields given by position or name."""
@@ -104,7 +110,7 @@ class EnumClass(Sugared):
         """A member."""
         member = getattr(self.type.python, name, None)
         if not isinstance(member, self.type.python):
-            raise CompileError(f"{self.type.name.rpartition('.')[2]} has no attribute '{name}'", where)
+            return _class_function(e, where, self.type.python, name)
         return SimpleValue(e.constant(member, self.type))
 
     def length(self, e: Emission, where: SourceRange) -> Value:
@@ -115,6 +121,14 @@ class EnumClass(Sugared):
         """Over the members, in the order of their definition."""
         members = [e.constant(member, self.type) for member in self.type.python]
         return ItemIteration(pack_list(e, members, self.type))
+
+
+def _class_function(e: Emission, where: SourceRange, cls: type, name: str) -> Sugared:
+    """A static or class method of a class of enums or named tuples. Raises CompileError if it has none of that name."""
+    found = e.resolver.object_attribute(cls, name, where) if isinstance(e.resolver, ObjectResolver) else None
+    if found is None:
+        raise CompileError(f"{cls.__name__} has no attribute '{name}'", where)
+    return e.wrap(found, where)
 
 
 def wrap_class(e: Emission, cls: type, where: SourceRange) -> Sugared | None:
@@ -128,5 +142,5 @@ def wrap_class(e: Emission, cls: type, where: SourceRange) -> Sugared | None:
             raise CompileError(str(error), where) from None
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         type_ = try_type_of(cls, e.resolver, where)
-        return NamedTupleClass(type_) if isinstance(type_, TupleType) else None
+        return NamedTupleClass(cls, type_) if isinstance(type_, TupleType) else None
     return None

@@ -9,10 +9,11 @@ from typing import Final
 
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.values.object_methods import has_method
+from flambeau.frontend.values.object_methods import find_method, has_method, takes
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given
 from flambeau.ir.value import Value
+from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import BOOL, NamedType
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
@@ -37,9 +38,9 @@ def is_magic(op: str, left: Value, right: Value) -> bool:
 def emit_magic(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value:
     """`left op right`. Raises CompileError if neither operand has a method for it."""
     name = MAGIC[op]
-    if _has(e, left, name, where):
-        return _call(e, where, left, name, right)
     reflected = REFLECTED.get(op) or name.replace("__", "__r", 1)
+    if _has(e, left, name, where) and not _defers(e, where, left, name, right):
+        return _call(e, where, left, name, right)
     if _has(e, right, reflected, where):
         return _call(e, where, right, reflected, left)
     if op == "!=" and (_has(e, left, "__eq__", where) or _has(e, right, "__eq__", where)):
@@ -74,6 +75,14 @@ def truth(e: Emission, where: SourceRange, value: Value) -> Value | None:
 
 def _has(e: Emission, value: Value, name: str, where: SourceRange) -> bool:
     return isinstance(value.type, NamedType) and has_method(e, value.type, name, where)
+
+
+def _defers(e: Emission, where: SourceRange, left: Value, name: str, right: Value) -> bool:
+    """Whether `==` is left to the right object: it is known as one of a base, whose method takes both."""
+    if name != "__eq__" or not isinstance(left.type, NamedType) or not is_subtype(left.type, right.type):
+        return False
+    method = find_method(e, left.type, name, where)
+    return method is not None and not takes(method, [Given(left, where), Given(right, where)], ())
 
 
 def _call(e: Emission, where: SourceRange, owner: Value, name: str, other: Value) -> Value:

@@ -12,6 +12,7 @@ from flambeau.ir.value import Value
 from flambeau.program.classes import ClassDefinition, Property
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
+from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import BOOL, ListType, NamedType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
@@ -88,9 +89,8 @@ def check_sortable(e: Emission, where: SourceRange, items: Value) -> None:
         return
     method = find_method(e, element, "__lt__", where)
     schema = method.schema if isinstance(method, Function) else method
-    wanted = (element, BOOL)
-    found = (schema.arguments[-1].type, schema.returns[0].type) if schema is not None else None
-    if schema is None or len(schema.arguments) != 2 or found != wanted:
+    is_fit = schema is not None and len(schema.arguments) == 2 and schema.returns[0].type == BOOL
+    if schema is None or not is_fit or not is_subtype(element, schema.arguments[-1].type):
         raise CompileError(NO_ORDER.format(type=element.annotation), where)
 
 
@@ -104,15 +104,16 @@ def fitting(
     """The first of some methods that takes these arguments; the very first if none does."""
     assert isinstance(owner.type, NamedType)
     given = [Given(owner, where), *args]
-    if not _takes(first[1], given, keywords):
+    if not takes(first[1], given, keywords):
         for name in others:
             method = find_method(e, owner.type, name, where)
-            if method is not None and _takes(method, given, keywords):
+            if method is not None and takes(method, given, keywords):
                 return name, method
     return first
 
 
-def _takes(method: Function | FunctionSchema, given: Sequence[Given], keywords: Sequence[Given]) -> bool:
+def takes(method: Function | FunctionSchema, given: Sequence[Given], keywords: Sequence[Given]) -> bool:
+    """Whether a method takes these arguments."""
     schema = method if isinstance(method, FunctionSchema) else method.schema
     try:
         match_schema(schema, given, keywords, implicit=True)

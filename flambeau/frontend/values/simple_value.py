@@ -426,6 +426,8 @@ def _attribute(e: Emission, where: SourceRange, value: Value, name: str) -> Suga
         method = e.resolver.object_attribute(value, name, where)
         if isinstance(method, Sugared):
             return method.call(e, where, (), ()) if getattr(method, "is_property", False) else method
+        if method is not None:
+            return e.wrap(method, where)
     kind = f"aten::{OTHER_NAMES.get(name, name)}"
     if any(_takes(definition.schema.arguments, type_) for definition in registry.overloads(kind)):
         return OperatorValue(kind, Given(value, where))

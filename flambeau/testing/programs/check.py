@@ -6,7 +6,6 @@ import linecache
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from types import ModuleType
 from typing import Any, Optional
 
@@ -16,7 +15,7 @@ import flambeau
 from flambeau import Tensor
 from flambeau.executor.options import LLVM
 from flambeau.passes import pipeline
-from flambeau.testing.programs.model import Program, smaller
+from flambeau.testing.programs.model import Program
 
 PATHS: Mapping[str, dict[str, Any]] = {
     "reference": {"backend": "reference"},
@@ -178,9 +177,8 @@ def shrink(
     improved = True
     while improved and tried < limit:
         improved = False
-        for body in smaller(program.body):
+        for candidate in program.smaller():
             tried += 1
-            candidate = replace(program, body=body)
             if is_sound(candidate) and is_bad(candidate):
                 program, improved = candidate, True
                 break

@@ -15,6 +15,7 @@ from flambeau.testing.programs.modules import generate as modules_generate
 from flambeau.testing.programs.native import check as native_check
 from flambeau.testing.programs.native import generate as native_generate
 from flambeau.testing.programs.objects import generate as objects_generate
+from flambeau.testing.programs.typed import generate as typed_generate
 
 Paths = Mapping[str, Mapping[str, Any]]
 
@@ -61,6 +62,13 @@ FAMILIES: Mapping[str, Family] = {
             name="flow",
             doc="exceptions, matches, generators, closures, contexts, formats; results, order of events and errors",
             generate=flow_generate.generate,
+            disagreement=flow_check.disagreement,
+            report=flow_check.report,
+        ),
+        Family(
+            name="typed",
+            doc="values of every type and classes of all kinds, both made up for each program; results, errors",
+            generate=typed_generate.generate,
             disagreement=flow_check.disagreement,
             report=flow_check.report,
         ),

@@ -13,6 +13,7 @@ import signal
 import sys
 import time
 import traceback
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -98,6 +99,7 @@ def _quietly(run: Callable[[], None]) -> None:
 
 def _work(family: Family, first: int, last: int, write: int) -> None:
     os.environ["FLAMBEAU_CACHE"] = "off"  # no program comes again
+    warnings.simplefilter("ignore")
     for seed in range(first, last):
         try:
             found = check_seed(family, seed)

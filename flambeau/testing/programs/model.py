@@ -65,10 +65,20 @@ class Program:
     helpers: Sequence[Program] = field(default=())
     prelude: str = ""
     """Source of what stands before all functions, classes for example."""
+    definitions: Sequence[Node] = field(default=())
+    """What stands behind that, and is made smaller with the program."""
 
     def source(self) -> str:
         """Python source of everything that is called, callees first."""
-        return self.prelude + self._functions()
+        before = "".join("\n".join((*node.lines(0), "", "", "")) for node in self.definitions)
+        return self.prelude + before + self._functions()
+
+    def smaller(self) -> Iterator[Program]:
+        """The program with one thing less."""
+        for body in smaller(self.body):
+            yield replace(self, body=body)
+        for definitions in smaller(self.definitions):
+            yield replace(self, definitions=definitions)
 
     def _functions(self) -> str:
         text = self._own()

@@ -25,7 +25,14 @@ def arguments(seed: int) -> tuple[Any, ...]:
     draw = random.Random(seed)
     ints = [draw.randint(-20, 30) for _ in range(draw.choice([0, 1, 2, 3, 5]))]
     word = draw.choice(["", "a", "xyz", "Hello world", "12", "aa-b"])
-    return draw.randint(-5, 40), draw.randint(0, 9), draw.choice([0.0, 0.75, -2.5, 1e3]), draw.random() < 0.5, word, ints
+    return (
+        draw.randint(-5, 40),
+        draw.randint(0, 9),
+        draw.choice([0.0, 0.75, -2.5, 1e3]),
+        draw.random() < 0.5,
+        word,
+        ints,
+    )
 
 
 def outcome(function: Any, given: tuple[Any, ...]) -> Any:
@@ -79,8 +86,8 @@ def report(seed: int, program: Program, found: str, *, disagree: Any = disagreem
         return now is not None and _kind(now) == _kind(found)
 
     small = shrink(program, is_bad, is_sound=lambda candidate: is_python(candidate, seed))
-    own = small.source().partition("def main")
-    return f"seed {seed}: {disagree(small, seed, **how) or found}\n\n{own[1]}{own[2]}"
+    own = small.source().removeprefix(small.prelude)
+    return f"seed {seed}: {disagree(small, seed, **how) or found}\n\n{own}"
 
 
 def _kind(found: str) -> str:

@@ -1,0 +1,62 @@
+"""Variables that are known to be narrower than they were declared, and assignments that make them wide again.
+
+if node is None:                     behind it, `node` is a Node
+    return 0
+while node is not None:              its second round sees what the body assigns: before the loop,
+    node = node.next                 `node` has to be what it was declared as, an Optional[Node]
+
+That a body does so is known when it has been emitted: then the function is emitted again, with the variable made wide
+in front of the loop, or of the `try`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.environment import Frame, Variable
+from flambeau.frontend.trees.base import Tree
+from flambeau.frontend.values.sugared import Sugared
+from flambeau.schema.subtype import is_subtype
+from flambeau.schema.types import Type
+from flambeau.util.record import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A loop, or the body of a `try`, around what is being emitted."""
+
+    tree: Tree
+    outside: Frame[Sugared]
+    """The scope that it stands in; for a `try`, that of its own body."""
+
+
+@contextmanager
+def entered(e: Emission, tree: Tree) -> Iterator[None]:
+    """Emit a loop: variables are wide already if its body was found to make them so."""
+    for name in e.unsettled.wide.get(id(tree), ()):
+        found = e.frame.find(name)
+        if isinstance(found, Variable) and found.declared is not None and may_widen(e, name, found, found.declared):
+            e.store(name, e.load(name, found), found.declared)
+    e.entries.append(Entry(tree, e.frame))
+    try:
+        yield
+    finally:
+        e.entries.pop()
+
+
+def may_widen(e: Emission, name: str, variable: Variable, type_: Type) -> bool:
+    """Whether a variable that is known to be narrower may be assigned this here: it was declared as something wider.
+
+    Raises `Settled` if a loop or `try` around it was entered with the variable narrow.
+    """
+    declared = variable.declared
+    if declared is None or not is_subtype(type_, declared):
+        return False
+    for entry in e.entries:
+        found = entry.outside.find(name)
+        if isinstance(found, Variable) and found.slot == variable.slot and not is_subtype(type_, found.type):
+            e.unsettled.widen(entry.tree, name)
+            return False
+    return True

@@ -1,0 +1,78 @@
+"""Containers that were just written, and the types that they take on where they are passed.
+
+f([1, 2])        where f takes a List[Optional[int]]:    %x : int?[] = prim::ListConstruct(%one, %two)
+
+A list of ints is no list of optional ints, because what is put into the one could be seen in the other. A literal or
+comprehension that nothing else refers to may still become either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flambeau.ir.value import Use, Value
+from flambeau.schema.subtype import is_subtype
+from flambeau.schema.types import DictType, ListType, OptionalType, TupleType, Type, UnionType
+
+
+def written_as(value: Value, wanted: Type, uses: int = 0) -> Type | None:
+    """The type that a container takes on where `wanted` is expected; None if it is not new, or does not fit.
+
+    `uses` says how many nodes use it beside those that fill it.
+    """
+    for candidate in _candidates(wanted):
+        if _parts(value, candidate, uses) is not None:
+            return candidate
+    return None
+
+
+def retype(value: Value, wanted: Type) -> None:
+    """Give a container, and those in it, the type that `written_as` found."""
+    for part, type_ in _parts(value, wanted, len(value.uses)) or ():
+        inner = None if is_subtype(part.type, type_) else written_as(part, type_, 1)
+        if inner is not None:
+            retype(part, inner)
+    value.set_type(wanted)
+    for use in _filling(value):
+        for output in use.user.outputs:
+            output.set_type(wanted)
+
+
+def _candidates(wanted: Type) -> Iterator[Type]:
+    match wanted:
+        case OptionalType(element):
+            yield from _candidates(element)
+        case UnionType(members):
+            for member in members:
+                yield from _candidates(member)
+        case ListType() | DictType() | TupleType():
+            yield wanted
+
+
+def _filling(value: Value) -> list[Use]:
+    """The nodes of a comprehension that put items into its result."""
+    return [u for u in value.uses if u.offset == 0 and u.user.kind in ("aten::append", "aten::_set_item")]
+
+
+def _parts(value: Value, wanted: Type, uses: int) -> list[tuple[Value, Type]] | None:
+    """The items with the types that they have to fit; None if the whole cannot become a `wanted`."""
+    node, filling = value.node, _filling(value)
+    if node is None or len(value.uses) - len(filling) > uses:
+        return None
+    put = [item for use in filling for item in use.user.inputs[1:]]
+    parts: list[tuple[Value, Type]]
+    match node.kind, wanted:
+        case "prim::ListConstruct", ListType(element):
+            parts = [(item, element) for item in (*node.inputs, *put)]
+        case "prim::DictConstruct", DictType(key, element):
+            flat = (*node.inputs, *put)
+            parts = [(item, key) for item in flat[::2]] + [(item, element) for item in flat[1::2]]
+        case "prim::TupleConstruct", TupleType(elements) if len(elements) == len(node.inputs):
+            assert isinstance(value.type, TupleType)
+            if value.type.name != wanted.name:
+                return None
+            parts = list(zip(node.inputs, elements, strict=True))
+        case _:
+            return None
+    fits = all(is_subtype(item.type, type_) or written_as(item, type_, 1) is not None for item, type_ in parts)
+    return parts if fits else None
