@@ -393,7 +393,7 @@ def test_refusals_of_scripts() -> None:
         "def name(n: int) -> str:\n  return 'n'\n"
     )
     text, words, name = unit.text, unit.words, unit.name
-    takes = "calls scripts of int, float, bool and Tensor that return numbers, a tuple of numbers or None; "
+    takes = "calls scripts of int, float, bool and Tensor that return numbers, tensors, tuples of them or None; "
     assert takes in (found := refused(lambda n: text(n), 1))
     assert "text(str s) -> int has parameter 's' of type str" in found
     assert "words(int n) -> int[] has a result of type List[int]" in refused(lambda n: words(n), 1)

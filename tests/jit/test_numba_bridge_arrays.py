@@ -183,7 +183,7 @@ def test_traces() -> None:
     given = flambeau.CompilationUnit("def f(x: Tensor, y: Tensor) -> float:\n  return float((x * y).sum() + 1)").f
     x = np.arange(3.0)
     assert numba.njit(lambda x: given(x, x))(x) == 6
-    assert "has a result of type Tensor" in refused(lambda x: traced(x, x), np.ones(3, np.float32))
+    assert numba.njit(lambda x: traced(x, x))(np.ones(3, np.float32)) == 4
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -219,10 +219,10 @@ def refused(fn: Any, *args: Any) -> str:
 
 def test_refusals() -> None:
     @flambeau.script
-    def doubled(x: Tensor) -> Tensor:
-        return x * 2
+    def both(x: Tensor) -> list[Tensor]:
+        return [x, x * 2]
 
-    assert "has a result of type Tensor" in refused(lambda x: doubled(x), np.ones(3))
+    assert "has a result of type List[Tensor]" in refused(lambda x: both(x), np.ones(3))
     assert "'x' is float64" in refused(lambda x: total(x), 1.0)
     assert "'x' is array(complex128, 1d, C)" in refused(lambda x: total(x), np.ones(3, complex))
     assert "'x' is array(uint64, 1d, C), and no tensor has such elements" in refused(

@@ -1,9 +1,11 @@
 """A graph as a plain C function, for code of other compilers.
 
 ``i32 shim(ptr results, ptr error, arguments...)``: numbers travel in registers, an array as its data, sizes and strides
-in bytes; results are words. The status is 0, or 1 where the function failed: the word at ``error`` then is what
-`describe` gave for the Python exception. The shim may be called by any thread, with or without the GIL; it takes the
-GIL only where Python has a part in the function, to look for signals, and to fail.
+in bytes; results are words. The owner of an array among them is 1 + the number of the argument that it shows a part of,
+or the address by which `PyMem_RawFree` frees its memory, which is the caller's from then on; arrays of one owner show one
+piece of memory. The status is 0, or 1 where the function failed: the word at ``error`` then is what `describe` gave for
+the Python exception. The shim may be called by any thread, with or without the GIL; it takes the GIL only where Python
+has a part in the function, to look for signals, and to fail.
 
 Arrays are memory that no Python object stands for. Where Python has to see one, it sees a tensor that holds nothing.
 """
@@ -21,7 +23,15 @@ from flambeau.codegen.whole.abi import CONTEXT_SIZE, CONTEXT_WORDS, INTERRUPTED
 from flambeau.codegen.whole.function import SYMBOL, FunctionText
 from flambeau.codegen.whole.leaving import Site
 from flambeau.codegen.whole.native import NativeFunction, RunSite
-from flambeau.codegen.whole.representation import BLOCK_WORDS, Array, Representation, llvm_words, word_count
+from flambeau.codegen.whole.representation import (
+    BLOCK_WORDS,
+    Array,
+    Fixed,
+    Representation,
+    Tupled,
+    llvm_words,
+    word_count,
+)
 from flambeau.codegen.whole.runtime import CYCLES, FUNCTIONS, PREFIX, SERVE
 from flambeau.codegen.whole.values import CannotCompileError
 from flambeau.ir.graph import Graph
@@ -150,7 +160,10 @@ entry:
 {take}
   %code = call i64 @{symbol}(ptr %context, ptr %given, ptr %results)
   %fine = icmp eq i64 %code, 0
-  br i1 %fine, label %done, label %failed
+  br i1 %fine, label %owners, label %failed
+owners:
+{owners}
+  br label %done
 failed:
   call void @tell(i64 %code, ptr %context, ptr %error)
   br label %done
@@ -171,9 +184,48 @@ _BLOCK = f"""  %b{{k}} = alloca [{BLOCK_WORDS + 1} x i64], align 16
 """A block that stands for memory of the caller's, and for no argument that Python knows."""
 
 
-def _blocks(parameters: Sequence[Representation]) -> list[bool]:
-    """For each word of the arguments, whether it is the block of an array."""
-    return [isinstance(rep, Array) and k == 0 for rep in parameters for k in range(word_count(rep))]
+def _owners(parameters: Sequence[Representation], results: Sequence[Representation]) -> str:
+    """What makes the owners of results something that a caller without blocks can use."""
+    blocks = [(k, number) for k, number in enumerate(_numbers(parameters)) if number is not None]
+    lines, place = [], 0
+    for n, rep in enumerate(leaves(results)):
+        if isinstance(rep, Array):
+            lines += [
+                f"  %o{n}.p = getelementptr i64, ptr %results, i64 {place}", f"  %o{n}.i = load i64, ptr %o{n}.p",
+                f"  %o{n}.b = inttoptr i64 %o{n}.i to ptr", f"  %o{n}.q = getelementptr i64, ptr %o{n}.b, i64 -1",
+            ]  # fmt: skip
+            known = "false"
+            chosen = "0"
+            for k, number in blocks:
+                lines.append(f"  %o{n}.c{k} = icmp eq i64 %o{n}.i, %w{k}")
+                lines.append(f"  %o{n}.k{k} = or i1 {known}, %o{n}.c{k}")
+                lines.append(f"  %o{n}.n{k} = select i1 %o{n}.c{k}, i64 {number + 1}, i64 {chosen}")
+                known, chosen = f"%o{n}.k{k}", f"%o{n}.n{k}"
+            # The word before an argument's block is nothing: the results' place stands in for it.
+            lines += [
+                f"  %o{n}.s = select i1 {known}, ptr %results, ptr %o{n}.q", f"  %o{n}.r = load i64, ptr %o{n}.s",
+                f"  %o{n} = select i1 {known}, i64 {chosen}, i64 %o{n}.r", f"  store i64 %o{n}, ptr %o{n}.p",
+            ]  # fmt: skip
+        place += word_count(rep)
+    return "\n".join(lines)
+
+
+def leaves(results: Sequence[Representation]) -> list[Representation]:
+    """The numbers and arrays of results, which may be tuples or None."""
+    found: list[Representation] = []
+    for rep in results:
+        if rep != Fixed(None):
+            found += leaves(rep.items) if isinstance(rep, Tupled) else (rep,)
+    return found
+
+
+def _numbers(parameters: Sequence[Representation]) -> list[int | None]:
+    """For each word of the arguments, the number of the argument whose block it is, if it is one."""
+    return [
+        number if isinstance(rep, Array) and k == 0 else None
+        for number, rep in enumerate(parameters)
+        for k in range(word_count(rep))
+    ]
 
 
 class Shim(NativeFunction):
@@ -239,16 +291,16 @@ class Shim(NativeFunction):
             text = head + _CLOCK_TEXT + rest.partition("\n}\n")[2]
         kinds = [kind for rep in self.parameters for kind in llvm_words(rep)]
         stores, taken = [], []
-        for k, (kind, is_block) in enumerate(zip(kinds, _blocks(self.parameters), strict=True)):
-            if not is_block:
+        for k, (kind, number) in enumerate(zip(kinds, _numbers(self.parameters), strict=True)):
+            if number is None:
                 taken.append(f", {kind} %x{k}")
-            change = (_BLOCK if is_block else _WIDENED[kind]).format(k=k)
+            change = (_WIDENED[kind] if number is None else _BLOCK).format(k=k)
             stores += [change, f"  %g{k} = getelementptr i64, ptr %given, i64 {k}", f"  store i64 %w{k}, ptr %g{k}"]
         return text + _TEXT.format(
             p=PREFIX, fail=_FAIL, shim=SHIM, symbol=SYMBOL, interrupted=INTERRUPTED, size=CONTEXT_SIZE,
             record=self.made.record_words, count=max(1, len(kinds)), previous=CONTEXT_WORDS["previous"],
             next=CONTEXT_WORDS["next"], record_at=CONTEXT_WORDS["record"], stores="\n".join(stores),
-            parameters="".join(taken),
+            parameters="".join(taken), owners=_owners(self.parameters, self.made.results),
             take=f"  %gil = call i32 @{PREFIX}take_gil()" if asks else "",
             give=f"  call void @{PREFIX}give_gil(i32 %gil)" if asks else "",
         )  # fmt: skip

@@ -29,13 +29,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen import available
 from flambeau.codegen.kernel import KernelError
 from flambeau.codegen.whole import facts
-from flambeau.codegen.whole.representation import Array, Bool, Fixed, Float, Int, Representation, Tupled
-from flambeau.codegen.whole.shim import Shim
+from flambeau.codegen.whole.representation import Array, Bool, Element, Float, Int, Representation, word_count
+from flambeau.codegen.whole.shim import Shim, leaves
 from flambeau.codegen.whole.values import CannotCompileError
 from flambeau.executor.whole import WholeFunction
+from flambeau.jit.with_numba import results
 from flambeau.jit.with_numba.errors import described
 from flambeau.schema.dtype import from_numpy_dtype
 from flambeau.schema.types import BoolType, FloatType, IntType, TensorType, Type
@@ -45,8 +47,8 @@ if TYPE_CHECKING:
     from flambeau.jit.function import ScriptFunction
 
 TAKES = (
-    "a function compiled by Numba calls scripts of int, float, bool and Tensor that return numbers, a tuple of numbers "
-    "or None; {schema} has {what}"
+    "a function compiled by Numba calls scripts of int, float, bool and Tensor that return numbers, tensors, tuples of "
+    "them or None; {schema} has {what}"
 )
 DOES_NOT_FIT = "{schema} does not take ({given}) from a function compiled by Numba{reason}"
 READ_ONLY = ": it writes to '{name}', which is read-only"
@@ -94,8 +96,8 @@ class Callee:
             shim = Shim(graph, looks, whole._run_site, whole._chain, described, choices)
         except (CannotCompileError, KernelError) as error:
             raise TypeError(NOT_NATIVE.format(schema=self.schema, reason=error)) from None
-        for result in flat(shim.results):
-            if not isinstance(result, Int | Float | Bool):
+        for result in leaves(shim.results):
+            if not isinstance(result, Int | Float | Bool | Array | Element):
                 what = f"a result of type {self.schema.returns[0].type.annotation}"
                 raise TypeError(TAKES.format(schema=self.schema, what=what))
         return shim, frozenset(whole._written)
@@ -106,15 +108,6 @@ def _example(rep: Representation) -> Any:
     if isinstance(rep, Array):
         return wrap(np.zeros((2,) * rep.rank, rep.dtype.numpy))
     return {Int(): 0, Float(): 0.0}.get(rep, False)
-
-
-def flat(results: Sequence[Representation]) -> list[Representation]:
-    """The numbers of results, which may be tuples or None."""
-    found: list[Representation] = []
-    for rep in results:
-        if rep != Fixed(None):
-            found += flat(rep.items) if isinstance(rep, Tupled) else (rep,)
-    return found
 
 
 # -- types ------------------------------------------------------------------------------------------------------------
@@ -193,12 +186,14 @@ def _signature(callee: Callee, args: Sequence[Any], kws: dict[str, Any]) -> tupl
         if rep is None:
             raise refuse(f": '{argument.name}' is {given}")
         looks.append(rep)
-        wanted.append(given if isinstance(given, types.Omitted | types.Array) else _number_type(rep))
+        wanted.append(given if isinstance(given, types.Omitted | types.Array) else results.kind_of(rep))
     shim, written = callee.shim(looks)
-    for number in written:
-        if not getattr(wanted[number], "mutable", True):
-            raise refuse(READ_ONLY.format(name=schema.arguments[number].name))
-    found = [_number_type(r) for r in shim.results]
+    frozen = [number for number, kind in enumerate(wanted) if not getattr(kind, "mutable", True)]
+    for number in sorted(written.intersection(frozen)):
+        raise refuse(READ_ONLY.format(name=schema.arguments[number].name))
+    facts = AliasAnalysis(shim.graph)
+    stays_so = facts.may_contain_alias([shim.graph.inputs[k] for k in frozen], shim.graph.outputs)
+    found = [results.kind_of(r, is_read_only=stays_so) for r in shim.results]
     return wanted, found[0] if len(found) == 1 else types.none
 
 
@@ -224,14 +219,6 @@ def _look(declared: Type, given: Any) -> Representation | None:
     return rep if fits else None
 
 
-def _number_type(rep: Representation) -> Any:
-    types = _types()
-    if isinstance(rep, Tupled):
-        return types.Tuple([_number_type(r) for r in rep.items])
-    numbers: dict[type[Any], Any] = {Int: types.int64, Float: types.float64, Bool: types.boolean}
-    return numbers.get(type(rep), types.none)
-
-
 # -- calls ------------------------------------------------------------------------------------------------------------
 
 
@@ -245,19 +232,17 @@ def _emit_call(context: Any, builder: Any, signature: Any, arguments: Any) -> An
     shim, _ = callee.shim([rep for a, type_, _ in given if (rep := _look(a.type, type_)) is not None])
     address = ir.IntType(8).as_pointer()
     values = [v for a, type_, value in given for v in _registers(context, builder, a.type, type_, value)]
-    numbers = flat(shim.results)
-    results = cgutils.alloca_once(builder, ir.ArrayType(ir.IntType(64), max(1, len(numbers))))
+    size = max(1, sum(map(word_count, shim.results)))
+    words = cgutils.alloca_once(builder, ir.ArrayType(ir.IntType(64), size))
     error = cgutils.alloca_once(builder, address)
     function = ir.FunctionType(ir.IntType(32), [address, address.as_pointer(), *(v.type for v in values)])
     place = context.add_dynamic_addr(builder, shim.entry, f"flambeau_{callee.script.name}")
     _keep(context.active_code_library, shim)
     pointer = builder.bitcast(place, function.as_pointer())
-    status = builder.call(pointer, [builder.bitcast(results, address), error, *values])
+    status = builder.call(pointer, [builder.bitcast(words, address), error, *values])
     with cgutils.if_unlikely(builder, cgutils.is_not_null(builder, status)):
         _leave(context.call_conv, builder, builder.load(error))
-    items = [_loaded(builder, cgutils.gep_inbounds(builder, results, 0, k), rep) for k, rep in enumerate(numbers)]
-    made, _ = _assembled(context, builder, signature.return_type, items)
-    return made
+    return results.made(context, builder, signature, arguments, words, shim.results)
 
 
 def _registers(context: Any, builder: Any, declared: Type, kind: Any, value: Any) -> list[Any]:
@@ -266,32 +251,12 @@ def _registers(context: Any, builder: Any, declared: Type, kind: Any, value: Any
 
     types = _types()
     if isinstance(kind, types.Omitted):
-        return [context.get_constant(_number_type(_NUMBERS[type(declared)]), kind.value)]
+        return [context.get_constant(results.kind_of(_NUMBERS[type(declared)]), kind.value)]
     if not isinstance(kind, types.Array):
         return [value]
     array = context.make_array(kind)(context, builder, value)
     axes = [builder.extract_value(numbers, k) for numbers in (array.shape, array.strides) for k in range(kind.ndim)]
     return [builder.bitcast(array.data, ir.IntType(8).as_pointer()), *axes]
-
-
-def _loaded(builder: Any, place: Any, rep: Representation) -> Any:
-    from llvmlite import ir
-
-    bits = builder.load(place)
-    if isinstance(rep, Float):
-        return builder.bitcast(bits, ir.DoubleType())
-    return builder.trunc(bits, ir.IntType(1)) if isinstance(rep, Bool) else bits
-
-
-def _assembled(context: Any, builder: Any, kind: Any, items: list[Any]) -> tuple[Any, list[Any]]:
-    """A value of a type from the first of some numbers, and the other numbers."""
-    if not isinstance(kind, _types().BaseTuple):
-        return (items[0], items[1:]) if items else (context.get_dummy_value(), items)
-    parts = []
-    for part in kind.types:
-        made, items = _assembled(context, builder, part, items)
-        parts.append(made)
-    return context.make_tuple(builder, kind, parts), items
 
 
 def _leave(convention: Any, builder: Any, error: Any) -> None:
