@@ -24,6 +24,8 @@ from flambeau.ops import einsum as _einsum
 from flambeau.ops import embedding as _embedding
 from flambeau.ops import embedding_bags as _embedding_bags
 from flambeau.ops import extremes as _extremes
+from flambeau.ops import fourier as _fourier
+from flambeau.ops import frequencies as _frequencies
 from flambeau.ops import gates as _gates
 from flambeau.ops import grids as _grids
 from flambeau.ops import index_writes as _index_writes
@@ -67,6 +69,7 @@ from flambeau.ops import scattering as _scattering
 from flambeau.ops import searching as _searching
 from flambeau.ops import softmax as _softmax
 from flambeau.ops import sorting as _sorting
+from flambeau.ops import spectrograms as _spectrograms
 from flambeau.ops import splits as _splits
 from flambeau.ops import spread as _spread
 from flambeau.ops import triangles as _triangles

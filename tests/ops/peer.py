@@ -111,7 +111,7 @@ def assert_same(ours: Any, theirs: Any, rtol: float = 2e-5, atol: float = 1e-5) 
     assert f"torch.{ours.dtype.name}" == str(theirs.dtype)
     assert tuple(ours.shape) == tuple(theirs.shape)
     assert tuple(ours.stride()) == tuple(theirs.stride())
-    np.testing.assert_allclose(ours._array, theirs.numpy(), rtol=rtol, atol=atol)
+    np.testing.assert_allclose(ours._array, theirs.resolve_conj().numpy(), rtol=rtol, atol=atol)
 
 
 def static(value: Any) -> Any:
