@@ -16,6 +16,7 @@ from flambeau import ops as _ops
 from flambeau.ops import surface as _surface
 from flambeau.ops.python_forms import (
     block_diag,
+    broadcast_shapes,
     broadcast_tensors,
     cartesian_prod,
     cdist,
@@ -56,6 +57,7 @@ from flambeau.schema.dtype import int32 as int
 from flambeau.schema.dtype import int64 as long
 from flambeau.schema.dtype_limits import finfo, iinfo
 from flambeau.tensor import protocol as _protocol
+from flambeau.tensor.autocast import autocast, get_autocast_dtype, is_autocast_cpu_enabled, is_autocast_enabled
 from flambeau.tensor.bridge import from_dlpack, from_numpy, to_dlpack
 from flambeau.tensor.create import as_tensor, asarray, tensor
 from flambeau.tensor.defaults import get_default_dtype, set_default_dtype
@@ -88,7 +90,7 @@ channels_last = memory_format.channels_last
 channels_last_3d = memory_format.channels_last_3d
 _surface.install()
 
-from flambeau import ir, jit, nn  # noqa: E402  (methods of tensors come first)
+from flambeau import amp, backends, cpu, cuda, ir, jit, nn  # noqa: E402  (methods of tensors come first)
 from flambeau.jit import futures, library  # noqa: E402
 from flambeau.jit import torch_names as _C  # noqa: E402, N812
 from flambeau.jit.classes.interfaces import interface  # noqa: E402

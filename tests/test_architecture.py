@@ -12,10 +12,10 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "flambeau"
 FLOORS = (
-    {"util"},
+    {"util", "backends"},
     {"schema"},
     {"tensor", "ir"},
-    {"ops", "analysis", "program"},
+    {"ops", "analysis", "program", "amp", "cpu", "cuda"},
     {"autograd", "passes", "frontend"},
     {"interpreter", "codegen", "nn"},
     {"executor", "optim", "distributed"},

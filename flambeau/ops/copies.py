@@ -168,6 +168,12 @@ def _copy_shape(self: TensorType) -> Sizes | None:
     return self.sizes
 
 
+
+def _to_cuda(self: Tensor) -> Tensor:
+    check_device(Device("cuda"))
+    return self
+
+
 declare(
     "aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
     kernel=clone_kernel,
@@ -254,6 +260,19 @@ declare(
     dtype=same_dtype,
     shape=same_shape,
     is_function=False,
+)
+declare(
+    "aten::cuda(Tensor(a) self) -> Tensor(b|a)",
+    kernel=_to_cuda,
+    on_tensors=True,
+    family="view",
+    dtype=same_dtype,
+    shape=same_shape,
+    is_function=False,
+    errors=lambda: (
+        ErrorSample(args=(sample(2),), error=RuntimeError, message="no tensor can be put on device 'cuda' here"),
+    ),
+    doc="The tensor on a CUDA device. Raises RuntimeError: there is none; ask `flambeau.cuda.is_available()` first.",
 )
 declare(
     "aten::type_as(Tensor self, Tensor other) -> Tensor",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, Literal, cast
 
 import numpy as np
 
@@ -18,14 +18,17 @@ from flambeau.tensor.tensor import Tensor, wrap
 
 ULP: Final = {float32: 64.0, float64: 64.0}
 Ints = Sequence[int]
-_OPPOSITE: Final = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+Mode = Literal["backward", "ortho", "forward"]
+_OPPOSITE: Final[dict[str | None, Mode]] = {
+    None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward",
+}  # fmt: skip
 """The normalisation of the inverse transform."""
 
 
-def _mode(norm: str | None) -> str:
+def _mode(norm: str | None) -> Mode:
     if norm not in _OPPOSITE:
         raise RuntimeError(f'Invalid normalization mode: "{norm}"')
-    return norm or "backward"
+    return cast("Mode", norm or "backward")
 
 
 def transformable(array: Array) -> Array:
@@ -96,7 +99,7 @@ def ihfft_kernel(self: Array, n: int | None = None, dim: int = -1, norm: str | N
     return _conjugated(rfft_kernel(_real_signal("ihfft", self), n, dim, _opposite(norm)))
 
 
-def _opposite(norm: str | None) -> str:
+def _opposite(norm: str | None) -> Mode:
     return _OPPOSITE[_mode(norm)]
 
 
@@ -137,7 +140,7 @@ def _need_one(name: str, places: list[int]) -> None:
         raise RuntimeError(f"{name} must transform at least one axis")
 
 
-def _all_along(name: str, array: Array, places: Ints, sizes: Ints, mode: str) -> Array:
+def _all_along(name: str, array: Array, places: Ints, sizes: Ints, mode: Mode) -> Array:
     for place, size in zip(places, sizes, strict=True):
         array = getattr(np.fft, name)(array, size, place, mode)
     return array
@@ -184,7 +187,7 @@ def irfftn_kernel(self: Array, s: Ints | None = None, dim: Ints | None = None, n
     return _to_real("irfftn", "ifft", transformable(self), s, dim, _mode(norm))
 
 
-def _to_real(name: str, each: str, array: Array, s: Ints | None, dim: Ints | None, mode: str) -> Array:
+def _to_real(name: str, each: str, array: Array, s: Ints | None, dim: Ints | None, mode: Mode) -> Array:
     places, sizes = _dims_and_sizes(array, s, dim, last=0)
     _need_one(name, places)
     with np.errstate(all="ignore"):
@@ -286,15 +289,15 @@ for _name, _kernel, _dtype, _doc in _LINES:
         outs=("out",), kernel=_kernel, dtype=_dtype, shape=self_rank, samples=_signals, errors=_bad_line,
         reference=None if "h" in _name else getattr(np.fft, _name), ulp=ULP, is_method=False, doc=_doc,
     )  # fmt: skip
-for _name, _kernel, _dtype in _PLANES:
+for _name, _planar, _dtype in _PLANES:
     _some = None if _name == "ihfft" else _planes  # its results lie differently in memory in PyTorch
     declare(
         f"aten::fft_{_name}2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor",
-        outs=("out",), kernel=_two(_kernel), dtype=_dtype, shape=self_rank, errors=_bad_lines, ulp=ULP,
+        outs=("out",), kernel=_two(_planar), dtype=_dtype, shape=self_rank, errors=_bad_lines, ulp=ULP,
         samples=_some, is_method=False, doc=f"`{_name}` along two dimensions.",
     )  # fmt: skip
     declare(
         f"aten::fft_{_name}n(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
-        outs=("out",), kernel=_kernel, dtype=_dtype, shape=self_rank, errors=_bad_lines, ulp=ULP,
+        outs=("out",), kernel=_planar, dtype=_dtype, shape=self_rank, errors=_bad_lines, ulp=ULP,
         samples=_some, is_method=False, doc=f"`{_name}` along several dimensions, or all.",
     )  # fmt: skip

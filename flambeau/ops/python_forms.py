@@ -9,8 +9,10 @@ from math import inf
 from typing import Any
 
 from flambeau.ops.language.declare import declare
+from flambeau.ops.language.sizes import broadcast_sizes
 from flambeau.schema.argument_rules import to_dtype
 from flambeau.tensor.dispatch import call
+from flambeau.tensor.size import Size
 from flambeau.tensor.tensor import Tensor, install_method
 
 Tensors = Tensor | Sequence[Tensor]
@@ -42,6 +44,22 @@ def listed(tensors: tuple[Any, ...]) -> list[Tensor]:
 def broadcast_tensors(*tensors: Tensors) -> Any:
     """Views of all tensors with their common shape."""
     return call("aten::broadcast_tensors", listed(tensors))
+
+
+@form_of("aten::broadcast_shapes")
+def broadcast_shapes(*shapes: Sequence[int] | int) -> Size:
+    """What any number of shapes broadcast to. Raises RuntimeError where they do not.
+
+    >>> broadcast_shapes((2, 1), (3,))
+    flambeau.Size([2, 3])
+    """
+    return Size(broadcast_sizes(*([s] if isinstance(s, int) else list(s) for s in shapes)))
+
+
+@form_of("aten::_infer_size")
+def infer_size(a: Sequence[int], b: Sequence[int]) -> Size:
+    """What two shapes broadcast to. Raises RuntimeError when they do not."""
+    return Size(broadcast_sizes(list(a), list(b)))
 
 
 @form_of("aten::meshgrid")

@@ -125,6 +125,7 @@ query("aten::is_conj(Tensor self) -> bool", lambda self: False, is_function=True
 query("aten::is_neg(Tensor self) -> bool", lambda self: False, is_function=True, is_method=True)
 query("aten::is_leaf(Tensor self) -> bool", lambda self: self.is_leaf)
 query("aten::is_inference(Tensor self) -> bool", lambda self: False, is_function=True, is_method=True)
+query("aten::is_pinned(Tensor self, Device? device=None) -> bool", lambda self, device: False, is_method=True)
 query("aten::output_nr(Tensor self) -> int", lambda self: self.output_nr)
 query("aten::_version(Tensor self) -> int", lambda self: self._version)
 metadata("aten::get_device(Tensor self) -> int", Tensor.get_device)

@@ -9,7 +9,7 @@ import numpy as np
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, is_inexact
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.ranks import of_rank
-from flambeau.ops.fourier import transformable
+from flambeau.ops.fourier import Mode, transformable
 from flambeau.ops.padding import pad_kernel
 from flambeau.schema.dtype import DType, float32, float64
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
@@ -122,12 +122,13 @@ def istft_kernel(
     _check("istft", hop <= win, "0 < hop_length <= win_length")
     if return_complex and is_half:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
-    norm = "ortho" if normalized else None
+    norm: Mode = "ortho" if normalized else "backward"
     columns = (self[None] if self.ndim == 2 else self).swapaxes(1, 2)
     with np.errstate(all="ignore"):
-        pieces: Array = np.fft.irfft(columns, n_fft, norm=norm) if is_half else np.fft.ifft(columns, norm=norm)
         full = _full_window(window, win, n_fft, self.real.dtype)
-        pieces = (pieces if return_complex else pieces.real) * full
+        half = columns[..., : n_fft // 2 + 1]
+        pieces: Array = np.fft.ifft(columns, norm=norm) if return_complex else np.fft.irfft(half, n_fft, norm=norm)
+        pieces = pieces * full
         signal, weight = _overlapped(pieces, full, hop)
         made = _cut(signal, weight, n_fft, center, length)
     made = made.astype(self.dtype if return_complex else self.real.dtype, copy=False)

@@ -14,7 +14,7 @@ from flambeau.frontend.values import builtin_forms as forms
 from flambeau.frontend.values import builtin_ordering as ordering
 from flambeau.frontend.values import iterables
 from flambeau.frontend.values.casts import CastValue, DeviceClass
-from flambeau.frontend.values.contexts import ContextClass
+from flambeau.frontend.values.contexts import AutocastClass, ContextClass
 from flambeau.frontend.values.decorators import DECORATORS
 from flambeau.frontend.values.function_groups import emit_partial
 from flambeau.frontend.values.functional_forms import FUNCTIONAL_FORMS
@@ -25,6 +25,13 @@ from flambeau.frontend.values.simple_value import OperatorValue
 from flambeau.frontend.values.sugared import FormValue, Sugared
 from flambeau.schema.device import Device
 from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, STRING
+from flambeau.tensor.autocast import (
+    CpuAutocast,
+    CudaAutocast,
+    autocast,
+    is_autocast_cpu_enabled,
+    is_autocast_enabled,
+)
 from flambeau.tensor.create import as_tensor, asarray
 from flambeau.tensor.grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from flambeau.tensor.random import Generator, manual_seed
@@ -34,6 +41,7 @@ OPERATORS: Final[dict[Any, str]] = {
     hash: "aten::hash", hex: "aten::hex", id: "prim::id", oct: "aten::oct",
     ord: "aten::ord", pow: "aten::pow", repr: "python::repr", ascii: "python::ascii", warnings.warn: "aten::warn",
     manual_seed: "aten::manual_seed", Generator: "aten::Generator", is_grad_enabled: "aten::is_grad_enabled",
+    is_autocast_enabled: "aten::is_autocast_enabled", is_autocast_cpu_enabled: "aten::is_autocast_cpu_enabled",
     as_tensor: "aten::as_tensor", asarray: "aten::as_tensor",
 }  # fmt: skip
 
@@ -154,6 +162,7 @@ BUILTINS: Final[dict[Any, Sugared]] = {
     **{getattr(math, name): OperatorValue(kind) for name, kind in RENAMED.items()},
     **{getattr(math, name): OperatorValue(f"python::{name}") for name in MORE_MATH},
     **{cls: ContextClass(cls) for cls in (no_grad, enable_grad, inference_mode, set_grad_enabled)},
+    **{cls: AutocastClass(cls) for cls in (autocast, CpuAutocast, CudaAutocast)},
     OrderedDict: FormValue("dict", forms.emit_dict),
     cmath.polar: OperatorValue("python::polar"),
     **OPERATOR_FUNCTIONS,

@@ -5,6 +5,7 @@ with no_grad(): ...    →    %c : Any = ^no_grad()    prim::Enter(%c)    ...   
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.types import ANY
+from flambeau.tensor.autocast import CpuAutocast, refusal
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
@@ -33,6 +35,40 @@ class ContextClass(Sugared):
         if keywords:
             raise CompileError(f"{self.python.__name__} takes its arguments by position", where)
         return ContextValue(self.python, [a.value for a in args])
+
+
+class AutocastClass(ContextClass):
+    """`autocast`: refused where the program says that it wants mixed precision on the CPU, else when it runs."""
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """The context, of the device (if it is asked for) and whether it is enabled; the dtype makes no difference."""
+        parameters = inspect.signature(self.python).parameters
+        try:
+            bound = inspect.signature(self.python).bind(
+                *(a.value for a in args), **{k.name: k.value for k in keywords}
+            ).arguments  # fmt: skip
+        except TypeError as error:
+            raise CompileError(f"autocast() {error}", where) from None
+        device = bound.get("device_type")
+        kind = "cpu" if issubclass(self.python, CpuAutocast) else "cuda" if device is None else known(device)
+        enabled = bound.get("enabled")
+        if kind is not None and (is_enabled := True if enabled is None else known(enabled)) is not None:
+            try:
+                text = refusal(kind, is_enabled)
+            except RuntimeError as error:
+                raise CompileError(str(error), where) from None
+            if text:
+                raise CompileError(text, where)
+        switch = e.constant(True) if enabled is None else enabled
+        given = {"device_type": device, "dtype": e.constant(None), "enabled": switch}
+        chosen = [v for name in parameters if (v := given.get(name)) is not None]
+        return ContextValue(self.python, chosen)
+
+
+def known(value: Value) -> Any:
+    """What a value is; None if only the run tells."""
+    node = value.node
+    return node.attributes.get("value") if node is not None and node.kind == "prim::Constant" else None
 
 
 @dataclass(slots=True)

@@ -58,6 +58,7 @@ from flambeau.jit.torch_names.types import (
     Type,
     UnionType,
 )
+from flambeau.ops.python_forms import infer_size as _infer_size
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
@@ -101,6 +102,7 @@ __all__ = [
     "Value",
     "_create_function_from_graph",
     "_freeze_module",
+    "_infer_size",
     "_jit_clear_class_registry",
     "_jit_debug_module_iterators",
     "_jit_get_all_schemas",

@@ -57,6 +57,8 @@ def _generator(device: Device | None = None, seed: int | None = None) -> Generat
 
 declare("aten::retains_grad(Tensor self) -> bool", lambda tensor: bool(getattr(tensor, "retains_grad", False)))
 declare("aten::is_grad_enabled() -> bool", is_grad_enabled, effect=Effect.WORLD)
+declare("aten::is_autocast_enabled() -> bool", lambda: False)
+declare("aten::is_autocast_cpu_enabled() -> bool", lambda: False)
 declare("aten::Generator(*, Device? device=None, int? seed=None) -> Generator", _generator, effect=Effect.WORLD)
 declare(
     "aten::manual_seed.generator(Generator(a!) self, int seed) -> Generator(a!)",
