@@ -28,8 +28,9 @@ def flags(
 ) -> Iterator[None]:
     """A block with these switches; they stand as before behind it.
 
-    >>> with flags(enabled=False):
-    ...     globals()["enabled"]
+    >>> from flambeau.backends import cudnn
+    >>> with cudnn.flags(enabled=False):
+    ...     cudnn.enabled
     False
     """
     switches = globals()
