@@ -136,6 +136,10 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
     >>> wait(fork(pow, 2, 5))
     32
     """
+    watching = observer.current()
+    if watching is not None:
+        recorded: Future = watching.forked(lambda: func(*args, **kwargs))
+        return recorded
     return Future.of(lambda: func(*args, **kwargs))
 
 

@@ -36,6 +36,9 @@ class Observer(Protocol):
     def called_method(self, method: Any, arguments: Any, run: Any) -> Any:
         """A scripted module's method is called."""
 
+    def forked(self, task: Any) -> Any:
+        """`task()` is to be a task of its own; its future."""
+
     def module(self, module: Any) -> AbstractContextManager[None]:
         """A module is about to run its `forward`."""
 

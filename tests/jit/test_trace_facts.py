@@ -198,3 +198,14 @@ def test_sizes_are_told_apart_by_threads_and_nesting() -> None:
     outer = quietly(lambda x: inner(x) + x.shape[0], ones(2))
     assert outer(ones(5)).tolist() == [10.0] * 5
     assert outer.graph.find("prim::CallFunction") is not None
+
+
+@pytest.mark.parametrize("asked", ["is_floating_point", "is_complex", "is_signed"])
+def test_functions_ask_as_methods_do(asked: str) -> None:
+    """Only the dtype is asked for: no warning, and a guard where the dtype may be another."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        traced = flambeau.trace(lambda x: x + 1 if getattr(flambeau, asked)(x) else x, flambeau.ones(2))
+    assert [b.what for b in traced.baked] == ["the dtype"]
+    with pytest.raises(flambeau.jit.GuardError, match="the trace fixed the dtype"):
+        traced(flambeau.ones(2, dtype=flambeau.uint8))

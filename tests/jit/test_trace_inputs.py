@@ -29,7 +29,7 @@ def test_parameters_have_the_names_of_the_function() -> None:
     assert names(traced) == ["first", "second"]
     assert traced(second=X * 2, first=X).tolist() == (X * 5).tolist()
     traced = flambeau.trace(add, X, example_kwarg_inputs={"more": X, "second": X})
-    assert names(traced) == ["first", "more", "second"]
+    assert names(traced) == ["first", "second", "more"]
     assert traced(X, second=X, more=X).tolist() == (X * 4).tolist()
     with pytest.raises(RuntimeError, match="missing value for argument 'second'"):
         traced(X, more=X)
@@ -270,3 +270,23 @@ def test_force_outplace() -> None:
         warnings.simplefilter("error")
         flambeau.trace(lambda x: x.clone().add_(1), x, _force_outplace=True)
         flambeau.trace(writes_to_a_view, x)
+
+
+def test_inputs_by_name_are_in_the_order_of_the_parameters() -> None:
+    def minus(a: Tensor, b: Tensor, *, k: Tensor | None = None) -> Tensor:
+        return a - b if k is None else a - b * k
+
+    one, two = flambeau.ones(2), flambeau.ones(2) * 2
+    traced = flambeau.trace(minus, example_kwarg_inputs={"b": one, "a": two})
+    assert [v.name for v in traced.graph.inputs] == ["a", "b"]
+    assert traced(two, one).tolist() == traced(b=one, a=two).tolist() == [1.0, 1.0]
+    traced = flambeau.trace(minus, example_kwarg_inputs={"k": two, "b": one, "a": two})
+    assert traced(a=two, b=one, k=one).tolist() == [1.0, 1.0]
+
+    class Minus(nn.Module):
+        def forward(self, a: Tensor, b: Tensor) -> Tensor:
+            return a - b
+
+    given = {"forward": {"b": one, "a": two}}
+    module = flambeau.jit.trace_module(Minus(), given, example_inputs_is_kwarg=True)
+    assert module(two, one).tolist() == [1.0, 1.0]

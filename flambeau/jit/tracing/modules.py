@@ -22,6 +22,7 @@ from flambeau.ir.graph import Graph
 from flambeau.ir.node import RETURN, Node
 from flambeau.ir.value import Value
 from flambeau.ir.walk import nodes_within
+from flambeau.jit.tracing.forks import ENTER_FORK, EXIT_FORK, between, outline_fork, settle_types
 from flambeau.jit.tracing.recorder import ENTER, EXIT
 from flambeau.jit.tracing.traced_values import READ
 from flambeau.passes import dce
@@ -47,8 +48,10 @@ def split(graph: Graph, self_value: Value, taken: Mapping[str, set[str]]) -> lis
     names = {path: set(given) for path, given in taken.items()}
     waiting: list[Node] = []
     for node in list(graph.block):
-        if node.kind == ENTER:
+        if node.kind in (ENTER, ENTER_FORK):
             waiting.append(node)
+        elif node.kind == EXIT_FORK:
+            outline_fork(graph, waiting.pop(), node)
         elif node.kind == EXIT:
             method = _outline(graph, self_value, waiting.pop(), node, names)
             if method is not None:
@@ -57,10 +60,15 @@ def split(graph: Graph, self_value: Value, taken: Mapping[str, set[str]]) -> lis
 
 
 def drop_markers(graph: Graph) -> None:
-    """Leave everything in one graph."""
+    """Leave everything in one graph, but for tasks."""
+    waiting: list[Node] = []
     for node in list(graph.block):
         if node.kind in (ENTER, EXIT):
             node.destroy()
+        elif node.kind == ENTER_FORK:
+            waiting.append(node)
+        elif node.kind == EXIT_FORK:
+            outline_fork(graph, waiting.pop(), node)
 
 
 def _constants_first(graph: Graph) -> None:
@@ -75,11 +83,11 @@ def _outline(
     graph: Graph, self_value: Value, enter: Node, exit: Node, names: dict[str, set[str]]
 ) -> TracedMethod | None:
     path: str = enter.attribute("path")
-    nodes = _between(enter, exit)
+    nodes = between(enter, exit)
     for node in nodes:
         if node.kind == READ and node.input() is self_value and not _is_below(node.attribute("name"), path):
             node.move_before(enter)
-    nodes = _between(enter, exit)
+    nodes = between(enter, exit)
     inside = {inner for node in nodes for inner in nodes_within(node)}
     inner, given, copies = _copied(nodes, inside, self_value, path)
     results = [v for n in nodes for v in n.outputs if any(u.user not in inside for u in v.uses)]
@@ -91,15 +99,6 @@ def _outline(
     for node in (exit, *reversed(nodes), enter):
         node.destroy()
     return None if method is None else TracedMethod(path, name, method)
-
-
-def _between(enter: Node, exit: Node) -> list[Node]:
-    found = []
-    node = enter.next
-    while node is not None and node is not exit:
-        found.append(node)
-        node = node.next
-    return found
 
 
 def _is_below(name: str, path: str) -> bool:
@@ -202,6 +201,7 @@ def resolve_reads(graph: Graph, own: Value, type_: ClassType) -> None:
             if isinstance(declared, NamedType) or not isinstance(node.output().type, t.TensorType):
                 node.output().set_type(declared)
                 owners[".".join((*parents, name))] = node.output()
+    settle_types(graph)
 
 
 def _is_before(value: Value, node: Node) -> bool:

@@ -8,17 +8,19 @@ root under dotted names.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from flambeau.interpreter.future import Future
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
 from flambeau.jit.tracing.baking import FACTS, KINDS, Baker, precision_of, same_contents, user_range
+from flambeau.jit.tracing.forks import ENTER_FORK, EXIT_FORK, TracedFuture
 from flambeau.jit.tracing.symbols import TracedInt
-from flambeau.jit.tracing.traced_tensor import TracedShape
+from flambeau.jit.tracing.traced_tensor import TracedShape, TracedTensor
 from flambeau.jit.tracing.traced_values import TracedValues, tensor_type
 from flambeau.nn.module import Module
 from flambeau.passes import inline
@@ -82,6 +84,10 @@ class Recorder:
 
     def handle(self, definition: OpDef, arguments: Sequence[Any], proceed: Any) -> Any:
         """Record one operator call: the interceptor."""
+        if definition.family == "metadata" and isinstance(arguments[0], TracedTensor):
+            asked = vars(TracedTensor).get(definition.name.removeprefix("aten::"))
+            if asked is not None and len(arguments) == 1:
+                return asked(arguments[0])  # a function that asks what a method asks
         self._locate()
         operands = [
             self.values.value_of(given, argument.type)
@@ -200,6 +206,31 @@ class Recorder:
         operands = [self.values.value_of(a, d.type) for a, d in zip(arguments, declared, strict=True)]
         owner = self.values.attribute(path, method.owner.type)
         return self._call("prim::CallMethod", [owner, *operands], function, arguments, run, name=function.short_name)
+
+    def forked(self, task: Callable[[], Any]) -> Future:
+        """Record a task, which runs now, as one whose result is waited for."""
+        self._locate()
+        enter = self.graph.insert(ENTER_FORK, [], [])
+        try:
+            with self.values.inner():
+                result = task()
+                packed = self.values.packed(result)
+        except Exception as error:
+            enter.destroy()
+            failure = error
+            return Future.of(lambda: _raise(failure))
+        exit_ = self.graph.insert(EXIT_FORK, [packed], [t.FutureType(packed.type)])
+
+        def waited(result: Any) -> Any:
+            if observer.current() is not self:
+                return result
+            self._locate()
+            value = self.graph.insert("aten::wait", [exit_.output()], [packed.type]).output()
+            fresh = _apart(result, None)
+            self._unpack(fresh, value)
+            return fresh
+
+        return TracedFuture.recorded(result, waited)
 
     def _call(
         self,
@@ -321,10 +352,14 @@ def _alias(tensor: Tensor) -> Tensor:
     return fresh.requires_grad_() if tensor.requires_grad else fresh
 
 
-def _apart(result: Any, given: set[int]) -> Any:
-    """The result of a call, with other tensors on the same memory where it has tensors that were given."""
+def _raise(error: Exception) -> None:
+    raise error
+
+
+def _apart(result: Any, given: set[int] | None) -> Any:
+    """The result of a call, with other tensors on the same memory for those that were given; None for all."""
     if isinstance(result, Tensor):
-        return _alias(result) if id(result) in given else result
+        return _alias(result) if given is None or id(result) in given else result
     if isinstance(result, tuple):
         items = [_apart(r, given) for r in result]
         return type(result)._make(items) if hasattr(result, "_make") else tuple(items)

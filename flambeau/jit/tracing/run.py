@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,7 +15,7 @@ from flambeau.jit.tracing.baking import Baked, range_of_line, warn_user
 from flambeau.jit.tracing.facts import drop_implied
 from flambeau.jit.tracing.modules import TracedMethod
 from flambeau.jit.tracing.recorder import Recorder
-from flambeau.jit.tracing.values import Outputs, define_inputs, fresh, parameter_names
+from flambeau.jit.tracing.values import Outputs, define_inputs, fresh, parameter_names, signature_names
 from flambeau.nn.module import Module
 from flambeau.nn.uninitialized import UNINITIALIZED, is_lazy
 from flambeau.passes import constant_pooling, dce
@@ -40,6 +40,12 @@ class Call:
 
     args: tuple[Any, ...]
     keywords: dict[str, Any]
+
+    @classmethod
+    def of(cls, func: Any, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> Call:
+        """Arguments for a callable: those by name in the order in which it has its parameters."""
+        order = {name: place for place, name in enumerate(signature_names(func))}
+        return cls(args, dict(sorted(keywords.items(), key=lambda item: order.get(item[0], len(order)))))
 
     @property
     def given(self) -> list[Any]:

@@ -83,7 +83,7 @@ def trace(
         if func.__name__ != "forward":
             raise AttributeError(OTHER_METHOD.format(name=func.__name__))
         func = owner
-    call = Call(as_arguments(example_inputs), dict(example_kwarg_inputs or {}))
+    call = Call.of(func, as_arguments(example_inputs), example_kwarg_inputs or {})
     run = Run(func, strict=strict, guard=guard, outplace=_force_outplace)
     recorded = run.record(call)
     traced = _module(func, {"forward": recorded}) if isinstance(func, Module) else _function(func, recorded)
@@ -129,20 +129,22 @@ def trace_module(
     if not isinstance(mod, Module):
         raise AttributeError(NO_MODULE.format(type=type(mod).__name__))
 
-    def call_of(given: Any) -> Call:
-        return Call((), dict(given)) if example_inputs_is_kwarg else Call(as_arguments(given), {})
+    def call_of(name: str, given: Any) -> Call:
+        if example_inputs_is_kwarg:
+            return Call.of(runs[name].func, (), given)
+        return Call(as_arguments(given), {})
 
     runs = {
         name: Run(mod, strict=strict, guard=guard, outplace=_force_outplace, method=name) for name in inputs
     }
-    recorded = {name: runs[name].record(call_of(given)) for name, given in inputs.items()}
+    recorded = {name: runs[name].record(call_of(name, given)) for name, given in inputs.items()}
     traced = _module(mod, recorded)
     if _store_inputs:
-        held = {name: call_of(given).given for name, given in inputs.items()}
+        held = {name: call_of(name, given).given for name, given in inputs.items()}
         object.__setattr__(traced, "_traced_inputs", held)
     for given in (inputs, *(check_inputs or ())) if check_trace else ():
         for name, example in given.items():
-            check(runs[name], getattr(traced, name), recorded[name], call_of(example), check_tolerance)
+            check(runs[name], getattr(traced, name), recorded[name], call_of(name, example), check_tolerance)
     return traced
 
 
@@ -159,7 +161,7 @@ def get_trace_graph(
     >>> [v.name for v in graph.inputs], out.shape
     (['input', 'weight', 'bias'], flambeau.Size([3, 1]))
     """
-    call = Call(as_arguments(args), dict(kwargs or {}))
+    call = Call.of(f, as_arguments(args), kwargs or {})
     recorded = Run(f, strict=strict, guard=False, outplace=_force_outplace).record(call, warn=False)
     graph = recorded.flat
     if isinstance(f, Module):

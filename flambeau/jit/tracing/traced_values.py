@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from flambeau.ir import constants
@@ -68,6 +70,13 @@ class TracedValues:
         self._values[id(tensor)] = value
         self._kept.append(tensor)
 
+    @contextmanager
+    def inner(self) -> Iterator[None]:
+        """Within the block, tensors that came up before may become other values: afterwards they are what they were."""
+        before = dict(self._values)
+        yield
+        self._values.update(before)
+
     def count_on(self, tensor: Tensor) -> int:
         """How many tensors of the run lie on the memory of one."""
         return len({id(t_) for t_ in self._kept if t_._storage is tensor._storage} | {id(tensor)})
@@ -101,6 +110,29 @@ class TracedValues:
             own = constants.type_of(given)
             type_ = own if is_subtype(own, type_) else type_
         return insert_constant(self.graph, given, type_)
+
+    def packed(self, given: Any) -> Value:
+        """The one value that a result is: tuples, lists and dicts are made. Raises RuntimeError for what graphs have no
+        type for.
+        """
+        if isinstance(given, tuple):
+            parts = [self.packed(g) for g in given]
+            made: t.Type = t.TupleType(tuple(p.type for p in parts))
+            return self.graph.insert("prim::TupleConstruct", parts, [made]).output()
+        if isinstance(given, list) and given:
+            parts = [self.packed(g) for g in given]
+            made = t.ListType(t.without_refinement(parts[0].type))
+            return self.graph.insert("prim::ListConstruct", parts, [made]).output()
+        if isinstance(given, dict) and given:
+            parts = [v for k, g in given.items() for v in (insert_constant(self.graph, k), self.packed(g))]
+            made = t.DictType(parts[0].type, t.without_refinement(parts[1].type))
+            return self.graph.insert("prim::DictConstruct", parts, [made]).output()
+        if isinstance(given, Tensor | TracedInt):
+            return self.value_of(given, t.TENSOR)
+        try:
+            return insert_constant(self.graph, given)
+        except TypeError as error:
+            raise RuntimeError(f"a forked function returned what a trace cannot hold: {error}") from None
 
     def _tensor(self, tensor: Tensor) -> Value:
         found = self._values.get(id(tensor))

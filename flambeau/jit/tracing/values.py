@@ -106,13 +106,21 @@ def flat(value: Any) -> Iterator[Tensor]:
         yield from flat(item)
 
 
+def signature_names(func: Any) -> list[str]:
+    """The names of the parameters of a callable, in order; none where that is not known."""
+    return [p.name for p in _parameters(func)]
+
+
+def _parameters(func: Any) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(func.forward if isinstance(func, Module) else func).parameters.values())
+    except (TypeError, ValueError):
+        return []
+
+
 def parameter_names(func: Any, args: Sequence[Any], keywords: Mapping[str, Any]) -> list[str]:
     """How the parameters of the graph are called: as those of the function that take the inputs."""
-    try:
-        parameters = list(inspect.signature(func.forward if isinstance(func, Module) else func).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    names = [p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD, p.KEYWORD_ONLY)]
+    names = [p.name for p in _parameters(func) if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD, p.KEYWORD_ONLY)]
     return [*(names[i] if i < len(names) else f"argument_{i}" for i in range(len(args))), *keywords]
 
 
