@@ -108,6 +108,9 @@ def is_python(program: Program, seed: int) -> bool:
             if not isinstance(function(*rest, list(ints)), tuple):
                 return False
         except Exception as error:
+            is_own = failure(error) != NOT_RAISED
             if type(error).__name__ in LOST or "No active exception" in str(error):
+                return False
+            if isinstance(error, TypeError) and not is_own:
                 return False
     return True
