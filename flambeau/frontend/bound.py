@@ -28,6 +28,8 @@ class Bound:
     """Parameters that are lists of one: variables of the function around it that it assigns."""
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Further names of parameters."""
+    base: Type | None = None
+    """The class that an inherited method was written in."""
     own: Unsettled | None = None
     """The types of the function itself that are not known yet, where what follows it tells them too."""
 

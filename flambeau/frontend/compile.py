@@ -212,6 +212,9 @@ def _compile(
         unsettled=unsettled,
         home=unused_home(tree, (*bound.constants, *bound.types), bound.constants.values()),
     )
+    if self_type is not None and bound.base is not None:
+        e.inherited = self_type, bound.base
+        unsettled.as_written = e.as_written
     values = {**defaults, **written_defaults(tree, resolver)}
     e.frame.names.update(bound.constants)
     arguments = [

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.subtype import is_subtype
-from flambeau.schema.types import ClassType, InterfaceType, NamedType, OptionalType, Type
+from flambeau.schema.types import ClassType, InterfaceType, NamedType, OptionalType, Type, UnionType
 from flambeau.util.record import dataclass, replace
 from flambeau.util.source import SourceRange
 
@@ -288,7 +288,8 @@ class InterfaceDefinition:
 
 def why_no_interface(found: Type, wanted: Type) -> str:
     """Behind a message that a value has the wrong type: what keeps it from being used as an interface, else nothing."""
-    wanted = wanted.element if isinstance(wanted, OptionalType) else wanted
+    if isinstance(wanted, OptionalType | UnionType):
+        return "".join(why_no_interface(found, member) for member in wanted.contained)
     if isinstance(wanted, ClassType) and isinstance(found, ClassType) and wanted.definition is not None:
         reason = wanted.definition.no_heir_because(found.definition)
         return f"\n{reason}" if reason else ""

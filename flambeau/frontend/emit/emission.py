@@ -23,7 +23,7 @@ from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
 from flambeau.schema.subtype import is_subtype
-from flambeau.schema.types import FUNCTION, Type
+from flambeau.schema.types import FUNCTION, OptionalType, TupleType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
@@ -117,6 +117,8 @@ class Emission:
     """The exception whose handler this is."""
     unsettled: Unsettled = field(default_factory=Unsettled)
     """The types that only what follows tells."""
+    inherited: tuple[Type, Type] | None = None
+    """In a method that is compiled for a class that inherits it: the types of `self` and of the class it was written in."""
     entries: list[Any] = field(default_factory=list)
     """The loops and bodies of `try` around a statement (`widening.Entry`), outermost first."""
     last_loop: tuple[Node, LoopState] | None = None
@@ -217,13 +219,24 @@ class Emission:
         known = value.type if type_ is None else type_
         found = self.frame.names.get(name) or self.frame.find_outside(name)
         slot, before = (found.slot, found.declared) if isinstance(found, Variable) else (self._new_slot(name), None)
-        declared = known if before is None or not is_subtype(known, before) else before
+        declared = self.as_written(known) if before is None or not is_subtype(known, before) else before
         self.insert("prim::Store", (value,), name=slot, type=known)
         self.frame.names[name] = Variable(known, slot, declared)
         if slot in self.mirrors:
             self.mirrors[slot](value)
         if not value.has_name and name.isascii() and value.owner_block is self.graph.insertion_block:
             value.set_name(name)
+
+    def as_written(self, type_: Type) -> Type:
+        """A type as the source of an inherited method has it: `self` is an object of the base that the method is in."""
+        if self.inherited is None:
+            return type_
+        own, base = self.inherited
+        if type_ == own:
+            return base
+        if not isinstance(type_, TupleType | OptionalType):
+            return type_
+        return type_.with_contained(tuple(map(self.as_written, type_.contained)))
 
     def store_aside(self, name: str, value: Value) -> Variable:
         """A variable that no name of this scope means: a parameter of a generator that is written out."""

@@ -180,6 +180,7 @@ def _compiled(e: Emission, tree: Try) -> _Body:
         rules=e.rules,
         declared_return=e.declared_return,
         has_self=e.has_self,
+        inherited=e.inherited,
         exits=set() if e.loop is not None or e.exits is not None else None,
         unsettled=e.unsettled,
         home=e.home,

@@ -226,6 +226,7 @@ def list_element(e: Emission, where: SourceRange, values: Sequence[Value], wante
         raise CompileError(NOT_A_LIST.format(hint=wanted.annotation), where)
     if found is None:
         return TENSOR
+    found = e.as_written(found)
     if isinstance(found, UnionType) and not any(v.type == found for v in values):
         text = HETEROGENEOUS.format(what="List", union=found.annotation, place=where.highlight())
         warnings.warn(text, UserWarning, stacklevel=2)
@@ -325,7 +326,7 @@ def dict_type(
     if isinstance(value, UnionType) and not any(v.type == value for v in values):
         text = HETEROGENEOUS.format(what="Dict", union=value.annotation, place=where.highlight())
         warnings.warn(text, UserWarning, stacklevel=2)
-    return DictType(key, value)
+    return DictType(key, e.as_written(value))
 
 
 def _dict_of_union(where: SourceRange, wanted: UnionType, key: Type | None, value: Type | None) -> DictType:

@@ -9,7 +9,7 @@ identity, so that everything else may treat it as that type. What nobody settles
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from flambeau.frontend.trees.base import Tree
@@ -56,6 +56,8 @@ class Unsettled:
     open: dict[int, Type] = field(default_factory=dict)
     """Those that are not known yet, by identity."""
     known: dict[int, Type] = field(default_factory=dict)
+    as_written: Callable[[Type], Type] | None = None
+    """What the source of an inherited method means by a type."""
     wide: dict[int, set[str]] = field(default_factory=dict)
     """Variables that have to be as wide as they were declared before a loop or `try`, by its tree."""
     error: CompileError | None = None
@@ -145,6 +147,7 @@ class Unsettled:
 
     def learn(self, open_: Type, found: Type) -> None:
         """Note what an open type is, and start over."""
+        found = found if self.as_written is None else self.as_written(found)
         self.known[id(open_)] = OptionalType.of(found) if isinstance(open_, NoneType) else found
         del self.open[id(open_)]
         self.error = None

@@ -360,7 +360,7 @@ class PythonSource:
                         defaults=method.defaults,
                         self_type=self.definition.type if has_self else None,
                         receiver=self._receiver(method.tree) if is_init else None,
-                        bound=Bound(own=self._types) if is_init else bound,
+                        bound=replace(Bound(own=self._types) if is_init else bound, base=self._written_in(fn)),
                     )
                 except CompileError as error:
                     raise (error if method.record is None else method.record.explained(error)) from None
@@ -376,6 +376,15 @@ class PythonSource:
         """Compile a method for what it tells. Raises Settled, or CompileError."""
         if modifier(fn) not in STAYS_PYTHON and not is_generated_text(fn):
             self._compiled(fn, name, bound=bound)
+
+    def _written_in(self, fn: FunctionType) -> Type | None:
+        """The type of the base that has a method; None for the class itself, and for a base that programs cannot have."""
+        for base in self.python.__mro__[1:]:
+            member = vars(base).get(fn.__name__)
+            if member is fn or (isinstance(member, property) and fn in (member.fget, member.fset)):
+                definition = self._registry.classes.get(base)
+                return None if definition is None else definition.type
+        return None
 
     def _abstract(self, fn: FunctionType, qualified: str) -> Function:
         """A method that only subclasses have: its declaration alone counts."""

@@ -256,6 +256,8 @@ class Definitions(Statements):
                 if name in taken:
                     continue
                 if callee.form == "property":
+                    if f"{name}_" in taken or f"{name}_" in inherited:
+                        continue
                     callee = Callee(f"{name}_", (), callee.returns, callee.rank, "property")
             elif over.form == "method":
                 callee = over
