@@ -118,7 +118,7 @@ class Emission:
     unsettled: Unsettled = field(default_factory=Unsettled)
     """The types that only what follows tells."""
     inherited: tuple[Type, Type] | None = None
-    """In a method that is compiled for a class that inherits it: the types of `self` and of the class it was written in."""
+    """In a method compiled for a class that inherits it: the types of `self` and of the class it was written in."""
     entries: list[Any] = field(default_factory=list)
     """The loops and bodies of `try` around a statement (`widening.Entry`), outermost first."""
     last_loop: tuple[Node, LoopState] | None = None

@@ -378,7 +378,7 @@ class PythonSource:
             self._compiled(fn, name, bound=bound)
 
     def _written_in(self, fn: FunctionType) -> Type | None:
-        """The type of the base that has a method; None for the class itself, and for a base that programs cannot have."""
+        """The type of the base that has a method; None for the class itself, and for a base without a definition."""
         for base in self.python.__mro__[1:]:
             member = vars(base).get(fn.__name__)
             if member is fn or (isinstance(member, property) and fn in (member.fget, member.fset)):
