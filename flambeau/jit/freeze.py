@@ -169,13 +169,12 @@ def freeze_module(
 ) -> ScriptModule:
     """`freeze` of a module in any mode, without optimising its numbers; dropouts and batch norms stay what they are.
 
-    With `preserve_parameters`, parameters stay attributes that can be trained. Raises what `freeze` raises, but for the
-    mode.
+    With `preserve_parameters`, parameters and buffers stay attributes. Raises what `freeze` raises, but for the mode.
     """
     root = mod.script_object
     wanted = _Wanted(mod)
-    parameters = [name for name, _ in mod.named_parameters()] if preserve_parameters else []
-    for name in dict.fromkeys((*preserved, *parameters)):
+    tensors = [name for name, _ in (*mod.named_parameters(), *mod.named_buffers())] if preserve_parameters else []
+    for name in dict.fromkeys((*preserved, *tensors)):
         wanted.add(name)
     state = frozen_reads.freeze(wanted.methods, kept=wanted.attributes, whole=wanted.whole)
     held, made = rebuild(root, state, wanted.attributes, REGISTRY.unit.unique_name)

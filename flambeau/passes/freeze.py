@@ -15,6 +15,7 @@ taken for constant. Parameters of methods are taken to share no memory with attr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from flambeau.analysis import shapes
@@ -25,7 +26,17 @@ from flambeau.ir.constants import CONSTANT, insert_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
-from flambeau.passes import constant_pooling, constant_propagation, cse, dce, inline, lower_tuples, peephole
+from flambeau.ir.walk import subgraphs
+from flambeau.passes import (
+    constant_pooling,
+    constant_propagation,
+    cse,
+    dce,
+    inline,
+    inline_tasks,
+    lower_tuples,
+    peephole,
+)
 from flambeau.passes.freeze_objects import (
     definition_of,
     get,
@@ -36,6 +47,7 @@ from flambeau.passes.freeze_objects import (
     nested,
     objects_below,
 )
+from flambeau.passes.freeze_tasks import TASKS, fold_task
 from flambeau.program.function import Function
 from flambeau.program.object import ScriptObject
 from flambeau.schema.types import InterfaceType, TensorType, without_refinement
@@ -178,7 +190,15 @@ def _fold_reads(graph: Graph, kept: Attributes, wanted: Callable[[Any], bool]) -
                 changed = True
         if node.kind == GET:
             changed |= _fold_read(node, kept, wanted)
+        elif node.kind in TASKS:
+            changed |= fold_task(node, partial(_fold_everything, kept=kept))
     return changed
+
+
+def _fold_everything(graph: Graph, kept: Attributes) -> None:
+    while _fold_reads(graph, kept, is_settled) | constant_propagation.do(graph):
+        pass
+    _fold_reads(graph, kept, _is_plain)
 
 
 def _fold_read(node: Node, kept: Attributes, wanted: Callable[[Any], bool]) -> bool:
@@ -299,6 +319,7 @@ def _note_writes(state: Frozen) -> None:
         # What is written in place is still the memory that is known, read through an attribute or not.
         known = clone_graph(method.graph)
         _fold_reads(known, state.unknown, _is_plain)
+        inline_tasks.do(known)
         given = [together.add_input(v.type) for v in method.graph.inputs]
         for value in insert_graph(together, known, given):
             together.add_output(value)
@@ -323,7 +344,7 @@ def _note_writes(state: Frozen) -> None:
 def _take_snapshots(graph: Graph) -> None:
     """Let constants be the graph's own: lists that nobody else changes, tensors without gradients on shared memory."""
     taken: dict[int, Any] = {}
-    for node in graph.find_all(CONSTANT):
+    for node in (n for one in subgraphs(graph) for n in one.find_all(CONSTANT)):
         held = node.attributes.get("value")
         if is_object(held) or not constants.is_mutable(held):
             continue

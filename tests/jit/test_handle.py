@@ -104,8 +104,51 @@ def test_freezing_a_handle() -> None:
     assert flambeau._C._freeze_module(c, ["n"]).getattr("n") == 3
     module = flambeau.script(nn.Linear(2, 1))
     assert flambeau._C._freeze_module(module._c, preserveParameters=True).hasattr("weight")
-    with pytest.raises(ValueError, match=r"freezeInterfaces=False is not offered.*preservedAttrs to keep it"):
-        flambeau._C._freeze_module(module._c, freezeInterfaces=False)
+    assert not flambeau._C._freeze_module(module._c, freezeInterfaces=False).hasattr("weight")
+    norm = flambeau.script(nn.Sequential(nn.BatchNorm1d(2)).eval())
+    kept = _recursive.wrap_cpp_module(flambeau._C._freeze_module(norm._c, preserveParameters=True))
+    assert list(kept.state_dict()) == list(norm.state_dict())
+
+
+@flambeau.jit.interface
+class Step(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        pass
+
+
+class Twice(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x * 2
+
+
+class Outer(nn.Module):
+    class Inner(nn.Module):
+        step: Step
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.step = Twice()
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.step.forward(x)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = self.Inner()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.inner(x)
+
+
+def test_freezing_with_interfaces() -> None:
+    c = flambeau.script(Outer())._c
+    assert not flambeau._C._freeze_module(c).hasattr("inner")
+    message = r"attempted to freeze a module that uses interface attributes: 'inner\.step' of Inner.*preservedAttrs"
+    with pytest.raises(RuntimeError, match=message):
+        flambeau._C._freeze_module(c, freezeInterfaces=False)
+    kept = flambeau._C._freeze_module(c, ["inner.step"], freezeInterfaces=False)
+    assert kept.getattr("inner").hasattr("step")
+    assert _recursive.wrap_cpp_module(kept)(flambeau.ones(1)).tolist() == [2.0]
 
 
 def test_another_module_is_taken_over() -> None:

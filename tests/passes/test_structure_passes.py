@@ -6,7 +6,7 @@ from before_after import expect, expect_same
 
 from flambeau.ir import Graph, parse_ir, print_graph
 from flambeau.ir.verify import verify
-from flambeau.passes import canonicalize, inline, loop_unrolling, lower_tuples
+from flambeau.passes import canonicalize, inline, inline_tasks, loop_unrolling, lower_tuples
 from flambeau.passes.outline import outline
 from flambeau.program.function import Function
 from flambeau.schema.function import parse_schema
@@ -90,6 +90,45 @@ def test_forked_bodies_are_inlined() -> None:
         node.attributes["function"] = function("g", G, "g(Tensor a, bool c) -> Tensor")
     assert inline.do(graph)
     assert body.find("prim::CallFunction") is None
+
+
+NESTED_TASKS = """graph(%x : Tensor):
+  %f : Future(Tensor) = prim::fork_0(%x)
+  %a : Tensor = aten::wait(%f)
+  %b : Tensor = aten::wait(%f)
+  %c : Tensor = aten::mul(%a, %b)
+  return (%c)
+with prim::fork_0 = graph(%y : Tensor):
+  %g : Future(Tensor) = prim::fork_0(%y)
+  %d : Tensor = aten::wait(%g)
+  %e : Tensor = aten::neg(%d)
+  return (%e)
+with prim::fork_0 = graph(%z : Tensor):
+  %r : Tensor = aten::relu(%z)
+  return (%r)
+"""
+
+
+def test_tasks_are_inlined() -> None:
+    expect(
+        inline_tasks.do,
+        NESTED_TASKS,
+        """graph(%x : Tensor):
+          %r : Tensor = aten::relu(%x)
+          %e : Tensor = aten::neg(%r)
+          %c : Tensor = aten::mul(%e, %e)
+          return (%c)""",
+    )
+    expect_same(
+        inline_tasks.do,
+        """graph(%x : Tensor):
+          %f : Future(Tensor) = prim::fork_0(%x)
+          %l : Future(Tensor)[] = prim::ListConstruct(%f)
+          return (%l)
+        with prim::fork_0 = graph(%y : Tensor):
+          %e : Tensor = aten::neg(%y)
+          return (%e)""",
+    )
 
 
 def test_tuples_are_forwarded_and_dropped() -> None:

@@ -18,6 +18,7 @@ from flambeau.jit.modules.script_method import ScriptMethod
 from flambeau.jit.modules.script_module import RecursiveScriptModule
 from flambeau.jit.torch_names.types import Type
 from flambeau.program.object import ScriptObject
+from flambeau.schema.types import InterfaceType
 
 NO_METHOD = "Method '{name}' is not defined."
 NO_FIELD = "{owner} does not have a field with name '{name}'"
@@ -162,9 +163,9 @@ def _attributes(handle: ModuleHandle) -> list[tuple[str, Any]]:
     return [*own[:at], ("_is_full_backward_hook", None), *own[at:]]
 
 
-KEPT_INTERFACES = (
-    "freezeInterfaces=False is not offered: interfaces are frozen like other modules. Name the attribute in "
-    "preservedAttrs to keep it"
+INTERFACES = (
+    "attempted to freeze a module that uses interface attributes: '{name}' of {owner}. Which module is called there "
+    "may change; let interfaces be frozen (freezeInterfaces=True), or name the attribute in preservedAttrs"
 )
 
 
@@ -174,12 +175,24 @@ def _freeze_module(
     freezeInterfaces: bool = True,
     preserveParameters: bool = False,
 ) -> ModuleHandle:
-    """`flambeau.jit.freeze_module` of a handle. Raises what that raises; ValueError for interfaces that are to stay.
+    """`flambeau.jit.freeze_module` of a handle. Raises what that raises; without `freezeInterfaces`, RuntimeError for
+    attributes that are interfaces and not preserved.
 
     >>> import flambeau
     >>> _freeze_module(flambeau.script(flambeau.nn.Linear(2, 1))._c).hasattr("weight")
     False
     """
     if not freezeInterfaces:
-        raise ValueError(KEPT_INTERFACES)
+        _refuse_interfaces(module._held, "", frozenset(preservedAttrs))
     return ModuleHandle(freeze_module(module.ours, preservedAttrs, preserve_parameters=preserveParameters))
+
+
+def _refuse_interfaces(held: Any, path: str, preserved: frozenset[str]) -> None:
+    definition = held.type.definition
+    for attribute in definition.attributes:
+        name = f"{path}{attribute.name}"
+        if isinstance(attribute.type, InterfaceType) and name not in preserved:
+            raise RuntimeError(INTERFACES.format(name=name, owner=definition.name.rpartition(".")[2]))
+        child = held.get(attribute.name) if held.has(attribute.name) else None
+        if isinstance(child, ScriptObject) and child.type.definition.is_module:
+            _refuse_interfaces(child, f"{name}.", preserved)

@@ -1,0 +1,61 @@
+"""Freezing what forked tasks read of the objects that they are given.
+
+```
+%f : Future(Tensor) = prim::fork_0(%net, %x)              %f : Future(Tensor) = prim::fork_0(%x)
+with prim::fork_0 = graph(%self : Net, %x : Tensor):  →   with prim::fork_0 = graph(%x : Tensor):
+  %w : Tensor = prim::GetAttr[name="w"](%self)              %w : Float(3) = prim::Constant[value=<Tensor>]()
+```
+
+A task that assigns attributes, writes to what they hold or gives it away keeps its objects, and they stay whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.ir import constants
+from flambeau.ir.clone import clone_graph
+from flambeau.ir.constants import CONSTANT, insert_constant
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.printer import SUBGRAPH
+from flambeau.passes import dce, inline_tasks
+from flambeau.passes.freeze_objects import definition_of, held_object, is_object
+
+TASKS = frozenset({"prim::fork", "prim::awaitable"})
+
+
+def fold_task(node: Node, fold: Callable[[Graph], None]) -> bool:
+    """Let a task have the objects that it is given as constants, if `fold` leaves none of them; whether it did."""
+    places = [k for k, v in enumerate(node.inputs) if held_object(v) is not None]
+    if not places:
+        return False
+    body = clone_graph(node.attribute(SUBGRAPH))
+    for k in reversed(places):
+        held = held_object(node.input(k))
+        with body.inserting(body.block.first or body.block):
+            value = insert_constant(body, held, definition_of(held).type)
+        body.inputs[k].replace_uses_with(value)
+        body.block.remove_input(k)
+    fold(body)
+    dce.do(body)
+    if _keeps_objects(body) or _changes_constants(body):
+        return False
+    for k in reversed(places):
+        node.remove_input(k)
+    node.attributes[SUBGRAPH] = body
+    return True
+
+
+def _keeps_objects(body: Graph) -> bool:
+    return any(n.kind == CONSTANT and is_object(n.attributes.get("value")) for n in body.all_nodes())
+
+
+def _changes_constants(body: Graph) -> bool:
+    """Whether memory that is constant in a task may be written, by the task or by those who get it from there."""
+    whole = clone_graph(body)
+    inline_tasks.do(whole)
+    facts = AliasAnalysis(whole, apart=True)
+    held = [n.output() for n in whole.find_all(CONSTANT) if constants.is_mutable(n.attributes.get("value"))]
+    return any(facts.has_writers(v) or facts.is_returned(v) for v in held)

@@ -1,0 +1,43 @@
+"""Run forked tasks where they are forked, as part of the graph.
+
+```
+%f : Future(Tensor) = prim::fork_0(%x)
+%y : Tensor = aten::wait(%f)                            →     %y : Tensor = aten::relu(%x)
+with prim::fork_0 = graph(%x): aten::relu(%x)
+```
+
+A future that anything but a wait takes stays one. What a task raises is raised where it is forked, no longer where it
+is waited for.
+"""
+
+from __future__ import annotations
+
+from flambeau.ir.clone import insert_graph
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.printer import SUBGRAPH
+from flambeau.ir.walk import subgraphs
+
+
+def do(graph: Graph) -> bool:
+    """Inline every task that is only waited for, those within tasks first."""
+    changed = False
+    for one in list(subgraphs(graph))[::-1]:
+        for node in list(one.all_nodes()):
+            if node.kind == "prim::fork":
+                changed = _inline(node) or changed
+    return changed
+
+
+def _inline(fork: Node) -> bool:
+    waits = [use.user for use in fork.output().uses]
+    body = fork.attribute(SUBGRAPH)
+    if len(body.outputs) != 1 or any(w.kind != "aten::wait" for w in waits):
+        return False
+    with fork.graph.inserting(fork):
+        (result,) = insert_graph(fork.graph, body, fork.inputs)
+    for wait in waits:
+        wait.output().replace_uses_with(result)
+        wait.destroy()
+    fork.destroy()
+    return True
