@@ -69,6 +69,7 @@ from flambeau.ops import scattering as _scattering
 from flambeau.ops import searching as _searching
 from flambeau.ops import softmax as _softmax
 from flambeau.ops import sorting as _sorting
+from flambeau.ops import special_functions as _special_functions
 from flambeau.ops import spectrograms as _spectrograms
 from flambeau.ops import splits as _splits
 from flambeau.ops import spread as _spread

@@ -262,7 +262,8 @@ pointwise(
 )
 
 
-def _xlogy(s: Any, x: Any, y: Any) -> Any:
+def xlogy_meaning(s: Any, x: Any, y: Any) -> Any:
+    """x * log(y), and 0 where x is 0 unless y is nan."""
     zero = literal(s, x, 0)
     product = s.select(s.eq(x, zero), zero, s.mul(x, s.log(y)))
     return s.select(s.isnan(y), y, product)
@@ -278,7 +279,7 @@ binary(
     "aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor",
     "aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor",
     "aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor",
-    scalar=_xlogy,
+    scalar=xlogy_meaning,
     result=to_float,
     accepts=REAL,
     out=("OutTensor", "OutScalar_Other", "OutScalar_Self"),

@@ -95,7 +95,8 @@ _rounding("trunc", "x without its fraction; integers stay.", np.trunc, alias="fi
 _rounding("round", "The nearest integer, halves to the even one; integers stay.", np.rint)
 
 
-def _round_decimals(s: Any, x: Any, decimals: int) -> Any:
+def round_decimals(s: Any, x: Any, decimals: int) -> Any:
+    """x rounded to so many places behind the point."""
     power = literal(s, x, 10.0 ** abs(decimals))
     if decimals >= 0:
         return s.div(s.round(s.mul(x, power)), power)
@@ -104,7 +105,7 @@ def _round_decimals(s: Any, x: Any, decimals: int) -> Any:
 
 unary(
     "aten::round.decimals(Tensor self, *, int decimals) -> Tensor",
-    scalar=_round_decimals,
+    scalar=round_decimals,
     accepts=FLOATS,
     refusal="\"round_cpu\" not implemented for '{}'",
     doc="x rounded to so many places behind the point; before it if negative.",

@@ -47,7 +47,7 @@ _DIGAMMA: Final = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1
 """B(2k) / 2k: the series of digamma in even powers of 1 / x."""
 
 
-def _chebyshev(coefficients: Sequence[float], t: Array) -> Array:
+def chebyshev(coefficients: Sequence[float], t: Array) -> Array:
     """The expansion at `t` in [-1, 1], by Clenshaw's recurrence."""
     twice = 2 * t
     later = previous = np.zeros_like(t)
@@ -56,7 +56,9 @@ def _chebyshev(coefficients: Sequence[float], t: Array) -> Array:
     return t * later - previous + coefficients[0]
 
 
-def _in_double(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
+def in_double(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """`function` in double precision, rounded to the dtype of its argument."""
+
     @wraps(function)
     def rounded(x: Array) -> Array:
         with np.errstate(all="ignore"):
@@ -67,31 +69,36 @@ def _in_double(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
 
 def _erf_small(x: Array) -> Array:
     x = np.clip(x, -1, 1)
-    return x * _chebyshev(_ERF, 2 * x * x - 1)
+    return x * chebyshev(_ERF, 2 * x * x - 1)
+
+
+def erfcx_positive(x: Array) -> Array:
+    """exp(x**2) erfc(x) for finite x >= 0."""
+    return chebyshev(_ERFCX, (x - 3.75) / (x + 3.75)) / (1 + 2 * x)
 
 
 def _erfc_positive(x: Array) -> Array:
     bounded = np.minimum(x, 30.0)
-    scaled = _chebyshev(_ERFCX, (bounded - 3.75) / (bounded + 3.75)) / (1 + 2 * bounded)
+    scaled = erfcx_positive(bounded)
     high = bounded.astype(np.float32).astype(np.float64)
     return scaled * np.exp(-high * high) * np.exp(-(bounded - high) * (bounded + high))
 
 
-@_in_double
+@in_double
 def erf(x: Array) -> Array:
     """The error function."""
     size = np.abs(x)
     return np.where(size < 1, _erf_small(x), np.copysign(1 - _erfc_positive(size), x))
 
 
-@_in_double
+@in_double
 def erfc(x: Array) -> Array:
     """1 - erf(x)."""
     tail = _erfc_positive(np.abs(x))
     return np.where(np.abs(x) < 0.5, 1 - _erf_small(x), np.where(x < 0, 2 - tail, tail))
 
 
-@_in_double
+@in_double
 def erfinv(x: Array) -> Array:
     """The number whose erf is x: a closed approximation, then three of Halley's steps."""
     size = np.abs(x)
@@ -116,14 +123,14 @@ def _lgamma_positive(x: Array) -> Array:
         product = np.where(is_large, product * (reduced - 1), product)
         reduced = np.where(is_large, reduced - 1, reduced)
     from_two = np.where(is_small, reduced - 1, reduced - 2)
-    near = (from_two + 1) * from_two * _chebyshev(_LGAMMA, from_two) + np.log(product) - lowered
+    near = (from_two + 1) * from_two * chebyshev(_LGAMMA, from_two) + np.log(product) - lowered
     inverse = 1 / np.where(x < 12, 12.0, x)
     series = inverse * np.polynomial.polynomial.polyval(inverse * inverse, _STIRLING)
     far = (x - 0.5) * np.log(x) - x + 0.5 * math.log(2 * math.pi) + series
     return np.where(x < 12, near, np.where(np.isinf(x), np.inf, far))
 
 
-@_in_double
+@in_double
 def lgamma(x: Array) -> Array:
     """The logarithm of |gamma(x)|; inf at zero and the negative integers."""
     size = np.abs(x)
@@ -134,7 +141,7 @@ def lgamma(x: Array) -> Array:
     return np.where(is_pole, np.inf, np.where(x < 0, reflected, positive))
 
 
-@_in_double
+@in_double
 def digamma(x: Array) -> Array:
     """The derivative of lgamma; -inf at 0, inf at -0.0, nan at the negative integers."""
     reflected = x < 0

@@ -86,6 +86,7 @@ def pointwise(
     is_method: bool = True,
     is_function: bool = True,
     namespaces: tuple[str, ...] = (),
+    native: bool = True,
 ) -> None:
     """Register a pointwise operator: every overload in `schemas`, in this order, and all that follows from them.
 
@@ -95,7 +96,7 @@ def pointwise(
     kinds of number there is a meaning for; others raise NotImplementedError with `refusal`, where `{}` is the dtype.
     `check(common, *arguments)` may raise first, and before it `check_in_place` for the in-place form. `out` names the
     overloads that take `out`, one per schema (None: there is none; left away: as usual; `out=None`: nowhere).
-    `aliases` are further names.
+    `aliases` are further names. Without `native`, the meaning is one of arrays alone: kernels do not contain it.
     """
     wanted = compute or (to_float if result is to_float else same)
     for number, text in enumerate(schemas):
@@ -106,13 +107,13 @@ def pointwise(
         )  # fmt: skip
         definition = OpDef(
             schema=schema,
-            family="pointwise",
+            family="pointwise" if native else "special",
             kernel=plan.run,
             doc=doc if number == 0 else "",
             dtype=plan.predict_dtype,
             shape=plan.predict_shape,
-            scalar=scalar,
-            compute=plan.predict_compute,
+            scalar=scalar if native else None,
+            compute=plan.predict_compute if native else None,
             gradient=gradient or {},
             samples=samples if number == 0 else None,
             errors=errors if number == 0 else None,

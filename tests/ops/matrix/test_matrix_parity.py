@@ -46,6 +46,7 @@ PEER_ULP = {
     "aten::lerp": 1024,
     "aten::digamma": 1024,
     "aten::special_digamma": 1024,
+    "aten::special_psi": 1024,
     "aten::special_ndtr": 64,
 }
 """Where PyTorch itself is further off than our own bound: near a root, or far out."""
