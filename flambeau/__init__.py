@@ -10,6 +10,7 @@ the operators' declarations; `help(flambeau.gelu)` shows what an operator does a
 
 from __future__ import annotations
 
+from math import e, inf, nan, pi
 from typing import Any as _Any
 
 from flambeau import ops as _ops
@@ -84,6 +85,7 @@ from flambeau.util.version import __version__
 
 dtype, device, layout, memory_format = DType, Device, Layout, MemoryFormat
 strided = layout.strided
+newaxis = None
 contiguous_format = memory_format.contiguous_format
 preserve_format = memory_format.preserve_format
 channels_last = memory_format.channels_last

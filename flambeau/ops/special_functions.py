@@ -111,14 +111,14 @@ def _pairs() -> list[Sample]:
     return [Sample(args=(wrap(shapes), wrap(np.array([0.1, 2, 1.5, 8, 28, 120], np.float32))))]
 
 
-for _name, _alias, _meaning, _doc in (
+for _name, _alias, _of_two, _doc in (
     ("gammainc", "igamma", numpy_gamma.gammainc, "The lower incomplete gamma function, as a part of the whole."),
     ("gammaincc", "igammac", numpy_gamma.gammaincc, "The upper incomplete gamma function, as a part of the whole."),
 ):
     for _full in (f"special_{_name}", _alias):
         binary(
             f"aten::{_full}(Tensor self, Tensor other) -> Tensor",
-            scalar=lambda s, x, y, _meaning=_meaning: _meaning(x, y), accepts=FLOATS,
+            scalar=lambda s, x, y, _of_two=_of_two: _of_two(x, y), accepts=FLOATS,
             refusal="\"igamma_cpu\" not implemented for '{}'", in_place=_full == _alias, is_method=_full == _alias,
             samples=_pairs, native=False, ulp=64, doc=_doc,
         )  # fmt: skip

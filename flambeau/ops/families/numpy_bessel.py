@@ -110,7 +110,8 @@ def _waves(x: Array, order: int) -> tuple[Array, Array]:
     in_phase, out_of_phase = chebyshev(_P[order], t), chebyshev(_Q[order], t) / at
     sine, cosine = np.sin(at), np.cos(at)
     # the cosine and sine of x - pi / 4, or of x - 3 pi / 4
-    c, s = (cosine + sine, sine - cosine) if order == 0 else (sine - cosine, -sine - cosine)
+    c = cosine + sine if order == 0 else sine - cosine
+    s = sine - cosine if order == 0 else -sine - cosine
     scale = np.sqrt(1 / (math.pi * at))
     first, second = scale * (in_phase * c - out_of_phase * s), scale * (in_phase * s + out_of_phase * c)
     is_far = np.isinf(x)
@@ -121,8 +122,7 @@ def _j0(x: Array) -> Array:
     size = np.abs(x)
     inner = np.minimum(size, 8)
     found = np.where(size <= 8, chebyshev(tables.J0_NEAR, inner * inner / 32 - 1), _waves(size, 0)[0])
-    found = np.where(size < 1e-5, 1 - size * size / 4, found)
-    return np.where(np.isnan(x), x, found)
+    return np.where(np.isnan(x), x, np.where(size < 1e-5, 1 - size * size / 4, found))
 
 
 def _j1(x: Array) -> Array:
