@@ -188,6 +188,11 @@ class PythonResolver:
         if marked is not None:
             fn, is_static = marked
             return PythonFunction(fn, receiver=None if is_static else owner)
+        nested = source.nested(name)
+        if nested is not None:
+            if source.definition.is_open:
+                source.settle(name, where)
+            return nested
         found = source.static(name)
         reason = source.why_missing(name) if found is None else None
         if reason is not None:

@@ -12,7 +12,7 @@ from flambeau.util.source import SourceRange
 REFUSED = [
     ("y = {i for i in x}", "SetComp aren't supported", "{i for i in x}"),
     ("try:\n        pass\n    except* ValueError:\n        pass", "try blocks aren't supported", "try"),
-    ("global y", "global variables aren't supported", "global"),
+    ("global y\n    y = 3", "global variables aren't supported", "global"),
     ("y: int", "annotated assignments without assigned value aren't supported", "y: int"),
     ("y = b'a'", "Unknown Constant expression type", "b'a'"),
     ("del x[1, 2]", "del statements only support deletion at a single index", "x[1, 2]"),
@@ -68,11 +68,11 @@ def test_keyword_only_default_is_a_value_of_a_python_function_and_kept_in_text()
     assert str(get_tree("def f(x, *, k=3): pass").decl.params[1].default) == "(const 3)\n"
 
 
-@pytest.mark.parametrize("kind", ["class A: pass", "global x", "async def g(): pass"])
+@pytest.mark.parametrize("kind", ["class A: pass", "global x; x = 3", "async def g(): pass"])
 def test_definitions_inside_a_python_function(kind: str, tmp_path: object) -> None:
     names = {
         "class A: pass": "class definitions",
-        "global x": "global variables",
+        "global x; x = 3": "global variables",
         "async def g(): pass": "async function definitions",
     }
     with pytest.raises(UnsupportedNodeError, match=f"^{names[kind]} aren't supported") as caught:

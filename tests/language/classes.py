@@ -1032,4 +1032,164 @@ ROWS: list[Row] = [
         """,
         "Expected a value of type 'int' for argument 'x' but instead found type 'str'",
     ),
+    accepted(
+        "classes in classes",
+        """
+        import enum
+
+        class Graph:
+            class Kind(enum.Enum):
+                LEAF = 1
+                INNER = 2
+
+            class Pair(NamedTuple):
+                a: int
+                b: float
+
+            class Node:
+                class Mark:
+                    def __init__(self, text: str):
+                        self.text = text
+
+                def __init__(self, v: int, owner: "Graph"):
+                    self.v = v
+                    self.kind = Graph.Kind.LEAF
+                    self.mark = Graph.Node.Mark("m" * v)
+                    self.out: List["Graph.Node"] = []
+
+            def __init__(self):
+                self.nodes: List[Graph.Node] = []
+
+            def add(self, v: int) -> "Graph.Node":
+                made = self.Node(v, self)
+                if v > 3:
+                    made.kind = self.Kind.INNER
+                self.nodes.append(made)
+                return made
+
+            @classmethod
+            def of(cls, n: int) -> "Graph":
+                g = cls()
+                for i in range(n):
+                    g.add(i * 3).out.append(cls.Node(i, g))
+                return g
+
+        def f(n: int):
+            g = Graph.of(n)
+            last: Graph.Node = g.nodes[-1]
+            pair = Graph.Pair(n, 0.5)
+            kind = last.kind == Graph.Kind.INNER
+            return [a.v for a in g.nodes], kind, last.out[0].mark.text, pair.b, isinstance(last, Graph.Node), Graph.Kind.LEAF.value
+        """,
+        "f(3)",
+        "f(1)",
+        torch=False,
+    ),
+    accepted(
+        "classes that a function defines, in functions inside it",
+        """
+        def make():
+            class Point:
+                class Unit:
+                    def __init__(self, name: str):
+                        self.name = name
+
+                def __init__(self, n: int):
+                    self.n = n
+
+            def outer(n: int):
+                def inner(m: int):
+                    return Point(m + 1).n, Point.Unit("cm").name
+
+                return inner(n)
+
+            return outer
+
+        made = make()
+
+        def f(n: int):
+            return made(n)
+        """,
+        "f(3)",
+        torch=False,
+    ),
+    refused(
+        "a class in the body of a program",
+        """
+        def f(n: int):
+            class P:
+                def __init__(self, n: int):
+                    self.n = n
+            return P(n).n
+        """,
+        "class definitions aren't supported; define the class outside of the function",
+    ),
+    accepted(
+        "format, repr, str and hash of objects, alone and in containers",
+        """
+        class S:
+            def __init__(self, n: int):
+                self.n = n
+
+            def __str__(self) -> str:
+                return "S" + str(self.n)
+
+            def __repr__(self) -> str:
+                return "R" + str(self.n)
+
+            def __format__(self, spec: str) -> str:
+                return "F" + spec + str(self.n)
+
+            def __hash__(self) -> int:
+                return self.n * 7
+
+        def f(n: int):
+            s = S(n)
+            texts = f"{s} {s:>5} {s!r} {s!s}", "{0} {0:x} {1!r}".format(s, s), "{}".format(s), "%s" % s, format(s), format(s, "q")
+            return texts, str(s), repr(s), str([s]), f"{[s]}", str((s, 1)), str({1: s}), hash(s)
+        """,
+        "f(3)",
+        torch=False,
+    ),
+    refused(
+        "hash of an object without __hash__",
+        COUNTER
+        + """
+    def f(n: int):
+        return hash(C(n))
+    """,
+        "has no __hash__ of its own. Write one, of what makes two objects equal",
+        "hash",
+        torch=False,
+    ),
+    accepted(
+        "issubclass",
+        """
+        class A:
+            def __init__(self):
+                self.n = 1
+
+        class B(A):
+            def more(self) -> int:
+                return self.n + 1
+
+        def f(n: int):
+            b = B()
+            if issubclass(A, B):
+                return A().more()
+            nested = issubclass(B, (str, (int, A)))
+            return n if issubclass(type(b), A) and nested and issubclass(bool, int) and issubclass(KeyError, Exception) else -1
+        """,
+        "f(3)",
+        torch=False,
+    ),
+    refused(
+        "issubclass of a value",
+        """
+        def f(n: int):
+            return issubclass(n, int)
+        """,
+        "issubclass() takes classes that are known while the program is compiled, and this is a value of type 'int'",
+        "n",
+    ),
 ]

@@ -24,7 +24,15 @@ def define(context: Context, node: ast.FunctionDef) -> Step:
     """The `Def` of a function. Raises `NotSupportedError` for parameters that the language does not have."""
     is_nested = bool(context.function)
     self_name = None if is_nested else context.self_name
-    inner = replace(context, function=node.name, in_loop=False, broken="", self_name=self_name, is_nested=is_nested)
+    inner = replace(
+        context,
+        function=node.name,
+        in_loop=False,
+        broken="",
+        self_name=self_name,
+        is_nested=is_nested,
+        assigned=None if is_nested else _assigned(node),
+    )
     _check_parameters(context, node)
     ident = context.ident_after(context.text.start(node) + len("def"), node.name)
     comments = find_type_comments(context.text, node, context.self_name is not None and not context.function)
@@ -37,6 +45,17 @@ def define(context: Context, node: ast.FunctionDef) -> Step:
     end = max(part.range.end for part in (ident, *params, *body))
     decl = replace(_decl(ident, params, returns), vararg=vararg, kwarg=kwarg)
     return Def(context.text.source.range(start, end), ident, decl, body)
+
+
+def _assigned(node: ast.FunctionDef) -> frozenset[str] | None:
+    """The names that are assigned anywhere in a function that names globals; None for other functions."""
+    inside = list(ast.walk(node))
+    if not any(isinstance(part, ast.Global) for part in inside):
+        return None
+    stored = {part.id for part in inside if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}
+    defined = {part.name for part in inside if isinstance(part, ast.FunctionDef | ast.ExceptHandler) and part.name}
+    imported = {(part.asname or part.name).partition(".")[0] for part in inside if isinstance(part, ast.alias)}
+    return frozenset(stored | defined | imported)
 
 
 def declaration(context: Context, node: ast.Lambda) -> Step:

@@ -39,6 +39,9 @@ class Context:
     broken: str = ""
     """The flag that a `break` sets, because the loop has an `else`; empty if it has none."""
 
+    assigned: frozenset[str] | None = None
+    """What the function assigns, where it names globals and is no function inside a function."""
+
     def range(self, node: ast.expr | ast.stmt | ast.arg | ast.keyword) -> SourceRange:
         """All of a node."""
         return self.text.range(node)
@@ -87,7 +90,10 @@ _CONSTRUCTS: dict[str, tuple[str, str, str]] = {
     "AsyncWith": ("async with statements", "async with", "use a plain with"),
     "Await": ("Await", "", "use jit.wait on a future"),
     "ClassDef": ("class definitions", "class", "define the class outside of the function"),
-    "Global": ("global variables", "global", "pass the value as an argument and return it"),
+    "Global": (
+        "global variables", "global",
+        "a program reads them and does not assign them. Pass the value as an argument and return it",
+    ),  # fmt: skip
     "Import": ("import statements", "import", "import at the top of the module"),
     "ImportFrom": ("import statements", "from", "import at the top of the module"),
     "SetComp": ("SetComp", "", "use a list or dict comprehension"),

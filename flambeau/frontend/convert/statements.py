@@ -271,6 +271,14 @@ def _import(context: Context, node: ast.Import | ast.ImportFrom) -> Step:
     return imports[0] if len(imports) == 1 else If(where, TrueLit(where), tuple(imports), ())
 
 
+def _global(context: Context, node: ast.Global) -> Step:
+    """Reading a global needs no such statement, which may stand there; what a function assigns is its own."""
+    yield from ()
+    if context.assigned is None or context.assigned & set(node.names):
+        raise refused(context, node)
+    return Pass(context.text.first(node, "global"))
+
+
 def _nonlocal(context: Context, node: ast.Nonlocal) -> Step:
     yield from ()
     return Nonlocal(context.text.first(node, "nonlocal"), tuple(node.names))
@@ -316,6 +324,7 @@ STATEMENTS: dict[type[ast.AST], Rule] = {
     ast.Match: convert_match,
     ast.Import: _import,
     ast.ImportFrom: _import,
+    ast.Global: _global,
     ast.Nonlocal: _nonlocal,
     ast.Pass: _pass,
     ast.Raise: _raise,

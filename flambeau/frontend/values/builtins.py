@@ -14,6 +14,7 @@ from flambeau.frontend.values import builtin_forms as forms
 from flambeau.frontend.values import builtin_ordering as ordering
 from flambeau.frontend.values import iterables
 from flambeau.frontend.values.casts import CastValue, DeviceClass
+from flambeau.frontend.values.class_tests import emit_issubclass
 from flambeau.frontend.values.contexts import AutocastClass, ContextClass
 from flambeau.frontend.values.decorators import DECORATORS
 from flambeau.frontend.values.function_groups import emit_partial
@@ -127,7 +128,11 @@ FORMS: Final[dict[Any, Sugared]] = {
     print: PrintFunction(),
     len: FormValue("__len__", forms.emit_len),
     isinstance: FormValue("isinstance", forms.emit_isinstance),
+<<<<<<< HEAD
     callable: FormValue("callable", forms.emit_callable),
+=======
+    issubclass: FormValue("issubclass", emit_issubclass),
+>>>>>>> 9a4ecbe (Classes in classes; issubclass; hash and format of objects; global of what is only read)
     hasattr: FormValue("hasattr", forms.emit_hasattr),
     getattr: FormValue("getattr", forms.emit_getattr),
     setattr: FormValue("setattr", forms.emit_setattr),

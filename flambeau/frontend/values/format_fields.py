@@ -11,6 +11,7 @@ from string import Formatter
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import Apply, Expr, Formatted, Select, Starred, StringLiteral
+from flambeau.frontend.values.object_methods import as_text
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Sugared
 from flambeau.ir.value import Value
@@ -71,6 +72,6 @@ def _text(e: Emission, argument: Expr, spec: str, conversion: str, where: Source
     if "{" in spec:
         raise CompileError("a format inside a format is understood in f-strings alone", where)
     if not spec and not conversion:
-        return call_operator(e, where, "aten::str", [e.value(argument)])
+        return call_operator(e, where, "aten::str", [as_text(e, where, e.value(argument), formatted=True)])
     literal = StringLiteral(where, spec) if spec else None
     return e.value(Formatted(where, argument, conversion, literal))

@@ -20,6 +20,7 @@ from flambeau.util.source import SourceRange
 if TYPE_CHECKING:
     from flambeau.frontend.emit.emission import Emission
 
+UNHASHABLE = "unhashable type: '{type}' has no __hash__ of its own. Write one, of what makes two objects equal"
 NO_ORDER = (
     "To sort a list of objects, the class must define a __lt__ method: {type} has no `def __lt__(self, other: {type}) "
     "-> bool`"
@@ -56,10 +57,16 @@ def has_method(e: Emission, type_: NamedType, name: str, where: SourceRange) -> 
     return find_method(e, type_, name, where) is not None
 
 
-def as_text(e: Emission, where: SourceRange, value: Value) -> Value:
-    """An object as the text that `__str__`, or else `__repr__`, gives; any other value itself."""
+def as_text(e: Emission, where: SourceRange, value: Value, *, formatted: bool = False) -> Value:
+    """An object as the text that `__str__`, or else `__repr__`, gives; any other value itself.
+
+    With `formatted`, `__format__` comes first, as in an f-string.
+    """
     type_ = value.type
     if isinstance(type_, NamedType) and not getattr(type_.definition, "is_module", False):
+        method = find_method(e, type_, "__format__", where) if formatted else None
+        if method is not None:
+            return call_method(e, where, method, "__format__", value, [Given(e.constant(""), where)], ())
         for name in ("__str__", "__repr__"):
             method = find_method(e, type_, name, where)
             if method is not None:
@@ -80,6 +87,15 @@ def gives_iterator(e: Emission, type_: Type, where: SourceRange) -> bool:
     method = find_method(e, type_, "__iter__", where)
     schema = method.schema if isinstance(method, Function) else method
     return schema is not None and isinstance(schema.returns[0].type, NamedType)
+
+
+def hash_of(e: Emission, where: SourceRange, value: Value) -> Value:
+    """What `__hash__` of an object gives. Raises CompileError where its class has none."""
+    assert isinstance(value.type, NamedType)
+    method = find_method(e, value.type, "__hash__", where)
+    if method is None:
+        raise CompileError(UNHASHABLE.format(type=value.type.annotation), where)
+    return call_method(e, where, method, "__hash__", value, (), ())
 
 
 def check_sortable(e: Emission, where: SourceRange, items: Value) -> None:

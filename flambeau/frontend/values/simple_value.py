@@ -24,6 +24,7 @@ from flambeau.frontend.values.object_methods import (
     find_property,
     fitting,
     has_method,
+    hash_of,
     iterated,
     stored_names,
 )
@@ -245,9 +246,12 @@ class OperatorValue(Sugared):
         """The overload that fits."""
         bound = [*args] if self.receiver is None else [self.receiver, *args]
         if self.name in TEXTUAL:
-            bound = [replace(g, value=as_text(e, where, g.value)) for g in bound]
+            formatted = self.name == "aten::format"
+            bound = [replace(g, value=as_text(e, where, g.value, formatted=formatted)) for g in bound]
         if self.name in SORTING and bound:
             check_sortable(e, where, bound[0].value)
+        if self.name == "aten::hash" and len(bound) == 1 and isinstance(bound[0].value.type, NamedType):
+            return SimpleValue(hash_of(e, where, bound[0].value))
         keywords = _outputs_by_name(self.name, keywords, e)
         if self.name in UNARY and len(bound) == 1 and isinstance(bound[0].value.type, NamedType):
             return SimpleValue(bound[0].value).attribute(e, where, UNARY[self.name]).call(e, where, (), keywords)

@@ -256,6 +256,11 @@ class PythonSource:
             self.definition.static_methods[name] = function
         return function
 
+    def nested(self, name: str) -> type | None:
+        """A class that is defined in the body of the class, or of a base."""
+        found = inspect.getattr_static(self.python, name, None)
+        return found if isinstance(found, type) and name != "__class__" else None
+
     def settle(self, name: str, where: SourceRange) -> None:
         """Note that programs look a static method up in this class. Raises CompileError if subclasses have another."""
         pending: list[type] = list(self.python.__subclasses__())

@@ -16,6 +16,7 @@ from flambeau.schema.function import FunctionSchema
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import without_refinement
 from flambeau.util.errors import CompileError
+from flambeau.util.kept_on import ATTRIBUTE
 
 NO_ATTRIBUTE = "objects of {other} have no attribute '{name}', which {own} assigns in __init__: call super().__init__"
 OTHER_TYPE = "attribute '{name}' of {other} has type {found}, that of {own} has type {wanted}"
@@ -29,6 +30,7 @@ UNKNOWN: Final = "declare what both return, after '->'"
 def overridden(own: type, other: type) -> dict[str, Any]:
     """What a subclass has under names that its base has too, and is not the same."""
     names = {name for base in own.__mro__[:-1] for name in vars(base)}
+    names -= {ATTRIBUTE}
     names -= {"__eq__"} if _is_generated(own) and _is_generated(other) else set()
     found = {name: inspect.getattr_static(other, name, None) for name in names}
     return {n: f for n, f in found.items() if f is not inspect.getattr_static(own, n, None)}
@@ -54,6 +56,8 @@ def why_not(own: ClassDefinition, other: ClassDefinition) -> str | None:
         if other.constants.get(name) != value:
             return OTHER_CONSTANT.format(name=name, **names)
     for name, member in overridden(own.python, other.python).items():
+        if name == "__hash__" and member is None:  # what an `__eq__` without `__hash__` makes of it
+            continue
         if name in own.settled:
             return SETTLED.format(name=name, **names)
         before = inspect.getattr_static(own.python, name, None)
@@ -67,7 +71,7 @@ def why_not(own: ClassDefinition, other: ClassDefinition) -> str | None:
 
 def _method(own: ClassDefinition, other: ClassDefinition, name: str) -> str | None:
     """Why an overriding method is none; None for what programs do not call on objects of the base."""
-    if name in ("__init__", "__new__", "__post_init__", "__init_subclass__", "__class_getitem__", "__hash__"):
+    if name in ("__init__", "__new__", "__post_init__", "__init_subclass__", "__class_getitem__"):
         return None
     wanted = _schema(own, name)
     if wanted is None:  # nothing that programs could call

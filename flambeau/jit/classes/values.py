@@ -113,6 +113,9 @@ class ClassValue(Sugared):
             return e.wrap(static, where)
         if name in self.definition.constants:
             return e.wrap(self.definition.constants[name], where)
+        nested = source.nested(name)
+        if nested is not None:
+            return e.wrap(nested, where)
         reason = source.why_missing(name)
         if reason is not None:
             raise CompileError(reason, where)

@@ -32,6 +32,8 @@ def hash_of(value: Any) -> int:
     if isinstance(value, str):
         return _digest(value.encode("utf-8", "surrogatepass"))
     if isinstance(value, complex):
+        if value.imag == 0:
+            return hash_of(value.real)
         return _digest(struct.pack("<dd", value.real + 0.0, value.imag + 0.0))
     if isinstance(value, tuple):
         return _digest(b"".join(struct.pack("<q", hash_of(item)) for item in value))

@@ -12,9 +12,13 @@ import enum
 import math
 from typing import Any
 
+from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.tensor.script_format import script_text
 from flambeau.tensor.tensor import Tensor
+
+_PLAIN = (int, float, complex, str, list, tuple, dict, type(None), enum.Enum, Tensor, DType, Device)
+"""What shows itself alike alone and in a container."""
 
 
 def float_text(value: float) -> str:
@@ -46,11 +50,16 @@ def value_text(value: Any) -> str:
     if isinstance(value, complex):
         return complex_text(value)
     if isinstance(value, list):
-        return f"[{', '.join(map(value_text, value))}]"
+        return f"[{', '.join(map(_item_text, value))}]"
     if isinstance(value, tuple):
-        return f"({', '.join(map(value_text, value))}{',' if len(value) == 1 else ''})"
+        return f"({', '.join(map(_item_text, value))}{',' if len(value) == 1 else ''})"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{value_text(k)}: {value_text(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{_item_text(k)}: {_item_text(v)}" for k, v in value.items()) + "}"
     if isinstance(value, DType):
         return str(value.code)
     return str(value)
+
+
+def _item_text(value: Any) -> str:
+    """The text of an item of a container: that of an object is what its `__repr__` says."""
+    return value_text(value) if isinstance(value, _PLAIN) else repr(value)

@@ -1,0 +1,47 @@
+"""`issubclass`, which is known while a program is compiled: classes are no values."""
+
+from __future__ import annotations
+
+from flambeau.frontend.emit.conditions import Condition, ConditionValue
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.resolver import MISSING
+from flambeau.frontend.trees.views import Apply, Expr, Select, TupleLiteral, Var
+from flambeau.frontend.values.sugared import Sugared
+from flambeau.schema.types import Type
+from flambeau.util.errors import CompileError
+
+NOT_A_CLASS = "issubclass() takes classes that are known while the program is compiled, and this is a {kind}"
+
+
+def emit_issubclass(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """`issubclass(C, B)`, `issubclass(type(x), (A, B))`."""
+    if len(tree.args) != 2 or tree.keywords:
+        raise CompileError(f"issubclass expected 2 arguments, got {len(tree.args)}", tree.callee.range)
+    [own] = _classes(e, tree.args[0]) if not isinstance(tree.args[0], TupleLiteral) else [None]
+    if own is None:
+        raise CompileError(NOT_A_CLASS.format(kind="tuple"), tree.args[0].range)
+    return ConditionValue(Condition(known=issubclass(own, tuple(_classes(e, tree.args[1])))))
+
+
+def _classes(e: Emission, tree: Expr) -> list[type]:
+    if isinstance(tree, TupleLiteral):
+        return [cls for item in tree.items for cls in _classes(e, item)]
+    outside = _outside(e, tree)
+    if isinstance(outside, type):
+        return [outside]
+    found = e.sugared(tree)
+    definition = getattr(found, "definition", None)
+    python = getattr(found if definition is None else definition, "python", None)
+    if not isinstance(python, type):
+        raise CompileError(NOT_A_CLASS.format(kind=found.kind), tree.range)
+    return [python]
+
+
+def _outside(e: Emission, tree: Expr) -> object:
+    """The Python value of a dotted name that is no variable of the program; MISSING for anything else."""
+    if isinstance(tree, Var):
+        return MISSING if e.frame.find(tree.name) is not None else e.resolver.resolve(tree.name)
+    if isinstance(tree, Select):
+        owner = _outside(e, tree.value)
+        return MISSING if owner is MISSING else getattr(owner, tree.name, MISSING)
+    return MISSING
