@@ -93,7 +93,7 @@ _CONSTRUCTS: dict[str, tuple[str, str, str]] = {
     "Global": (
         "global variables", "global",
         "a program reads them and does not assign them. Pass the value as an argument and return it",
-    ),  # fmt: skip
+    ),
     "Import": ("import statements", "import", "import at the top of the module"),
     "ImportFrom": ("import statements", "from", "import at the top of the module"),
     "SetComp": ("SetComp", "", "use a list or dict comprehension"),
