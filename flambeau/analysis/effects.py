@@ -18,6 +18,7 @@ from flambeau.ir.node import Node
 from flambeau.ir.printer import SUBGRAPH
 from flambeau.ir.value import Value
 from flambeau.schema.opdef import Effect
+from flambeau.schema.set_type import SetType
 from flambeau.schema.types import (
     BoolType,
     ClassType,
@@ -161,7 +162,7 @@ def _is_safe_size(node: Node) -> bool:
 def _is_safe_length(node: Node) -> bool:
     """Whether it is a list's or dict's length, or that of a tensor that surely has dimensions."""
     type_ = node.input().type
-    return isinstance(type_, ListType | DictType) or (isinstance(type_, TensorType) and bool(type_.rank))
+    return isinstance(type_, ListType | DictType | SetType) or (isinstance(type_, TensorType) and bool(type_.rank))
 
 
 def _is_float_of_number(node: Node) -> bool:

@@ -22,6 +22,7 @@ from flambeau.ir import constants
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.schema.opdef import UNKNOWN
+from flambeau.schema.set_type import SetType
 from flambeau.schema.types import (
     NONE,
     AnyType,
@@ -82,7 +83,7 @@ def is_unmodified(value: Value) -> bool:
         alias = definition.schema.arguments[offset].alias
         if alias is None:
             continue
-        gives_container = any(isinstance(v.type, ListType | DictType | TupleType) for v in user.outputs)
+        gives_container = any(isinstance(v.type, ListType | DictType | SetType | TupleType) for v in user.outputs)
         if alias.is_write or gives_container:
             return False
     return True

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from flambeau.schema.set_type import SetType
 from flambeau.schema.types import (
     NONE,
     TENSOR,
@@ -112,7 +113,7 @@ def bind(formal: Type, actual: Type, bound: dict[str, Type]) -> None:
             bound[name] = actual if known is None else join(known, fit(known, actual))
         case OptionalType(element):
             bind(element, actual.element if isinstance(actual, OptionalType) else actual, bound)
-        case ListType() | DictType() | TupleType():
+        case ListType() | DictType() | SetType() | TupleType():
             if type(actual) is type(formal) and len(actual.contained) == len(formal.contained):
                 for inner, given in zip(formal.contained, actual.contained, strict=True):
                     bind(inner, given, bound)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from flambeau.schema.set_type import SetType
 from flambeau.schema.types import (
     AnyType,
     AwaitType,
@@ -40,7 +41,7 @@ def keys_of(type_: Type) -> Keys:
             return TENSOR
         case OptionalType() | UnionType():
             return frozenset().union(*map(keys_of, type_.contained))
-        case ListType() | DictType():
+        case ListType() | DictType() | SetType():
             return frozenset({str(without_refinement(type_))})
         case TupleType():
             return frozenset({"tuple"}) if any(map(keys_of, type_.elements)) else NO_KEYS
@@ -63,7 +64,7 @@ def element_keys(type_: Type) -> Keys:
     match type_:
         case OptionalType() | UnionType():
             return frozenset().union(*map(element_keys, type_.contained))
-        case ListType() | DictType() | TupleType():
+        case ListType() | DictType() | SetType() | TupleType():
             return frozenset().union(*map(keys_of, type_.contained))
         case ClassType() | NamedType() | AnyType() | VarType() | FutureType() | AwaitType() | RRefType():
             return frozenset({ANYTHING})

@@ -33,6 +33,7 @@ from flambeau.frontend.trees.views import (
 from flambeau.frontend.values.named_tuples import named_tuple_type
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
+from flambeau.schema.set_type import SetType, is_item
 from flambeau.schema.subtype import union_of
 from flambeau.schema.types import (
     ANY,
@@ -113,6 +114,8 @@ CONSTRUCTORS: Final[dict[str, Callable[[tuple[Type, ...]], Type]]] = {
     "Dict": lambda inner: DictType(*inner),
     "dict": lambda inner: DictType(*inner),
     "OrderedDict": lambda inner: DictType(*inner),
+    "Set": _sequence(SetType),
+    "set": _sequence(SetType),
     "Optional": _sequence(OptionalType.of),
     "Union": union_of,
     "Tuple": TupleType,
@@ -126,6 +129,7 @@ CONSTRUCTORS: Final[dict[str, Callable[[tuple[Type, ...]], Type]]] = {
 }
 """What a subscripted name makes of the types in its brackets."""
 
+NOT_HASHABLE = "the items of a set must be hashable, not {found}: numbers, texts, enums and tuples of them are"
 _PLURAL: Final = ("Dict", "dict", "OrderedDict")
 _SINGLE: Final = ("List", "list", "Optional", "Future", "Tuple", "tuple")
 
@@ -221,6 +225,8 @@ def _subscripted(tree: Subscript, resolver: Resolver) -> Type:
         raise CompileError(f"Type constructor {name} needs {wanted} type(s) but was given {len(inner)}", tree.range)
     if name in _PLURAL and not is_key(inner[0]):
         raise CompileError(BAD_KEY.format(key=inner[0]), tree.range)
+    if name in ("Set", "set") and not is_item(inner[0]):
+        raise CompileError(NOT_HASHABLE.format(found=inner[0].annotation), tree.range)
     if CONSTRUCTORS[name] is CONSTRUCTORS["List"] and isinstance(inner[0], NoneType):
         raise CompileError("Can not create ListType with None type", tree.range)
     return CONSTRUCTORS[name](inner)

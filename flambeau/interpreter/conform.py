@@ -16,6 +16,7 @@ from flambeau.interpreter.awaiting import Await
 from flambeau.interpreter.future import Future
 from flambeau.program.instances import definition_of, heir_of
 from flambeau.schema.device import Device
+from flambeau.schema.set_type import SetType
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import (
     AnyClassType,
@@ -83,6 +84,8 @@ def conforms(value: Any, type_: Type) -> bool:
             return any(conforms(value, m) for m in members)
         case ListType(element):
             return isinstance(value, list) and all(conforms(item, element) for item in value)
+        case SetType(element):
+            return isinstance(value, set) and all(conforms(item, element) for item in value)
         case TupleType(elements):
             return (
                 isinstance(value, tuple)

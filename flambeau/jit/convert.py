@@ -19,6 +19,7 @@ from flambeau.schema import types as t
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.schema.remembered import remembered
+from flambeau.schema.set_type import SetType
 from flambeau.tensor.bridge import from_numpy
 from flambeau.tensor.tensor import Tensor
 
@@ -125,6 +126,8 @@ def converter(type_: t.Type) -> Converter:
             return _list(converter(element))
         case t.DictType(key, value):
             return _dict(converter(key), converter(value))
+        case SetType(element):
+            return _set(converter(element))
         case t.TupleType():
             return _tuple(type_)
         case t.UnionType(members):
@@ -143,6 +146,15 @@ def _as_it_is(value: Any) -> Any:
 def _optional(element: Converter) -> Converter:
     def convert(value: Any) -> Any:
         return None if value is None else element(value)
+
+    return convert
+
+
+def _set(element: Converter) -> Converter:
+    def convert(value: Any) -> set[Any]:
+        if not isinstance(value, set | frozenset):
+            raise MismatchError(f"{_shown(value)} is no set")
+        return {element(item) for item in value}
 
     return convert
 

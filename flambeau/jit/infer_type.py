@@ -8,6 +8,7 @@ from typing import Any
 
 from flambeau.frontend.constants import constant_type, enum_type
 from flambeau.nn.module import Module
+from flambeau.schema.set_type import SetType
 from flambeau.schema.subtype import unify_all
 from flambeau.schema.types import TENSOR, DictType, ListType, TupleType, Type
 from flambeau.tensor.tensor import Tensor
@@ -35,6 +36,8 @@ def infer_type(value: Any, class_type: ClassType = lambda cls: None) -> Type:
             return _list_type(value, class_type)
         case dict():
             return _dict_type(value, class_type)
+        case set():
+            return SetType(_list_type(list(value), class_type).contained[0])
         case tuple():
             return TupleType(tuple([infer_type(v, class_type) for v in value]))
         case enum.Enum():

@@ -13,6 +13,7 @@ from flambeau.schema import registry
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.remembered import remembered
+from flambeau.schema.set_type import SetType
 from flambeau.schema.subtype import is_subtype, unify
 from flambeau.schema.types import (
     NONE,
@@ -50,7 +51,12 @@ def bind(formal: Type, actual: Type, bindings: Bindings) -> bool:
                 return True
             inner = actual.element if isinstance(actual, OptionalType) else actual
             return bind(element, inner, bindings)
-        case (ListType(), ListType()) | (FutureType(), FutureType()) | (RRefType(), RRefType()):
+        case (
+            (ListType(), ListType())
+            | (SetType(), SetType())
+            | (FutureType(), FutureType())
+            | (RRefType(), RRefType())
+        ):
             return bind(formal.contained[0], actual.contained[0], bindings)
         case DictType(key, value), DictType(actual_key, actual_value):
             return bind(key, actual_key, bindings) and bind(value, actual_value, bindings)

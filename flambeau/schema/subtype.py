@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from flambeau.schema.set_type import SetType
 from flambeau.schema.types import (
     ANY,
     NONE,
@@ -65,7 +66,7 @@ def is_subtype(a: Type, b: Type) -> bool:
             return isinstance(a, TensorType) and _refines(a, b)
         case TupleType():
             return isinstance(a, TupleType) and _is_tuple_subtype(a, b)
-        case ListType() | DictType() | RRefType():
+        case ListType() | DictType() | SetType() | RRefType():
             return type(a) is type(b) and without_refinement(a) == without_refinement(b)
         case FutureType(inner) | AwaitType(inner):
             return isinstance(a, type(b)) and is_subtype(a.contained[0], inner)

@@ -13,6 +13,7 @@ from typing import Any
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.device import Device
 from flambeau.schema.lexer import Tokens, escape, unescape
+from flambeau.schema.set_type import SetType
 from flambeau.schema.types import (
     BOOL,
     INT,
@@ -46,8 +47,9 @@ SIMPLE: Mapping[str, Type] = {c.text: c() for c in SimpleType.__subclasses__()} 
 }  # fmt: skip
 AS_INT = ("SymInt", "ScalarType", "Layout", "MemoryFormat", "DeviceIndex")
 """Names in schemas for what programs hold as an int."""
-_BRACKETED: Mapping[str, type[FutureType | AwaitType | RRefType | OptionalType | ListType]] = {
+_BRACKETED: Mapping[str, type[FutureType | AwaitType | RRefType | OptionalType | ListType | SetType]] = {
     "Future": FutureType, "Await": AwaitType, "RRef": RRefType, "Optional": OptionalType, "List": ListType,
+    "Set": SetType,
 }  # fmt: skip
 
 
@@ -67,6 +69,9 @@ def print_type(type_: Type, annotation: bool) -> str:
         case DictType(key, value):
             both = f"{print_type(key, annotation)}, {print_type(value, annotation)}"
             return f"Dict[{both}]" if annotation else f"Dict({both})"
+        case SetType(element):
+            inner = print_type(element, annotation)
+            return f"Set[{inner}]" if annotation else f"Set({inner})"
         case UnionType(members):
             return _union_text(members, annotation)
         case TupleType():

@@ -368,7 +368,7 @@ class UnionType(Type):
 
 
 _UNION_ORDER = (
-    "AnyType", "EnumType", "AnyEnumType", "TensorType", "StorageType", "TupleType", "ListType", "DictType",
+    "AnyType", "EnumType", "AnyEnumType", "TensorType", "StorageType", "TupleType", "ListType", "DictType", "SetType",
     "NumberType", "FloatType", "ComplexType", "FutureType", "AwaitType", "RRefType", "IntType", "NoneType",
     "StringType", "GeneratorType", "BoolType", "OptionalType", "VarType", "DeviceObjType", "StreamObjType",
     "FunctionType", "ClassType", "InterfaceType", "QSchemeType", "AnyListType", "AnyTupleType", "AnyDictType",

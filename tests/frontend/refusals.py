@@ -900,7 +900,7 @@ CASES: list[tuple[str, str, int, str, str]] = [
         "Cannot re-assign 'y' because it has type module and 'y' is not a first-class value. Only reassignments to first-class values are allowed",
     ),
     ("type name", "def f(x: Foo):\n    return x\n", 1, "Foo", "Unknown type name 'Foo'"),
-    ("type constructor", "def f(x: Set[int]):\n    return x\n", 1, "Set[int]", "Unknown type constructor Set"),
+    ("type constructor", "def f(x: Deque[int]):\n    return x\n", 1, "Deque[int]", "Unknown type constructor Deque"),
     (
         "type constructor of tensor",
         "def f(x: Tensor[int]):\n    return x\n",

@@ -163,6 +163,7 @@ REFUSED = {
     "in place": ("b += 1", "Cannot emit inplace op on"),
     "delete": ("del c[0]", "Class does not define __delitem__"),
     "truth": ("return not b", "Could not cast value of type"),
+    "iterate": ("for i in b:\n        pass", "object is not iterable"),
     "call": ("b()", "object has no attribute or method '__call__'"),
 }
 

@@ -10,7 +10,6 @@ from flambeau.util.source import SourceRange
 
 # one row a refusal: statement in a function's body, message, column in it, underlined text
 REFUSED = [
-    ("y = {i for i in x}", "SetComp aren't supported", "{i for i in x}"),
     ("try:\n        pass\n    except* ValueError:\n        pass", "try blocks aren't supported", "try"),
     ("global y\n    y = 3", "global variables aren't supported", "global"),
     ("y: int", "annotated assignments without assigned value aren't supported", "y: int"),

@@ -61,7 +61,7 @@ def refused(construct: str, source: str, error: str, at: str = "", **more: Any) 
 
 def names(package: Any = flambeau) -> dict[str, Any]:
     """What every example may use without importing it."""
-    shown = ("Any", "Dict", "Final", "List", "NamedTuple", "Optional", "Tuple", "Union", "TYPE_CHECKING")
+    shown = ("Any", "Dict", "Final", "List", "NamedTuple", "Optional", "Set", "Tuple", "Union", "TYPE_CHECKING")
     return {
         "__name__": "example",
         "flambeau": package,

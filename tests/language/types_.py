@@ -42,7 +42,7 @@ ROWS = [
     accepted("Union of lists", "def f(x: Union[List[int], List[str]]):\n    if jit.isinstance(x, List[int]):\n        return x[0] + 1\n    else:\n        return len(x[0])", "f([1])", "f(['abc'])"),
     accepted("Final", "def f(x: int):\n    y: Final[int] = 3\n    return x + y", "f(1)", torch=False),
     refused("Callable", "from typing import Callable\ndef f(x: Callable[[int], int]):\n    return x(1)", "Unknown type constructor Callable"),
-    refused("Set", "from typing import Set\ndef f(x: Set[int]):\n    return 1", "Unknown type constructor Set"),
+    refused("Deque", "from typing import Deque\ndef f(x: Deque[int]):\n    return 1", "Unknown type constructor Deque"),
     refused("tuples of any length", "def f(x: Tuple[int, ...]):\n    return 1", "Expression of type dots cannot be used in a type expression"),
     refused("a bare List", "def f(x: List):\n    return 1", "Attempted to use List without a contained type. Please add a contained type, e.g. List[int]"),
     refused("a bare Dict", "def f(x: Dict):\n    return 1", "Attempted to use Dict without contained types. Please add contained type, e.g. Dict[int, int]"),

@@ -221,6 +221,12 @@ def _set(context: Context, node: ast.Set) -> Step:
     return SetLiteral(context.span(node, items), items)
 
 
+def _set_comprehension(context: Context, node: ast.SetComp) -> Step:
+    listed = ast.copy_location(ast.ListComp(node.elt, node.generators), node)
+    items: Expr = yield listed
+    return SetLiteral(items.range, (Starred(items.range, items),))
+
+
 def _starred(context: Context, node: ast.Starred) -> Step:
     value: Expr = yield node.value
     return Starred(context.span(node, (value,)), value)
@@ -312,6 +318,7 @@ EXPRESSIONS: dict[type[ast.AST], Rule] = {
     ast.Name: _name,
     ast.NamedExpr: _walrus,
     ast.Set: _set,
+    ast.SetComp: _set_comprehension,
     ast.Slice: _slice,
     ast.Starred: _starred,
     ast.Subscript: _subscript,

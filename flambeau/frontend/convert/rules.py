@@ -96,7 +96,6 @@ _CONSTRUCTS: dict[str, tuple[str, str, str]] = {
     ),
     "Import": ("import statements", "import", "import at the top of the module"),
     "ImportFrom": ("import statements", "from", "import at the top of the module"),
-    "SetComp": ("SetComp", "", "use a list or dict comprehension"),
     "TryStar": ("try blocks", "try", "test for the condition with if before it fails"),
     "Yield": ("Yield", "", "put it on a line of its own: it has no value here"),
     "YieldFrom": ("YieldFrom", "", "put it on a line of its own: it has no value here"),

@@ -138,6 +138,7 @@ def assign_name(e: Emission, where: SourceRange, name: str, value: Sugared, anno
         elif isinstance(outside, Sugared):
             raise CompileError(WAS_NOT_FIRST_CLASS.format(name=name, kind=outside.kind), where)
     if held is None:
+        value.check_named(where)
         e.frame.names[name] = value
         return
     if annotation is not None:

@@ -15,6 +15,7 @@ from flambeau.frontend.emit.operators import binary
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.subscripts import as_tensor_like, subscript_values, tensor_item
 from flambeau.frontend.trees.views import AugAssign, Select, Subscript, Var
+from flambeau.frontend.values import sets
 from flambeau.frontend.values.object_methods import has_method
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given
@@ -69,6 +70,10 @@ def _combined(e: Emission, tree: AugAssign, left: Value, right: Value) -> Value:
     if isinstance(left.type, DictType) and tree.op == "|":
         call_operator(e, where, "aten::update", [left, right])
         return left
+    if sets.is_set(left) and sets.is_set(right):
+        changed = sets.in_place(e, where, tree.op, left, right)
+        if changed is not None:
+            return changed
     return binary(e, where, tree.op, left, right)
 
 

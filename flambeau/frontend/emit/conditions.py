@@ -18,6 +18,7 @@ from flambeau.frontend.values.simple_value import SimpleValue, shown
 from flambeau.frontend.values.sugared import Sugared
 from flambeau.ir.node import Block
 from flambeau.ir.value import Value
+from flambeau.schema.set_type import SetType
 from flambeau.schema.subtype import subtract, unify
 from flambeau.schema.types import (
     BOOL,
@@ -180,7 +181,7 @@ def to_bool(e: Emission, where: SourceRange, value: Value) -> Value:
                 return value
             case TensorType() | IntType() | FloatType() | ComplexType() | NumberType():
                 return call_operator(e, where, "aten::Bool", [value])
-            case StringType() | ListType() | DictType():
+            case StringType() | ListType() | DictType() | SetType():
                 length = call_operator(e, where, "aten::len", [value])
                 return call_operator(e, where, "aten::gt", [length, e.constant(0)])
             case UnionType(members) if NONE not in members:

@@ -26,11 +26,13 @@ from flambeau.frontend.trees.views import (
     Import,
     Length,
     SetLiteral,
+    Starred,
     UnaryPlus,
     Walrus,
 )
+from flambeau.frontend.values import sets
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Sugared
+from flambeau.frontend.values.sugared import Iteration, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.types import (
     BOOL,
@@ -46,6 +48,7 @@ from flambeau.schema.types import (
     is_number,
 )
 from flambeau.util.errors import CompileError, UnsupportedNodeError
+from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
 NO_SET = "a set is understood behind `in` alone; use a list, or a dict with the members as keys"
@@ -91,20 +94,47 @@ def emit_length(e: Emission, tree: Length, hint: Type | None) -> Sugared:
 
 
 def emit_set(e: Emission, tree: SetLiteral, hint: Type | None) -> Sugared:
-    """`{a, b}`."""
-    return SetValue([e.value(item) for item in tree.items])
+    """`{a, b}`; `{*x}` alone is a set of what `x` has."""
+    if len(tree.items) == 1 and isinstance(tree.items[0], Starred):
+        spread = tree.items[0].value
+        return SimpleValue(sets.to_set(e, tree.range, e.sugared(spread)))
+    stars = [item for item in tree.items if isinstance(item, Starred)]
+    if stars:
+        raise CompileError(sets.SPREAD, stars[0].range)
+    return SetDisplay(tree, [e.value(item) for item in tree.items])
 
 
-class SetValue(Sugared):
-    """A set display."""
+@dataclass(slots=True)
+class SetDisplay(Sugared):
+    """A set display: a set, but behind `in`, where its items are compared one by one."""
 
-    def __init__(self, items: list[Value]) -> None:
-        self.items = items
+    tree: SetLiteral
+    items: list[Value]
 
     @property
     def kind(self) -> str:
         """As messages call it."""
-        return f"set: {NO_SET}"
+        return "set"
+
+    def as_value(self, e: Emission, where: SourceRange) -> Value:
+        """A new set."""
+        return sets.display(e, where, self.items)
+
+    def held(self, e: Emission, where: SourceRange) -> Value:
+        """A new set."""
+        return self.as_value(e, where)
+
+    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+        """A method of the set."""
+        return SimpleValue(self.as_value(e, where)).attribute(e, where, name)
+
+    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+        """Over the set's items."""
+        return SimpleValue(self.as_value(e, where)).iterate(e, where)
+
+    def length(self, e: Emission, where: SourceRange) -> Value:
+        """How many distinct items."""
+        return SimpleValue(self.as_value(e, where)).length(e, where)
 
     def contains(self, e: Emission, where: SourceRange, item: Value) -> Value:
         """`item in {a, b}`."""

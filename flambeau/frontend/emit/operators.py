@@ -14,6 +14,7 @@ from flambeau.frontend.emit.conversions import pack_list, pack_tuple, unpack_tup
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import BinOp, Compare, Const, Expr, Invert, UnaryMinus
+from flambeau.frontend.values import sets
 from flambeau.frontend.values.magic import MAGIC, call_unary, emit_magic, is_magic
 from flambeau.frontend.values.object_methods import as_text, has_method, iterated
 from flambeau.frontend.values.simple_value import SimpleValue
@@ -104,6 +105,10 @@ def binary(e: Emission, where: SourceRange, op: str, left: Value, right: Value) 
         return pack_tuple(e, [*unpack_tuple(e, left), *unpack_tuple(e, right)])
     if isinstance(left.type, DictType) and isinstance(right.type, DictType) and op == "|":
         return call_operator(e, where, "python::merged", [left, right])
+    if sets.is_set(left) and sets.is_set(right):
+        made = sets.binary(e, where, op, left, right)
+        if made is not None:
+            return made
     if isinstance(left.type, TupleType) and op == "*" and left.type.elements:
         constant = right.node if right.node is not None and right.node.kind == "prim::Constant" else None
         count = None if constant is None else constant.attribute("value")
@@ -159,6 +164,8 @@ def compare(e: Emission, where: SourceRange, op: str, left: Value, right: Value)
         return emit_magic(e, where, op, left, right)
     if is_number(left.type) and isinstance(right.type, TensorType) and op in SWAPPED:
         return call_operator(e, where, COMPARE[SWAPPED[op]], [right, left])
+    if sets.is_set(left) and sets.is_set(right) and op in sets.COMPARISONS:
+        return sets.compared(e, where, op, left, right)
     if isinstance(left.type, TupleType) and isinstance(right.type, TupleType) and op in ("==", "!="):
         return _tuples_equal(e, where, op, left, right)
     if isinstance(left.type, TupleType) and isinstance(right.type, TupleType) and op in ORDERED:

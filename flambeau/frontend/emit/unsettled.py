@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from flambeau.frontend.trees.base import Tree
+from flambeau.schema.set_type import SetType
 from flambeau.schema.types import (
     AnyType,
     DictType,
@@ -29,7 +30,10 @@ from flambeau.schema.types import (
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, field
 
-ITEM: Final = {"append": 1, "insert": 2, "_set_item": 2, "index": 1, "count": 1, "remove": 1, "__contains__": 1}
+ITEM: Final = {
+    "append": 1, "insert": 2, "_set_item": 2, "index": 1, "count": 1, "remove": 1, "__contains__": 1,
+    "set_add": 1, "set_discard": 1, "set_remove": 1,
+}  # fmt: skip
 """Operators on lists, and which argument is an item."""
 WHOLE: Final = ("extend", "add", "add_", "set_slice", "update")
 """Operators that are given another such list or dict."""
@@ -170,7 +174,7 @@ class Unsettled:
         owner = types[0]
         if name in WHOLE and len(types) > 1:
             self.meet(owner, types[-1])
-        elif isinstance(owner, ListType) and name in ITEM and len(types) > ITEM[name]:
+        elif isinstance(owner, ListType | SetType) and name in ITEM and len(types) > ITEM[name]:
             self.meet(owner.element, types[ITEM[name]])
         elif isinstance(owner, DictType) and name in KEY and len(types) > 1:
             self.meet(owner.key, types[1])

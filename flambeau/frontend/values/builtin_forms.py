@@ -23,11 +23,13 @@ from flambeau.frontend.trees.views import (
     TupleLiteral,
     Var,
 )
+from flambeau.frontend.values import sets
 from flambeau.frontend.values.object_methods import gives_iterator, has_method
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.slices import SliceValue
 from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
+from flambeau.schema.set_type import SetType
 from flambeau.schema.subtype import is_subtype, subtract, union_of
 from flambeau.schema.types import (
     BOOL,
@@ -147,6 +149,18 @@ def emit_getattr(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return owner.attribute(e, tree.range, name)
 
 
+def emit_set(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """`set()`, `set(x)`."""
+    return SimpleValue(sets.emit_set(e, tree, hint))
+
+
+def emit_frozenset(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """`frozenset(x)`."""
+    if len(tree.args) != 1 or tree.keywords:
+        raise CompileError(f"frozenset expected 1 argument, got {len(tree.args)}", tree.callee.range)
+    return sets.FrozenSet(SimpleValue, sets.to_set(e, tree.range, e.sugared(tree.args[0])))
+
+
 def emit_setattr(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     """`setattr(x, "name", value)`: the assignment."""
     owner, name = _owner_and_name(e, tree, "setattr", (3,))
@@ -263,6 +277,6 @@ def emit_next(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
 
 def _listed(e: Emission, source: Sugared, tree: Apply) -> tuple[list[Given], list[Given]]:
     where = tree.args[0].range
-    if isinstance(source, SimpleValue) and not isinstance(source.value.type, NamedType):
+    if isinstance(source, SimpleValue) and not isinstance(source.value.type, NamedType | SetType):
         return [Given(source.value, where)], []
     return [Given(collect_list(e, where, source, None), where)], []

@@ -18,6 +18,7 @@ from flambeau.frontend.values.object_methods import check_sortable
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
+from flambeau.schema.set_type import SetType
 from flambeau.schema.subtype import unify
 from flambeau.schema.types import STRING, DictType, ListType, NamedType, StringType, TensorType, TupleType, Type
 from flambeau.util.errors import CompileError
@@ -58,7 +59,7 @@ def _extreme(e: Emission, tree: Apply, name: str) -> Sugared:
     if len(tree.args) == 1 and not tree.keywords:
         source = e.sugared(tree.args[0])
         held = source.value if isinstance(source, SimpleValue) else None
-        is_list = held is not None and not isinstance(held.type, TupleType | DictType | NamedType)
+        is_list = held is not None and not isinstance(held.type, TupleType | DictType | SetType | NamedType)
         value = held if held is not None and is_list else _listed(e, tree, source)
         type_ = value.type
         if isinstance(type_, ListType) and isinstance(type_.element, StringType | TupleType | ListType):

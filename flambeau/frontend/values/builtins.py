@@ -21,7 +21,6 @@ from flambeau.frontend.values.function_groups import emit_partial
 from flambeau.frontend.values.functional_forms import FUNCTIONAL_FORMS
 from flambeau.frontend.values.operator_functions import OPERATOR_FUNCTIONS
 from flambeau.frontend.values.printing import PrintFunction
-from flambeau.frontend.values.sets import emit_set
 from flambeau.frontend.values.simple_value import OperatorValue
 from flambeau.frontend.values.sugared import FormValue, Sugared
 from flambeau.schema.device import Device
@@ -153,8 +152,8 @@ FORMS: Final[dict[Any, Sugared]] = {
     iter: FormValue("iter", forms.emit_iter),
     next: FormValue("next", forms.emit_next),
     map: FormValue("map", iterables.emit_map),
-    set: FormValue("set", emit_set),
-    frozenset: FormValue("frozenset", emit_set),
+    set: FormValue("set", forms.emit_set),
+    frozenset: FormValue("frozenset", forms.emit_frozenset),
     filter: FormValue("filter", ordering.emit_filter),
     functools.partial: FormValue("partial", emit_partial),
     functools.reduce: FormValue("reduce", ordering.emit_reduce),

@@ -1,55 +1,196 @@
-"""`set(x)`: what can be asked of the distinct items of something. There is no type of sets.
+"""Sets: displays, `set(x)`, and the methods and operators of sets.
 
-len(set(x))    →    the length of python::distinct(%x)
+seen = set()              →    %seen : Set(int) = python::set(%none)        the item type is told later, as that of `[]`
+seen.add(3)                    python::set_add(%seen, %three)
 """
 
 from __future__ import annotations
 
-from flambeau.frontend.emit.emission import Emission
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from flambeau.frontend.annotations import NOT_HASHABLE
+from flambeau.frontend.emit.conversions import pack_list
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.trees.views import Apply
+from flambeau.frontend.trees.views import Apply, Expr
 from flambeau.frontend.values.container_methods import listed
-from flambeau.frontend.values.simple_value import ItemIteration
-from flambeau.frontend.values.sugared import Iteration, Sugared
+from flambeau.frontend.values.sugared import Given, Iteration, Sugared
 from flambeau.ir.value import Value
-from flambeau.schema.types import ListType, TensorType, Type, is_key
+from flambeau.schema.set_type import SetType, is_item
+from flambeau.schema.types import ListType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
-NO_SET = "a set is understood behind `in` alone, or made by set(x) to be counted, sorted or looped over; use a list"
+if TYPE_CHECKING:
+    from flambeau.frontend.emit.emission import Emission
+
+SPREAD = "a star among other items of a set isn't supported. Write set(x) | {a, b}"
+NO_METHOD = "'Set' object has no attribute or method '{name}'"
+FROZEN = "frozenset, which is understood where it is looked at at once: use a set, which has a type"
+WITH_ITEM: Final = ("add", "discard", "remove")
+WITH_MANY: Final = (
+    "union", "intersection", "difference", "symmetric_difference", "update", "intersection_update",
+    "difference_update", "symmetric_difference_update",
+)  # fmt: skip
+WITH_ONE: Final = ("issubset", "issuperset", "isdisjoint", "symmetric_difference", "symmetric_difference_update")
+ALONE: Final = ("clear", "copy", "pop")
+OPERATORS: Final = {"|": "union", "&": "intersection", "-": "difference", "^": "symmetric_difference"}
+IN_PLACE: Final = {
+    "|": "update", "&": "intersection_update", "-": "difference_update", "^": "symmetric_difference_update",
+}  # fmt: skip
+COMPARISONS: Final = {"==": "eq", "!=": "ne", "<=": "le", "<": "lt", ">=": "le", ">": "lt"}
+
+
+def is_set(value: Value) -> bool:
+    """Whether a value is a set."""
+    return isinstance(value.type, SetType)
+
+
+def set_of(e: Emission, where: SourceRange, items: Value) -> Value:
+    """A new set of a list's items. Raises CompileError for items that cannot be hashed."""
+    assert isinstance(items.type, ListType)
+    element = items.type.element
+    if not is_item(element) and not e.unsettled.ids([items.type]):
+        raise CompileError(NOT_HASHABLE.format(found=element.annotation), where)
+    return e.emit("python::set", (items,), SetType(element))
+
+
+def items_of(e: Emission, where: SourceRange, value: Value) -> Value:
+    """The list of a set's items."""
+    assert isinstance(value.type, SetType)
+    return e.emit("python::set_items", (value,), ListType(value.type.element))
+
+
+def to_set(e: Emission, where: SourceRange, source: Sugared) -> Value:
+    """What can be looped over as a set; a set is taken as it is."""
+    value = source.held(e, where)
+    return value if value is not None and is_set(value) else set_of(e, where, listed(e, where, source))
+
+
+def binary(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
+    """`left op right` of two sets; None for other operators."""
+    if op not in OPERATORS:
+        return None
+    e.unsettled.meet(left.type, right.type)
+    return call_operator(e, where, f"python::set_{OPERATORS[op]}", [left, right])
+
+
+def in_place(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
+    """`left op= right` of two sets; None for other operators."""
+    if op not in IN_PLACE:
+        return None
+    e.unsettled.meet(left.type, right.type)
+    call_operator(e, where, f"python::set_{IN_PLACE[op]}", [left, right])
+    return left
+
+
+def compared(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value:
+    """`left op right` of two sets."""
+    e.unsettled.meet(left.type, right.type)
+    sides = [right, left] if op in (">=", ">") else [left, right]
+    return call_operator(e, where, f"python::set_{COMPARISONS[op]}", sides)
 
 
 @dataclass(slots=True)
-class SetValue(Sugared):
-    """`set(x)`: its distinct items, for `in`, `len`, loops and what takes anything that loops do."""
+class SetMethod(Sugared):
+    """`s.add` and the like."""
 
+    wrap: Callable[[Value], Sugared]
+    owner: Value
+    name: str
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "builtin"
+
+    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+        """A call; what other sets, lists and generators give is looked at as they are."""
+        where, name, trees = tree.callee.range, self.name, tree.args
+        counts = {**dict.fromkeys(ALONE, 0), **dict.fromkeys((*WITH_ITEM, *WITH_ONE), 1)}
+        if tree.keywords or (name in counts and len(trees) != counts[name]):
+            wanted = f"{counts[name]} arguments" if name in counts else "no keywords"
+            raise CompileError(f"{name}() of a set takes {wanted}", where)
+        if name in WITH_ITEM:
+            return self._result(self._with_item(e, where, trees[0]))
+        if name in ALONE:
+            return self._result(call_operator(e, where, f"python::set_{name}", [self.owner]))
+        others = [self._other(e, part) for part in trees]
+        if name in ("issubset", "issuperset"):
+            return self._result(compared(e, where, "<=" if name == "issubset" else ">=", self.owner, others[0]))
+        result = call_operator(e, where, "python::set_copy", [self.owner]) if not others else self.owner
+        for other in others:
+            e.unsettled.meet(result.type, other.type)
+            made = call_operator(e, where, f"python::set_{name}", [result, other])
+            result = result if name.endswith("update") else made
+        return self._result(e.constant(None) if name.endswith("update") else result)
+
+    def _other(self, e: Emission, tree: Expr) -> Value:
+        return to_set(e, tree.range, e.sugared(tree))
+
+    def _with_item(self, e: Emission, where: SourceRange, tree: Expr) -> Value:
+        item = e.value(tree)
+        if not is_item(item.type):
+            raise CompileError(NOT_HASHABLE.format(found=item.type.annotation), tree.range)
+        return call_operator(e, where, f"python::set_{self.name}", [Given(self.owner, where), Given(item, tree.range)])
+
+    def _result(self, value: Value) -> Sugared:
+        return self.wrap(value)
+
+
+def method(wrap: Callable[[Value], Sugared], owner: Value, name: str, where: SourceRange) -> Sugared:
+    """A method of a set. Raises CompileError for what sets do not have."""
+    if name not in (*WITH_ITEM, *WITH_MANY, *WITH_ONE, *ALONE):
+        raise CompileError(NO_METHOD.format(name=name), where)
+    return SetMethod(wrap, owner, name)
+
+
+def display(e: Emission, where: SourceRange, items: Sequence[Value]) -> Value:
+    """A new set of values of one type."""
+    first = items[0].type
+    for item in items:
+        if item.type != first:
+            text = "all items of a set have one type, but here are {first} and {other}"
+            raise CompileError(text.format(first=first.annotation, other=item.type.annotation), where)
+    return set_of(e, where, pack_list(e, items, first))
+
+
+def emit_set(e: Emission, tree: Apply, hint: Type | None) -> Value:
+    """`set()`, `set(x)`."""
+    if len(tree.args) > 1 or tree.keywords:
+        raise CompileError(f"set expected at most 1 argument, got {len(tree.args)}", tree.callee.range)
+    if tree.args:
+        return set_of(e, tree.range, listed(e, tree.range, e.sugared(tree.args[0])))
+    known = hint if isinstance(hint, SetType) else None
+    type_ = e.unsettled.list_of(tree) if known is None else ListType(known.element)
+    return set_of(e, tree.range, e.emit("prim::ListConstruct", (), type_))
+
+
+@dataclass(slots=True)
+class FrozenSet(Sugared):
+    """`frozenset(x)`, which is looked at where it is made."""
+
+    wrap: Callable[[Value], Sugared]
     items: Value
 
     @property
     def kind(self) -> str:
         """As messages call it."""
-        return f"set: {NO_SET}"
+        return FROZEN
+
+    def check_named(self, where: SourceRange) -> None:
+        """Refused: what a name stands for may be looked up in another graph."""
+        raise CompileError(f"{self.kind} cannot be used as a value", where)
+
+    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+        """Over its items."""
+        return self.wrap(self.items).iterate(e, where)
 
     def contains(self, e: Emission, where: SourceRange, item: Value) -> Value:
-        """`item in set(x)`."""
-        return call_operator(e, where, "python::contains", [self.items, item])
+        """`item in frozenset(x)`."""
+        return call_operator(e, where, "aten::__contains__", [self.items, item])
 
     def length(self, e: Emission, where: SourceRange) -> Value:
         """How many distinct items."""
         return call_operator(e, where, "aten::len", [self.items])
-
-    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
-        """Over its items, in the order in which they were first seen."""
-        return ItemIteration(self.items)
-
-
-def emit_set(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
-    """`set(x)`, `frozenset(x)`."""
-    if len(tree.args) != 1 or tree.keywords:
-        raise CompileError(f"set expected 1 argument, got {len(tree.args)}. {NO_SET}", tree.callee.range)
-    items = listed(e, tree.range, e.sugared(tree.args[0]))
-    element = items.type.element if isinstance(items.type, ListType) else None
-    if element is None or not is_key(element) or isinstance(element, TensorType):
-        raise CompileError(f"the items of a set must be hashable, not {items.type.annotation}", tree.range)
-    return SetValue(call_operator(e, tree.callee.range, "python::distinct", [items]))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from flambeau.frontend.emit.conversions import unpack_tuple
 from flambeau.frontend.emit.schema_matching import call_method, call_operator
 from flambeau.frontend.resolver import ObjectResolver
-from flambeau.frontend.values import receivers
+from flambeau.frontend.values import receivers, sets
 from flambeau.frontend.values.container_methods import ContainerMethod, named_tuple_attribute
 from flambeau.frontend.values.held_objects import frozen, held_count, module_keys
 from flambeau.frontend.values.methods import (
@@ -38,6 +38,7 @@ from flambeau.schema import registry
 from flambeau.schema.device import CPU
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.match import fits
+from flambeau.schema.set_type import SetType
 from flambeau.schema.types import (
     DEVICE,
     INT,
@@ -184,6 +185,8 @@ class SimpleValue(Sugared):
         if isinstance(type_, StringType) and size is not None:
             letters = call_operator(e, where, "aten::list", [self.value])
             return SimpleValue(letters).as_tuple(e, where, size)
+        if isinstance(type_, SetType):
+            return SimpleValue(sets.items_of(e, where, self.value)).as_tuple(e, where, size)
         if isinstance(type_, AnyTupleType):
             raise CompileError(UNREFINED_TUPLE, where)
         items = iterated(e, where, self.value)
@@ -198,6 +201,8 @@ class SimpleValue(Sugared):
             return UnrolledIteration(self.as_tuple(e, where))
         if isinstance(type_, ListType | TensorType | StringType):
             return ItemIteration(self.value)
+        if isinstance(type_, SetType):
+            return ItemIteration(sets.items_of(e, where, self.value))
         if isinstance(type_, DictType):
             return ItemIteration(call_operator(e, where, "aten::keys", [self.value]))
         keys = module_keys(e, where, self.value)
@@ -248,6 +253,8 @@ class OperatorValue(Sugared):
         if self.name in TEXTUAL:
             formatted = self.name == "aten::format"
             bound = [replace(g, value=as_text(e, where, g.value, formatted=formatted)) for g in bound]
+        if self.name in ("aten::any", "aten::all"):
+            bound = [replace(g, value=sets.items_of(e, where, g.value)) if sets.is_set(g.value) else g for g in bound]
         if self.name in SORTING and bound:
             check_sortable(e, where, bound[0].value)
         if self.name == "aten::hash" and len(bound) == 1 and isinstance(bound[0].value.type, NamedType):
@@ -404,6 +411,8 @@ def _attribute(e: Emission, where: SourceRange, value: Value, name: str) -> Suga
         return ToListValue(value)
     if name in CONTAINER_METHODS.get(type(type_), ()):
         return ContainerMethod(SimpleValue, OperatorValue(f"aten::{name}", Given(value, where)), value, name)
+    if isinstance(type_, SetType):
+        return sets.method(SimpleValue, value, name, where)
     if isinstance(type_, TupleType) and type_.name is None and name in ("count", "index"):
         return TupleMethod(SimpleValue, value, name)
     if isinstance(type_, StringType) and name in ("startswith", "endswith"):

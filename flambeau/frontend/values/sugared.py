@@ -59,6 +59,9 @@ class Sugared:
         """What a name that stands for it means in this function."""
         return self
 
+    def check_named(self, where: SourceRange) -> None:
+        """Raise CompileError for what no name may stand for."""
+
     def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
         """`self.name`."""
         raise CompileError(f"attribute lookup is not defined on {self.kind}", where)

@@ -9,6 +9,7 @@ from flambeau.ops.language import (
     mathematics,
     python,
     scalars,
+    sets,
     sizes,
     strings,
     structural,
@@ -18,6 +19,6 @@ from flambeau.ops.language import (
 )
 
 __all__ = [
-    "conversions", "dicts", "format", "hashing", "lists", "mathematics", "python", "scalars", "sizes", "strings",
-    "structural", "tensor_lists", "world",
+    "conversions", "dicts", "format", "hashing", "lists", "mathematics", "python", "scalars", "sets", "sizes",
+    "strings", "structural", "tensor_lists", "world",
 ]  # fmt: skip

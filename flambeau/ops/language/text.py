@@ -17,7 +17,7 @@ from flambeau.schema.dtype import DType
 from flambeau.tensor.script_format import script_text
 from flambeau.tensor.tensor import Tensor
 
-_PLAIN = (int, float, complex, str, list, tuple, dict, type(None), enum.Enum, Tensor, DType, Device)
+_PLAIN = (int, float, complex, str, list, tuple, dict, set, type(None), enum.Enum, Tensor, DType, Device)
 """What shows itself alike alone and in a container."""
 
 
@@ -55,6 +55,8 @@ def value_text(value: Any) -> str:
         return f"({', '.join(map(_item_text, value))}{',' if len(value) == 1 else ''})"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_item_text(k)}: {_item_text(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, set):
+        return f"{{{', '.join(map(_item_text, value))}}}" if value else "set()"
     if isinstance(value, DType):
         return str(value.code)
     return str(value)
