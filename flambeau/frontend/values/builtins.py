@@ -127,11 +127,8 @@ FORMS: Final[dict[Any, Sugared]] = {
     print: PrintFunction(),
     len: FormValue("__len__", forms.emit_len),
     isinstance: FormValue("isinstance", forms.emit_isinstance),
-<<<<<<< HEAD
     callable: FormValue("callable", forms.emit_callable),
-=======
     issubclass: FormValue("issubclass", emit_issubclass),
->>>>>>> 9a4ecbe (Classes in classes; issubclass; hash and format of objects; global of what is only read)
     hasattr: FormValue("hasattr", forms.emit_hasattr),
     getattr: FormValue("getattr", forms.emit_getattr),
     setattr: FormValue("setattr", forms.emit_setattr),
