@@ -1,11 +1,11 @@
 """A graph as a plain C function, for code of other compilers.
 
-``i32 shim(ptr results, ptr error, arguments...)``: numbers travel in registers, an array as its data, sizes and strides
-in bytes; results are words. The owner of an array among them is 1 + the number of the argument that it shows a part of,
-or the address by which `PyMem_RawFree` frees its memory, which is the caller's from then on; arrays of one owner show one
-piece of memory. The status is 0, or 1 where the function failed: the word at ``error`` then is what `describe` gave for
-the Python exception. The shim may be called by any thread, with or without the GIL; it takes the GIL only where Python
-has a part in the function, to look for signals, and to fail.
+``i32 shim(ptr results, ptr error, arguments...)``: numbers travel in registers, an array as its data, sizes and
+strides in bytes; results are words. The owner of an array among them is 1 + the number of the argument that it shows a
+part of, or the address by which `PyMem_RawFree` frees its memory, which is the caller's from then on; arrays of one
+owner show one piece of memory. The status is 0, or 1 where the function failed: the word at ``error`` then is what
+`describe` gave for the Python exception. The shim may be called by any thread, with or without the GIL; it takes the
+GIL only where Python has a part in the function, to look for signals, and to fail.
 
 Arrays are memory that no Python object stands for. Where Python has to see one, it sees a tensor that holds nothing.
 """

@@ -165,8 +165,8 @@ class _Attempt:
         is_last = not following or following[0].kwarg_only
         if element is None or isinstance(element, VarType | AnyType) or not is_last or formal.broadcast:
             return None
-        if not self.implicit and formal.name == "self":
-            return None  # `max(a, b)` is of two numbers, not of the list of them
+        if formal.name == "self":
+            return None  # `max(a, b)` is of two numbers and `x.sum(dim)` of a tensor, not of the list of both
         first = self.args[self.used].value.type
         if isinstance(first, ListType) or (isinstance(first, TupleType) and _all_fit(first, element)):
             return None
