@@ -965,6 +965,13 @@ CASES: list[tuple[str, str, int, str, str]] = [
         "Tuple literal in Tuple type annotation must not have any elements!",
     ),
     (
+        "tensor as a dimension",
+        "def f(a):\n    return a.sum(a)\n",
+        2,
+        "a.sum",
+        "Inferred the value for argument 'dim' to be of type 'Tensor' because it was not annotated with an explicit type",
+    ),
+    (
         "tuple with dots",
         "def f(x: Tuple[int, ...]):\n    return x\n",
         1,

@@ -165,7 +165,8 @@ class _Attempt:
         is_last = not following or following[0].kwarg_only
         if element is None or isinstance(element, VarType | AnyType) or not is_last or formal.broadcast:
             return None
-        if formal.name == "self":
+        has_tensors = any(isinstance(item.value.type, TensorType) for item in self.args[self.used :])
+        if formal.name == "self" and (has_tensors or not self.implicit):
             return None  # `max(a, b)` is of two numbers and `x.sum(dim)` of a tensor, not of the list of both
         first = self.args[self.used].value.type
         if isinstance(first, ListType) or (isinstance(first, TupleType) and _all_fit(first, element)):
