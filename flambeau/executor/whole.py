@@ -163,7 +163,7 @@ class WholeFunction:
         for value, argument in zip(self.graph.inputs, arguments, strict=True):
             rep = facts.of_type(value.type)
             if rep is None:
-                raise CannotCompileError(f"parameter %{value.name} is a {value.type}")
+                raise CannotCompileError(f"parameter %{value.name} is {_unknown(value.type, argument)}")
             parameters.append(_with_density(rep, flags, argument))
         return parameters
 
@@ -181,6 +181,15 @@ class WholeFunction:
         given = tuple([_as_declared(v, i.type) for v, i in zip(values, site.inputs, strict=True)])
         results: Sequence[Any] = run(self.code_of(site), given)
         return results
+
+
+def _unknown(type_: Type, argument: Any) -> str:
+    """What an argument is about which too little is known for native code."""
+    if isinstance(type_, ListType) and isinstance(argument, list) and facts.may_hold_tensors(type_):
+        if not argument:
+            return f"an empty list: nothing tells what its {type_.element} would be"
+        return "a list of tensors that differ in dtype, rank or need of gradients, or will when the function has changed it"
+    return f"a {type_}"
 
 
 def _as_declared(value: Any, type_: Type) -> Any:

@@ -294,6 +294,21 @@ def f(xs: List[Tensor], y: Tensor) -> Tensor:
         assert found[0].dtype is flambeau.float64
         found = [by[name]([ints(1, 2), ints(3, 4)], flambeau.tensor(2.5)) for name in ("native", "interpreter")]
         assert (found[0].dtype, found[0].tolist()) == (found[1].dtype, found[1].tolist())
+    told = " ".join(str(by["native"].explain(measure=False)).split())
+    assert "parameter %xs.1 is a list of tensors that differ in dtype, rank or need of gradients, or will when" in told
+
+
+def test_an_empty_list_is_interpreted() -> None:
+    by = functions("""
+def f(xs: List[Tensor], y: Tensor) -> Tensor:
+    for x in xs:
+        y = y + x
+    return y * 2
+""")
+    for _ in range(4):
+        assert by["native"]([], floats(2)).tolist() == [-4.0, -2.5]
+    told = " ".join(str(by["native"].explain(measure=False)).split())
+    assert "parameter %xs.1 is an empty list: nothing tells what its Tensor would be" in told
 
 
 def test_callers_lists_stay_as_they_are() -> None:
