@@ -188,7 +188,7 @@ def _unknown(type_: Type, argument: Any) -> str:
     if isinstance(type_, ListType) and isinstance(argument, list) and facts.may_hold_tensors(type_):
         if not argument:
             return f"an empty list: nothing tells what its {type_.element} would be"
-        return "a list of tensors that differ in dtype, rank or need of gradients, or will when the function has changed it"
+        return "a list of tensors that differ in dtype, rank or need of gradients, or will once the function changes it"
     return f"a {type_}"
 
 
