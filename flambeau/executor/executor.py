@@ -19,9 +19,11 @@ from flambeau.interpreter import reference
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import code_of
 from flambeau.interpreter.machine import run
+from flambeau.interpreter.suspended import run_suspended
 from flambeau.ir.graph import Graph
 from flambeau.passes.pipeline import PassRecord
 from flambeau.program.function import Function
+from flambeau.program.generators import Suspended
 from flambeau.program.protected import Protected
 from flambeau.program.shared import SHARED
 from flambeau.tensor import defaults, dispatch
@@ -215,3 +217,4 @@ def _interpreted(function: Function) -> Executor:
 
 
 Protected.attach = _interpreted
+Suspended.run = run_suspended

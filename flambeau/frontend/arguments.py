@@ -62,7 +62,7 @@ def emit_all(e: Emission, tree: Apply) -> tuple[list[Argument], dict[str, Argume
             items = e.sugared(arg.value).as_tuple(e, arg.range)
             args += [Argument(_settled(e, item, arg), arg.range) for item in items]
         else:
-            args.append(Argument(_settled(e, e.sugared(arg), arg), arg.range))
+            args.append(Argument(e.rules.keep(e, arg) or _settled(e, e.sugared(arg), arg), arg.range))
     keywords: dict[str, Argument] = {}
     for keyword in tree.keywords:
         if keyword.name == "**":
@@ -71,12 +71,15 @@ def emit_all(e: Emission, tree: Apply) -> tuple[list[Argument], dict[str, Argume
                     raise CompileError(f"got multiple values for keyword argument '{name}'", keyword.range)
                 keywords[name] = Argument(_settled(e, value, keyword.value), keyword.range)
         else:
-            keywords[keyword.name] = Argument(_settled(e, e.sugared(keyword.value), keyword.value), keyword.value.range)
+            tree_ = keyword.value
+            given = e.rules.keep(e, tree_) or _settled(e, e.sugared(tree_), tree_)
+            keywords[keyword.name] = Argument(given, tree_.range)
     return args, keywords
 
 
 def _settled(e: Emission, found: Sugared, tree: Expr) -> Sugared:
     """A value of the graph where it is one; conditions become bools."""
+    found = found.kept(e, tree.range)
     value = found.held(e, tree.range)
     return found if value is None else SimpleValue(value)
 

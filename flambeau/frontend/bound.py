@@ -30,6 +30,10 @@ class Bound:
     """Further names of parameters."""
     base: Type | None = None
     """The class that an inherited method was written in."""
+    is_suspended: bool = False
+    """Whether it is a generator that stops at each `yield`, and gives no list."""
+    yielded: list[Type] = field(default_factory=list)
+    """What such a generator turned out to yield."""
     own: Unsettled | None = None
     """The types of the function itself that are not known yet, where what follows it tells them too."""
 

@@ -1,6 +1,6 @@
 """From the tree of a function to its graph: emission, exits made structured, variables made values.
 
->>> from flambeau.frontend.resolver import Names
+from flambeau.frontend.resolver import Names
 >>> [function] = compile_source("def f(x: int, y: int = 2) -> int:\\n    return x * y\\n", Names())
 >>> str(function.schema)
 'f(int x, int y=2) -> int'
@@ -33,12 +33,13 @@ from flambeau.frontend.emit import (
     subscripts,
 )
 from flambeau.frontend.emit.boxes import open_box
-from flambeau.frontend.emit.emission import Emission, ExpressionRule, Rules, StatementRule
+from flambeau.frontend.emit.emission import Emission, ExpressionRule, Rules, StatementRule, Stops
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.generators import yields
 from flambeau.frontend.emit.loops import emit_for
 from flambeau.frontend.emit.python_blocks import emit_python_block
 from flambeau.frontend.emit.unsettled import Settled, Unsettled
+from flambeau.frontend.generator_expressions import keep_expression
 from flambeau.frontend.resolver import Resolver, recursion_error
 from flambeau.frontend.ssa.cleanup import clean
 from flambeau.frontend.ssa.exits import make_structured
@@ -68,6 +69,8 @@ EXPRESSIONS: Final[Mapping[type, ExpressionRule]] = {
     t.ListLiteral: literals.emit_list,
     t.DictLiteral: literals.emit_dict,
     t.ListComp: comprehensions.emit_list_comprehension,
+    t.GeneratorListComp: comprehensions.emit_list_comprehension,
+    t.GeneratorComp: extras.emit_comprehension,
     t.DictComp: comprehensions.emit_dict_comprehension,
     t.BinOp: operators.emit_binary,
     t.Compare: operators.emit_compare,
@@ -122,6 +125,7 @@ RULES: Final = Rules(
     statements=STATEMENTS,
     wrap=python.wrap,
     loop=emit_for,
+    keep=lambda e, tree: keep_expression(e, tree, compile_def),
     iterator=lambda e, where, value: iterators.iterator(e, where, value, compile_def),
     search=lambda e, where, container, item: iterators.search(e, where, container, item, compile_def),
 )
@@ -230,13 +234,18 @@ def _compile(
             assert isinstance(found.type, ListType)
             open_box(e, box, e.load(box, found), found.type.element)
         e.frame.names.update({name: e.frame.names[other] for name, other in bound.aliases.items()})
-        if is_generator:
+        if bound.is_suspended:
+            e.generated = Stops(generators.declared_element(tree, resolver))
+        elif is_generator:
             generators.begin(e, tree)
+        e.expanding = (id(tree),) if is_generator else ()
         if e.statements(tree.body) and unsettled.error is None:
             _fall_off(e, tree)
     if unsettled.error is not None:
         raise unsettled.error
-    result = generators.finish(e, tree) if is_generator else _result_type(e)
+    result = NONE if bound.is_suspended else generators.finish(e, tree) if is_generator else _result_type(e)
+    if isinstance(e.generated, Stops):
+        bound.yielded.extend(e.generated.found)
     with graph.at_range(tree.range):
         make_structured(graph, result)
         to_ssa(graph)
@@ -313,7 +322,7 @@ def _argument(param: t.Param, type_: Type, default: Any) -> Argument:
 def _fall_off(e: Emission, tree: t.Def) -> None:
     """Control reaches the end of the body: the function returns None there, if it may."""
     if e.generated is not None:
-        e.insert("prim::ReturnStmt", (e.generated.result,))
+        e.insert("prim::ReturnStmt", (e.constant(None) if isinstance(e.generated, Stops) else e.generated.result,))
         return
     declared = e.declared_return
     if declared is not None and not isinstance(declared, OptionalType) and declared != NONE and str(declared) != "Any":

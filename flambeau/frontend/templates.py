@@ -277,10 +277,10 @@ class ClosureValue(Sugared):
         template = self.template
         if makes_function(template.tree, e.resolver, functions_given(template.tree, args, keywords)):
             return call_maker(e, where, template, args, keywords, self)
-        if yields(template.tree) and all(a.is_value for a in (*args, *keywords.values())):
-            given = [Given(a.value(e), a.where) for a in args]
-            named = [Given(a.value(e), a.where, name) for name, a in keywords.items()]
-            call = generator_call(e, template.tree, e.resolver, template.defaults, given, named, listed, self)
+        if yields(template.tree):
+            call = generator_call(
+                e, template.tree, e.resolver, template.defaults, args, keywords, listed, template.compile, self
+            )
             if call is not None:
                 return call
         return instantiate(e, where, self.template, args, keywords, self)

@@ -50,7 +50,7 @@ def evaluate(graph: Graph, inputs: Sequence[Any], *, check_types: bool = True) -
     Exceptions of operators come as they are, without a traceback of the program. Raises InternalError when a value is
     not of its type (unless `check_types` is off) and RuntimeError for a node that nothing can run.
     """
-    evaluator = _Evaluator(check_types)
+    evaluator = Evaluator(check_types)
     try:
         return evaluator.graph(graph, inputs)
     except BaseException:
@@ -59,7 +59,9 @@ def evaluate(graph: Graph, inputs: Sequence[Any], *, check_types: bool = True) -
         raise
 
 
-class _Evaluator:
+class Evaluator:
+    """Goes through one graph."""
+
     def __init__(self, check_types: bool) -> None:
         self.check_types = check_types
         self.entered: list[Any] = []

@@ -27,6 +27,8 @@ from flambeau.frontend.trees.views import (
     Expr,
     FalseLit,
     Formatted,
+    GeneratorComp,
+    GeneratorListComp,
     Ident,
     Invert,
     Lambda,
@@ -174,8 +176,10 @@ def _list_comprehension(context: Context, node: ast.ListComp | ast.GeneratorExp)
     clauses = yield from _clauses(context, node)
     where = context.span(node, (element, *clauses))
     if len(clauses) == 1 and not clauses[0].conditions:
-        return ListComp(where, element, clauses[0].target, clauses[0].iterable)
-    return Comprehension(where, None, element, clauses)
+        made = GeneratorListComp if isinstance(node, ast.GeneratorExp) else ListComp
+        return made(where, element, clauses[0].target, clauses[0].iterable)
+    several = GeneratorComp if isinstance(node, ast.GeneratorExp) else Comprehension
+    return several(where, None, element, clauses)
 
 
 def _dict_comprehension(context: Context, node: ast.DictComp) -> Step:

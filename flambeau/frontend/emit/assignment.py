@@ -126,6 +126,7 @@ def assign_name(e: Emission, where: SourceRange, name: str, value: Sugared, anno
     """Let a name mean `value`. Raises CompileError where a name of an outer block would change its type."""
     if name == "self" and e.has_self:
         raise CompileError(REASSIGNED_SELF.format(kind="module"), where)
+    value = value.kept(e, where)
     held = value.held(e, where)
     outside = e.frame.find_outside(name)
     if outside is not None:

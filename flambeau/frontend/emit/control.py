@@ -51,7 +51,7 @@ ONE_ARM = "{name} is not defined in the {arm} branch"
 TWO_TYPES = "Type mismatch: {name} is set to type {first} in the true branch and type {second} in the false branch"
 TERNARY_TYPES = "if-expression's true branch has type {first} but false branch has type {second}"
 MADE_THERE = (
-    "a function that a branch makes of values of its own cannot leave the branch: make the functions before the `if`, "
+    "a function or generator that a branch makes cannot leave the branch: make the functions before the `if`, "
     "and choose between them"
 )
 UNROLLED = (

@@ -63,6 +63,8 @@ class Rules:
     """Emits a loop over something."""
     iterator: Callable[[Emission, SourceRange, Value], Sugared | None]
     """What a loop over an object goes over; None for what is no object."""
+    keep: Callable[[Emission, Expr], Sugared | None]
+    """What a variable stands for that is given a generator expression; None for another expression."""
     search: Callable[[Emission, SourceRange, Value, Value], Value | None]
     """Whether an object that is gone over item by item has an item; None for what is no such object."""
 
@@ -75,6 +77,14 @@ class Generated:
     element: Type | None
     values: list[Value] = field(default_factory=list)
     appends: list[Value] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Stops:
+    """A generator that stops at each `yield`: what it says that it yields, and the types of what it does."""
+
+    element: Type | None
+    found: list[Type] = field(default_factory=list)
 
 
 @dataclass(kw_only=True, slots=True)

@@ -17,8 +17,8 @@ from flambeau.frontend.emit.conditions import Condition
 from flambeau.frontend.emit.contexts import leave_contexts
 from flambeau.frontend.emit.control import OUTCOME, emit_branches, emit_break, emit_continue
 from flambeau.frontend.emit.conversions import pack_list, pack_tuple
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Frame, Variable
+from flambeau.frontend.emit.emission import Emission, Stops
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.statements import OTHER_RETURN
 from flambeau.frontend.emit.widening import Entry, entered
@@ -185,6 +185,8 @@ def _compiled(e: Emission, tree: Try) -> _Body:
         unsettled=e.unsettled,
         home=e.home,
     )
+    if isinstance(e.generated, Stops):
+        inner.generated, inner.expanding = e.generated, e.expanding
     inner.wrap_return = lambda value: _outcome(inner, RETURNED, value)
     changed = assigned_names(body)
     used = dict.fromkeys(t.name for part in body for t in part.walk() if isinstance(t, Var))

@@ -11,7 +11,7 @@ from typing import Final
 
 from flambeau.frontend.annotations import type_of_tree
 from flambeau.frontend.emit.conversions import convert, pack_list
-from flambeau.frontend.emit.emission import Emission, Generated
+from flambeau.frontend.emit.emission import Emission, Generated, Stops
 from flambeau.frontend.emit.inlined import Expansion, emit_expanded_yield
 from flambeau.frontend.emit.literals import list_element
 from flambeau.frontend.emit.loops import emit_for
@@ -19,6 +19,7 @@ from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.trees.views import Def, Expr, Select, Stmt, Subscript, Tree, TrueLit, Var, While, Yield
 from flambeau.frontend.values.sugared import Sugared
 from flambeau.ir.value import Value
+from flambeau.program.generators import hand_over
 from flambeau.schema.types import TENSOR, ListType, Type
 from flambeau.util.errors import CompileError, NotSupportedError
 
@@ -68,6 +69,8 @@ def emit_yield(e: Emission, tree: Yield) -> bool:
         raise NotSupportedError("yield isn't supported in a try block. Append to a list and return it", tree.range)
     if isinstance(e.generated, Expansion):
         return emit_expanded_yield(e, tree, e.generated)
+    if isinstance(e.generated, Stops):
+        return _emit_stop(e, tree, e.generated)
     if not tree.is_from:
         _append(e, e.value(tree.value, e.generated.element))
         return True
@@ -78,6 +81,22 @@ def emit_yield(e: Emission, tree: Yield) -> bool:
         return True
 
     return emit_for(e, tree.range, e.sugared(source).iterate(e, source.range), body)
+
+
+def _emit_stop(e: Emission, tree: Yield, made: Stops) -> bool:
+    """`yield value` of a generator that stops there."""
+
+    def stop(value: Value) -> bool:
+        if made.element is not None:
+            value = convert(e, value, made.element, implicit=False)
+        made.found.append(value.type)
+        e.insert("^yield", (value,), callable=hand_over)
+        return True
+
+    if not tree.is_from:
+        return stop(e.value(tree.value, made.element))
+    iteration = e.sugared(tree.value).iterate(e, tree.value.range)
+    return emit_for(e, tree.range, iteration, lambda item: stop(item.as_value(e, tree.value.range)))
 
 
 def _append(e: Emission, value: Value) -> None:

@@ -8,7 +8,7 @@ from flambeau.frontend.emit.conditions import emit_condition, refine
 from flambeau.frontend.emit.contexts import leave_contexts
 from flambeau.frontend.emit.control import emit_branches
 from flambeau.frontend.emit.conversions import plan_conversion
-from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.emission import Emission, Stops
 from flambeau.frontend.emit.environment import Absent
 from flambeau.frontend.emit.generators import no_value, returned
 from flambeau.frontend.emit.inlined import Expansion, emit_expanded_return
@@ -37,7 +37,7 @@ from flambeau.frontend.values.sugared import Given
 from flambeau.ir.value import Value
 from flambeau.program.classes import why_no_interface
 from flambeau.schema.subtype import is_subtype, unify
-from flambeau.schema.types import STRING, DictType, ListType, NamedType, Type
+from flambeau.schema.types import NONE, STRING, DictType, ListType, NamedType, Type
 from flambeau.util.errors import CompileError, UnsupportedNodeError
 
 NO_DELETE = "del statements are only supported for deleting list and dict items and variables"
@@ -54,7 +54,7 @@ def emit_assignment(e: Emission, tree: Assign) -> bool:
     if tree.value is None:
         raise UnsupportedNodeError.of("annotated assignments without assigned value", tree.range)
     annotation = None if tree.annotation is None else type_of_tree(tree.annotation, e.resolver)
-    value = e.sugared(tree.value, annotation)
+    value = (e.rules.keep(e, tree.value) if annotation is None else None) or e.sugared(tree.value, annotation)
     if isinstance(value, RangeValue):
         value.check(e, tree.value.range)
     if isinstance(tree.value, NoneLit) and annotation is None:
@@ -89,6 +89,13 @@ def emit_return(e: Emission, tree: Return) -> bool:
     if isinstance(e.generated, Expansion):
         no_value(tree.value)
         return emit_expanded_return(e, e.generated)
+    if isinstance(e.generated, Stops):
+        no_value(tree.value)
+        e.merged_return = NONE
+        leave_contexts(e, e.contexts)
+        nothing = e.constant(None)
+        e.insert("prim::ReturnStmt", (nothing if e.wrap_return is None else e.wrap_return(nothing),))
+        return False
     if e.generated is not None:
         leave_contexts(e, e.contexts)
         e.insert("prim::ReturnStmt", (returned(e, tree.value),))

@@ -163,6 +163,11 @@ class ListComp(Expr):
 
 
 @tree_class
+class GeneratorListComp(ListComp):
+    """`(element for target in iterable)`."""
+
+
+@tree_class
 class DictComp(Expr):
     """`{key: value for target in iterable}`."""
 

@@ -68,6 +68,11 @@ class Comprehension(Expr):
 
 
 @tree_class
+class GeneratorComp(Comprehension):
+    """`(element for …)` of several clauses, or with conditions."""
+
+
+@tree_class
 class Lambda(Expr):
     """`lambda params: body`."""
 

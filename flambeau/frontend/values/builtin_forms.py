@@ -24,7 +24,8 @@ from flambeau.frontend.trees.views import (
     Var,
 )
 from flambeau.frontend.values import sets
-from flambeau.frontend.values.object_methods import gives_iterator, has_method
+from flambeau.frontend.values.held_generators import IteratorCall
+from flambeau.frontend.values.object_methods import gives_iterator
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.slices import SliceValue
 from flambeau.frontend.values.sugared import Given, Sugared
@@ -47,10 +48,6 @@ from flambeau.schema.types import (
 )
 from flambeau.util.errors import CompileError
 
-NO_NEXT = (
-    "Python builtin {builtin!r} is currently not supported in Torchscript but for one object whose class has __next__; "
-    "loop with for, which can break, or take items of a list"
-)
 NO_SENTINEL = "iter takes one thing to go over: write a while loop for what a function gives until it gives a sentinel"
 
 
@@ -254,25 +251,13 @@ def emit_sum(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
 
 
 def emit_iter(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
-    """`iter(x)`: a list of what there is to go over, `x` itself if it is a list."""
+    """`iter(x)`: what `__iter__` of an object gives; of other things an iterator that is kept, or gone over at once."""
     if len(tree.args) != 1 or tree.keywords:
         raise CompileError(NO_SENTINEL, tree.callee.range)
     source = e.sugared(tree.args[0])
     if isinstance(source, SimpleValue) and gives_iterator(e, source.value.type, tree.range):
         return source.attribute(e, tree.range, "__iter__").call(e, tree.range, (), ())
-    [given], _ = _listed(e, source, tree)
-    if isinstance(given.value.type, ListType):
-        return SimpleValue(given.value)
-    return SimpleValue(collect_list(e, tree.range, SimpleValue(given.value), None))
-
-
-def emit_next(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
-    """`next(x)` of an object with `__next__`."""
-    source = e.sugared(tree.args[0]) if len(tree.args) == 1 and not tree.keywords else None
-    type_ = source.value.type if isinstance(source, SimpleValue) else None
-    if source is None or not isinstance(type_, NamedType) or not has_method(e, type_, "__next__", tree.range):
-        raise CompileError(NO_NEXT.format(builtin=next), tree.callee.range)
-    return source.attribute(e, tree.range, "__next__").call(e, tree.range, (), ())
+    return IteratorCall(source)
 
 
 def _listed(e: Emission, source: Sugared, tree: Apply) -> tuple[list[Given], list[Given]]:

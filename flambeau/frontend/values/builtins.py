@@ -19,6 +19,7 @@ from flambeau.frontend.values.contexts import AutocastClass, ContextClass
 from flambeau.frontend.values.decorators import DECORATORS
 from flambeau.frontend.values.function_groups import emit_partial
 from flambeau.frontend.values.functional_forms import FUNCTIONAL_FORMS
+from flambeau.frontend.values.held_generators import emit_next
 from flambeau.frontend.values.operator_functions import OPERATOR_FUNCTIONS
 from flambeau.frontend.values.printing import PrintFunction
 from flambeau.frontend.values.simple_value import OperatorValue
@@ -147,7 +148,7 @@ FORMS: Final[dict[Any, Sugared]] = {
     zip: FormValue("zip", iterables.emit_zip),
     reversed: FormValue("reversed", iterables.emit_reversed),
     iter: FormValue("iter", forms.emit_iter),
-    next: FormValue("next", forms.emit_next),
+    next: FormValue("next", emit_next),
     map: FormValue("map", iterables.emit_map),
     set: FormValue("set", forms.emit_set),
     frozenset: FormValue("frozenset", forms.emit_frozenset),

@@ -1,4 +1,6 @@
-"""A call of a generator: a loop goes over it item by item; anything else takes the list of its items."""
+"""A call of a generator: a loop goes over it item by item, a variable keeps it, anything else takes the list of its
+items.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +8,20 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from flambeau.frontend.annotations import type_of_tree
+from flambeau.frontend.arguments import OBJECTS, Argument, takes_anything
 from flambeau.frontend.captures import Closure, name_at
 from flambeau.frontend.constants import constant_type, constant_value
 from flambeau.frontend.emit.conversions import convert
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.generators import declared_element
-from flambeau.frontend.emit.inlined import expand
-from flambeau.frontend.trees.views import Def
+from flambeau.frontend.emit.inlined import expand, own_statements
+from flambeau.frontend.trees.views import Def, Try, Yield
+from flambeau.frontend.values.carried import slots_of
+from flambeau.frontend.values.held_generators import HeldGenerator, HeldIteration, held_generator
 from flambeau.frontend.values.simple_value import ItemIteration, SimpleValue
-from flambeau.frontend.values.sugared import Given, Iteration, Sugared
+from flambeau.frontend.values.sugared import Iteration, Sugared
 from flambeau.ir.value import Value
+from flambeau.program.function import Function
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import TENSOR, Type
 from flambeau.util.record import dataclass
@@ -36,8 +42,25 @@ class GeneratorCall(Sugared):
     """Its parameters."""
     listed: Callable[[Emission], Value]
     """Emits the call that gives all its items."""
+    compile: Callable[..., Function]
+    """`compile_def`."""
+    defaults: Mapping[str, Any]
     closure: Closure | None = None
     """The nested function that it is, if it is one."""
+
+    @property
+    def declared(self) -> Type | None:
+        """What it says that it yields."""
+        return declared_element(self.tree, self.resolver)
+
+    def must_stop(self, e: Emission) -> bool:
+        """Whether it cannot be written out: it is inside of itself, or yields in a `try`."""
+        return id(self.tree) in e.expanding or any(
+            isinstance(inner, Yield)
+            for statement in own_statements(self.tree.body)
+            if isinstance(statement, Try)
+            for inner in own_statements((statement,))
+        )
 
     @property
     def kind(self) -> str:
@@ -46,15 +69,15 @@ class GeneratorCall(Sugared):
 
     def as_value(self, e: Emission, where: SourceRange) -> Value:
         """The list of its items."""
-        return self.listed(e)
+        return self.kept(e, where).as_value(e, where) if self.must_stop(e) else self.listed(e)
 
-    def held(self, e: Emission, where: SourceRange) -> Value:
-        """What a variable holds: the list of its items."""
-        return self.listed(e)
+    def kept(self, e: Emission, where: SourceRange) -> HeldGenerator:
+        """The generator, which has not begun."""
+        return held_generator(e, where, self)
 
     def as_tuple(self, e: Emission, where: SourceRange, size: int | None = None) -> list[Sugared]:
         """Its items."""
-        return SimpleValue(self.listed(e)).as_tuple(e, where, size)
+        return SimpleValue(self.as_value(e, where)).as_tuple(e, where, size)
 
     def iterate(self, e: Emission, where: SourceRange) -> Iteration:
         """Item by item."""
@@ -68,24 +91,27 @@ class GeneratorIteration(Iteration):
     call: GeneratorCall
     all: ItemIteration | None = None
 
-    def _all(self, e: Emission) -> ItemIteration:
+    def _all(self, e: Emission, where: SourceRange) -> ItemIteration:
         if self.all is None:
-            self.all = ItemIteration(self.call.listed(e))
+            self.all = ItemIteration(self.call.as_value(e, where))
         return self.all
 
     def trip_count(self, e: Emission, where: SourceRange) -> Value | None:
         """The length of the list."""
-        return self._all(e).trip_count(e, where)
+        return self._all(e, where).trip_count(e, where)
 
     def at(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
         """An item of the list."""
-        return self._all(e).at(e, where, index)
+        return self._all(e, where).at(e, where, index)
 
     def emit(self, e: Emission, where: SourceRange, body: Callable[[Sugared], bool], jumps: bool) -> bool | None:
-        """The loop, with the generator written out; None for one that is inside of itself."""
+        """The loop, with the generator written out if it can be."""
         call = self.call
-        if id(call.tree) in e.expanding:
-            return None
+        if call.must_stop(e):
+            kept = call.kept(e, where)
+            HeldIteration(kept).emit(e, where, body, jumps)
+            kept.attribute(e, where, "close").call(e, where, (), ())
+            return True
         names: dict[str, Variable | Sugared] = {}
         for name, value in call.values.items():
             if isinstance(value, Sugared):
@@ -97,6 +123,10 @@ class GeneratorIteration(Iteration):
             found = e.frame.find(name_at(call.closure, name, e.home))
             if isinstance(found, Variable | Sugared):
                 names[name] = found
+            for slot in slots_of(found):
+                held = e.frame.find(slot)
+                assert isinstance(held, Variable)
+                names[slot] = held
         element = declared_element(call.tree, call.resolver)
         return expand(e, where, call.tree, call.resolver, names, element, body, jumps=jumps)
 
@@ -106,23 +136,24 @@ def generator_call(
     tree: Def,
     resolver: Any,
     defaults: Mapping[str, Any],
-    args: Sequence[Given],
-    keywords: Sequence[Given],
+    args: Sequence[Argument],
+    keywords: Mapping[str, Argument],
     listed: Callable[[Emission], Value],
+    compile_: Callable[..., Function],
     closure: Closure | None = None,
 ) -> GeneratorCall | None:
     """The call of a generator with values; None where only the compiled function can tell what it means."""
     decl = tree.decl
-    given: dict[str, Value] = {}
+    given: dict[str, Value | Sugared] = {}
     positional = [p for p in decl.params if not p.keyword_only]
     if decl.vararg is not None or decl.kwarg is not None or len(args) > len(positional):
         return None
-    given.update({p.name: a.value for p, a in zip(positional, args, strict=False)})
-    known = {p.name for p in decl.params}
-    for keyword in keywords:
-        if keyword.name in given or keyword.name not in known:
+    pairs = [(p.name, a) for p, a in zip(positional, args, strict=False)]
+    known = {p.name for p in decl.params if not p.positional_only}
+    for name, argument in (*pairs, *keywords.items()):
+        if name in given or (name in keywords and name not in known):
             return None
-        given[keyword.name] = keyword.value
+        given[name] = argument.value(e) if argument.is_value else argument.sugared
     values: dict[str, Value | Sugared] = {}
     for param in decl.params:
         value = given.get(param.name)
@@ -134,10 +165,15 @@ def generator_call(
                 value = e.constant(default, constant_type(default))
             except TypeError:
                 return None
-        wanted: Type = TENSOR if param.annotation is None else type_of_tree(param.annotation, resolver)
-        if param.annotation is not None or closure is None:
-            value = convert(e, value, wanted, implicit=True)
-            if not is_subtype(value.type, wanted):
+        if isinstance(value, Sugared) or takes_anything(param):
+            is_plain = closure is None and param.annotation is None and not isinstance(value, Sugared)
+            if is_plain and not is_subtype(value.type, TENSOR) and not isinstance(value.type, OBJECTS):
                 return None
+            values[param.name] = value
+            continue
+        wanted: Type = TENSOR if param.annotation is None else type_of_tree(param.annotation, resolver)
+        value = convert(e, value, wanted, implicit=True)
+        if not is_subtype(value.type, wanted):
+            return None
         values[param.name] = value
-    return GeneratorCall(tree, resolver, values, listed, closure)
+    return GeneratorCall(tree, resolver, values, listed, compile_, defaults, closure)

@@ -8,10 +8,10 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flambeau.frontend.arguments import OBJECTS, emit_all, is_function, takes_anything, wants_types
+from flambeau.frontend.arguments import OBJECTS, Argument, emit_all, is_function, takes_anything, wants_types
 from flambeau.frontend.constants import constant_type, constant_value
 from flambeau.frontend.emit.conditions import Condition, ConditionValue
 from flambeau.frontend.emit.emission import Emission
@@ -22,7 +22,19 @@ from flambeau.frontend.resolver import MISSING
 from flambeau.frontend.returned_functions import call_maker, makes_function
 from flambeau.frontend.source.python_source import innermost_function
 from flambeau.frontend.templates import Template, TemplateResolver, functions_given, instantiate
-from flambeau.frontend.trees.views import Apply, Def, Expr, Lambda, NoneLit, Select, Subscript, TernaryIf, Var
+from flambeau.frontend.trees.views import (
+    Apply,
+    Def,
+    Expr,
+    GeneratorComp,
+    GeneratorListComp,
+    Lambda,
+    NoneLit,
+    Select,
+    Subscript,
+    TernaryIf,
+    Var,
+)
 from flambeau.frontend.values.builtins import BUILTINS
 from flambeau.frontend.values.casts import TypedTensorClass
 from flambeau.frontend.values.choice import wrap_choice
@@ -103,6 +115,10 @@ class PythonValue(Sugared):
             named = [Given(k.value(e), k.where, name) for name, k in keywords.items()]
             return self.call(e, where, given, named)
         try:
+            if yields(template.tree):
+                found = _generator(e, where, template, args, keywords)
+                if found is not None:
+                    return found
             return instantiate(e, where, template, args, keywords)
         except CompileError as error:
             raise error.with_caller(template.tree.name, e.name, where) from None
@@ -137,7 +153,24 @@ class PythonValue(Sugared):
             assert function is not None
             return call_function(e, where, function, args, keywords)
 
-        return generator_call(e, template.tree, template.resolver, template.defaults, args, keywords, listed)
+        positional = [Argument(SimpleValue(a.value), a.where) for a in args]
+        named = {k.name: Argument(SimpleValue(k.value), k.where) for k in keywords}
+        return generator_call(
+            e, template.tree, template.resolver, template.defaults, positional, named, listed, template.compile
+        )
+
+
+def _generator(
+    e: Emission, where: SourceRange, template: Template, args: Sequence[Argument], keywords: Mapping[str, Argument]
+) -> Sugared | None:
+    """A call of a generator that is given functions or generators."""
+
+    def listed(e: Emission) -> Value:
+        return instantiate(e, where, template, args, keywords).as_value(e, where)
+
+    return generator_call(
+        e, template.tree, template.resolver, template.defaults, args, keywords, listed, template.compile
+    )
 
 
 def _template(e: Emission, python: Any) -> Template | None:
@@ -180,7 +213,7 @@ def _may_be_function(e: Emission, tree: Expr) -> bool:
     if isinstance(tree, Var | Select):
         value = _outside(e, tree)
         return callable(value) or (value is MISSING and isinstance(tree, Select))
-    return isinstance(tree, Lambda | NoneLit | Apply | Subscript | TernaryIf)
+    return isinstance(tree, Lambda | NoneLit | Apply | Subscript | TernaryIf | GeneratorListComp | GeneratorComp)
 
 
 def _outside(e: Emission, tree: Expr) -> Any:

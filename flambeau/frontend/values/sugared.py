@@ -55,6 +55,10 @@ class Sugared:
         """The value that a variable holds when this is assigned to it; None if the name just stands for it."""
         return None
 
+    def kept(self, e: Emission, where: SourceRange) -> Sugared:
+        """What a variable or a parameter that is given it stands for."""
+        return self
+
     def here(self, e: Emission) -> Sugared:
         """What a name that stands for it means in this function."""
         return self

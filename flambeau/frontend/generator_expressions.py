@@ -1,0 +1,64 @@
+"""Generator expressions that are kept: nested generators of the same statements.
+
+it = (v * v for v in x if v)    →    def genexpr(first): for v in first: if v: yield v * v        it = genexpr(x)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flambeau.frontend.arguments import Argument
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.templates import closure
+from flambeau.frontend.trees.views import (
+    Clause,
+    Decl,
+    Def,
+    Expr,
+    For,
+    GeneratorComp,
+    GeneratorListComp,
+    Ident,
+    If,
+    Param,
+    Stmt,
+    Var,
+    Yield,
+)
+from flambeau.frontend.values.generator_calls import generator_call
+from flambeau.frontend.values.simple_value import SimpleValue
+from flambeau.frontend.values.sugared import Sugared
+from flambeau.ir.value import Value
+from flambeau.program.function import Function
+
+FIRST = "first_iterable__"
+
+
+def keep_expression(e: Emission, tree: Expr, compile_: Callable[..., Function]) -> Sugared | None:
+    """The generator that a generator expression is; None for another expression."""
+    if isinstance(tree, GeneratorListComp):
+        clauses: tuple[Clause, ...] = (Clause(tree.range, tree.target, tree.iterable, ()),)
+    elif isinstance(tree, GeneratorComp):
+        clauses = tree.clauses
+    else:
+        return None
+    where = tree.range
+    first = Ident(where, FIRST)
+    body: Stmt = Yield(where, tree.element, False)
+    for number, clause in reversed(list(enumerate(clauses))):
+        for condition in reversed(clause.conditions):
+            body = If(where, condition, (body,), ())
+        iterable = clause.iterable if number else Var(where, first)
+        body = For(where, (clause.target,), (iterable,), (body,))
+    decl = Decl(where, (Param(where, first, None, None, False),), None)
+    made = closure(e, Def(where, Ident(where, "genexpr"), decl, (body,)), {}, compile_)
+    source = e.sugared(clauses[0].iterable).kept(e, where)
+    value = source.held(e, where)
+    argument = Argument(source if value is None else SimpleValue(value), where)
+
+    def listed(e: Emission) -> Value:
+        return e.value(tree)
+
+    call = generator_call(e, made.template.tree, e.resolver, {}, [argument], {}, listed, compile_, made)
+    return None if call is None else call.kept(e, where)
+
