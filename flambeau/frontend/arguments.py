@@ -56,6 +56,13 @@ class Argument:
 
 def emit_all(e: Emission, tree: Apply) -> tuple[list[Argument], dict[str, Argument]]:
     """The arguments of a call, functions among them, stars spread out."""
+    before = dict(e.mirrors)
+    found = _all(e, tree)
+    e.mirrors = before  # a generator that is made for the call does not outlive it
+    return found
+
+
+def _all(e: Emission, tree: Apply) -> tuple[list[Argument], dict[str, Argument]]:
     args: list[Argument] = []
     for arg in tree.args:
         if isinstance(arg, Starred):

@@ -32,6 +32,8 @@ class Bound:
     """The class that an inherited method was written in."""
     is_suspended: bool = False
     """Whether it is a generator that stops at each `yield`, and gives no list."""
+    has_self: bool = False
+    """Whether it is a method."""
     yielded: list[Type] = field(default_factory=list)
     """What such a generator turned out to yield."""
     own: Unsettled | None = None

@@ -1,6 +1,6 @@
 """From the tree of a function to its graph: emission, exits made structured, variables made values.
 
-from flambeau.frontend.resolver import Names
+>>> from flambeau.frontend.resolver import Names
 >>> [function] = compile_source("def f(x: int, y: int = 2) -> int:\\n    return x * y\\n", Names())
 >>> str(function.schema)
 'f(int x, int y=2) -> int'
@@ -40,6 +40,7 @@ from flambeau.frontend.emit.loops import emit_for
 from flambeau.frontend.emit.python_blocks import emit_python_block
 from flambeau.frontend.emit.unsettled import Settled, Unsettled
 from flambeau.frontend.generator_expressions import keep_expression
+from flambeau.frontend.generator_methods import generator_method
 from flambeau.frontend.resolver import Resolver, recursion_error
 from flambeau.frontend.ssa.cleanup import clean
 from flambeau.frontend.ssa.exits import make_structured
@@ -48,6 +49,7 @@ from flambeau.frontend.templates import ClosureValue, Template, TemplateResolver
 from flambeau.frontend.trees import views as t
 from flambeau.frontend.values import iterators, python
 from flambeau.frontend.values.receivers import Receiver
+from flambeau.frontend.values.stepwise import emit_joined
 from flambeau.ir.graph import Graph
 from flambeau.program.function import Function
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
@@ -125,6 +127,8 @@ RULES: Final = Rules(
     statements=STATEMENTS,
     wrap=python.wrap,
     loop=emit_for,
+    generator_method=generator_method,
+    joined=emit_joined,
     keep=lambda e, tree: keep_expression(e, tree, compile_def),
     iterator=lambda e, where, value: iterators.iterator(e, where, value, compile_def),
     search=lambda e, where, container, item: iterators.search(e, where, container, item, compile_def),
@@ -211,7 +215,7 @@ def _compile(
         resolver=resolver,
         rules=RULES,
         declared_return=declared,
-        has_self=self_type is not None,
+        has_self=self_type is not None or bound.has_self,
         receiver=receiver,
         unsettled=unsettled,
         home=unused_home(tree, (*bound.constants, *bound.types), bound.constants.values()),

@@ -199,6 +199,14 @@ class PythonResolver:
             raise CompileError(reason, where)
         return found
 
+    def generator_method(self, owner: NamedType, name: str) -> Template | None:
+        """A method of a user's class that yields; None for other methods."""
+        definition = owner.definition
+        source = definition.source if isinstance(definition, ClassDefinition) else None
+        if not isinstance(source, PythonSource):
+            return None
+        return source.generator(name)
+
     def object_items(self, owner: Value, where: SourceRange) -> list[tuple[str, Type]] | None:
         """What a container of modules or parameters holds; None for what is no container."""
         return module_lookup.items(self._classes, owner)

@@ -65,6 +65,10 @@ class Rules:
     """What a loop over an object goes over; None for what is no object."""
     keep: Callable[[Emission, Expr], Sugared | None]
     """What a variable stands for that is given a generator expression; None for another expression."""
+    generator_method: Callable[[Emission, Value, str, SourceRange], Sugared | None]
+    """A method of an object that yields; None for other methods."""
+    joined: Callable[..., bool | None]
+    """Emits a loop over several things in step, if a generator is among them."""
     search: Callable[[Emission, SourceRange, Value, Value], Value | None]
     """Whether an object that is gone over item by item has an item; None for what is no such object."""
 

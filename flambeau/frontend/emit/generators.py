@@ -10,13 +10,26 @@ from __future__ import annotations
 from typing import Final
 
 from flambeau.frontend.annotations import type_of_tree
+from flambeau.frontend.convert.functions import parse_annotation
 from flambeau.frontend.emit.conversions import convert, pack_list
 from flambeau.frontend.emit.emission import Emission, Generated, Stops
 from flambeau.frontend.emit.inlined import Expansion, emit_expanded_yield
 from flambeau.frontend.emit.literals import list_element
 from flambeau.frontend.emit.loops import emit_for
 from flambeau.frontend.resolver import Resolver
-from flambeau.frontend.trees.views import Def, Expr, Select, Stmt, Subscript, Tree, TrueLit, Var, While, Yield
+from flambeau.frontend.trees.views import (
+    Def,
+    Expr,
+    Select,
+    Stmt,
+    StringLiteral,
+    Subscript,
+    Tree,
+    TrueLit,
+    Var,
+    While,
+    Yield,
+)
 from flambeau.frontend.values.sugared import Sugared
 from flambeau.ir.value import Value
 from flambeau.program.generators import hand_over
@@ -49,6 +62,8 @@ def begin(e: Emission, tree: Def) -> None:
 def declared_element(tree: Def, resolver: Resolver) -> Type | None:
     """What a generator says that it yields, as in `-> Iterator[int]`; None if it says nothing."""
     returns = tree.decl.returns
+    if isinstance(returns, StringLiteral):
+        returns = parse_annotation(returns.value, returns)
     if isinstance(returns, Subscript) and isinstance(returns.value, Var | Select) and returns.value.name in ITERATORS:
         return type_of_tree(returns.indices[0], resolver)
     return None

@@ -83,6 +83,7 @@ def expand(
     body: Callable[[Sugared], bool],
     *,
     jumps: bool,
+    is_method: bool = False,
 ) -> bool:
     """Emit `body` for each item that a generator yields; `names` are its parameters and what it sees around it.
 
@@ -122,7 +123,7 @@ def expand(
     generator = {
         **consumer, "frame": Frame(), "resolver": resolver, "name": tree.name, "loop": None, "caught": None,
         "home": f"{tree.name}{tree.range.file_line_col()[1]}", "exits": None, "declared_return": None,
-        "merged_return": None, "wrap_return": None, "has_self": False, "receiver": None, "suffix": f".{e.slots}",
+        "merged_return": None, "wrap_return": None, "has_self": is_method, "receiver": None, "suffix": f".{e.slots}",
         "expanding": (*e.expanding, id(tree)), "generated": Expansion(element, use, flag, contexts),
     }  # fmt: skip
     generator["frame"].names.update(names)

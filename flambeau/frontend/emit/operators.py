@@ -15,6 +15,7 @@ from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import BinOp, Compare, Const, Expr, Invert, UnaryMinus
 from flambeau.frontend.values import sets
+from flambeau.frontend.values.lazy_search import contains
 from flambeau.frontend.values.magic import MAGIC, call_unary, emit_magic, is_magic
 from flambeau.frontend.values.object_methods import as_text, has_method, iterated
 from flambeau.frontend.values.simple_value import SimpleValue
@@ -146,6 +147,8 @@ def emit_compare(e: Emission, tree: Compare, hint: Type | None) -> Sugared:
     left = e.value(tree.left)
     if tree.op == "in":
         container = e.sugared(tree.right)
+        if container.is_lazy:
+            return SimpleValue(contains(e, tree.range, container, left))
         found = container.contains(e, tree.range, left)
         if found is not None:
             return SimpleValue(found)

@@ -20,6 +20,7 @@ from flambeau.frontend.values.decorators import DECORATORS
 from flambeau.frontend.values.function_groups import emit_partial
 from flambeau.frontend.values.functional_forms import FUNCTIONAL_FORMS
 from flambeau.frontend.values.held_generators import emit_next
+from flambeau.frontend.values.lazy_search import ALL_FORM, ANY_FORM
 from flambeau.frontend.values.operator_functions import OPERATOR_FUNCTIONS
 from flambeau.frontend.values.printing import PrintFunction
 from flambeau.frontend.values.simple_value import OperatorValue
@@ -38,7 +39,7 @@ from flambeau.tensor.grad_mode import enable_grad, inference_mode, is_grad_enabl
 from flambeau.tensor.random import Generator, manual_seed
 
 OPERATORS: Final[dict[Any, str]] = {
-    abs: "prim::abs", all: "aten::all", any: "aten::any", bin: "aten::bin", chr: "aten::chr", divmod: "aten::divmod",
+    abs: "prim::abs", bin: "aten::bin", chr: "aten::chr", divmod: "aten::divmod",
     hash: "aten::hash", hex: "aten::hex", id: "prim::id", oct: "aten::oct",
     ord: "aten::ord", pow: "aten::pow", repr: "python::repr", ascii: "python::ascii", warnings.warn: "aten::warn",
     manual_seed: "aten::manual_seed", Generator: "aten::Generator", is_grad_enabled: "aten::is_grad_enabled",
@@ -128,6 +129,8 @@ FORMS: Final[dict[Any, Sugared]] = {
     print: PrintFunction(),
     len: FormValue("__len__", forms.emit_len),
     isinstance: FormValue("isinstance", forms.emit_isinstance),
+    any: ANY_FORM,
+    all: ALL_FORM,
     callable: FormValue("callable", forms.emit_callable),
     issubclass: FormValue("issubclass", emit_issubclass),
     hasattr: FormValue("hasattr", forms.emit_hasattr),

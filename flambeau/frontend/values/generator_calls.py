@@ -5,7 +5,7 @@ items.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from flambeau.frontend.annotations import type_of_tree
 from flambeau.frontend.arguments import OBJECTS, Argument, takes_anything
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 class GeneratorCall(Sugared):
     """`g(n)` of a generator `g`."""
 
+    is_lazy: ClassVar[bool] = True
+
     tree: Def
     resolver: Any
     """Where its names are looked up."""
@@ -47,6 +49,7 @@ class GeneratorCall(Sugared):
     defaults: Mapping[str, Any]
     closure: Closure | None = None
     """The nested function that it is, if it is one."""
+    is_method: bool = False
 
     @property
     def declared(self) -> Type | None:
@@ -128,7 +131,7 @@ class GeneratorIteration(Iteration):
                 assert isinstance(held, Variable)
                 names[slot] = held
         element = declared_element(call.tree, call.resolver)
-        return expand(e, where, call.tree, call.resolver, names, element, body, jumps=jumps)
+        return expand(e, where, call.tree, call.resolver, names, element, body, jumps=jumps, is_method=call.is_method)
 
 
 def generator_call(
@@ -141,6 +144,8 @@ def generator_call(
     listed: Callable[[Emission], Value],
     compile_: Callable[..., Function],
     closure: Closure | None = None,
+    *,
+    is_method: bool = False,
 ) -> GeneratorCall | None:
     """The call of a generator with values; None where only the compiled function can tell what it means."""
     decl = tree.decl
@@ -165,8 +170,11 @@ def generator_call(
                 value = e.constant(default, constant_type(default))
             except TypeError:
                 return None
-        if isinstance(value, Sugared) or takes_anything(param):
-            is_plain = closure is None and param.annotation is None and not isinstance(value, Sugared)
+        if isinstance(value, Sugared):
+            values[param.name] = value
+            continue
+        if takes_anything(param):
+            is_plain = closure is None and param.annotation is None
             if is_plain and not is_subtype(value.type, TENSOR) and not isinstance(value.type, OBJECTS):
                 return None
             values[param.name] = value
@@ -176,4 +184,4 @@ def generator_call(
         if not is_subtype(value.type, wanted):
             return None
         values[param.name] = value
-    return GeneratorCall(tree, resolver, values, listed, compile_, defaults, closure)
+    return GeneratorCall(tree, resolver, values, listed, compile_, defaults, closure, is_method)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from flambeau.frontend.bound import Bound
 from flambeau.frontend.captures import captures
@@ -76,6 +76,8 @@ _active = _Active()
 class HeldGenerator(Sugared):
     """A generator or an iterator that is kept."""
 
+    is_lazy: ClassVar[bool] = True
+
     handle: Value
     element: Type
 
@@ -105,10 +107,6 @@ class HeldGenerator(Sugared):
     def iterate(self, e: Emission, where: SourceRange) -> Iteration:
         """Item by item."""
         return HeldIteration(self)
-
-    def contains(self, e: Emission, where: SourceRange, item: Value) -> Value | None:
-        """Asks for items up to the one that is sought."""
-        raise CompileError("`in` of a generator isn't supported: write a loop that breaks", where)
 
     def step(self, e: Emission) -> tuple[Value, Value]:
         """Whether there is another item, and the item, which has its type only if there is."""
@@ -187,7 +185,7 @@ def held_generator(e: Emission, where: SourceRange, call: GeneratorCall) -> Held
     extra.update(along.values)
     types.update({name: value.type for name, value in extra.items()})
     params = tuple(Param(where, Ident(where, name), None, None, True) for name in extra)
-    bound = Bound(types, constants, params, aliases=aliases, is_suspended=True)
+    bound = Bound(types, constants, params, aliases=aliases, is_suspended=True, has_self=call.is_method)
     made, element = _suspended(call, bound, where)
     return HeldGenerator(e.emit("^generator", [*operands, *extra.values()], ANY, callable=made), element)
 
@@ -257,7 +255,9 @@ def emit_next(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     """`next(it)`, which raises StopIteration behind the last item, and `next(it, default)`."""
     if not 1 <= len(tree.args) <= 2 or tree.keywords:
         raise CompileError(NO_DEFAULT, tree.callee.range)
+    before = dict(e.mirrors)
     source = e.rules.keep(e, tree.args[0]) or e.sugared(tree.args[0]).kept(e, tree.args[0].range)
+    e.mirrors = before
     type_ = source.value.type if isinstance(source, SimpleValue) else None
     if isinstance(type_, NamedType) and has_method(e, type_, "__next__", tree.range):
         if len(tree.args) == 2:

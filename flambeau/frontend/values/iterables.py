@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from flambeau.frontend.emit.calls import emit_arguments
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -158,6 +160,11 @@ class JoinedIteration(Iteration):
         """Their items."""
         return TupleValue([p.at(e, where, index) for p in self.parts])
 
+    def emit(self, e: Emission, where: SourceRange, body: Callable[[Sugared], bool], jumps: bool) -> bool | None:
+        """The loop where a generator is among them."""
+        counters = [part for part in self.parts if isinstance(part, CountIteration)]
+        return e.rules.joined(e, where, self.parts, counters, body, jumps)
+
 
 @dataclass(slots=True)
 class MappedValue(Sugared):
@@ -193,6 +200,10 @@ class MappedIteration(Iteration):
     def at(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
         """What the function gives for its item."""
         return apply_item(e, where, self.function, self.inner.at(e, where, index))
+
+    def emit(self, e: Emission, where: SourceRange, body: Callable[[Sugared], bool], jumps: bool) -> bool | None:
+        """The loop of what has a form of its own."""
+        return self.inner.emit(e, where, lambda item: body(apply_item(e, where, self.function, item)), jumps)
 
 
 def apply_item(e: Emission, where: SourceRange, function: Sugared, item: Sugared) -> Sugared:

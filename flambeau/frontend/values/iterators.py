@@ -113,7 +113,7 @@ def _call(
         function = compile_(tree, e.resolver, bound=Bound({OBJECT: value.type}))
         return call_function(e, where, function, [Given(value, where)], ())
 
-    return GeneratorCall(tree, e.resolver, {OBJECT: value}, listed)
+    return GeneratorCall(tree, e.resolver, {OBJECT: value}, listed, compile_, {})
 
 
 def _by_next(t: _Trees) -> tuple[Stmt, ...]:

@@ -483,6 +483,9 @@ def _object_attribute(e: Emission, where: SourceRange, value: Value, type_: Name
         found = resolver.object_attribute(value, name, where)
         if found is not None:
             return e.wrap(found, where)
+    generator = e.rules.generator_method(e, value, name, where)
+    if generator is not None:
+        return generator
     method = find_method(e, type_, name, where)
     if method is None:
         return None

@@ -42,6 +42,9 @@ class Sugared:
     is_function: ClassVar[bool] = False
     """Whether a call may have given it: a function, or functions, made by the program."""
 
+    is_lazy: ClassVar[bool] = False
+    """Whether its items come as they are asked for."""
+
     @property
     def kind(self) -> str:
         """What it is, for messages."""

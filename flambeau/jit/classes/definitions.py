@@ -27,11 +27,13 @@ from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.source.classes import class_range
 from flambeau.frontend.source.enclosing import enclosing_types
 from flambeau.frontend.source.python_source import parameter_defaults
+from flambeau.frontend.templates import Template
 from flambeau.frontend.trees.views import Def
 from flambeau.frontend.values.python_calls import IGNORE, UNUSED, modifier
 from flambeau.frontend.values.receivers import Receiver
 from flambeau.ir.graph import Graph
 from flambeau.jit.classes import heirs
+from flambeau.jit.classes.generator_methods import method_template, yielding
 from flambeau.jit.classes.records import RecordSource, Written, is_generated, is_generated_text, record_fields
 from flambeau.jit.classes.rules import check_class
 from flambeau.jit.classes.scope import class_scope
@@ -119,6 +121,7 @@ class PythonSource:
         self._registry = registry
         self._resolver_for = resolver_for
         self._inherited: dict[tuple[type, str], Function] = {}
+        self._generators: dict[str, Template | None] = {}
         self.optional: set[str] = set()
         """Attributes that `__init__` may leave without a value."""
         self.record = RecordSource(self.python) if record_fields(self.python) else None
@@ -190,6 +193,17 @@ class PythonSource:
         if not isinstance(found, FunctionType) or modifier(found) in STAYS_PYTHON or is_generated_text(found):
             return None
         return self._add_method(name, self._compiled(found, name))
+
+    def generator(self, name: str) -> Template | None:
+        """A method that yields, to be written out or kept where it is called; None for others, and where heirs are."""
+        found = yielding(inspect.getattr_static(self.python, name, None))
+        if found is None or self.definition.is_open or modifier(found) in STAYS_PYTHON:
+            return None
+        if name not in self._generators:
+            source = self._method(found, has_self=True)
+            resolver = self._resolver_for(source.scope, f"{self.python.__name__}.{name}")
+            self._generators[name] = method_template(source.tree, resolver, source.defaults)
+        return self._generators[name]
 
     def declared(self, name: str) -> FunctionSchema | None:
         """What a method or a property's getter takes and returns, if it is written there; nothing is compiled."""

@@ -1,0 +1,79 @@
+"""Methods that yield: calls of them are those of generators, which know their object.
+
+for v in tree.walk(): …    →    the body of `walk`, with `self = tree`, and the loop's body at each `yield`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from flambeau.frontend.arguments import Argument, emit_all
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.schema_matching import call_method
+from flambeau.frontend.templates import Template
+from flambeau.frontend.trees.views import Apply
+from flambeau.frontend.values.generator_calls import generator_call
+from flambeau.frontend.values.object_methods import find_method
+from flambeau.frontend.values.simple_value import SimpleValue
+from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.ir.value import Value
+from flambeau.schema.types import NamedType, Type
+from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass
+from flambeau.util.source import SourceRange
+
+
+@dataclass(slots=True)
+class GeneratorMethod(Sugared):
+    """A method that yields, with its object."""
+
+    owner: Value
+    name: str
+    template: Template
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "method"
+
+    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+        """A call with what is known of its arguments."""
+        args, keywords = emit_all(e, tree)
+        return self._called(e, tree.callee.range, args, keywords)
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A call with values."""
+        positional = [Argument(SimpleValue(a.value), a.where) for a in args]
+        return self._called(e, where, positional, {k.name: Argument(SimpleValue(k.value), k.where) for k in keywords})
+
+    def _called(
+        self, e: Emission, where: SourceRange, args: Sequence[Argument], keywords: Mapping[str, Argument]
+    ) -> Sugared:
+        def listed(e: Emission) -> Value:
+            assert isinstance(self.owner.type, NamedType)
+            method = find_method(e, self.owner.type, self.name, where)
+            assert method is not None
+            given = [Given(a.value(e), a.where) for a in args]
+            named = [Given(k.value(e), k.where, name) for name, k in keywords.items()]
+            return call_method(e, where, method, self.name, self.owner, given, named)
+
+        made = self.template
+        own = Argument(SimpleValue(self.owner), where)
+        call = generator_call(
+            e, made.tree, made.resolver, made.defaults, [own, *args], keywords, listed, made.compile, is_method=True
+        )
+        if call is None:  # the compiled method says what is wrong
+            return SimpleValue(listed(e))
+        return call
+
+
+def generator_method(e: Emission, owner: Value, name: str, where: SourceRange) -> Sugared | None:
+    """A method of an object that yields; None for other methods."""
+    find = getattr(e.resolver, "generator_method", None)
+    if find is None or not isinstance(owner.type, NamedType):
+        return None
+    try:
+        template = find(owner.type, name)
+    except CompileError:
+        return None  # which compiling the method says better
+    return None if template is None else GeneratorMethod(owner, name, template)

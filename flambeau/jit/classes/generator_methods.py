@@ -1,0 +1,30 @@
+"""Methods that yield, as calls of them write them out."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from types import FunctionType
+from typing import Any
+
+from flambeau.frontend.compile import compile_def
+from flambeau.frontend.resolver import Resolver
+from flambeau.frontend.source.python_source import innermost_function
+from flambeau.frontend.templates import Template
+from flambeau.frontend.trees.views import Def, Var
+from flambeau.util.record import replace
+
+
+def yielding(member: Any) -> FunctionType | None:
+    """A member of a class that is a method and yields; None for others."""
+    is_method = isinstance(member, FunctionType)
+    return member if is_method and inspect.isgeneratorfunction(innermost_function(member)) else None
+
+
+def method_template(tree: Def, resolver: Resolver, defaults: Mapping[str, Any]) -> Template | None:
+    """The method with an object of any type as its first argument; None for one that asks for `super()`."""
+    if any(isinstance(part, Var) and part.name == "super" for part in tree.walk()):
+        return None
+    first, *others = tree.decl.params
+    params = (replace(first, annotation=None), *others)
+    return Template(replace(tree, decl=replace(tree.decl, params=params)), resolver, defaults, compile_def)
