@@ -17,8 +17,8 @@ from flambeau.frontend.emit.conditions import Condition
 from flambeau.frontend.emit.contexts import leave_contexts
 from flambeau.frontend.emit.control import OUTCOME, emit_branches, emit_break, emit_continue
 from flambeau.frontend.emit.conversions import pack_list, pack_tuple
-from flambeau.frontend.emit.environment import Frame, Variable
 from flambeau.frontend.emit.emission import Emission, Stops
+from flambeau.frontend.emit.environment import Frame, Variable
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.statements import OTHER_RETURN
 from flambeau.frontend.emit.widening import Entry, entered
