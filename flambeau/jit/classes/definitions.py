@@ -196,14 +196,11 @@ class PythonSource:
 
     def generator(self, name: str) -> Template | None:
         """A method that yields, to be written out or kept where it is called; None for others, and where heirs are."""
-        found = yielding(inspect.getattr_static(self.python, name, None))
-        if found is None or self.definition.is_open or modifier(found) in STAYS_PYTHON:
-            return None
         if name not in self._generators:
-            source = self._method(found, has_self=True)
-            resolver = self._resolver_for(source.scope, f"{self.python.__name__}.{name}")
-            self._generators[name] = method_template(source.tree, resolver, source.defaults)
-        return self._generators[name]
+            found = yielding(inspect.getattr_static(self.python, name, None))
+            made = None if found is None else self._to_compile(found, has_self=True, bind_class=False)
+            self._generators[name] = None if made is None else method_template(made[0].tree, made[1], made[0].defaults)
+        return None if self.definition.is_open else self._generators[name]
 
     def declared(self, name: str) -> FunctionSchema | None:
         """What a method or a property's getter takes and returns, if it is written there; nothing is compiled."""

@@ -12,12 +12,13 @@ from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.source.python_source import innermost_function
 from flambeau.frontend.templates import Template
 from flambeau.frontend.trees.views import Def, Var
+from flambeau.frontend.values.python_calls import modifier
 from flambeau.util.record import replace
 
 
 def yielding(member: Any) -> FunctionType | None:
     """A member of a class that is a method and yields; None for others."""
-    is_method = isinstance(member, FunctionType)
+    is_method = isinstance(member, FunctionType) and modifier(member) is None
     return member if is_method and inspect.isgeneratorfunction(innermost_function(member)) else None
 
 
