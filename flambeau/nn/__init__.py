@@ -93,7 +93,7 @@ from flambeau.nn.layers.loss_margin import (
     TripletMarginLoss,
     TripletMarginWithDistanceLoss,
 )
-from flambeau.nn.layers.normalisation import GroupNorm, LayerNorm, LocalResponseNorm, RMSNorm
+from flambeau.nn.layers.normalisation import CrossMapLRN2d, GroupNorm, LayerNorm, LocalResponseNorm, RMSNorm
 from flambeau.nn.layers.padding import (
     CircularPad1d,
     CircularPad2d,
@@ -199,6 +199,7 @@ __all__ = [
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
+    "CrossMapLRN2d",
     "Dropout",
     "Dropout1d",
     "Dropout2d",

@@ -92,6 +92,9 @@ nn.LayerNorm([3, 5], bias=False) | 2,3,5
 nn.RMSNorm(5) | 2,3,5
 nn.GroupNorm(2, 4) | 2,4,5
 nn.LocalResponseNorm(3) | 2,4,5,5
+nn.CrossMapLRN2d(3, alpha=0.5) | 2,7,3,2
+nn.CrossMapLRN2d(4, alpha=0.5, beta=0.5, k=2.0) | 2,7,3,2
+nn.CrossMapLRN2d(5, alpha=0.5) | 2,3,3,2
 nn.Flatten() | 2,3,4
 nn.Flatten(0, 1) | 2,3,4
 nn.Unflatten(1, (2, 3)) | 2,6,4

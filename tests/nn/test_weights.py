@@ -149,3 +149,80 @@ LSTM = "LSTM reads all its weights at once: 'weight_hh_l0' cannot be computed fr
 def test_refusals(run: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         run()
+
+
+MAPS = [None, "matrix_exp", "cayley", "householder"]
+
+
+def random_matrix(*sizes: int) -> np.ndarray:
+    return np.random.default_rng(sum(sizes)).standard_normal(sizes).astype(np.float32)
+
+
+@pytest.mark.parametrize("trivial", [True, False])
+@pytest.mark.parametrize("kind", MAPS)
+@pytest.mark.parametrize("sizes", [(3, 3), (5, 3), (3, 5)])
+def test_orthogonal_weights(sizes: tuple[int, int], kind: str | None, trivial: bool) -> None:
+    torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
+    mine, theirs = nn.Linear(*sizes[::-1]), torch.nn.Linear(*sizes[::-1])
+    for library, layer in ((nn, mine), (torch.nn, theirs)):
+        library.utils.parametrizations.orthogonal(layer, orthogonal_map=kind, use_trivialization=trivial)
+    assert list(mine.state_dict()) == list(theirs.state_dict())
+    assert repr(mine) == repr(theirs)
+    x = random_matrix(2, sizes[1])
+    other = random_matrix(*sizes)
+    for original in (None, np.sign(other) if kind != "cayley" else other):
+        state = theirs.state_dict()
+        if original is not None:
+            state["parametrizations.weight.original"] = torch.from_numpy(original)
+            theirs.load_state_dict(state)
+        mine.load_state_dict(taken(state))
+        for one in ways(mine, flambeau.from_numpy(x)):
+            assert_close(one(flambeau.from_numpy(x)), theirs(torch.from_numpy(x)), 2e-5)
+        found = mine.weight.detach().numpy()
+        product = found @ found.T if sizes[0] < sizes[1] else found.T @ found
+        if original is None:
+            np.testing.assert_allclose(product, np.eye(3), atol=2e-5)
+
+
+def test_orthogonal_weights_are_assigned() -> None:
+    for sizes in ((3, 3), (5, 3), (3, 5)):
+        layer = parametrizations.orthogonal(nn.Linear(*sizes[::-1]))
+        layer.weight = flambeau.eye(*sizes)
+        assert layer.weight.tolist() == flambeau.eye(*sizes).tolist()
+        reflected = parametrizations.orthogonal(
+            nn.Linear(*sizes[::-1]), orthogonal_map="householder", use_trivialization=False
+        )
+        for wanted in (flambeau.eye(*sizes), layer.weight.flip(0) * -1.0):
+            reflected.weight = wanted
+            assert_close(reflected.weight, wanted)
+    square = parametrizations.orthogonal(nn.Linear(2, 2))
+    square.weight = flambeau.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert_close(square.weight @ square.weight.t(), flambeau.eye(2))
+
+
+@pytest.mark.parametrize(
+    ("run", "error", "text"),
+    [
+        (lambda m: parametrizations.orthogonal(m, "bias"), ValueError, "Expected a matrix or batch of matrices. Got a"),
+        (lambda m: parametrizations.orthogonal(m, "gone"), ValueError, "no parameter or buffer with name 'gone'"),
+        (lambda m: parametrizations.orthogonal(m, orthogonal_map="qr"), ValueError, "orthogonal_map has to be one of"),
+        (
+            lambda m: setattr(parametrizations.orthogonal(m, use_trivialization=False), "weight", flambeau.eye(2)),
+            NotImplementedError, "It is not possible to assign to the matrix exponential or the Cayley",
+        ),
+        (
+            lambda m: setattr(parametrizations.orthogonal(m), "weight", flambeau.eye(3)), ValueError,
+            "Expected a matrix or batch of matrices of shape",
+        ),
+    ],
+)  # fmt: skip
+def test_orthogonal_refusals(run: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        run(nn.Linear(2, 2))
+
+
+def test_complex_reflections_are_refused() -> None:
+    layer = nn.Module()
+    layer.weight = nn.Parameter(flambeau.ones(2, 2, dtype=flambeau.complex64))
+    with pytest.raises(ValueError, match="does not support complex tensors"):
+        parametrizations.orthogonal(layer, orthogonal_map="householder")

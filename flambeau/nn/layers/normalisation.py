@@ -9,6 +9,7 @@ from flambeau.nn.layers import fresh
 from flambeau.nn.layers.layer import Affine
 from flambeau.nn.module import Module
 from flambeau.nn.parameter import Parameter
+from flambeau.ops.families.composite import F
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.tensor.tensor import Tensor
@@ -125,3 +126,25 @@ class LocalResponseNorm(Module):
     def extra_repr(self) -> str:
         """The settings."""
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class CrossMapLRN2d(LocalResponseNorm):
+    """The same for pictures, as older models were trained with it: the squares of `(size - 1) // 2` channels on either
+    side are added up, from there on that of the first channel too, and divided by `size`.
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__(size, alpha, beta, k)
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(batch, channels, height, width), which stays. Raises ValueError for other ranks."""
+        if input.dim() != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
+        square, side = input * input, (self.size - 1) // 2
+        padded = functional.pad(square, [0, 0, 0, 0, side, side])
+        total = padded[:, : input.size(1)]
+        for k in range(1, 2 * side + 1):
+            total = total + padded[:, k : input.size(1) + k]
+        total = F.cat([total[:, : side + 1], total[:, side + 1 :] + square[:, :1]], 1)
+        return input / (total * (self.alpha / self.size) + self.k) ** self.beta

@@ -10,11 +10,12 @@ from typing import Any
 from flambeau.nn import functional, init
 from flambeau.nn.layers.convolution import Convolution
 from flambeau.nn.module import Module
+from flambeau.nn.utils.orthogonal import check_tensor
+from flambeau.nn.utils.orthogonal import orthogonal as orthogonal
 from flambeau.nn.utils.parametrize import register_parametrization
 from flambeau.ops.families.composite import F
 from flambeau.tensor.tensor import Tensor
 
-NOT_THERE = "Module '{module}' has no parameter or buffer with name '{name}'"
 NOT_POSITIVE = "Expected n_power_iterations to be positive, but got n_power_iterations={given}"
 
 
@@ -39,14 +40,6 @@ def any_dim(module: Module, name: str, dim: int | None) -> int:
     if not -rank <= dim < rank:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})")
     return dim % rank
-
-
-def check_tensor(module: Module, name: str) -> Tensor:
-    """The parameter or buffer of a name. Raises ValueError if there is none."""
-    held = getattr(module, name, None)
-    if not isinstance(held, Tensor):
-        raise ValueError(NOT_THERE.format(module=module, name=name))
-    return held
 
 
 class _WeightNorm(Module):

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import local
 from typing import Any, ClassVar
 
@@ -163,7 +163,9 @@ def register_parametrization(
 
 
 def _parts_of(original: Tensor, parametrization: Module, name: str, unsafe: bool) -> ParametrizationList:
-    start = parametrization.right_inverse(original) if hasattr(parametrization, "right_inverse") else original
+    start: Any = original
+    with suppress(NotImplementedError):  # one that has none for its options
+        start = parametrization.right_inverse(original) if hasattr(parametrization, "right_inverse") else original
     several = start if isinstance(start, Sequence) and not isinstance(start, Tensor) else None
     if several is not None and len(several) != 2:
         raise ValueError(f"right_inverse gives one tensor or two, got {len(several)}")

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 from flambeau.nn.module import Module
 from flambeau.nn.parameter import Parameter
 from flambeau.nn.utils.computed import compute, computed_as, drop, refuse_flat
+from flambeau.nn.utils.orthogonal import check_tensor
 from flambeau.nn.utils.parametrizations import (
     NOT_POSITIVE,
     any_dim,
     as_matrix,
-    check_tensor,
     iterate,
     lengths,
     spectral_dim,
