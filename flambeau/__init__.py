@@ -26,6 +26,7 @@ from flambeau.ops.python_forms import (
     lu,
     meshgrid,
     norm,
+    result_type,
     tensordot,
     unique,
     unique_consecutive,

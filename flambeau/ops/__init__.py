@@ -16,6 +16,7 @@ from flambeau.ops import complex_numbers as _complex_numbers
 from flambeau.ops import contractions as _contractions
 from flambeau.ops import convolution as _convolution
 from flambeau.ops import convolution_tbc as _convolution_tbc
+from flambeau.ops import copied_views as _copied_views
 from flambeau.ops import copies as _copies
 from flambeau.ops import creation as _creation
 from flambeau.ops import ctc as _ctc
@@ -46,6 +47,7 @@ from flambeau.ops import membership as _membership
 from flambeau.ops import neighbours as _neighbours
 from flambeau.ops import normalization as _normalization
 from flambeau.ops import number_views as _number_views
+from flambeau.ops import older_forms as _older_forms
 from flambeau.ops import operator_namespaces as _operator_namespaces
 from flambeau.ops import orders as _orders
 from flambeau.ops import packing as _packing
@@ -67,12 +69,14 @@ from flambeau.ops import resampling_smooth as _resampling_smooth
 from flambeau.ops import scans as _scans
 from flambeau.ops import scattering as _scattering
 from flambeau.ops import searching as _searching
+from flambeau.ops import signal_windows as _signal_windows
 from flambeau.ops import softmax as _softmax
 from flambeau.ops import sorting as _sorting
 from flambeau.ops import special_functions as _special_functions
 from flambeau.ops import spectrograms as _spectrograms
 from flambeau.ops import splits as _splits
 from flambeau.ops import spread as _spread
+from flambeau.ops import statistics as _statistics
 from flambeau.ops import triangles as _triangles
 from flambeau.ops import unary as _unary
 from flambeau.ops import unpooling as _unpooling

@@ -10,7 +10,9 @@ from typing import Any
 
 from flambeau.ops.language.declare import declare
 from flambeau.ops.language.sizes import broadcast_sizes
+from flambeau.ops.older_forms import meeting_dtype
 from flambeau.schema.argument_rules import to_dtype
+from flambeau.schema.dtype import DType
 from flambeau.tensor.dispatch import call
 from flambeau.tensor.size import Size
 from flambeau.tensor.tensor import Tensor, install_method
@@ -60,6 +62,12 @@ def broadcast_shapes(*shapes: Sequence[int] | int) -> Size:
 def infer_size(a: Sequence[int], b: Sequence[int]) -> Size:
     """What two shapes broadcast to. Raises RuntimeError when they do not."""
     return Size(broadcast_sizes(list(a), list(b)))
+
+
+@form_of("aten::result_type")
+def result_type(tensor1: Tensor | complex, tensor2: Tensor | complex) -> DType:
+    """The dtype in which two operands meet."""
+    return meeting_dtype(tensor1, tensor2)
 
 
 @form_of("aten::meshgrid")

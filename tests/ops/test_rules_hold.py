@@ -16,6 +16,7 @@ from flambeau.tensor.tensor import Tensor
 SAMPLED = [d for name in registry.names() for d in registry.overloads(name) if d.samples is not None]
 WITHOUT_RULES = {
     "aten::native_batch_norm", "aten::squeeze", "aten::einsum", "aten::linalg_solve", "aten::linalg_lstsq",
+    "aten::squeeze_copy", "aten::cov", "aten::corrcoef",
 }  # fmt: skip
 """Operators of which, for some samples, only running them tells."""
 _NUMBERS = {bool: BOOL, int: INT, float: FLOAT, complex: COMPLEX}

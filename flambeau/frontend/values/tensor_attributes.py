@@ -53,6 +53,7 @@ CONVERSIONS: Final[dict[str, DType]] = {
     "byte": dtypes.uint8, "char": dtypes.int8, "short": dtypes.int16, "int": dtypes.int32, "long": dtypes.int64,
     "half": dtypes.float16, "bfloat16": dtypes.bfloat16, "float": dtypes.float32, "double": dtypes.float64,
     "bool": dtypes.bool_, "cfloat": dtypes.complex64, "cdouble": dtypes.complex128,
+    "chalf": dtypes.complex32,
 }  # fmt: skip
 """Methods of tensors that are `to` with a dtype."""
 ELEMENT_CODES: Final[dict[type[Type], int]] = {IntType: 0, FloatType: 1, ComplexType: 2, BoolType: 3}

@@ -78,7 +78,7 @@ class Pointwise:
         key = (float_dtype(), *map(_kind, args))
         found = self.recipes.get(key)
         if found is None:
-            common = result_type(*[o for i in self.operands if (o := _operand(args[i])) is not None])
+            common = result_type(*[o for i in self.operands if (o := operand_of_argument(args[i])) is not None])
             if common.category in self.accepts:
                 found = Recipe(common, self.compute(common, args), self.result(common, args), "")
             else:
@@ -205,7 +205,8 @@ def _broadcast(arrays: Sequence[Array]) -> tuple[int, ...]:
     return first if shapes.count(first) == len(shapes) else layout.broadcast(*shapes)
 
 
-def _operand(argument: Any) -> Operand | None:
+def operand_of_argument(argument: Any) -> Operand | None:
+    """What an argument brings to type promotion; None for what is no operand."""
     if isinstance(argument, Tensor):
         if argument.is_wrapped_number:
             wrapped = number_dtype(argument._array[()].item())
