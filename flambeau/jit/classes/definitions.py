@@ -11,11 +11,10 @@ What a class inherits is compiled again for it, as if it had been written in its
 from __future__ import annotations
 
 import inspect
-import typing
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
 from types import FunctionType
-from typing import Any, ClassVar, Final, get_origin
+from typing import Any, Final
 
 from flambeau.frontend.annotations import try_type_of
 from flambeau.frontend.bound import NOTHING_BOUND, Bound
@@ -33,6 +32,7 @@ from flambeau.frontend.values.python_calls import IGNORE, UNUSED, modifier
 from flambeau.frontend.values.receivers import Receiver
 from flambeau.ir.graph import Graph
 from flambeau.jit.classes import heirs
+from flambeau.jit.classes.forms import is_class_variable, is_final
 from flambeau.jit.classes.generator_methods import method_template, yielding
 from flambeau.jit.classes.records import RecordSource, Written, is_generated, is_generated_text, record_fields
 from flambeau.jit.classes.rules import check_class
@@ -161,10 +161,10 @@ class PythonSource:
         for base in reversed(self.python.__mro__):
             for name, annotation in vars(base).get("__annotations__", {}).items():
                 given = vars(base).get(name)
-                if _is_final(annotation) and name in vars(base):
+                if is_final(annotation) and name in vars(base):
                     constant_type(given)
                     self.definition.add_constant(name, given)
-                elif not _is_class_variable(annotation) and not (name in vars(base) and self.record is None):
+                elif not is_class_variable(annotation) and not (name in vars(base) and self.record is None):
                     type_ = self.record_type(name, annotation, resolver)
                     if type_ is not None:
                         found[name] = type_
@@ -488,17 +488,3 @@ def bound_to_class(tree: Def, scope: Callable[[str], Any], cls: type) -> tuple[D
     decl = replace(tree.decl, params=tree.decl.params[1:])
     bound = Def(tree.range, tree.ident, decl, tree.body)
     return bound, lambda name: cls if name == first else scope(name)
-
-
-def _is_final(annotation: Any) -> bool:
-    return _is_form(annotation, typing.Final, "Final")
-
-
-def _is_class_variable(annotation: Any) -> bool:
-    return _is_form(annotation, ClassVar, "ClassVar")
-
-
-def _is_form(annotation: Any, form: Any, name: str) -> bool:
-    if isinstance(annotation, str):
-        return annotation.partition("[")[0].rpartition(".")[2] == name
-    return annotation is form or get_origin(annotation) is form
