@@ -31,7 +31,8 @@ class Generator:
     def __init__(self, seed: int) -> None:
         self.layout = layout_of(seed)
         self.draw = random.Random(f"program {seed}")
-        self.scope = Scope(self.draw, list(self.layout.names), edges=self.layout.edges, lists=self.layout.lists)
+        known = [*self.layout.names, *self.layout.parts]
+        self.scope = Scope(self.draw, known, edges=self.layout.edges, lists=self.layout.lists)
         self.kept: list[str] = []
         """Tensors that every return gives back."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ LISTS = ("ints", "floats", "bools", "rows", "pair", "tensors")
 ANNOTATIONS = {
     "int": "int", "float": "float", "bool": "bool", "tensor": "Tensor", "ints": "list[int]", "floats": "list[float]",
     "bools": "list[bool]", "rows": "list[list[int]]", "pair": "tuple[int, float]", "tensors": "list[Tensor]",
+    "mixed": "list[Tensor]", "maybe int": "int | None", "maybe float": "float | None", "maybe tensor": "Tensor | None",
 }  # fmt: skip
 
 
@@ -31,6 +32,8 @@ class Layout:
     names: tuple[Name, ...]
     dtypes: dict[str, str]
     """Of each tensor."""
+    parts: tuple[Name, ...] = ()
+    """Numbers and tensors in parameters that are none themselves, as expressions: items, what stands in for None."""
 
     @property
     def parameters(self) -> str:
@@ -53,7 +56,30 @@ def layout_of(seed: int) -> Layout:
     more = [Name(n.text, n.kind, axes, "float", is_fixed=True) if n.kind == "tensors" else n for n in more]
     names = (*tensors, Name("n", "int", is_fixed=True), Name("v", "float"), *plain, *more)
     dtypes = {t.text: draw.choice(DTYPES[t.family]) for t in (*tensors, *(n for n in more if n.kind == "tensors"))}
-    return Layout(seed, draw.random() < 0.6, lists, names, dtypes)
+    edges = draw.random() < 0.6
+    wider, parts = _wider(random.Random(f"wider {seed}"), tensors[0])
+    dtypes |= {n.text: draw.choice(DTYPES[n.family]) for n in parts if n.text.startswith("mixed")}
+    dtypes |= {n.text: dtypes["a"] for n in wider if n.kind == "maybe tensor"}
+    return Layout(seed, edges, lists, (*names, *wider), dtypes, tuple(parts))
+
+
+def _wider(draw: random.Random, first: Name) -> tuple[list[Name], list[Name]]:
+    """Parameters that may be None or are lists of tensors that differ, and what they give to expressions."""
+    names, parts = [], []
+    for kind, instead in (("int", "3"), ("float", "0.5"), ("tensor", "a")):
+        if draw.random() < 0.15:
+            text = f"maybe_{kind}"
+            axes, family = (first.axes, first.family) if kind == "tensor" else ((), "")
+            names.append(Name(text, f"maybe {kind}", axes, family, is_fixed=True))
+            part = f"({text} if {text} is not None else {instead})"
+            parts.append(Name(part, kind, axes, family, is_written=False, is_fixed=True))
+    if draw.random() < 0.15:
+        names.append(Name("mixed", "mixed", is_fixed=True))
+        for place in range(draw.randint(2, 3)):
+            axes = draw.choice([first.axes, first.axes[-1:], ("s",), ()])
+            family = draw.choice(["float", "float", "int", "bool"])
+            parts.append(Name(f"mixed[{place}]", "tensor", axes, family, is_written=draw.random() < 0.5, is_fixed=True))
+    return names, parts
 
 
 def arguments(layout: Layout, call: int) -> tuple[Any, ...]:
@@ -85,6 +111,10 @@ class _Maker:
         match name.kind:
             case "tensor":
                 return self.tensor(name, self.layout.dtypes[name.text])
+            case "maybe int" | "maybe float" | "maybe tensor":
+                return None if draw.random() < 0.4 else self.one(replace(name, kind=name.kind.removeprefix("maybe ")))
+            case "mixed":
+                return [self.tensor(n, self.layout.dtypes[n.text]) for n in self.layout.parts if n.text[:5] == "mixed"]
             case "tensors":
                 return [self.tensor(name, self.layout.dtypes[name.text]) for _ in range(int(draw.integers(1, 4)))]
             case "int" if name.text == "n":

@@ -235,7 +235,9 @@ class Wrapping(ast.NodeTransformer):
         return ast.copy_location(ast.Assign([ast.copy_location(ast.Name(name, ast.Store()), node)], call), node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        """`a < b < c`."""
+        """`a < b < c`; not `is`, which is of the objects themselves."""
+        if any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
+            return self.generic_visit(node)
         names = ast.Tuple([ast.Constant(type(op).__name__) for op in node.ops], ast.Load())
         empty = ast.arguments([], [], None, [], [], None, [])
         operands = [ast.Lambda(empty, self.visit(x)) for x in (node.left, *node.comparators)]
