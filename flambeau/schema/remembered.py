@@ -14,7 +14,19 @@ from collections.abc import Callable
 from functools import lru_cache, update_wrapper
 from typing import Any, TypeVar
 
-from flambeau.schema.types import EnumType, NamedType, TupleType, Type
+from flambeau.schema.types import (
+    BoolType,
+    EnumType,
+    FloatType,
+    IntType,
+    NamedType,
+    NoneType,
+    NumberType,
+    StringType,
+    TensorType,
+    TupleType,
+    Type,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -35,13 +47,19 @@ def remembered(maxsize: int) -> Callable[[F], F]:
     return decorate
 
 
+_NOBODYS = frozenset({str, bool, int, type(None), IntType, FloatType, BoolType, StringType, NoneType, TensorType, NumberType})
+"""What most arguments are."""
+_OWNED = (NamedType, EnumType)
+
+
 def _is_owned(argument: Any) -> bool:
     """Whether a class of the user's is part of an argument: a type, or several."""
+    if argument.__class__ in _NOBODYS:
+        return False
     if isinstance(argument, tuple):
         return any(map(_is_owned, argument))
     if not isinstance(argument, Type):
         return False
-    if isinstance(argument, NamedType | EnumType) or (isinstance(argument, TupleType) and argument.defaults):
+    if isinstance(argument, _OWNED) or (isinstance(argument, TupleType) and argument.defaults):
         return True
-    inner = argument.contained
-    return bool(inner) and any(map(_is_owned, inner))
+    return any(map(_is_owned, argument.contained))
