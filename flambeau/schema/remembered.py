@@ -47,7 +47,9 @@ def remembered(maxsize: int) -> Callable[[F], F]:
     return decorate
 
 
-_NOBODYS = frozenset({str, bool, int, type(None), IntType, FloatType, BoolType, StringType, NoneType, TensorType, NumberType})
+_NOBODYS = frozenset({
+    str, bool, int, type(None), IntType, FloatType, BoolType, StringType, NoneType, TensorType, NumberType
+})  # fmt: skip
 """What most arguments are."""
 _OWNED = (NamedType, EnumType)
 
