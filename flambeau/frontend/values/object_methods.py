@@ -13,7 +13,15 @@ from flambeau.program.classes import ClassDefinition, Property
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.subtype import is_subtype
-from flambeau.schema.types import BOOL, ListType, NamedType, Type
+from flambeau.schema.types import (
+    BOOL,
+    ComplexType,
+    DictType,
+    ListType,
+    NamedType,
+    NoneType,
+    Type,
+)
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
@@ -21,6 +29,10 @@ if TYPE_CHECKING:
     from flambeau.frontend.emit.emission import Emission
 
 UNHASHABLE = "unhashable type: '{type}' has no __hash__ of its own. Write one, of what makes two objects equal"
+NOT_SORTABLE = (
+    "Only values that have an order can be sorted: numbers, texts, tensors of one element, objects with __lt__, and "
+    "tuples and lists of them. Values of type {type} are not sortable; give sorted a key"
+)
 NO_ORDER = (
     "To sort a list of objects, the class must define a __lt__ method: {type} has no `def __lt__(self, other: {type}) "
     "-> bool`"
@@ -99,8 +111,10 @@ def hash_of(e: Emission, where: SourceRange, value: Value) -> Value:
 
 
 def check_sortable(e: Emission, where: SourceRange, items: Value) -> None:
-    """Refuse to sort objects that have no order."""
+    """Refuse to sort what has no order."""
     element = items.type.element if isinstance(items.type, ListType) else None
+    if isinstance(element, DictType | ComplexType | NoneType):
+        raise CompileError(NOT_SORTABLE.format(type=element.annotation), where)
     if not isinstance(element, NamedType):
         return
     method = find_method(e, element, "__lt__", where)
