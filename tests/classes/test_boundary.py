@@ -449,3 +449,27 @@ class Holding(nn.Module):
 def test_objects_in_modules_have_the_types_of_their_class() -> None:
     with pytest.raises(RuntimeError, match="Could not cast attribute 'n' to type int"):
         flambeau.script(Holding())
+
+
+class Visited:
+    def __init__(self, seen: set[int], shares: set[float]):
+        self.seen = seen
+        self.shares = shares
+
+    def visit(self, n: int) -> bool:
+        known = n in self.seen
+        self.seen.add(n)
+        return known
+
+
+def test_sets_in_attributes_are_shared() -> None:
+    @flambeau.script
+    def use(v: Visited, n: int):
+        return v.visit(n), v.visit(n), v.shares
+
+    mine: set[int] = {1}
+    visited = Visited(mine, {1, 2})  # type: ignore[arg-type]
+    assert use(visited, 5) == (False, True, {1.0, 2.0})
+    assert visited.seen is mine
+    assert mine == {1, 5}
+    assert {type(v) for v in visited.shares} == {float}

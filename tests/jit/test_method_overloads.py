@@ -118,3 +118,28 @@ def test_a_declaration_has_no_body() -> None:
         @jit._overload_method
         def forward(self: Any, x: int) -> int:
             return x
+
+
+def test_a_class_that_is_declared_again_has_overloads_of_its_own() -> None:
+    def declare(factor: int) -> Any:
+        class Scale(nn.Module):
+            @jit._overload_method
+            def forward(self, x: int) -> int: ...
+            @jit._overload_method
+            def forward(self, x: float) -> float: ...  # noqa: F811
+            def forward(self, x):  # noqa: F811
+                return x * factor
+
+        return Scale
+
+    class Uses(nn.Module):
+        def __init__(self, scale: nn.Module) -> None:
+            super().__init__()
+            self.scale = scale
+
+        def forward(self, n: int, x: float):
+            return self.scale(n), self.scale(x)
+
+    first, second = (flambeau.script(Uses(declare(k)())) for k in (2, 3))
+    assert first(3, 1.5) == (6, 3.0)
+    assert second(3, 1.5) == (9, 4.5)

@@ -397,6 +397,19 @@ def _() -> Any:
     return flambeau.script(main)
 
 
+@says("the value is not a TorchScript compatible type")
+def _() -> Any:
+    @jit.interface
+    class Steps:
+        def step(self, x: int) -> int:
+            pass
+
+    def use(s: Steps) -> int:
+        return s.step(1)
+
+    return flambeau.script(use)(3)  # type: ignore[arg-type]
+
+
 @says("cannot be compiled since it inherits from nn.Module", TypeError)
 def _() -> Any:
     return flambeau.script(nn.Linear)

@@ -20,6 +20,10 @@ from flambeau.util.errors import CompileError
 
 Converter = Callable[[Any], Any]
 INT_MIN, INT_MAX = -(1 << 63), (1 << 63) - 1
+NO_OBJECT = (
+    "{value} is no object that has the methods of '{name}': the value is not a TorchScript compatible type. Pass an "
+    "instance of a class that has them"
+)
 NO_INSTANCE = "{value} is no instance of {name}"
 SUBCLASS = (
     "{value} is an instance of '{found}', a subclass of '{wanted}', which was compiled when it had no subclasses, for "
@@ -79,6 +83,8 @@ def _why_not(value: Any, type_: t.NamedType, definition: ClassDefinition | None)
     shown = shown if len(shown) <= 60 else shown[:57] + "..."
     if isinstance(type_, t.InterfaceType) and definition is not None:
         return str(wanted.why_not(definition.type))
+    if isinstance(type_, t.InterfaceType):
+        return NO_OBJECT.format(value=f"{shown} ({type(value).__name__})", name=type_.name)
     python = getattr(wanted, "python", None)
     if isinstance(python, type) and isinstance(value, python):
         if definition is not None and wanted.is_open:
@@ -140,6 +146,8 @@ def _is_same(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, list | tuple):
         return len(a) == len(b) and all(map(_is_same, a, b))
+    if isinstance(a, set):
+        return a == b and set(map(type, a)) == set(map(type, b))
     if isinstance(a, dict):
         return len(a) == len(b) and all(map(_is_same, a, b)) and all(map(_is_same, a.values(), b.values()))
     return not isinstance(a, Tensor) and type(a) in (int, float, bool, complex, str) and a == b
