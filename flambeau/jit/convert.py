@@ -49,7 +49,7 @@ def _int(value: Any) -> int:
 
 
 def _float(value: Any) -> float:
-    if isinstance(value, float | int | np.floating | np.integer) and not isinstance(value, bool):
+    if isinstance(value, float | int | np.floating | np.integer | np.bool_):
         return float(value)
     if isinstance(value, Tensor) and value.ndim == 0 and value.dtype.is_floating_point:
         return float(value.item())

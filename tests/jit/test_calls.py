@@ -374,3 +374,10 @@ def test_switched_off_by_the_environment() -> None:
         text=True,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_bool_for_a_float() -> None:
+    def half(x: float, xs: list[float]):
+        return x / 2, xs
+
+    assert flambeau.script(half)(True, [False, 2]) == (0.5, [0.0, 2.0])  # type: ignore[list-item]
