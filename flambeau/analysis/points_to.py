@@ -17,7 +17,7 @@ from flambeau.ir.value import Value
 from flambeau.ir.walk import subgraphs
 from flambeau.schema.alias import AliasInfo
 from flambeau.schema.function import FunctionSchema
-from flambeau.schema.types import ANY, FUNCTION, DictType, ListType, OptionalType, TupleType, Type
+from flambeau.schema.types import ANY, FUNCTION, DictType, ListType, OptionalType, TupleType, Type, UnionType
 
 _NOTHING: frozenset[Place] = frozenset()
 
@@ -34,6 +34,8 @@ class PointsTo:
         self._new: dict[Value, Place] = {}
         self._shared: dict[int, Place] = {}
         """Places of constants by the identity of what they hold."""
+        self._made: dict[tuple[Place, Type], Place] = {}
+        """New containers in a new container, by their type."""
         self._steps: dict[Block, list[Callable[[], None]]] = {}
         """What to do in each block, in order."""
         self._attributes: dict[str, set[Place]] = {}
@@ -270,10 +272,20 @@ class PointsTo:
         if place is None or not place.element_keys:
             return
         named = [sets.get(n, set()) for inner in (alias.contained if alias else ()) if inner for n in inner.sets]
-        inside = set().union(*named) if any(named) else self.memory.reach(given)
-        self.memory.put(place, of_kind(inside, place.element_keys))
-        if not any(named):
-            self.memory.put(place, (self._shared.setdefault(-id(place), Place(place.element_keys, frozenset())),))
+        if any(named):
+            self.memory.put(place, of_kind(set().union(*named), place.element_keys))
+        else:
+            self._fill(place, value.type, self.memory.reach(given))
+
+    def _fill(self, place: Place, type_: Type, given: set[Place]) -> None:
+        """A new container may hold whatever was given, and new containers of it: `items()` makes tuples."""
+        self.memory.put(place, of_kind(given, place.element_keys))
+        for part in _parts(type_):
+            keys = keys_of(part)
+            if keys:
+                made = self._made.setdefault((place, part), Place(keys, element_keys(part)))
+                self.memory.put(place, (made,))
+                self._fill(made, part, given)
 
 
 def memory_key(held: Any) -> int:
@@ -296,6 +308,16 @@ def _inside(held: Any, type_: Type) -> Iterator[tuple[Any, Type]]:
     elif isinstance(held, tuple):
         types = own.elements if isinstance(own, TupleType) else (ANY,) * len(held)
         yield from zip(held, types, strict=False)
+
+
+def _parts(type_: Type) -> Iterator[Type]:
+    """The types of what values of a type hold."""
+    match type_:
+        case OptionalType() | UnionType():
+            for member in type_.contained:
+                yield from _parts(member)
+        case ListType() | DictType() | TupleType():
+            yield from type_.contained
 
 
 def _may_write(node: Node) -> bool:

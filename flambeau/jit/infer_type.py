@@ -39,6 +39,9 @@ def infer_type(value: Any, class_type: ClassType = lambda cls: None) -> Type:
         case set():
             return SetType(_list_type(list(value), class_type).contained[0])
         case tuple():
+            named = class_type(type(value)) if getattr(type(value), "_fields", ()) else None
+            if named is not None:
+                return named
             return TupleType(tuple([infer_type(v, class_type) for v in value]))
         case enum.Enum():
             try:

@@ -36,6 +36,56 @@ def main(n: int, k: int, x: float, flag: bool, s: str, ints: list[int]) -> tuple
     log.append("behind")
     return log, n
 """,
+    "items of a dict that change in a loop": """
+def main(n: int, k: int, x: float, flag: bool, s: str, ints: list[int]) -> tuple[list[str], int]:
+    log: list[str] = []
+    d = {"a": [9, 17], s: ints}
+    for key, values in d.items():
+        values.append(n)
+    for i, (key, values) in enumerate(list(d.items())):
+        values.append(i)
+    for both in zip(d.keys(), d.values()):
+        both[1].insert(0, k)
+    log.append(",".join([str(v) for values in d.values() for v in values]))
+    return log, n
+""",
+    "an attribute that a method assigns again": """
+class K:
+    def __init__(self, n: int):
+        self.x: Optional[int] = n
+
+    def reset(self) -> None:
+        self.x = None
+
+    def found(self, n: int) -> Optional[int]:
+        self.x = n
+        self.reset()
+        return self.x
+
+    def told(self, n: int) -> str:
+        self.x = n
+        self.reset()
+        if self.x is None:
+            return "none"
+        return "some"
+
+
+def main(n: int, k: int, x: float, flag: bool, s: str, ints: list[int]) -> tuple[list[str], int]:
+    log: list[str] = []
+    it = K(n)
+    log.append(it.told(k))
+    found = it.found(k)
+    log.append("none" if found is None else str(found))
+    return log, n
+""",
+    "a comprehension whose condition never holds": """
+def main(n: int, k: int, x: float, flag: bool, s: str, ints: list[int]) -> tuple[list[str], int]:
+    log: list[str] = []
+    last = n
+    pairs = [(i > 2, str(i)) for i in ints if last is None]
+    log.append(",".join([pair[1].upper() for pair in pairs]))
+    return log, len(pairs)
+""",
 }
 
 

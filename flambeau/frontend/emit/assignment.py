@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from flambeau.frontend.emit.conversions import convert, plan_conversion
 from flambeau.frontend.emit.emission import Emission
-from flambeau.frontend.emit.environment import Variable
+from flambeau.frontend.emit.environment import Absent, Variable
 from flambeau.frontend.emit.list_slices import has_slice
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.targets import assign_attribute, assign_item
@@ -129,9 +129,10 @@ def assign_name(e: Emission, where: SourceRange, name: str, value: Sugared, anno
     value = value.kept(e, where)
     held = value.held(e, where)
     outside = e.frame.find_outside(name)
-    if outside is not None:
-        if annotation is not None:
+    if outside is not None and not isinstance(outside, Absent):
+        if annotation is not None and id(where) not in e.annotated:
             raise CompileError(ANNOTATED_AGAIN.format(name=name), where)
+        annotation = None
         if held is None:
             raise CompileError(NOT_FIRST_CLASS.format(name=name, kind=value.kind), where)
         if isinstance(outside, Variable):
@@ -143,6 +144,7 @@ def assign_name(e: Emission, where: SourceRange, name: str, value: Sugared, anno
         e.frame.names[name] = value
         return
     if annotation is not None:
+        e.annotated[id(where)] = where
         held = convert(e, held, annotation, implicit=True)
         if not is_subtype(held.type, annotation):
             found = held.type.annotation

@@ -1,7 +1,7 @@
 """What conditions tell of attributes: behind `self.bias is not None`, `self.bias` is no Optional.
 
 A fact holds for the rest of the scope, as that of a variable does, until the attribute is assigned. That nothing else
-has changed the attribute is checked when the program runs: what is read there is unwrapped, which raises for None.
+has changed the attribute is checked when the program runs: what is read there is unwrapped or looked at again.
 Loops start without facts, for their body may assign what the next round reads.
 """
 
@@ -12,9 +12,13 @@ from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import Expr, Select, Var
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Sugared
-from flambeau.schema.types import NoneType, OptionalType, Type
+from flambeau.ir.value import Value
+from flambeau.schema.subtype import is_subtype
+from flambeau.schema.types import BOOL, NoneType, OptionalType, Type, UnionType
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
+
+CHANGED = "{path} was known to be {type}, and has been assigned something else since"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,8 @@ class AttributeFact(Sugared):
 
     type: Type | None
     """None where nothing is known any more."""
+    calls: int | None = None
+    """How many calls there were before the assignment that tells it: the next may assign again. None for a test."""
 
 
 def path_of(e: Emission, tree: Expr) -> str | None:
@@ -42,21 +48,48 @@ def note(e: Emission, path: str, type_: Type | None) -> None:
 
 
 def narrowed(e: Emission, where: SourceRange, tree: Select, found: Sugared) -> Sugared:
-    """An attribute as it was read, unwrapped where it is known to be there."""
-    if not isinstance(found, SimpleValue) or not isinstance(found.value.type, OptionalType):
+    """An attribute as it was read, of the type that it is known to have."""
+    if not isinstance(found, SimpleValue):
         return found
-    path = path_of(e, tree)
+    path, type_ = path_of(e, tree), found.value.type
     fact = None if path is None else e.frame.find(path)
-    if not isinstance(fact, AttributeFact) or fact.type != found.value.type.element:
+    if not isinstance(fact, AttributeFact) or fact.type is None or fact.type == type_:
         return found
-    return SimpleValue(call_operator(e, where, "aten::_unwrap_optional", [found.value]))
+    if fact.calls is not None and fact.calls != e.calls:
+        return found
+    if isinstance(type_, OptionalType) and fact.type == type_.element:
+        return SimpleValue(call_operator(e, where, "aten::_unwrap_optional", [found.value]))
+    if not is_subtype(fact.type, type_):
+        return found
+    return SimpleValue(_checked(e, found.value, path or "", fact.type))
+
+
+def _checked(e: Emission, value: Value, path: str, type_: Type) -> Value:
+    """A value as one of a narrower type. Raises when the program runs if it is none."""
+    test = e.insert("prim::isinstance", (value,), BOOL)
+    test.attributes["types"] = [type_]
+    node = e.graph.insert("prim::If", (test.output(),), ())
+    node.add_block()
+    with e.inside(node.add_block()):
+        text = CHANGED.format(path=path, type=type_.annotation)
+        e.insert("prim::RaiseException", (e.constant(text), e.constant("builtins.RuntimeError")))
+    return e.emit("prim::unchecked_cast", (value,), type_)
 
 
 def assigned(e: Emission, tree: Select, type_: Type) -> None:
     """Take note of an assignment of a value of `type_`."""
     path = path_of(e, tree)
     if path is not None:
-        note(e, path, None if isinstance(type_, OptionalType | NoneType) else type_)
+        is_narrow = not isinstance(type_, OptionalType | UnionType | NoneType)
+        e.frame.names[path] = AttributeFact(type_ if is_narrow else None, e.calls)
+
+
+def asked(e: Emission, tree: Expr) -> Sugared:
+    """What a test asks for. What is known of an attribute is not believed: that is the question."""
+    if not isinstance(tree, Select):
+        return e.sugared(tree)
+    with e.graph.at_range(tree.range):
+        return e.sugared(tree.value).attribute(e, tree.range, tree.name)
 
 
 def forget_all(e: Emission) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from flambeau.frontend.emit.attribute_facts import note, path_of
+from flambeau.frontend.emit.attribute_facts import asked, note, path_of
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -163,7 +163,7 @@ def refine(e: Emission, facts: Facts) -> None:
             e.frame.names[name] = type_
             continue
         if "." in name:
-            note(e, name, type_)
+            note(e, name, None if type_ == NONE else type_)
             continue
         sugared = e.lookup(name, e.graph.current_range or _NOWHERE)
         if not isinstance(sugared, SimpleValue) or sugared.value.type == type_:
@@ -205,7 +205,7 @@ def _emit_is_none(e: Emission, tree: Compare) -> Condition | None:
     if not isinstance(tree.left, NoneLit) and not isinstance(tree.right, NoneLit):
         return None
     wants_none = tree.op == "is"
-    found = e.sugared(tested)
+    found = asked(e, tested)
     if isinstance(tested, Var | Select) and found.held(e, tested.range) is None:  # a function
         return Condition(known=not wants_none)
     value = found.as_value(e, tested.range)
@@ -218,12 +218,14 @@ def _emit_is_none(e: Emission, tree: Compare) -> Condition | None:
     result = e.emit(kind, (value, e.constant(None)), BOOL)
     rest = subtract(type_, NONE)
     present: Facts = {}
+    absent: Facts = {}
     if isinstance(tested, Walrus):
         tested = tested.target
     name = tested.name if isinstance(tested, Var) else path_of(e, tested)
     if name is not None and rest is not None and not isinstance(type_, AnyType):
         present = {name: rest}
-    return Condition(result, None, {}, present) if wants_none else Condition(result, None, present, {})
+        absent = {name: NONE} if "." in name else {}
+    return Condition(result, None, absent, present) if wants_none else Condition(result, None, present, absent)
 
 
 def may_be_none(type_: Type) -> bool:

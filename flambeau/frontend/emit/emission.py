@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from flambeau.frontend.constants import constant_type
 from flambeau.frontend.emit.environment import Absent, Frame, Variable
@@ -73,6 +73,10 @@ class Rules:
     """Whether an object that is gone over item by item has an item; None for what is no such object."""
 
 
+CALLS: Final = ("prim::CallFunction", "prim::CallMethod", "prim::CallFunctionValue")
+"""What runs code that is not here, beside what Python runs."""
+
+
 @dataclass(slots=True)
 class Generated:
     """The list that a generator's values go to, and the values and nodes whose types wait for the first one."""
@@ -133,6 +137,10 @@ class Emission:
     """The types that only what follows tells."""
     inherited: tuple[Type, Type] | None = None
     """In a method compiled for a class that inherits it: the types of `self` and of the class it was written in."""
+    calls: int = 0
+    """How many calls of functions and methods there were."""
+    annotated: dict[int, SourceRange] = field(default_factory=dict)
+    """Where names are declared that were met already: a loop that is written out comes there again."""
     entries: list[Any] = field(default_factory=list)
     """The loops and bodies of `try` around a statement (`widening.Entry`), outermost first."""
     last_loop: tuple[Node, LoopState] | None = None
@@ -187,6 +195,7 @@ class Emission:
 
     def emit(self, kind: str, inputs: Sequence[Value], type_: Type, **attributes: Any) -> Value:
         """The result of a new node with one result."""
+        self.calls += kind in CALLS or kind.startswith("^")
         return self.graph.insert(kind, inputs, (type_,), **attributes).output()
 
     def constant(self, value: Any, type_: Type | None = None) -> Value:

@@ -225,10 +225,11 @@ def _conditions(e: Emission, clause: Clause, index: int, inner: Callable[[], Non
         return
     tree = clause.conditions[index]
     condition = emit_condition(e, tree)
-    if condition.known is not None:
-        if condition.known:
-            _conditions(e, clause, index + 1, inner)
+    if condition.known:
+        _conditions(e, clause, index + 1, inner)
         return
+    if condition.known is not None:  # the items that never come still tell what the list or dict is of
+        condition = Condition(e.constant(False))
 
     def body() -> bool:
         _conditions(e, clause, index + 1, inner)

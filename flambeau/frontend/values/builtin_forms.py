@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flambeau.frontend.annotations import type_of_tree
 from flambeau.frontend.emit.assignment import assign
+from flambeau.frontend.emit.attribute_facts import asked, path_of
 from flambeau.frontend.emit.calls import emit_arguments
 from flambeau.frontend.emit.comprehensions import collect_dict, collect_list
 from flambeau.frontend.emit.conditions import Condition, ConditionValue, Facts
@@ -62,10 +63,10 @@ def emit_isinstance(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     """A test that the compiler answers itself where the type of the value decides."""
     if len(tree.args) != 2 or tree.keywords:
         raise CompileError(f"isinstance expected 2 arguments, got {len(tree.args)}", tree.callee.range)
-    value = e.value(tree.args[0])
-    tested = tested_types(e, tree.args[1])
-    name = tree.args[0].name if isinstance(tree.args[0], Var) else None
-    return ConditionValue(instance_condition(e, value, tested, name))
+    value = asked(e, tree.args[0]).as_value(e, tree.args[0].range)
+    types = tested_types(e, tree.args[1])
+    name = tree.args[0].name if isinstance(tree.args[0], Var) else path_of(e, tree.args[0])
+    return ConditionValue(instance_condition(e, value, types, name))
 
 
 def tested_types(e: Emission, tree: Expr) -> list[Type]:

@@ -7,7 +7,7 @@ import typing
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any
 
-from flambeau.frontend.annotations import type_of
+from flambeau.frontend.annotations import try_type_of, type_of
 from flambeau.frontend.constants import constant_type, constant_value
 from flambeau.frontend.resolver import Resolver
 from flambeau.jit.convert import MismatchError, converter
@@ -135,6 +135,8 @@ class Facts:
         return type_of(annotation, self._resolver)
 
     def _class_type(self, cls: type) -> Type | None:
+        if issubclass(cls, tuple):  # what `namedtuple` makes says nothing of its fields
+            return try_type_of(cls, self._resolver, None) if "__annotations__" in vars(cls) else None
         return self._resolver.class_type(cls, None)
 
     def _constant(self, name: str, value: Any) -> None:

@@ -124,6 +124,12 @@ def paths_for(seed: int) -> dict[str, Mapping[str, Any]]:
     return {" ".join((path, *map(str, options.items()))): options for path, options in chosen.items()}
 
 
+def fewer_paths_for(seed: int) -> dict[str, Mapping[str, Any]]:
+    """Reference, and one of interpreter and native in turns: for long programs, most of whose time goes into passes."""
+    left_out = ("interpreter", "native")[seed // 2 % 2]
+    return {name: options for name, options in paths_for(seed).items() if not name.startswith(left_out)}
+
+
 def disagreement(
     program: Program, seed: int, paths: Mapping[str, Mapping[str, Any]] = PATHS, given: Sequence[int] = (0, 0)
 ) -> str | None:

@@ -16,6 +16,7 @@ from flambeau.testing.programs.native import check as native_check
 from flambeau.testing.programs.native import generate as native_generate
 from flambeau.testing.programs.objects import generate as objects_generate
 from flambeau.testing.programs.typed import generate as typed_generate
+from flambeau.testing.programs.typed import modules as typed_modules
 
 Paths = Mapping[str, Mapping[str, Any]]
 
@@ -32,6 +33,8 @@ class Family:
     """How two paths differ on a program of a seed; None if none do."""
     report: Callable[..., str]
     """What to print of a program, its seed and what was found; the keywords `paths` and `disagree` say how to look."""
+    paths: Callable[[int], Paths] = check.paths_for
+    """The paths to try with a seed."""
 
 
 FAMILIES: Mapping[str, Family] = {
@@ -71,6 +74,15 @@ FAMILIES: Mapping[str, Family] = {
             generate=typed_generate.generate,
             disagreement=flow_check.disagreement,
             report=flow_check.report,
+            paths=check.fewer_paths_for,
+        ),
+        Family(
+            name="made",
+            doc="modules made up for each program, with attributes and methods over types of every kind",
+            generate=typed_modules.generate,
+            disagreement=flow_check.disagreement,
+            report=flow_check.report,
+            paths=check.fewer_paths_for,
         ),
         Family(
             name="native",
@@ -85,4 +97,4 @@ FAMILIES: Mapping[str, Family] = {
 
 def check_seed(family: Family, seed: int) -> str | None:
     """How the paths differ on the program of a seed, if they do."""
-    return family.disagreement(family.generate(seed), seed, check.paths_for(seed))
+    return family.disagreement(family.generate(seed), seed, family.paths(seed))

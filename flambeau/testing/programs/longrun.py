@@ -18,7 +18,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from flambeau.testing.programs.check import paths_for
 from flambeau.testing.programs.families import FAMILIES, Family, Paths, check_seed
 from flambeau.testing.programs.model import Program
 
@@ -144,7 +143,7 @@ def full_report(family: Family, seed: int, found: str) -> str:
     def disagree(program: Program, seed: int, paths: Paths) -> str | None:
         return apart(lambda: family.disagreement(program, seed, paths), 30.0)
 
-    paths = paths_for(seed)
+    paths = family.paths(seed)
     return family.report(seed, family.generate(seed), found, paths=paths, disagree=disagree)
 
 

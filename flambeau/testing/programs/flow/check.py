@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import flambeau
+from flambeau import nn
 from flambeau.testing.programs.check import PATHS, compile_source, shrink
 from flambeau.testing.programs.model import Program
 from flambeau.util.errors import ScriptError
@@ -56,17 +57,27 @@ def failure(error: Exception) -> tuple[str, str]:
     return type(error).__name__, str(error.args[0]) if error.args else ""
 
 
+def entry(namespace: Mapping[str, Any], seed: int) -> Any:
+    """What to call: the function `main`, or a new module whose `forward` stands beside its class."""
+    if "main" in namespace:
+        return namespace["main"]
+    base = namespace["Base"]
+    made: nn.Module = type("Net", (base,), {"forward": namespace["forward"], "__module__": base.__module__})()
+    return made.train(seed % 2 == 0)
+
+
 def disagreement(program: Program, seed: int, paths: Mapping[str, Mapping[str, Any]] = PATHS) -> str | None:
     """The first path whose outcome is not CPython's, with the difference; None if all agree."""
     filename = f"<generated {seed}>"
     try:
-        function = compile_source(program.source(), filename)["main"]
+        namespace = compile_source(program.source(), filename)
         calls = [arguments(seed * CALLS + number) for number in range(CALLS)]
         with flambeau.disabled():
+            function = entry(namespace, seed)
             wanted = [outcome(function, given) for given in calls]
         for path, options in paths.items():
             try:
-                scripted = flambeau.script(function, **options)
+                scripted = flambeau.script(entry(namespace, seed), **options)
             except Exception as error:
                 return f"{path}: cannot be compiled: {type(error).__name__}: {error}"
             for given, want in zip(calls, wanted, strict=True):
@@ -99,7 +110,7 @@ def _kind(found: str) -> str:
 def is_python(program: Program, seed: int) -> bool:
     """Whether a program runs in CPython: what it names is there."""
     try:
-        function = compile_source(program.source(), "<shrinking>")["main"]
+        function = entry(compile_source(program.source(), "<shrinking>"), seed)
     except Exception:
         return False
     for number in range(CALLS):

@@ -61,7 +61,7 @@ class Callee:
 
 @dataclass(slots=True)
 class Class:
-    """A class of the program: "class", "dataclass", "record" (a named tuple) or "enum"."""
+    """A class of the program: "class", "dataclass", "record" (a named tuple), "enum" or "module"."""
 
     name: str
     form: str
@@ -81,7 +81,7 @@ class Class:
     @property
     def kind(self) -> Kind:
         """Its type."""
-        return Kind("enum" if self.form == "enum" else "object", (), self.name)
+        return Kind(self.form if self.form in ("enum", "module") else "object", (), self.name)
 
     def line(self) -> Iterator[Class]:
         """It and its bases."""

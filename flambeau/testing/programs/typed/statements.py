@@ -80,7 +80,7 @@ class Statements(Values):
             forms += self.list_changes(name) * 2
         elif kind.head == "dict":
             forms += self.dict_changes(name) * 2
-        elif kind.head == "object":
+        elif kind.head in ("object", "module"):
             forms += self.object_changes(name)
         return [Statement(self.draw.choice(forms))] if forms else self.define()
 

@@ -21,6 +21,10 @@ class Values:
         self.seed = seed
         self.scope: list[Name] = list(FIRST)
         self.classes: dict[str, Class] = {}
+        self.modules: dict[str, Class] = {}
+        """Classes of modules, which only attributes of modules hold."""
+        self.lists: list[tuple[str, Class]] = []
+        """Containers of modules."""
         self.functions: list[Callee] = []
         self.generators: list[Callee] = []
         """Functions that yield; `returns` is what each item is."""
@@ -38,7 +42,7 @@ class Values:
 
     def class_of(self, kind: Kind) -> Class:
         """The class behind a type."""
-        return self.classes[kind.name]
+        return self.modules[kind.name] if kind.head == "module" else self.classes[kind.name]
 
     # -- what is there ------------------------------------------------------------------------------------------------
 
@@ -54,7 +58,7 @@ class Values:
         """Fields and elements of one value."""
         if name.kind.head == "tuple":
             return [Name(f"{name.text}[{i}]", part, is_fixed=True) for i, part in enumerate(name.kind.parts)]
-        if name.kind.head != "object":
+        if name.kind.head not in ("object", "module"):
             return []
         made = self.class_of(name.kind)
         inner = [Name(f"{name.text}.{f.text}", f.kind, is_fixed=made.form == "record") for f in made.all_fields()]
@@ -143,11 +147,13 @@ class Values:
         for callee in self.functions:
             if callee.returns == kind and callee.rank < self.rank:
                 found.append(f"{callee.name}({self.given(callee.parameters, depth - 1)})")
-        for name in [n for n in self.paths(1) if n.kind.head == "object"][-6:]:
+        for name in [n for n in self.paths(1) if n.kind.head in ("object", "module")][-6:]:
             for method in self.class_of(name.kind).all_methods():
                 if method.returns == kind and method.rank < self.rank and method.form != "property":
-                    place = name.kind.name if method.form == "static" and self.chance(0.5) else name.text
-                    found.append(f"{place}.{method.name}({self.given(method.parameters, depth - 1)})")
+                    is_own = method.form == "static" and name.kind.head == "object" and self.chance(0.5)
+                    place = name.kind.name if is_own else name.text
+                    called = place if method.name == "forward" else f"{place}.{method.name}"
+                    found.append(f"{called}({self.given(method.parameters, depth - 1)})")
         return found
 
     def item(self, kind: Kind) -> str | None:
@@ -393,7 +399,7 @@ class Values:
                 return text
             case "enum":
                 return f"{text}.name"
-            case "object":
+            case "object" | "module":
                 return f"{text}.show()"
             case "optional":
                 return f"({self.shown(kind.parts[0], text)} if {text} is not None else 'None')"
