@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Optional, Union
-
 import pytest
 
 import flambeau
@@ -12,9 +10,9 @@ from flambeau.util.errors import ScriptError
 
 
 class Holder:
-    def __init__(self, u: Union[int, str]):
+    def __init__(self, u: int | str):
         self.u = u
-        self.x: Optional[int] = 1
+        self.x: int | None = 1
 
     def reset(self) -> None:
         self.u = "a"

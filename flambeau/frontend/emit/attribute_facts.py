@@ -8,6 +8,7 @@ Loops start without facts, for their body may assign what the next round reads.
 from __future__ import annotations
 
 from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.environment import Frame
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import Expr, Select, Var
 from flambeau.frontend.values.simple_value import SimpleValue
@@ -18,6 +19,8 @@ from flambeau.schema.types import BOOL, NoneType, OptionalType, Type, UnionType
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
+AT_END = -1
+"""Stands for the number of calls at the end of an arm."""
 CHANGED = "{path} was known to be {type}, and has been assigned something else since"
 
 
@@ -82,6 +85,24 @@ def assigned(e: Emission, tree: Select, type_: Type) -> None:
     if path is not None:
         is_narrow = not isinstance(type_, OptionalType | UnionType | NoneType)
         e.frame.names[path] = AttributeFact(type_ if is_narrow else None, e.calls)
+
+
+def end_arm(e: Emission, frame: Frame[Sugared]) -> None:
+    """The end of an arm: what assignments told is kept as far as no call came after them."""
+    for name, fact in frame.names.items():
+        if isinstance(fact, AttributeFact) and fact.calls is not None:
+            frame.names[name] = AttributeFact(fact.type if fact.calls == e.calls else None, AT_END)
+
+
+def behind_arms(e: Emission, *arms: Frame[Sugared]) -> None:
+    """What the ends of all arms from which control goes on have in common is known behind them."""
+    still = (None, AT_END, e.calls)
+    for path in {name for arm in arms for name, meaning in arm.names.items() if isinstance(meaning, AttributeFact)}:
+        facts = [arm.find(path) for arm in arms]
+        known = [f for f in facts if isinstance(f, AttributeFact) and f.type is not None and f.calls in still]
+        is_same = len(known) == len(arms) and len({f.type for f in known}) == 1
+        calls = None if all(f.calls is None for f in known) else e.calls
+        e.frame.names[path] = AttributeFact(known[0].type, calls) if is_same else AttributeFact(None)
 
 
 def asked(e: Emission, tree: Expr) -> Sugared:

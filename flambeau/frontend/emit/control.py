@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from flambeau.frontend.captures import names_needed
 from flambeau.frontend.emit.assignment import assign
-from flambeau.frontend.emit.attribute_facts import AttributeFact
+from flambeau.frontend.emit.attribute_facts import AttributeFact, behind_arms, end_arm
 from flambeau.frontend.emit.conditions import Condition, Facts, emit_condition, refine
 from flambeau.frontend.emit.contexts import leave_contexts
 from flambeau.frontend.emit.conversions import pack_tuple
@@ -84,17 +84,20 @@ def emit_branches(
     frame_b, falls_b = _arm(e, second, condition.if_false, orelse)
     if falls_a and falls_b:
         _merge(e, condition.value, frame_a, frame_b, where)
-    elif falls_a:
-        e.frame.names.update(frame_a.names)
-    elif falls_b:
-        e.frame.names.update(frame_b.names)
+        behind_arms(e, frame_a, frame_b)
+    elif falls_a or falls_b:
+        going_on = frame_a if falls_a else frame_b
+        e.frame.names.update(going_on.names)
+        behind_arms(e, going_on)
     return falls_a or falls_b
 
 
 def _arm(e: Emission, block: Block, facts: Facts, body: Callable[[], bool]) -> tuple[Frame[Sugared], bool]:
     with e.inside(block) as frame:
         refine(e, facts)
-        return frame, body()
+        falls = body()
+        end_arm(e, frame)
+        return frame, falls
 
 
 def _merge(e: Emission, condition: Value, a: Frame[Sugared], b: Frame[Sugared], where: SourceRange) -> None:
@@ -103,8 +106,8 @@ def _merge(e: Emission, condition: Value, a: Frame[Sugared], b: Frame[Sugared], 
     for name in sorted(names, key=lambda name: isinstance(a.find(name), Sugared)):  # functions behind what they read
         first, second = a.find(name), b.find(name)
         if isinstance(first, AttributeFact) or isinstance(second, AttributeFact):
-            e.frame.names[name] = first if first == second and first is not None else AttributeFact(None)
-        elif isinstance(first, Variable) and isinstance(second, Variable):
+            continue
+        if isinstance(first, Variable) and isinstance(second, Variable):
             e.unsettled.meet(first.type, second.type)
             e.frame.names[name] = _merged_variable(name, first, second, where)
         elif isinstance(first, Sugared) and isinstance(second, Sugared):
