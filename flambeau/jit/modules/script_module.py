@@ -17,6 +17,7 @@ from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.convert import MismatchError, converter, type_name
 from flambeau.jit.modules import python_view
 from flambeau.jit.modules.classes import KEYED, ORDERED, ModuleClasses, Origin
+from flambeau.jit.modules.fixed import FixedModule
 from flambeau.jit.modules.lifted_method import method_of
 from flambeau.jit.modules.live_tensors import LiveTensors
 from flambeau.jit.modules.methods import (
@@ -49,7 +50,7 @@ REASSIGNED = (
 WRONG_MODULE = "Expected a value of type '{wanted}' for field '{name}', but found '{found}'. {reason}"
 
 
-class RecursiveScriptModule(ScriptModule):
+class RecursiveScriptModule(FixedModule):
     """A scripted or traced module: call it, look at `graph` and `code`, train it, take its `state_dict`.
 
     Attributes and parameters read and write the compiled module's own; submodules are scripted modules too.

@@ -1,0 +1,73 @@
+"""What of a scripted module is fixed once its methods are compiled: names, submodules, hooks."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from flambeau.jit.modules.old_style import ScriptModule
+from flambeau.nn.module import Module
+
+NO_MORE = (
+    "Can't add a new parameter after ScriptModule construction. Tried to add '{name}': its programs were compiled "
+    "without it. Register it on the Python module and script that again"
+)
+NO_MODULE = (
+    "Cannot re-assign modules in a ScriptModule with {what}, tried to add the module '{name}': its programs were "
+    "compiled without it. Add it to the Python module and script that again"
+)
+NOT_DELETED = (
+    "cannot delete methods or parameters of a script module: '{name}' is part of its programs. Delete it from the "
+    "Python module and script that again"
+)
+NO_HOOK = (
+    "{method} is not supported on ScriptModules: programs that call the module would not run the hook. Register it on "
+    "the Python module, with types, and script that again"
+)
+
+
+class FixedModule(ScriptModule):
+    """A scripted module refuses what its compiled methods would not know of."""
+
+    _is_of_module = True
+
+    def _knows(self, name: str) -> bool:
+        held = vars(self).get("script_object")
+        return held is None or name in held.type.definition.slots
+
+    def register_parameter(self, name: str, parameter: Any) -> None:
+        """Only for a name that is there. Raises RuntimeError for another."""
+        if not self._knows(name):
+            raise RuntimeError(NO_MORE.format(name=name))
+        setattr(self, name, parameter)
+
+    def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
+        """Only for a name that is there. Raises RuntimeError for another."""
+        if not self._knows(name):
+            raise RuntimeError(NO_MORE.format(name=name))
+        setattr(self, name, tensor)
+
+    def add_module(self, name: str, module: Any) -> None:
+        """Only for a name that is there. Raises RuntimeError for another."""
+        setattr(self, name, module)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Module) and not self._knows(name):
+            what = "another module" if isinstance(value, ScriptModule) else "non-scripted module"
+            raise RuntimeError(NO_MODULE.format(what=what, name=name))
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        held = vars(self).get("script_object")
+        if held is not None:
+            definition = held.type.definition
+            if any(name in names for names in (definition.slots, definition.constants, definition.methods)):
+                raise RuntimeError(NOT_DELETED.format(name=name))
+        super().__delattr__(name)
+
+    def register_forward_pre_hook(self, *args: Any, **options: Any) -> NoReturn:
+        """Hooks are compiled with the module. Raises RuntimeError."""
+        raise RuntimeError(NO_HOOK.format(method="register_forward_pre_hook"))
+
+    def register_forward_hook(self, *args: Any, **options: Any) -> NoReturn:
+        """Hooks are compiled with the module. Raises RuntimeError."""
+        raise RuntimeError(NO_HOOK.format(method="register_forward_hook"))
