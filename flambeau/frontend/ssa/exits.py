@@ -15,6 +15,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
+from flambeau.frontend.ssa.pieces import pieces_of, share_values
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
@@ -23,7 +24,8 @@ from flambeau.util.record import dataclass
 
 RETURN_SLOT = "$return"
 RETURNED = "$returned"
-EXIT_KINDS = frozenset({"prim::BreakStmt", "prim::ContinueStmt", "prim::ReturnStmt"})
+RETURNS = frozenset({"prim::ReturnStmt"})
+EXIT_KINDS = RETURNS | {"prim::BreakStmt", "prim::ContinueStmt"}
 
 
 class Flow(Enum):
@@ -63,6 +65,7 @@ class _Exits:
         self.graph = graph
         self.return_type = return_type
         self.regions = 0
+        self.shared = 0
 
     def region(self, is_loop: bool) -> _Region:
         self.regions += 1
@@ -128,7 +131,33 @@ class _Exits:
             self.store(region.again, unset, place)
 
     def run(self, block: Block, start: Node | None, region: _Region) -> Flow:
-        """Make the nodes of a block from `start` on structured."""
+        """Make the nodes of a block from `start` on structured, piece by piece where there are many exits."""
+        pieces = pieces_of(start, _leaves)
+        if not pieces:
+            return self.straight(block, start, region)
+        self.shared += 1
+        share_values(self.graph, block, pieces, f"$kept{self.shared}")
+        tests: list[Node] = []
+        for piece in pieces:
+            test = self.test(region.exited, piece[0])
+            for node in piece:
+                node.move_before(test.blocks[1].return_node)
+            tests.append(test)
+        flows: list[Flow] = []
+        for test in tests:
+            inner = test.blocks[1]
+            flows.append(self.straight(inner, inner.first, region))
+            if not flows[-1].reaches_end:
+                _erase_after(test)
+                break
+        if all(flow == Flow.FALLS for flow in flows):
+            return Flow.FALLS
+        if flows == [Flow.RAISES]:
+            return Flow.RAISES
+        return Flow.MAYBE if flows[-1].reaches_end else Flow.EXITS
+
+    def straight(self, block: Block, start: Node | None, region: _Region) -> Flow:
+        """Make the nodes of a block from `start` on structured, each exit nested in the branch of the one before."""
         node = start
         while node is not None:
             if node.kind in EXIT_KINDS:
@@ -162,13 +191,13 @@ class _Exits:
         if Flow.MAYBE not in flows:
             falling = node.blocks[1] if first == Flow.EXITS else node.blocks[0]
             moved = _move_rest(node, falling)
-            flow = self.run(falling, moved, region)
+            flow = self.straight(falling, moved, region)
             return Flow.EXITS if not flow.reaches_end else Flow.MAYBE
         if node.next is None:
             return Flow.MAYBE
         test = self.test(region.exited, node.next)
         moved = _move_rest(test, test.blocks[1])
-        flow = self.run(test.blocks[1], moved, region)
+        flow = self.straight(test.blocks[1], moved, region)
         return Flow.EXITS if not flow.reaches_end else Flow.MAYBE
 
     def loop(self, node: Node) -> bool:
@@ -180,8 +209,8 @@ class _Exits:
         body, region = node.blocks[0], self.region(is_loop=True)
         self.prepare(body, region)
         self.store(region.again, body.outputs[0], body.return_node)
-        self.run(body, body.first, region)
         body.remove_output(0)
+        self.run(body, body.first, region)
         with self.graph.inserting(body):
             again = self.graph.insert("prim::Load", (), (BOOL,), name=region.again).output()
         body.add_output(again)
@@ -204,6 +233,19 @@ class _Exits:
 def make_structured(graph: Graph, return_type: Type) -> None:
     """Replace every exit in a graph by stores and branches; the graph returns the value of its return statements."""
     _Exits(graph, return_type).function()
+
+
+def _leaves(node: Node) -> bool:
+    """Whether a node, or one inside of it, leaves the region that the node is in."""
+    pending = [(node, EXIT_KINDS)]
+    while pending:
+        current, kinds = pending.pop()
+        if current.kind in kinds:
+            return True
+        if current.kind == "prim::Loop":
+            kinds = RETURNS
+        pending += [(inner, kinds) for block in current.blocks for inner in block]
+    return False
 
 
 def _has_exits(node: Node) -> bool:
