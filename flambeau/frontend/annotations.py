@@ -131,11 +131,12 @@ CONSTRUCTORS: Final[dict[str, Callable[[tuple[Type, ...]], Type]]] = {
 
 NOT_HASHABLE = "the items of a set must be hashable, not {found}: numbers, texts, enums and tuples of them are"
 _PLURAL: Final = ("Dict", "dict", "OrderedDict")
-_SINGLE: Final = ("List", "list", "Optional", "Future", "Tuple", "tuple")
+_SINGLE: Final = ("List", "list", "Optional", "Future", "Tuple", "tuple", "Set", "set")
 
 BARE_CONTAINERS: Final[dict[str, Type]] = {
     "list": AnyListType(), "List": AnyListType(), "tuple": AnyTupleType(), "Tuple": AnyTupleType(),
-    "dict": AnyDictType(), "Dict": AnyDictType(), "_Await": AwaitType(ANY), "Future": FutureType(ANY),
+    "dict": AnyDictType(), "Dict": AnyDictType(), "set": SetType(ANY), "Set": SetType(ANY),
+    "_Await": AwaitType(ANY), "Future": FutureType(ANY),
 }  # fmt: skip
 """Containers without contents, which `isinstance` alone understands."""
 
@@ -179,7 +180,8 @@ def _named(tree: Var | Select, resolver: Resolver, bare: bool) -> Type:
     if name in _PLURAL:
         raise CompileError(BARE_DICT, tree.range)
     if name in _SINGLE:
-        raise CompileError(BARE.format(name=name.capitalize() if name in ("list", "tuple") else name), tree.range)
+        shown = name.capitalize() if name in ("list", "tuple", "set") else name
+        raise CompileError(BARE.format(name=shown), tree.range)
     if name in NAMES and (value is MISSING or isinstance(tree, Select)):
         return NAMES[name]
     unknown = UNKNOWN_NAME.format(name=tree.range.text or name)
@@ -189,8 +191,8 @@ def _named(tree: Var | Select, resolver: Resolver, bare: bool) -> Type:
 
 
 def _is_container(value: Any) -> bool:
-    return value in (list, tuple, dict) or getattr(value, "__module__", "") in _OUTCOMES or (
-        typing.get_origin(value) in (list, tuple, dict) and not typing.get_args(value)
+    return value in (list, tuple, dict, set) or getattr(value, "__module__", "") in _OUTCOMES or (
+        typing.get_origin(value) in (list, tuple, dict, set) and not typing.get_args(value)
     )
 
 

@@ -42,6 +42,7 @@ from flambeau.frontend.values.sugared import Sugared
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
 from flambeau.program.protected import BROKE, CONTINUED
+from flambeau.schema.set_type import SetType
 from flambeau.schema.subtype import is_subtype, unify
 from flambeau.schema.types import ANY, BOOL, INT, TENSOR, TensorType, TupleType, Type, UnionType
 from flambeau.util.errors import CompileError
@@ -166,6 +167,8 @@ def emit_ternary(e: Emission, tree: TernaryIf, hint: Type | None) -> Sugared:
     first = one.as_value(e, tree.body.range) if isinstance(one, Sugared) else one
     second = other.as_value(e, tree.orelse.range) if isinstance(other, Sugared) else other
     _type_empty(first, second)
+    if isinstance(first.type, SetType) and isinstance(second.type, SetType):
+        e.unsettled.meet(first.type, second.type)
     type_ = _ternary_type(first, second, hint)
     if type_ is None:
         text = TERNARY_TYPES.format(first=first.type.annotation, second=second.type.annotation)

@@ -34,6 +34,7 @@ from flambeau.ir.value import Value
 from flambeau.schema.set_type import SetType
 from flambeau.schema.subtype import is_subtype, subtract, union_of
 from flambeau.schema.types import (
+    ANY,
     BOOL,
     NONE,
     STRING,
@@ -105,6 +106,8 @@ def instance_condition(e: Emission, value: Value, tested: list[Type], name: str 
 
 def _inherits(type_: Type, base: Type) -> bool:
     """Whether objects of a class are instances of another as Python sees it."""
+    if base == SetType(ANY):  # `set` alone
+        return isinstance(type_, SetType)
     if not isinstance(type_, ClassType) or not isinstance(base, ClassType):
         return False
     own, other = type_.definition, base.definition
