@@ -35,4 +35,5 @@ ROWS = [
     accepted("membership in a tuple of several types", "def f(n: int, s: str):\n    return n in (1, \"a\"), s in (1, \"a\"), n not in (\"a\", 2.0)", "f(1, \"a\")", "f(2, \"b\")", torch=False),
     accepted("equal numbers have equal hashes", "def f(n: int):\n    return hash(float(n)) == hash(n), hash(0.5) == hash(0.5)", "f(3)", torch=False),
     accepted("reversed texts", "def f(s: str):\n    return \"\".join(reversed(s)), list(reversed(s))", "f(\"abc\")", torch=False),
+    accepted("join, any and all of whatever can be looped over", "class Words:\n    def __init__(self, words: List[str]):\n        self.words = words\n    def __iter__(self):\n        return iter(self.words)\ndef f(d: Dict[str, int], s: str, t: Tuple[str, str]):\n    seen = set(d)\n    return '-'.join(d), '-'.join(s), '-'.join(t), len('-'.join(seen)), '+'.join(x for x in s), '/'.join(Words([s, s])), any(d), all(seen), any({0})", "f({'a': 1, 'b': 2}, 'xyz', ('p', 'q'))", torch=False),
 ]

@@ -18,8 +18,6 @@ from flambeau.frontend.values.methods import (
     WaitMethod,
 )
 from flambeau.frontend.values.object_methods import (
-    as_text,
-    check_sortable,
     find_method,
     find_property,
     fitting,
@@ -28,6 +26,7 @@ from flambeau.frontend.values.object_methods import (
     iterated,
     stored_names,
 )
+from flambeau.frontend.values.operator_arguments import adapted
 from flambeau.frontend.values.sugared import Given, Iteration, Sugared
 from flambeau.frontend.values.tensor_attributes import CONVERSIONS, ELEMENT_CODES, PROPERTIES
 from flambeau.frontend.values.tensor_methods import OTHER_NAMES, tensor_method
@@ -59,7 +58,7 @@ from flambeau.schema.types import (
     Type,
 )
 from flambeau.util.errors import CompileError
-from flambeau.util.record import dataclass, replace
+from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
 if TYPE_CHECKING:
@@ -82,8 +81,6 @@ CONTAINER_METHODS = {ListType: ("extend", "sort"), DictType: ("update",)}
 """Methods that take more than the operators do."""
 UNARY = {"prim::abs": "__abs__", "aten::round": "__round__"}
 """The methods of objects that builtin functions call."""
-TEXTUAL = frozenset({"aten::format", "aten::str"})
-SORTING = frozenset({"aten::sort", "aten::sorted"})
 UNREFINED_TUPLE = (
     "Provided tuple is not fully defined/refined including its element types, please provide a value of type like "
     "Tuple[int, int]"
@@ -250,13 +247,7 @@ class OperatorValue(Sugared):
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The overload that fits."""
         bound = [*args] if self.receiver is None else [self.receiver, *args]
-        if self.name in TEXTUAL:
-            formatted = self.name == "aten::format"
-            bound = [replace(g, value=as_text(e, where, g.value, formatted=formatted)) for g in bound]
-        if self.name in ("aten::any", "aten::all"):
-            bound = [replace(g, value=sets.items_of(e, where, g.value)) if sets.is_set(g.value) else g for g in bound]
-        if self.name in SORTING and bound:
-            check_sortable(e, where, bound[0].value)
+        bound = [*adapted(e, where, self.name, bound, SimpleValue)]
         if self.name == "aten::hash" and len(bound) == 1 and isinstance(bound[0].value.type, NamedType):
             return SimpleValue(hash_of(e, where, bound[0].value))
         keywords = _outputs_by_name(self.name, keywords, e)
