@@ -26,6 +26,8 @@ ROWS = [
     accepted("unpacking a text", "def f(s: str):\n    a, b = s\n    return b + a", "f(\"xy\")", torch=False),
     accepted("min and max of texts and tuples, and their default", "def f(x: List[int], s: List[str]):\n    return max(\"a\", \"b\"), min((1, 2), (1, 1)), max(x, default=-1), min(s, default=\"q\")", "f([], [])", "f([4, 5], [\"z\", \"y\"])", torch=False),
     accepted("a tuple of a generator over a tuple", "def f(t: Tuple[int, str]):\n    return tuple(str(v) for v in t)", "f((1, \"a\"))", torch=False),
+    accepted("sum of tensors, rows and lists", "def f(x: Tensor, xs: List[Tensor], d: Dict[str, Tensor]):\n    return sum(x), sum(x, 2), sum(xs), sum(v * 2 for v in xs), sum(d.values(), start=1.5), sum((x, x)), sum([[1], [2, 3]], [0])", "f(flambeau.arange(6).reshape(2, 3), [flambeau.ones(2), flambeau.ones(1)], {'a': flambeau.ones(2)})", torch=False),
+    refused("sum of texts", "def f(x: List[str]):\n    return sum(x)", "sum() can't sum strings [use ''.join(seq) instead]"),
     accepted("sum from a start", "def f(x: List[int], y: List[float]):\n    return sum(x, 10), sum(y, 0.5)", "f([1, 2], [1.5])", torch=False),
     accepted("OrderedDict", "from collections import OrderedDict\ndef f(n: int):\n    d = OrderedDict([(\"a\", n)])\n    d[\"b\"] = 2\n    return list(d.items())", "f(1)", torch=False),
     accepted("_replace of a named tuple", "class P(NamedTuple):\n    a: int\n    b: Optional[str] = None\n    c: List[int] = []\ndef f(n: int):\n    p = P(n)\n    q = p._replace(a=5, b=\"z\")\n    return q, q._fields, p == q, p == P(n)", "tuple(map(list, f(1)[:2])) + f(1)[2:]", torch=False),

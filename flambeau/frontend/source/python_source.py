@@ -197,21 +197,28 @@ class NameScope:
     """
 
     def __init__(
-        self, *levels: Mapping[str, object], closure: Callable[[], Mapping[str, object]] | None = None
+        self,
+        *levels: Mapping[str, object],
+        closure: Callable[[], Mapping[str, object]] | None = None,
+        own: FunctionType | None = None,
     ) -> None:
+        """`own` is a function that its own name means, if that means nothing yet, or what it was before."""
         self._levels = levels
         self._closure = closure
+        self._own = own
 
     @classmethod
     def of_function(cls, fn: object, *outer: Mapping[str, object]) -> NameScope:
         """The scope of a function's body. `outer` has further names, such as those of the frame that compiles it.
 
         Globals and closure variables are read when asked for, so a function defined later is found; classes local to
-        functions around it are those of now.
+        functions around it are those of now. A function that is being decorated has no name yet, or that of the
+        definition before it: its name means itself.
         """
         function = innermost_function(fn)
         levels = (enclosing_types(function), function.__globals__, *outer)
-        return cls(*levels, closure=lambda: _closure_variables(function))
+        is_named = function.__qualname__.rpartition("<locals>.")[2] == function.__name__  # a method's name is none here
+        return cls(*levels, closure=lambda: _closure_variables(function), own=function if is_named else None)
 
     @classmethod
     def of_frame(cls, frame: FrameType) -> NameScope:
@@ -223,10 +230,24 @@ class NameScope:
         levels = (self._closure(), *self._levels) if self._closure else self._levels
         for level in levels:
             if name in level:
-                return level[name]
+                found = level[name]
+                return self._own if self._is_former(name, found) else found
+        if self._own is not None and name == self._own.__name__:
+            return self._own
         if hasattr(builtins, name):
             return getattr(builtins, name)
         raise KeyError(name)
+
+    def _is_former(self, name: str, value: object) -> bool:
+        """Whether it is a definition that the function's own replaces."""
+        own = self._own
+        if own is None or name != own.__name__:
+            return False
+        value = getattr(value, "__wrapped__", value)
+        is_same_place = (getattr(value, "__module__", ""), getattr(value, "__qualname__", "")) == (
+            own.__module__, own.__qualname__
+        )  # fmt: skip
+        return isinstance(value, FunctionType) and is_same_place and value is not own
 
     def __contains__(self, name: str) -> bool:
         try:

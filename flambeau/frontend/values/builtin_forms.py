@@ -5,7 +5,6 @@ from __future__ import annotations
 from flambeau.frontend.annotations import type_of_tree
 from flambeau.frontend.emit.assignment import assign
 from flambeau.frontend.emit.attribute_facts import asked, path_of
-from flambeau.frontend.emit.calls import emit_arguments
 from flambeau.frontend.emit.comprehensions import collect_dict, collect_list
 from flambeau.frontend.emit.conditions import Condition, ConditionValue, Facts
 from flambeau.frontend.emit.conversions import pack_tuple
@@ -19,7 +18,6 @@ from flambeau.frontend.trees.views import (
     ListComp,
     ListLiteral,
     NoneLit,
-    Select,
     StringLiteral,
     TupleLiteral,
     Var,
@@ -29,9 +27,8 @@ from flambeau.frontend.values.held_generators import IteratorCall
 from flambeau.frontend.values.object_methods import gives_iterator
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.slices import SliceValue
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Sugared
 from flambeau.ir.value import Value
-from flambeau.schema.set_type import SetType
 from flambeau.schema.subtype import is_subtype, subtract, union_of
 from flambeau.schema.types import (
     ANY,
@@ -244,16 +241,6 @@ def emit_slice(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return SliceValue(parts[0], parts[1], parts[2] if len(parts) == 3 else None)
 
 
-def emit_sum(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
-    """The sum of a list; of anything else that can be looped over, of the list of its items."""
-    is_one = len(tree.args) == 1 and isinstance(tree.args[0], Apply | Var | Select)
-    if is_one and not tree.keywords:
-        args, keywords = _listed(e, e.sugared(tree.args[0]), tree)
-    else:
-        args, keywords = emit_arguments(e, tree)
-    return SimpleValue(call_operator(e, tree.callee.range, "aten::sum", args, keywords))
-
-
 def emit_iter(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     """`iter(x)`: what `__iter__` of an object gives; of other things an iterator that is kept, or gone over at once."""
     if len(tree.args) != 1 or tree.keywords:
@@ -262,10 +249,3 @@ def emit_iter(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     if isinstance(source, SimpleValue) and gives_iterator(e, source.value.type, tree.range):
         return source.attribute(e, tree.range, "__iter__").call(e, tree.range, (), ())
     return IteratorCall(source)
-
-
-def _listed(e: Emission, source: Sugared, tree: Apply) -> tuple[list[Given], list[Given]]:
-    where = tree.args[0].range
-    if isinstance(source, SimpleValue) and not isinstance(source.value.type, NamedType | SetType):
-        return [Given(source.value, where)], []
-    return [Given(collect_list(e, where, source, None), where)], []

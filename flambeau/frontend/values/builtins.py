@@ -25,6 +25,7 @@ from flambeau.frontend.values.operator_functions import OPERATOR_FUNCTIONS
 from flambeau.frontend.values.printing import PrintFunction
 from flambeau.frontend.values.simple_value import OperatorValue
 from flambeau.frontend.values.sugared import FormValue, Sugared
+from flambeau.frontend.values.sums import emit_sum
 from flambeau.schema.device import Device
 from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, STRING
 from flambeau.tensor.autocast import (
@@ -140,7 +141,7 @@ FORMS: Final[dict[Any, Sugared]] = {
     tuple: FormValue("tuple", forms.emit_tuple),
     dict: FormValue("dict", forms.emit_dict),
     slice: FormValue("slice", forms.emit_slice),
-    sum: FormValue("sum", forms.emit_sum),
+    sum: FormValue("sum", emit_sum),
     round: FormValue("round", ordering.emit_round),
     sorted: FormValue("sorted", ordering.emit_sorted),
     min: FormValue("min", ordering.emit_min),

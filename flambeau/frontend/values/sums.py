@@ -1,0 +1,113 @@
+"""`sum(...)`: TorchScript's operator for lists of numbers; for everything else the additions one after another.
+
+sum(losses)    →    %total = aten::add(%first, 0), then a loop of aten::add
+"""
+
+from __future__ import annotations
+
+from flambeau.frontend.emit.assignment import assign
+from flambeau.frontend.emit.calls import emit_arguments
+from flambeau.frontend.emit.comprehensions import collect_list
+from flambeau.frontend.emit.conditions import Condition
+from flambeau.frontend.emit.control import emit_branches
+from flambeau.frontend.emit.conversions import pack_list, unpack_tuple
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.loops import emit_for
+from flambeau.frontend.emit.operators import binary
+from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.trees.views import Apply, Ident, Select, Var
+from flambeau.frontend.values.simple_value import SimpleValue
+from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.ir.value import Value
+from flambeau.schema.set_type import SetType
+from flambeau.schema.types import (
+    TENSOR,
+    ListType,
+    NamedType,
+    StringType,
+    TensorType,
+    TupleType,
+    Type,
+    is_number,
+)
+from flambeau.util.errors import CompileError
+from flambeau.util.source import SourceRange
+
+STRINGS = "sum() can't sum strings [use ''.join(seq) instead]"
+
+
+def emit_sum(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """The sum of the items of anything that can be looped over, from a start that is 0 if it is not given."""
+    where = tree.callee.range
+    args, keywords = _arguments(e, tree)
+    starts = [*args[1:], *(k for k in keywords if k.name == "start")]
+    type_ = args[0].value.type if args else None
+    if type_ is None or len(args) + len(keywords) != 1 + len(starts) or len(starts) > 1:
+        return SimpleValue(call_operator(e, where, "aten::sum", args, keywords))
+    items = args[0].value
+    if isinstance(type_, TupleType) and type_.elements and all(isinstance(t, TensorType) for t in type_.elements):
+        items = pack_list(e, unpack_tuple(e, items), TENSOR)
+    if isinstance(items.type, TensorType) or items.type == ListType(TENSOR):
+        return SimpleValue(_of_tensors(e, where, items, starts[0].value if starts else e.constant(0)))
+    if isinstance(type_, ListType):
+        if isinstance(type_.element, StringType):
+            raise CompileError(STRINGS, where)
+        if starts and not is_number(type_.element):
+            return SimpleValue(_added(e, where, args[0].value, starts[0].value))
+    return SimpleValue(call_operator(e, where, "aten::sum", args, keywords))
+
+
+def _arguments(e: Emission, tree: Apply) -> tuple[list[Given], list[Given]]:
+    if not tree.args or not isinstance(tree.args[0], Apply | Var | Select):
+        return emit_arguments(e, tree)
+    source, where = e.sugared(tree.args[0]), tree.args[0].range
+    is_value = isinstance(source, SimpleValue) and not isinstance(source.value.type, NamedType | SetType)
+    first = source.as_value(e, where) if is_value else collect_list(e, where, source, None)
+    others, keywords = emit_arguments(e, Apply(tree.range, tree.callee, tree.args[1:], tree.keywords))
+    return [Given(first, where), *others], keywords
+
+
+def _of_tensors(e: Emission, where: SourceRange, items: Value, start: Value) -> Value:
+    """The sum of a list of tensors, or of a tensor's rows; of none of them the start as a tensor."""
+    total = Var(where, Ident(where, "$total"))
+    count = SimpleValue(items).length(e, where)
+    is_any = call_operator(e, where, "aten::gt", [count, e.constant(0)])
+
+    def some() -> bool:
+        if isinstance(items.type, TensorType):
+            first = call_operator(e, where, "aten::select", [items, e.constant(0), e.constant(0)])
+        else:
+            first = call_operator(e, where, "aten::__getitem__", [items, e.constant(0)])
+        rest = call_operator(e, where, "aten::slice", _from_second(e, items))
+        begun = call_operator(e, where, "aten::add", [first, start])
+        assign(e, total, SimpleValue(_added(e, where, rest, begun)), where)
+        return True
+
+    def none() -> bool:
+        value = start if isinstance(start.type, TensorType) else call_operator(e, where, "aten::tensor", [start])
+        assign(e, total, SimpleValue(value), where)
+        return True
+
+    with e.scope():
+        emit_branches(e, Condition(value=is_any), where, some, none)
+        return e.value(total)
+
+
+def _from_second(e: Emission, items: Value) -> list[Value]:
+    along = [e.constant(0)] if isinstance(items.type, TensorType) else []
+    return [items, *along, e.constant(1), e.constant(None), e.constant(1)]
+
+
+def _added(e: Emission, where: SourceRange, items: Value, start: Value) -> Value:
+    """The start and then each item, added in order."""
+    total = Var(where, Ident(where, "$sum"))
+    with e.scope():
+        assign(e, total, SimpleValue(start), where)
+
+        def body(item: Sugared) -> bool:
+            added = binary(e, where, "+", e.value(total), item.as_value(e, where))
+            assign(e, total, SimpleValue(added), where)
+            return True
+
+        emit_for(e, where, SimpleValue(items).iterate(e, where), body)
+        return e.value(total)
