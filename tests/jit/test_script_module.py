@@ -534,7 +534,10 @@ class CallsForeign(nn.Module):
     [
         (SetsNew, ["Tried to set nonexistent attribute: fresh. Did you forget to initialize it in __init__()?"]),
         (ChangesType, ["Wrong type for attribute assignment. Expected int but got str"]),
-        (lambda: Unconvertible(bytearray(b"a")), ["Module 'Unconvertible' has no attribute 'value'", "Python type: 'bytearray'"]),
+        (
+            lambda: Unconvertible(bytearray(b"a")),
+            ["Module 'Unconvertible' has no attribute 'value'", "Python type: 'bytearray'"],
+        ),
         (lambda: Unconvertible([1, "a"]), ["failed to convert Python type: 'list'", "different types: int, str"]),
         (lambda: Unconvertible([]), ["an empty list tells nothing", "list[int]"]),
         (lambda: Unconvertible([nn.ReLU()]), ["Cannot infer concrete type of flambeau.nn"]),
