@@ -185,3 +185,26 @@ def check_same_torch(back: Any, answer: Any) -> None:
             check_same_torch(a, b)
     else:
         np.testing.assert_allclose(np.asarray(back), np.asarray(answer), rtol=1e-5, atol=1e-12)
+
+
+TRACED = ("image.sobel", "kmeans.assign", "life.neighbours", "life.generation", "lstm.lstm")
+"""Functions of tensors that give tensors: those that TorchScript, too, can trace."""
+PLUMBING = frozenset({
+    "prim::Constant", "prim::NumToTensor", "aten::Int", "aten::ScalarImplicit", "prim::ListConstruct", "aten::slice",
+})  # fmt: skip
+"""Sizes are ints here, which go through tensors there; a slice that takes all of a dimension is nothing here."""
+CALLED = {"aten::__and__": "aten::bitwise_and", "aten::__or__": "aten::bitwise_or"}
+"""Python's operators, recorded there under their own names."""
+
+
+@pytest.mark.parametrize("case", TRACED)
+def test_traces_have_the_same_structure(case: str, theirs: dict[str, ModuleType]) -> None:
+    module, _, function = case.partition(".")
+    python = getattr(theirs[module], function)._torchdynamo_inline
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        peer = torch.jit.trace(python, tuple(given(case, torch.from_numpy)))
+        mine = flambeau.trace(ours(case).__wrapped__, tuple(given(case, flambeau.from_numpy)), guard=False)
+    check_same(mine(*given(case, flambeau.from_numpy)), peer(*given(case, torch.from_numpy)))
+    expected = [CALLED.get(n.kind(), n.kind()) for n in peer.graph.nodes() if n.kind() not in PLUMBING]
+    assert [n.kind for n in mine.graph.nodes() if n.kind not in PLUMBING] == expected
