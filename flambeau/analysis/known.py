@@ -26,14 +26,19 @@ from flambeau.schema.set_type import SetType
 from flambeau.schema.types import (
     NONE,
     AnyType,
+    BoolType,
     DictType,
+    FloatType,
+    IntType,
     ListType,
     OptionalType,
+    StringType,
     TensorType,
     TupleType,
     Type,
     UnionType,
     VarType,
+    without_refinement,
 )
 
 
@@ -172,6 +177,19 @@ def _identity(node: Node) -> Any:
     return (x and y) == (node.kind == "aten::__is__")
 
 
+def _isinstance(node: Node) -> Any:
+    """Whether a value of a plain type is of one of some types; ints and bools may stand for each other."""
+    type_, asked = node.input().type, node.attributes.get("types", ())
+    if not isinstance(type_, _PLAIN):
+        return UNKNOWN
+    if any(type_ == without_refinement(t) for t in asked):
+        return True
+    is_number = isinstance(type_, IntType | BoolType)
+    if not all(isinstance(t, _PLAIN) and not (is_number and isinstance(t, IntType | BoolType)) for t in asked):
+        return UNKNOWN
+    return False
+
+
 def _compared(compare: Callable[[Any, Any], bool]) -> Callable[[Node], Any]:
     def rule(node: Node) -> Any:
         if len(node.inputs) != 2:
@@ -187,6 +205,8 @@ def _not(node: Node) -> Any:
     return not x if isinstance(x, bool) else UNKNOWN
 
 
+_PLAIN = (IntType, FloatType, BoolType, StringType)
+"""Types of which no other is a kind."""
 _LONGEST = 64
 """Longer lists are no sizes."""
 _RULES: Mapping[str, Callable[[Node], Any]] = {
@@ -201,6 +221,7 @@ _RULES: Mapping[str, Callable[[Node], Any]] = {
     "aten::mul": _repeated,
     "aten::__getitem__": _item,
     "aten::len": _len,
+    "prim::isinstance": _isinstance,
     "aten::__is__": _identity,
     "aten::__isnot__": _identity,
     "aten::__not__": _not,

@@ -103,6 +103,8 @@ class FusedKernel:
     def _native_for(self, inputs: Sequence[Any]) -> CompiledKernel | None:
         """None where native code cannot serve: for tensors that stand for numbers too, which look like others."""
         if any(isinstance(x, Tensor) and x.is_wrapped_number for x in inputs):
+            if not self._natives:
+                self._interpreted("it is given a tensor that stands for a number")
             return None
         spec = spec_of(inputs)
         if spec not in self._natives:

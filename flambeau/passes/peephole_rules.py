@@ -13,12 +13,16 @@ from flambeau.ir.value import Value
 from flambeau.ir.walk import is_visible
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import Category
+from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import (
     NONE,
+    AnyType,
     BoolType,
     FloatType,
     IntType,
+    OptionalType,
     TensorType,
+    UnionType,
 )
 from flambeau.util.record import dataclass
 
@@ -123,6 +127,25 @@ def _is_neutral(operator: str, x: Value, y: Value) -> bool:
     return _is(y, 1)
 
 
+def _wrapped_number(node: Node) -> Any:
+    """n * x and x + n, where a constant tensor stands for the number n, as a trace has it: operators of numbers."""
+    if len(node.inputs) not in (2, 3) or not _plain_alpha(node):
+        return KEEP
+    for number, x in (node.inputs[:2], node.inputs[1::-1]):
+        held = constants.constant_value(number) if constants.is_constant(number) else None
+        is_open = isinstance(x.type, TensorType) and not constants.is_constant(x)
+        plain = held.item() if held is not None and getattr(held, "is_wrapped_number", False) else None
+        if not is_open or plain is None or isinstance(plain, bool | complex):
+            continue
+
+        def make(x: Value = x, plain: float = plain) -> Value:
+            operands = [x, constants.insert_constant(node.graph, plain), *node.inputs[2:]]
+            return node.graph.insert(node.kind, operands, (node.output().type,)).output()
+
+        return Chain(make, node)
+    return KEEP
+
+
 def _compare_same(node: Node) -> Any:
     """x == x, x < x of ints, bools and strings; floats may be nan."""
     x, y = node.inputs[:2]
@@ -166,8 +189,10 @@ def _unwrap(node: Node) -> Any:
 
 
 def _cast(node: Node) -> Any:
-    """A cast to the type that the value has."""
-    return node.input() if node.input().type == node.output().type else KEEP
+    """A cast to the type that the value has, or to one that says less."""
+    own, wanted = node.input().type, node.output().type
+    is_wider = isinstance(wanted, OptionalType | UnionType | AnyType) and never_none(own) and is_subtype(own, wanted)
+    return node.input() if own == wanted or is_wider else KEEP
 
 
 _EXACT: Final = {"aten::Int": dtypes.int64, "aten::Float": dtypes.float64, "aten::Bool": dtypes.bool_}
@@ -312,9 +337,9 @@ _LONGEST: Final = 8
 """Lists of more elements are not taken apart."""
 Rule = Callable[[Node], Any]
 RULES: Mapping[str, tuple[Rule, ...]] = {
-    "aten::add": (_neutral,),
+    "aten::add": (_neutral, _wrapped_number),
     "aten::sub": (_neutral,),
-    "aten::mul": (_neutral,),
+    "aten::mul": (_neutral, _wrapped_number),
     "aten::div": (_neutral,),
     "aten::floordiv": (_neutral,),
     "aten::eq": (_compare_same,),

@@ -114,6 +114,13 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         phase="prepare",
+        name="constant_propagation",
+        run=constant_propagation.do,
+        after=(("inline", "arguments of calls are often constants"),),
+        before=(("shapes", "what a shape depends on is often computed from constants"),),
+    ),
+    Step(
+        phase="prepare",
         name="shapes",
         run=shapes.propagate,
         after=(
@@ -123,10 +130,9 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         phase="simplify",
-        name="constant_propagation",
+        name="constant_propagation_2",
         run=_propagate_constants,
         after=(
-            ("inline", "arguments of calls are often constants"),
             ("shapes", "types that stem from an example must be forgotten before they decide"),
         ),
     ),
@@ -138,7 +144,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         phase="simplify",
-        name="constant_propagation_2",
+        name="constant_propagation_3",
         run=_propagate_constants,
         after=(("peephole", "it makes constants of facts, and conditions of them"),),
     ),
@@ -146,11 +152,11 @@ STEPS: tuple[Step, ...] = (
         phase="simplify",
         name="unroll",
         run=_unroll_short,
-        after=(("constant_propagation_2", "trip counts and bodies are as small as they get"),),
+        after=(("constant_propagation_3", "trip counts and bodies are as small as they get"),),
     ),
     Step(
         phase="simplify",
-        name="constant_propagation_3",
+        name="constant_propagation_4",
         run=_propagate_constants,
         after=(("unroll", "the counter is a constant in each copy of the body"),),
     ),
@@ -160,7 +166,7 @@ STEPS: tuple[Step, ...] = (
         run=convert_dtypes.do,
         after=(
             ("shapes", "both dtypes must be known"),
-            ("constant_propagation_3", "so must what else a conversion is asked for"),
+            ("constant_propagation_4", "so must what else a conversion is asked for"),
         ),
         before=(
             ("remove_mutation", "a conversion that may give its operand keeps writes to it"),
@@ -181,21 +187,21 @@ STEPS: tuple[Step, ...] = (
         phase="simplify",
         name="remove_dropout",
         run=remove_dropout.do_checked,
-        after=(("constant_propagation_3", "whether a dropout is in training is known by then"),),
+        after=(("constant_propagation_4", "whether a dropout is in training is known by then"),),
         before=(("fuse", "what stood before and behind a dropout may be one group"),),
     ),
     Step(
         phase="simplify",
         name="dce",
         run=dce.do,
-        after=(("constant_propagation_3", "what folded constants were made of is dead"),),
+        after=(("constant_propagation_4", "what folded constants were made of is dead"),),
     ),
     Step(
         phase="simplify",
         name="short_circuit",
         run=short_circuit.do,
         after=(
-            ("constant_propagation_3", "a way that is never taken needs no logic"),
+            ("constant_propagation_4", "a way that is never taken needs no logic"),
             ("dce", "what nobody needs does not count as work"),
         ),
         before=(("licm", "what does not change leaves a loop only from its straight line"),),

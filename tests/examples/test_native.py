@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from model_cases import inputs, made
 
 import flambeau
 from examples import fannkuch, image, kmeans, life, lstm, mandelbrot, mlp, nbody, newton, spectral_norm
@@ -91,3 +92,30 @@ def test_layers_behind_each_other_are_known_at_once(way: str) -> None:
     graph = made.graph_for(*given)
     assert not [n for n in graph.all_nodes() if n.kind in ("aten::dim", "aten::__is__", "prim::unchecked_cast")]
     assert len(graph.find_all("prim::If")) == (4 if way == "scripted" else 0), "one each for the number of features"
+
+
+MODELS = {
+    "vae": "", "actor_critic": "", "reinforce": "",
+    "mnist": "aten::conv2d", "unet": "aten::conv2d", "alexnet": "aten::conv2d", "resnet": "aten::conv2d",
+    "resnet-deep": "aten::conv2d", "pde": "aten::conv2d", "dcgan-judge": "aten::conv2d",
+    "super_resolution": "aten::conv2d", "dcgan": "aten::conv_transpose2d", "word_language": "aten::lstm",
+    "word_language-gru": "aten::gru", "transformer_encoder": "aten::scaled_dot_product_attention",
+    "nano_gpt": "aten::split",
+    "style_transfer": "aten::conv2d aten::instance_norm aten::pad aten::upsample_nearest2d",
+}  # fmt: skip
+"""What keeps a scripted model from being native from end to end: kernels that are NumPy's. What stands between those is
+interpreted, all else native; native code has Python run them where there are loops besides. The models that are left
+out have several such kernels, or lists of tensors.
+"""
+
+
+@pytest.mark.parametrize("case", MODELS)
+def test_what_of_models_is_interpreted(case: str) -> None:
+    model = flambeau.script(made(case))
+    for _ in range(4):
+        model(*inputs(case))
+    found = model.explain(measure=False)
+    kinds = " ".join(sorted({n.kind for n in found.interpreted if "no native form" in n.reason.partition(":")[0]}))
+    assert kinds == MODELS[case], str(found)
+    assert found.is_native == (not MODELS[case]), str(found)
+    assert not [n for n in found.interpreted if "not called" in n.reason]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from before_after import expect, expect_same
 
+import flambeau
 from flambeau.ir import constants, parse_ir
-from flambeau.passes import peephole
+from flambeau.ir.clone import clone_graph
+from flambeau.passes import fold_control, peephole
 
 HEAD = """graph(%x : Float(*, 3, device=cpu), %i : Long(*), %t : Tensor, %b : Bool(*), %n : int, %f : float, %p : bool,
       %o : int?):
@@ -226,3 +229,61 @@ def test_counters_of_ranges_with_step_one() -> None:
     )
     expect(peephole.do, HEAD + derived.format("%0", "%1"), HEAD + "return (%n)")
     expect_same(peephole.do, HEAD + derived.format("%0", "%n"))
+
+
+@pytest.mark.parametrize(
+    ("type_", "asked", "known"),
+    [
+        ("float", "[float]", True), ("float", "[int, float]", True), ("float", "[int]", False),
+        ("str", "[float]", False), ("int", "[str, float]", False), ("int", "[bool]", None),
+        ("bool", "[int, float]", None), ("int?", "[int]", None), ("Tensor", "[Tensor]", None),
+        ("float", "[Union(int, float)]", None),
+    ],
+)  # fmt: skip
+def test_what_types_say_of_isinstance(type_: str, asked: str, known: bool | None) -> None:
+    graph = parse_ir(f"""graph(%v : {type_}, %x : Tensor):
+      %c : bool = prim::isinstance[types={asked}](%v)
+      %y : Tensor = prim::If(%c)
+        block0():
+          %a : Tensor = aten::relu(%x)
+          -> (%a)
+        block1():
+          %b : Tensor = aten::neg(%x)
+          -> (%b)
+      return (%y)""")
+    fold_control.do(graph, facts=True)
+    taken = {True: "aten::relu", False: "aten::neg", None: "prim::If"}[known]
+    assert graph.outputs[0].node is not None
+    assert graph.outputs[0].node.kind == taken
+    if known is not None:
+        again = parse_ir(str(graph))
+        assert not fold_control.do(again)
+
+
+@pytest.mark.parametrize(("wider", "goes"), [("int?", True), ("Union(int, str)", True), ("Any", True), ("str", False)])
+def test_casts_that_say_less_go(wider: str, goes: bool) -> None:
+    graph = parse_ir(f"graph(%n : int):\n  %r : {wider} = prim::unchecked_cast(%n)\n  return (%r)")
+    assert peephole.do(graph) is goes
+
+
+@pytest.mark.parametrize("number", [2, 0.2, -3, float("nan")])
+def test_numbers_in_front_are_numbers(number: float) -> None:
+    """A trace has `n * x` as a product of a tensor that stands for the number."""
+    for dtype in (flambeau.float32, flambeau.float64, flambeau.int64, flambeau.uint8):
+        x = flambeau.arange(3).to(dtype)
+        for function in (lambda x: number * x, lambda x: number + x, lambda x: flambeau.add(number + x * 0, x)):
+            traced = flambeau.trace(function, x)
+            graph = clone_graph(traced.graph)
+            peephole.do(graph)
+            used = [n.output() for n in graph.find_all("prim::Constant") if n.output().is_used]
+            assert not any(constants.is_tensor(constants.constant_value(v)) for v in used)
+            for _ in range(4):
+                found = traced(x)
+            assert found.dtype is function(x).dtype
+            np.testing.assert_array_equal(found.numpy(), function(x).numpy())
+
+
+@pytest.mark.parametrize("number", [True, 1j])
+def test_other_numbers_stay(number: complex) -> None:
+    traced = flambeau.trace(lambda x: number * x, flambeau.ones(2))
+    assert traced(flambeau.ones(2)).tolist() == (number * flambeau.ones(2)).tolist()
