@@ -42,6 +42,7 @@ from flambeau.schema.types import (
     NamedType,
     NumberType,
     OptionalType,
+    SetType,
     Type,
     UnionType,
 )
