@@ -29,6 +29,7 @@ from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.slices import SliceValue
 from flambeau.frontend.values.sugared import Sugared
 from flambeau.ir.value import Value
+from flambeau.schema.set_type import SetType
 from flambeau.schema.subtype import is_subtype, subtract, union_of
 from flambeau.schema.types import (
     ANY,
@@ -42,7 +43,6 @@ from flambeau.schema.types import (
     NamedType,
     NumberType,
     OptionalType,
-    SetType,
     Type,
     UnionType,
 )
