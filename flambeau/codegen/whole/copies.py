@@ -14,7 +14,15 @@ from flambeau.codegen.whole.rearranged import stack_list
 from flambeau.codegen.whole.representation import Array, Bool, Element, Fixed
 from flambeau.codegen.whole.scalars import Operand, Registers
 from flambeau.codegen.whole.sites import either, is_dense_now
-from flambeau.codegen.whole.values import ArrayValue, CannotCompileError, FixedValue, ListValue, Scalar, TupleValue
+from flambeau.codegen.whole.values import (
+    ArrayValue,
+    CannotCompileError,
+    FixedValue,
+    ListValue,
+    Native,
+    Scalar,
+    TupleValue,
+)
 from flambeau.ir.node import Node
 from flambeau.schema.dtype import DType
 
@@ -184,6 +192,9 @@ def stack(fn: FunctionEmitter, node: Node) -> None:
     if isinstance(given, ListValue):
         stack_list(fn, node, given)
         return
+    if isinstance(given, TupleValue) and given.items and all(map(_has_no_axes, given.items)):
+        _elements_side_by_side(fn, node, given.items)
+        return
     e, parts = fn.e, _parts(fn, node)
     rank = parts[0].rep.rank
     dim = axis_of(fn, node.input(1), rank + 1)
@@ -197,6 +208,27 @@ def stack(fn: FunctionEmitter, node: Node) -> None:
         strides = (*p.strides[:dim], number(0), *p.strides[dim:])
         seen = ArrayValue(Array(p.rep.dtype, rank + 1, 0), p.owner, p.data, seen_sizes, strides)
         _place(fn, made, seen, dim, number(k), seen_sizes)
+    fn.set_new(node.output(), made)
+
+
+def _has_no_axes(native: Native) -> bool:
+    return isinstance(native.rep, Element) or (isinstance(native, ArrayValue) and native.rep.rank == 0)
+
+
+def _elements_side_by_side(fn: FunctionEmitter, node: Node, items: Sequence[Native]) -> None:
+    """A vector of tensors without axes."""
+    axis_of(fn, node.input(1), 1)
+    assert node.definition is not None
+    found = facts.result_types(node.definition, [told(fn.get(v)) for v in node.inputs], 1)[0]
+    if found is None:
+        raise CannotCompileError("the dtype of what is joined is not known")
+    dtype, s = found[0], Registers(fn, node, is_exact=False)
+    operands = [s.cast(arrays.load(fn, item), dtype) for item in items]
+    made = new(fn, dtype, (number(len(operands)),), node)
+    step = memory.element(dtype).itemsize
+    for k, operand in enumerate(operands):
+        place = memory.offset_address(fn.e, made.data, number(k), number(step), step)
+        memory.store_element(fn.e, place, operand.register, dtype)
     fn.set_new(node.output(), made)
 
 

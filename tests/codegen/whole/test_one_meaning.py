@@ -360,6 +360,20 @@ def f(x: Tensor) -> Tensor:
         x[i, 1:] += x[i, :-1]
     return x
 """, lambda: (floats(4, 3).t(),)),
+    "elements side by side": ("""
+def f(y: Tensor, n: int) -> Tuple[Tensor, Tensor, Tensor]:
+    z = y
+    m = flambeau.stack([y[0] > y[1], y[1] > y[0]], -1)
+    for i in range(n):
+        z = z + 0.25 * flambeau.stack([z[1], -z[0] * i])
+    return z, m, flambeau.stack([y.sum()])
+""", lambda: (floats(2), 5)),
+    "elements of two dtypes side by side": ("""
+def f(y: Tensor, n: Tensor) -> Tensor:
+    for i in range(3):
+        y = y + flambeau.stack([y[0], n[1]])
+    return flambeau.stack([y[0], n[1], n[0] > 0], -1)
+""", lambda: (floats(2), ints(1, 2))),
     "chunks and stacks": ("""
 def f(x: Tensor) -> Tuple[Tensor, Tensor]:
     a, b = x.chunk(2)
