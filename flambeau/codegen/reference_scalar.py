@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.ops.families import numpy_special
 
 Scalar = Any
 """A NumPy scalar of the operation's element type."""
@@ -143,6 +144,7 @@ _NUMPY_FLOAT: dict[str, Callable[[Any], Any]] = {
     "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
     "acosh": np.arccosh, "atanh": np.arctanh, "rsqrt": lambda x: 1.0 / np.sqrt(x),
     "reciprocal": lambda x: np.float64(1.0) / x, "sigmoid": _guarded(_sigmoid), "erf": math.erf, "erfc": math.erfc,
+    "erfinv": numpy_special.erfinv, "lgamma": numpy_special.lgamma, "digamma": numpy_special.digamma,
 }  # fmt: skip
 _EXACT_FLOAT: dict[str, Callable[[Any], Any]] = {
     "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint, "frac": lambda x: x - np.trunc(x),

@@ -10,6 +10,7 @@ from kernels import pointwise, ulp_error
 
 from flambeau.codegen import backend
 from flambeau.codegen.llvm.accuracy import ULP
+from flambeau.ops.families import numpy_special
 
 DOMAINS: dict[str, tuple[tuple[float, float], tuple[float, float]]] = {
     "exp": ((-110, 92), (-750, 712)),
@@ -72,6 +73,30 @@ def test_error_functions(op: str, dtype: str) -> None:
     exact = np.array([getattr(math, op)(float(v)) for v in x], np.longdouble)
     slack = 0.0 if dtype == "float32" else 1.0
     assert ulp_error(backend.compile_kernel(pointwise(op, (dtype,)))(x), exact) <= ULP[op][dtype] + slack
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("op", "low", "high"), [("erfinv", -1, 1), ("lgamma", 0, 1e4), ("digamma", 1.6, 1e4)])
+def test_functions_around_gamma(op: str, low: float, high: float, dtype: str) -> None:
+    """Against arithmetic of 30 digits, where they have no zeros but those that are factors."""
+    mpmath = pytest.importorskip("mpmath", reason="judges what long double cannot")
+    x = samples(low, high, dtype, 300)
+    exact = {"erfinv": mpmath.erfinv, "lgamma": mpmath.loggamma, "digamma": mpmath.digamma}[op]
+    with mpmath.workdps(30):
+        want = np.array([np.longdouble(mpmath.nstr(mpmath.re(exact(mpmath.mpf(float(v)))), 25)) for v in x])
+    assert ulp_error(backend.compile_kernel(pointwise(op, (dtype,)))(x), want) <= ULP[op][dtype]
+
+
+@pytest.mark.parametrize("op", ["erfinv", "lgamma", "digamma"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_functions_around_gamma_are_those_of_eager_calls(op: str, dtype: str) -> None:
+    ends = [0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 2, -2, -2.5, 1e30, -1e30, 1e-30]
+    x = np.concatenate([np.array(ends, dtype), samples(-20, 20, dtype, 500)])
+    got = backend.compile_kernel(pointwise(op, (dtype,)))(x)
+    with np.errstate(all="ignore"):
+        want = getattr(numpy_special, op)(x)
+        close = np.abs(got - want) <= (1e-6 if dtype == "float32" else 1e-13) * np.maximum(np.abs(want), 1)
+    assert (close | (got == want) | (np.isnan(got) & np.isnan(want))).all()
 
 
 @pytest.mark.parametrize("op", ["sin", "cos", "tan"])

@@ -173,7 +173,8 @@ def test_available_says_so() -> None:
     assert isinstance(codegen.available(), bool)
     assert codegen.supports("exp", "float32")
     assert not codegen.supports("exp", "int64")
-    assert not codegen.supports("lgamma", "float32")
+    assert codegen.supports("lgamma", "float32")
+    assert not codegen.supports("nextafter", "float32")
     assert not codegen.supports("add", "bfloat16")
 
 

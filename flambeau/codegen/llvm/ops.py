@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from flambeau.codegen.kernel.dtypes import ELEMENT_TYPES, ElementType
 from flambeau.codegen.kernel.opset import OPS
-from flambeau.codegen.llvm import vecmath_erf, vecmath_hyperbolic, vecmath_pow, vecmath_trig
+from flambeau.codegen.llvm import vecmath_erf, vecmath_gamma, vecmath_hyperbolic, vecmath_pow, vecmath_trig
 from flambeau.codegen.llvm import vecmath_exp_log as explog
 from flambeau.codegen.llvm.arith_float import lower_float
 from flambeau.codegen.llvm.arith_int import Trap, lower_bool, lower_int
@@ -36,6 +36,9 @@ VECTOR_MATH: dict[str, Callable[[Emitter, Value], Value]] = {
     "atanh": vecmath_hyperbolic.atanh,
     "erf": vecmath_erf.erf,
     "erfc": vecmath_erf.erfc,
+    "erfinv": vecmath_gamma.erfinv,
+    "lgamma": vecmath_gamma.lgamma,
+    "digamma": vecmath_gamma.digamma,
 }
 """Functions with vector code of our own."""
 

@@ -19,7 +19,7 @@ from flambeau.util.record import dataclass, field
 COSTLY = frozenset({
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sigmoid", "sin", "cos", "tan", "asin", "acos", "atan",
     "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "pow", "div", "floordiv", "truncdiv",
-    "remainder", "fmod", "scan",
+    "remainder", "fmod", "scan", "erfinv", "lgamma", "digamma",
 })  # fmt: skip
 
 

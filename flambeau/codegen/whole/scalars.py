@@ -109,6 +109,8 @@ class Registers:
             return self.const(op == "isfinite", dtypes.bool_)
         if not supports(op, dtype.name):
             raise CannotCompileError(f"{op} on {dtype} has no native code")
+        if self._is_exact and op == "lgamma":
+            raise CannotCompileError("lgamma of a number is computed by Python")
         registers = [a.register for a in args]
         result = _folded(e, op, registers)
         if result is None and e.lanes > 1:
