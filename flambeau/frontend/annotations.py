@@ -68,6 +68,9 @@ from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
 UNKNOWN_NAME = "Unknown type name '{name}'"
+NO_FUNCTIONS = (
+    "Printed code shows a function that gives functions to Python, and is not read back: compile the text it came from"
+)
 UNKNOWN_CONSTRUCTOR = "Unknown type constructor {name}"
 NOT_A_CONSTRUCTOR = "Subscripted type must be a type identifier"
 NOT_A_TYPE = "Expression of type {kind} cannot be used in a type expression"
@@ -187,7 +190,7 @@ def _named(tree: Var | Select, resolver: Resolver, bare: bool) -> Type:
     unknown = UNKNOWN_NAME.format(name=tree.range.text or name)
     if isinstance(value, type) and value is not object:
         raise AnnotationError(f"{unknown}. {UNKNOWN_OBJECT.format(text=value)}", tree.range)
-    raise CompileError(unknown, tree.range)
+    raise CompileError(f"{unknown}. {NO_FUNCTIONS}" if name == "Function" else unknown, tree.range)
 
 
 def _is_container(value: Any) -> bool:

@@ -182,6 +182,10 @@ def wait_all(futures: Iterable[Future]) -> list[Any]:
     return [future.wait() for future in given]
 
 
+collect_all.language_form = "collect_all"  # type: ignore[attr-defined]
+wait_all.language_form = "wait_all"  # type: ignore[attr-defined]
+
+
 def _checked(futures: Iterable[Future]) -> list[Future]:
     given = list(futures)
     if any(future is None for future in given):

@@ -18,7 +18,6 @@ from flambeau.schema.lexer import escape
 from flambeau.schema.type_text import float_text
 from flambeau.schema.types import (
     AnyType,
-    AwaitType,
     DictType,
     EnumType,
     FutureType,
@@ -41,7 +40,7 @@ _BARE_INTEGRAL = 1e10
 def type_text(type_: Type) -> str:
     """A type as nodes show it: as `str`, but futures take square brackets, except inside dicts."""
     match type_:
-        case FutureType(element) | AwaitType(element) | RRefType(element):
+        case FutureType(element) | RRefType(element):
             return f"{type_.kind.removesuffix('Type')}[{type_text(element)}]"
         case ListType(element):
             return f"{type_text(element)}[]"

@@ -19,7 +19,9 @@ from flambeau.ir.node import RETURN, Block, Node
 
 _SUBGRAPH_CALLS = frozenset({"prim::fork", "prim::awaitable", "prim::rpc_async", "prim::rpc_sync", "prim::rpc_remote"})
 """Their operands are seen inside a subgraph, where they may be used more than once."""
-_STATEMENTS = frozenset({"prim::isinstance", "prim::Enter", "prim::Exit", "prim::fork", "prim::awaitable"})
+_STATEMENTS = frozenset(
+    {"prim::isinstance", "prim::Enter", "prim::Exit", "prim::fork", "prim::awaitable", "prim::Closure"}
+)
 """Kinds that keep lines of their own: `isinstance` inside a condition would refine types a second time."""
 _LOOP_CARRIED = 2
 """Operands of a loop from here on are the initial values of its variables."""

@@ -124,6 +124,8 @@ class Statements:
                 self.exit(node)
             case "prim::ModuleContainerIndex":
                 self.container_item(node)
+            case "prim::Closure":
+                self.closure(node)
             case _ if node.kind in _NESTED_FUNCTIONS and isinstance(node.attributes.get(SUBGRAPH), Graph):
                 self.nested_function(node)
             case _:
@@ -221,6 +223,25 @@ class Statements:
         annotation = f" : {node.output().type.annotation} = "
         self.body.line(node.range, self.use(node.output()), annotation, self.use(container), "[", self.use(key), "]")
 
+    def closure(self, node: Node) -> None:
+        """A function that is a value: a definition of the name of that value."""
+        graph = node.attribute(SUBGRAPH)
+        self.bind_new(node.outputs)
+        self.bind_new(graph.inputs)
+        parameters: list[str | Tagged] = []
+        for value in graph.inputs:
+            parameters += [", "] if parameters else []
+            parameters += [self.use(value), f": {value.type.annotation}"]
+        self.body.line(node.range, "def ", self.use(node.output()), "(", *parameters, "):")
+        self._nested(graph)
+
+    def _nested(self, graph: Graph) -> None:
+        waiting, self._waiting = self._waiting, []
+        self.body.depth += 1
+        self.function_body(graph)
+        self.body.depth -= 1
+        self._waiting = waiting
+
     def nested_function(self, node: Node) -> None:
         function, call = _NESTED_FUNCTIONS[node.kind]
         name = self.names.unique(function)
@@ -228,11 +249,7 @@ class Statements:
         self.body.line(node.range, f"def {name}():")
         for inner, outer in zip(graph.inputs, node.inputs, strict=True):
             self._shown[inner] = self.use(outer)
-        waiting, self._waiting = self._waiting, []
-        self.body.depth += 1
-        self.function_body(graph)
-        self.body.depth -= 1
-        self._waiting = waiting
+        self._nested(graph)
         text = Tagged.of(node.range, f"{call}({name})")
         self.define(node, text)
 
@@ -241,7 +258,8 @@ def nodes_of(graph: Graph) -> Iterator[Node]:
     """The nodes at every depth, those of nested functions included."""
     for node in graph.all_nodes():
         yield node
-        if node.kind in _NESTED_FUNCTIONS and isinstance(node.attributes.get(SUBGRAPH), Graph):
+        is_function = node.kind in _NESTED_FUNCTIONS or node.kind == "prim::Closure"
+        if is_function and isinstance(node.attributes.get(SUBGRAPH), Graph):
             yield from nodes_of(node.attributes[SUBGRAPH])
 
 

@@ -44,6 +44,15 @@ def test_a_nested_function_that_a_text_returns() -> None:
     assert unit.called(2) == 12
 
 
+def test_printed_code_shows_it_and_says_why_it_is_not_read_back() -> None:
+    unit = jit.CompilationUnit("def f(n: int):\n    def g(x: int):\n        return x + n\n    return g\n")
+    code = unit.f.code
+    assert "def _1(context: Tuple[int], x: int):\n    _2, = context\n    return torch.add(x, _2)\n" in code
+    assert "return (_1, _0)" in code
+    with pytest.raises(RuntimeError, match="Unknown type name 'Function'. Printed code shows a function .* not read back"):
+        jit.CompilationUnit(code)
+
+
 def test_one_that_raises_is_no_end_of_the_function_around_it() -> None:
     result, (back, around) = jit.CompilationUnit(TEXT).always_raises(7)
     assert result == 7

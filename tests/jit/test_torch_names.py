@@ -43,6 +43,10 @@ TYPES: list[Callable[[Any], Any]] = [
     lambda c: c.TupleType([]),
     lambda c: c.UnionType([c.IntType.get(), c.StringType.get()]),
     lambda c: c.FutureType(c.ComplexType.get()),
+    lambda c: c.AwaitType(c.ListType(c.IntType.get())),
+    lambda c: c.ListType(c.AwaitType(c.IntType.get())),
+    lambda c: c.DictType(c.IntType.get(), c.AwaitType(c.IntType.get())),
+    lambda c: c.TupleType([c.AwaitType(c.IntType.get()), c.FutureType(c.IntType.get())]),
     lambda c: c.AnyType.get(),
     lambda c: c.NoneType.get(),
     lambda c: c.DeviceObjType.get(),
@@ -72,7 +76,7 @@ def test_annotations_evaluate_back() -> None:
     for make in TYPES:
         ours = make(_C)
         names = {**vars(typing), "Tensor": Tensor, "Device": flambeau.device, "NoneType": type(None)}
-        if "number" not in ours.annotation_str and "Future" not in ours.annotation_str:
+        if not any(word in ours.annotation_str for word in ("number", "Future", "Await")):
             eval(ours.annotation_str, names)
 
 

@@ -79,4 +79,9 @@ ROWS += [
 ]
 ROWS += [
     accepted("what a finally assigns when an exception leaves several blocks", "def f(n: int):\n    t = 0\n    try:\n        try:\n            try:\n                t += 1\n                if n > 2:\n                    raise ValueError('a')\n            finally:\n                t += 10\n        except KeyError:\n            t += 100\n        t += 1000\n    except ValueError:\n        t += 10000\n    return t", "f(1)", "f(5)", torch=False),
+    accepted("asking futures, and waiting for several", "def g(x: int) -> int:\n    return x + 1\ndef f(x: int):\n    tasks = [jit.fork(g, x), jit.fork(g, 2)]\n    both = flambeau.futures.collect_all(tasks)\n    return tasks[0].done(), flambeau.futures.wait_all(tasks), [t.wait() for t in both.wait()]", "f(3)", torch=False),
+    refused("a callback of a future", "def g(x: int) -> int:\n    return x + 1\ndef f(x: int):\n    a = jit.fork(g, x)\n    return a.then(lambda t: t.wait()).wait()", "a future in a program has no 'then': fork a function that waits for it"),
+    refused("completing a future", "def g(x: int) -> int:\n    return x + 1\ndef f(x: int):\n    a = jit.fork(g, x)\n    a.set_result(1)\n    return a.wait()", "a future in a program has no 'set_result': Python completes futures; return the value instead"),
+    refused("making a future", "def f(x: int):\n    a = flambeau.futures.Future()\n    return x", "programs make no objects of class 'Future'. Make it outside, and pass what it gives"),
+    refused("wait_all of something else", "def f(x: List[int]):\n    return flambeau.futures.wait_all(x)", "wait_all expects a list of futures, but this is a List[int]"),
 ]

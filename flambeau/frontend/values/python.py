@@ -40,6 +40,7 @@ from flambeau.frontend.values.casts import TypedTensorClass
 from flambeau.frontend.values.choice import wrap_choice
 from flambeau.frontend.values.classes import wrap_class
 from flambeau.frontend.values.function_groups import wrap_group
+from flambeau.frontend.values.future_methods import FUTURE_FUNCTIONS, FutureFunction
 from flambeau.frontend.values.generator_calls import generator_call
 from flambeau.frontend.values.language_forms import LANGUAGE_FORMS
 from flambeau.frontend.values.numpy_functions import numpy_function
@@ -59,6 +60,7 @@ from flambeau.util.source import SourceRange
 
 CACHED = type(functools.lru_cache(len))
 """Functions with a cache of their own, which programs and Python share: they stay Python."""
+NO_OBJECT = "cannot call a {kind}: programs make no objects of class '{name}'. Make it outside, and pass what it gives"
 NOT_A_VALUE = (
     "python value of type '{type}' cannot be used as a value. Perhaps it is a closed over global variable? If so, "
     "please consider passing it in as an argument or use a local variable instead."
@@ -133,6 +135,8 @@ class PythonValue(Sugared):
             return SimpleValue(call_function(e, where, function, args, keywords))
         if isinstance(self.python, types.BuiltinFunctionType):
             raise CompileError(UNSUPPORTED_BUILTIN.format(value=self.python), where)
+        if isinstance(self.python, type):
+            raise CompileError(NO_OBJECT.format(kind=self.kind, name=self.python.__name__), where)
         raise CompileError(f"cannot call a {self.kind}", where)
 
 
@@ -290,6 +294,8 @@ def wrap(e: Emission, value: Any, where: SourceRange) -> Sugared:
     form = None if isinstance(value, types.ModuleType) else getattr(value, "language_form", None)
     if isinstance(form, str) and form in LANGUAGE_FORMS:
         return LANGUAGE_FORMS[form]
+    if isinstance(form, str) and form in FUTURE_FUNCTIONS:
+        return FutureFunction(SimpleValue, form, value)
     operator = e.resolver.operator_name(value)
     choice = wrap_choice(value, operator)
     if choice is not None:

@@ -10,12 +10,12 @@ from flambeau.frontend.emit.schema_matching import call_method, call_operator
 from flambeau.frontend.resolver import ObjectResolver
 from flambeau.frontend.values import receivers, sets
 from flambeau.frontend.values.container_methods import ContainerMethod, named_tuple_attribute
+from flambeau.frontend.values.future_methods import future_method
 from flambeau.frontend.values.held_objects import frozen, held_count, module_keys
 from flambeau.frontend.values.methods import (
     AffixMethod,
     GetItemMethod,
     TupleMethod,
-    WaitMethod,
 )
 from flambeau.frontend.values.object_methods import (
     find_method,
@@ -410,8 +410,8 @@ def _attribute(e: Emission, where: SourceRange, value: Value, name: str) -> Suga
         return AffixMethod(SimpleValue, value, name)
     if isinstance(type_, ComplexType) and name in ("real", "imag"):
         return SimpleValue(call_operator(e, where, f"python::{name}", [value]))
-    if isinstance(type_, FutureType) and name in ("wait", "value"):
-        return WaitMethod(SimpleValue, value)
+    if isinstance(type_, FutureType):
+        return future_method(SimpleValue, value, name, where)
     if isinstance(type_, AwaitType):
         waited = e.emit("prim::awaitable_wait", (value,), type_.element)
         return SimpleValue(waited).attribute(e, where, name)
