@@ -49,7 +49,7 @@ def test_printed_code_shows_it_and_says_why_it_is_not_read_back() -> None:
     code = unit.f.code
     assert "def _1(context: Tuple[int], x: int):\n    _2, = context\n    return torch.add(x, _2)\n" in code
     assert "return (_1, _0)" in code
-    with pytest.raises(RuntimeError, match="Unknown type name 'Function'. Printed code shows a function .* not read back"):
+    with pytest.raises(RuntimeError, match=r"type name 'Function'\. Printed code .* is not read back"):
         jit.CompilationUnit(code)
 
 
