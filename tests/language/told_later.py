@@ -8,6 +8,7 @@ TITLE = "Types that are told later"
 ORDER = 42
 
 ROWS = [
+    accepted("tensors, which an empty list is taken for", "def f(x: Tensor):\n    xs = []\n    d = {}\n    for i in range(2):\n        xs.append(x * i)\n        d[f'{i}'] = x\n    xs.append(sum(xs) / 2)\n    d['mean'] = sum(d.values()) / len(d)\n    return xs[0] + 1, xs, d, d['mean'] - 1", "f(flambeau.ones(2))", torch=False),
     accepted("a list, by what is appended", "def f(n: int):\n    x = []\n    for i in range(n):\n        x.append(i * 2)\n    return x", "f(3)", "f(0)", torch=False),
     accepted("in branches", "def f(n: int):\n    x = []\n    if n > 2:\n        x.append(n)\n    else:\n        x.insert(0, -n)\n    return x", "f(3)", "f(1)", torch=False),
     accepted("by a function it is passed to", "def g(x: List[str]):\n    x.append(\"a\")\ndef f(n: int):\n    x = []\n    g(x)\n    return x", "f(3)", torch=False),

@@ -128,6 +128,9 @@ class Unsettled:
             if owner is not None and _tells(mine, other):
                 self._hand_over(other, owner)
                 owner.learn(mine, other)
+            elif owner is not None and _agrees(mine, other) and self.owner(other) is None:
+                del owner.open[id(mine)]  # it is what it was taken for
+                return
         a, b = _present(a), _present(b)
         if isinstance(a, ListType) and isinstance(b, TupleType):
             a, b = b, a
@@ -172,7 +175,7 @@ class Unsettled:
         if not types or not self.is_pending:
             return
         owner = types[0]
-        if name in WHOLE and len(types) > 1:
+        if name in WHOLE and len(types) > 1 and isinstance(owner, ListType | DictType | SetType):
             self.meet(owner, types[-1])
         elif isinstance(owner, ListType | SetType) and name in ITEM and len(types) > ITEM[name]:
             self.meet(owner.element, types[ITEM[name]])
@@ -184,6 +187,11 @@ class Unsettled:
 
 def _present(type_: Type) -> Type:
     return type_.element if isinstance(type_, OptionalType) else type_
+
+
+def _agrees(mine: Type, other: Type) -> bool:
+    """Whether an open type met just what it is taken for."""
+    return isinstance(other, type(mine)) and not isinstance(mine, NoneType)
 
 
 def _tells(mine: Type, other: Type) -> bool:
