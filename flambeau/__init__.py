@@ -94,6 +94,7 @@ channels_last_3d = memory_format.channels_last_3d
 _surface.install()
 
 from flambeau import amp, backends, cpu, cuda, ir, jit, nn  # noqa: E402  (methods of tensors come first)
+from flambeau.codegen import get_num_threads, set_num_threads  # noqa: E402
 from flambeau.jit import futures, library  # noqa: E402
 from flambeau.jit import torch_names as _C  # noqa: E402, N812
 from flambeau.jit.classes.interfaces import interface  # noqa: E402

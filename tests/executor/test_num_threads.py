@@ -36,3 +36,12 @@ def test_functions_have_thread_counts_of_their_own() -> None:
 def test_a_number_of_threads_is_positive() -> None:
     with pytest.raises(ValueError, match="num_threads must be at least 1, not 0"):
         flambeau.script(_work, num_threads=0)
+
+
+def test_the_number_for_all() -> None:
+    before = flambeau.get_num_threads()
+    try:
+        flambeau.set_num_threads(1)
+        assert flambeau.get_num_threads() == 1
+    finally:
+        flambeau.set_num_threads(before)
