@@ -123,6 +123,8 @@ from flambeau import cuda as cuda
 from flambeau import ir as ir
 from flambeau import jit as jit
 from flambeau import nn as nn
+from flambeau.codegen import get_num_threads as get_num_threads
+from flambeau.codegen import set_num_threads as set_num_threads
 from flambeau.jit import futures as futures
 from flambeau.jit import library as library
 from flambeau.jit import torch_names as _C
