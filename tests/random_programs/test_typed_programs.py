@@ -6,6 +6,7 @@ import pytest
 
 from flambeau.testing.programs.check import compile_source, paths_for
 from flambeau.testing.programs.flow.check import arguments, disagreement, outcome, report
+from flambeau.testing.programs.typed import modules
 from flambeau.testing.programs.typed.generate import generate
 from flambeau.testing.programs.typed.kinds import INT, STR, Kind
 
@@ -16,6 +17,20 @@ def test_all_paths_agree(seed: int) -> None:
     found = disagreement(program, seed, paths)
     if found is not None:
         pytest.fail(report(seed, program, found, paths=paths), pytrace=False)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_all_paths_agree_on_modules(seed: int) -> None:
+    program, paths = modules.generate(seed, size=2), paths_for(seed)
+    found = disagreement(program, seed, paths)
+    if found is not None:
+        pytest.fail(report(seed, program, found, paths=paths), pytrace=False)
+
+
+def test_every_construct_of_modules_is_used() -> None:
+    text = "".join(modules.generate(seed).source() for seed in range(60))
+    used = ("(nn.Module):", "nn.ModuleList([", "nn.ModuleDict({", ".values():", "self.training", "forward(self", "(M")
+    assert [word for word in used if word not in text] == []
 
 
 def test_programs_are_the_same_for_a_seed_and_run_in_python() -> None:

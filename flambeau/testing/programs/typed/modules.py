@@ -39,7 +39,7 @@ class ModuleDefinitions(Definitions):
 
     def needs_note(self, name: Name) -> bool:
         """Whether the value alone does not say the type of an attribute; sometimes it is said all the same."""
-        return self.is_loose(name.kind) or self.chance(0.3)
+        return self.is_loose(name.kind) or name.kind.head in ("list", "dict") or self.chance(0.3)
 
     def whole(self) -> tuple[Node, list[Name]]:
         """The outermost module, and what its `forward` sees of it."""
@@ -91,8 +91,9 @@ def generate(seed: int, size: int = 4) -> Program:
     made = ModuleDefinitions(seed)
     definitions = made.everything()
     definitions += [made.module_class() for _ in range(made.draw.randint(1, 2))]
-    made.scope = []
+    made.scope, rank, made.rank = [], made.rank, 0  # what a module is made of does not raise
     base, names = made.whole()
+    made.rank = rank
     made.scope = [*FIRST, *names]
     body: list[Node] = [Statement("log: list[str] = []", True), Statement("total = 0", True)]
     for _ in range(size):

@@ -146,8 +146,8 @@ class Statements(Values):
     # -- questions ----------------------------------------------------------------------------------------------------
 
     def own(self, head: str) -> Name | None:
-        """A variable of a form of type that is not known to be narrower."""
-        found = [n for n in self.scope if n.kind.head == head and not n.is_fixed]
+        """A variable of a form of type that is not known to be narrower, and that only its own name changes."""
+        found = [n for n in self.scope if n.kind.head == head and not n.is_fixed and "." not in n.text]
         return self.draw.choice(found) if found else None
 
     def ask_optional(self, depth: int) -> list[Node]:
@@ -217,7 +217,7 @@ class Statements(Values):
     def ask_class(self, depth: int) -> list[Node]:
         """Whether an object is of an heir."""
         found = [n for n in self.scope if n.kind.head == "object" and len(self.class_of(n.kind).under()) > 1]
-        found = [n for n in found if not n.is_fixed]
+        found = [n for n in found if not n.is_fixed and "." not in n.text]
         if not found:
             return self.branch(depth)
         name = self.draw.choice(found)

@@ -110,6 +110,14 @@ class Values:
             return len(self.class_of(kind).under()) > 1
         return any(self.is_loose(part) for part in kind.parts)
 
+    def is_comparable(self, kind: Kind) -> bool:
+        """Whether values of a type are equal by what is in them: classes have to say so themselves."""
+        if kind.head != "object":
+            return all(map(self.is_comparable, kind.parts))
+        made = self.class_of(kind)
+        fields = made.all_fields() if made.form in ("record", "dataclass") else []
+        return (bool(fields) or made.has("__eq__")) and all(self.is_comparable(f.kind) for f in fields)
+
     # -- expressions --------------------------------------------------------------------------------------------------
 
     def value(self, kind: Kind, depth: int = 2) -> str:
@@ -247,11 +255,13 @@ class Values:
             "__contains__": f"{self.value(INT, 0)} in {o}",
         }
         found = [text for operator, text in forms.items() if made.has(operator)]
+        if not self.is_comparable(name.kind):
+            found = [text for text in found if " == " not in text]
         if made.has("__bool__") or made.has("__len__"):
             found += [f"not {o}", f"bool({o})"]
         if made.is_ordered:
             found += [f"{o} <= {other}", f"{o} > {other}"]
-        if made.form in ("record", "dataclass"):
+        if made.form in ("record", "dataclass") and self.is_comparable(name.kind):
             found.append(f"{o} != {other}")
         if made.form != "record":
             found.append(f"{o} is {other}")
