@@ -20,6 +20,7 @@ ROWS = [
     accepted("conditional expression", "def f(x: int):\n    return 'a' if x > 2 else 'b' if x > 1 else 'c'", "f(3)", "f(2)", "f(1)"),
     accepted("int() and float() of texts", "def f(s: str):\n    return int(s), float(s)", "f('12')"),
     accepted("int with a base", "def f(s: str):\n    return int(s, 16)", "f('ff')", torch=False),
+    accepted("bools are ints in arithmetic", "def f(n: int, c: bool, x: float):\n    count = 0\n    for i in range(n):\n        count += i > 1\n    m: int = max(n, c) + min(c, c)\n    return count, m, n + c, x * c, c - n, c // n, n % c, -c, abs(c), n << c, x // c, n < c, (n > 2) + (x > 1), divmod(n, c)", "f(4, True, 2.5)", "f(3, True, 0.5)"),
     accepted("casts", "def f(x: float, n: int):\n    return int(x), float(n), bool(n), complex(x, n), str(n), int(True)", "f(2.75, 3)", "f(-2.75, 0)"),
     accepted("min and max", "def f(a: int, b: int, x: float, l: List[int]):\n    return min(a, b), max(a, b, 5), min(x, 2.0), max(l), min(l), max([1.5, x])", "f(1, 2, 3.5, [4, 2])"),
     accepted("sum, any, all", "def f(l: List[int], x: List[float]):\n    return sum(l), sum(x), any([v > 2 for v in l]), all([v > 0 for v in l]), sum([i * i for i in l])", "f([1, 2, 3], [0.5, 1.5])"),

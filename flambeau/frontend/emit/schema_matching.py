@@ -29,6 +29,11 @@ from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.match import Bindings, bind, fits, has_variables, result_types, substitute
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import (
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    INT,
+    NUMBER,
     AnyType,
     DictType,
     FutureType,
@@ -252,11 +257,37 @@ def call_operator(
         raise CompileError(unknown_operator_text(name), where)
     given = [a if isinstance(a, Given) else Given(a, where) for a in args]
     e.unsettled.meet_operator(name, [g.value.type for g in given])
+    if not keywords and any(g.value.type == BOOL for g in given):
+        given = _without_bools(e, where, schemas, given)
     try:
         match = match_schemas(schemas, given, keywords, where)
     except CompileError as error:
         raise explained(error, name, [g.value for g in given]) from None
     return emit_match(e, name, match, where)
+
+
+def _without_bools(
+    e: Emission, where: SourceRange, schemas: Sequence[FunctionSchema], given: Sequence[Given]
+) -> list[Given]:
+    """The operands of an operator on numbers, bools made ints or floats where it has no overload of its own for them.
+
+    `n + (x > y)` is an int: the overload of any two numbers would not say so.
+    """
+    types = [g.value.type for g in given]
+    if not all(t in (BOOL, INT, FLOAT, COMPLEX) for t in types):
+        return list(given)
+    for schema in schemas:
+        try:
+            match_schema(schema, given, (), implicit=False)
+        except Mismatch:
+            continue
+        formals = [a.type for a in schema.arguments[: len(given)]]
+        is_own = all(t != BOOL or f != NUMBER for t, f in zip(types, formals, strict=False))
+        if is_own or any(isinstance(r.type, TensorType) for r in schema.returns):
+            return list(given)
+        break
+    kind = "aten::Float" if FLOAT in types else "aten::Int"
+    return [Given(call_operator(e, where, kind, [g]), g.where) if g.value.type == BOOL else g for g in given]
 
 
 def call_function(
