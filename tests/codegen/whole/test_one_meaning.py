@@ -857,3 +857,25 @@ def test_divisions_of_elements(dtype: str) -> None:
     low = -7 if kind != flambeau.uint8 else 7
     agree(DIVISIONS, lambda: (ints(7, low, 7, low, 0).to(kind), ints(3, 3, low, low, 1).to(kind)), is_native=False)
     agree(DIVISIONS, lambda: (ints(7, 6, 5).to(kind), ints(1, 0, 1).to(kind)), is_native=False)
+
+
+@pytest.mark.parametrize("batch", [3, 2, 0, -1, -2])
+def test_one_size_of_a_view_follows_from_variables(batch: int) -> None:
+    """With -1 among sizes that are variables: sizes that do not fit, and a second -1, are the operator's errors."""
+
+    def regrouped(x: flambeau.Tensor, n: int) -> flambeau.Tensor:
+        return x.view(n, 1, -1, 2) + 1.0
+
+    scripted = flambeau.script(regrouped)
+    x = flambeau.arange(12.0)
+    for _ in range(4):
+        scripted(x, 3)
+    assert scripted.explain(measure=False).is_native
+    try:
+        expected = regrouped(x, batch)
+    except RuntimeError as error:
+        with pytest.raises(RuntimeError) as caught:
+            scripted(x, batch)
+        assert str(error) in str(caught.value)
+        return
+    assert scripted(x, batch).tolist() == expected.tolist()
