@@ -14,6 +14,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Final, ForwardRef, Union
 
+import numpy as np
+
 from flambeau.frontend.constants import enum_type
 from flambeau.frontend.convert.functions import parse_annotation
 from flambeau.frontend.resolver import MISSING, Resolver
@@ -213,6 +215,8 @@ def _subscripted(tree: Subscript, resolver: Resolver) -> Type:
     head = tree.value
     if not isinstance(head, Var | Select):
         raise CompileError(NOT_A_CONSTRUCTOR, head.range)
+    if _is_array(_python_value(head, resolver)):
+        return TENSOR
     name = _constructor_name(head, resolver)
     if name not in CONSTRUCTORS:
         raise CompileError(UNKNOWN_CONSTRUCTOR.format(name=head.range.text or name), tree.range)
@@ -235,6 +239,11 @@ def _subscripted(tree: Subscript, resolver: Resolver) -> Type:
     if CONSTRUCTORS[name] is CONSTRUCTORS["List"] and isinstance(inner[0], NoneType):
         raise CompileError("Can not create ListType with None type", tree.range)
     return CONSTRUCTORS[name](inner)
+
+
+def _is_array(value: Any) -> bool:
+    """Whether it is `np.ndarray` or `npt.NDArray`: what is in its brackets is not checked."""
+    return value is np.ndarray or typing.get_origin(value) is np.ndarray
 
 
 def broadcast_count(tree: Expr, resolver: Resolver) -> int | None:
@@ -304,6 +313,8 @@ def _forward_reference(annotation: str | ForwardRef, resolver: Resolver | None) 
 
 
 def _generic(origin: Any, args: tuple[Any, ...], resolver: Resolver | None, where: SourceRange | None) -> Type | None:
+    if origin is np.ndarray:
+        return TENSOR
     if any(a is Ellipsis for a in args):
         return None
     inner = tuple(try_type_of(a, resolver, where) for a in args)
@@ -321,7 +332,7 @@ def _generic(origin: Any, args: tuple[Any, ...], resolver: Resolver | None, wher
 
 def _class(cls: type, resolver: Resolver | None, where: SourceRange | None) -> Type | None:
     home = (cls.__module__ or "").partition(".")[0]
-    if home in _HOMES and cls.__name__ in _TENSOR_CLASSES:
+    if cls is np.ndarray or (home in _HOMES and cls.__name__ in _TENSOR_CLASSES):
         return TENSOR
     if home in _HOMES and cls.__name__ in TYPED_TENSORS:
         warnings.warn(DTYPE_IS_LOST.format(name=cls.__name__), UserWarning, stacklevel=2)

@@ -339,6 +339,17 @@ def to_number(fn: FunctionEmitter, node: Node, dtype: DType | None) -> None:
     fn.set(node.output(), scalar_of(s.cast(operand, dtype), node.output().type))
 
 
+def implicit(fn: FunctionEmitter, node: Node, dtype: DType) -> None:
+    """A tensor where a number is wanted: one without axes, of the same kind of number."""
+    rep = fn.get(node.input(0)).rep
+    if not isinstance(rep, Element | Array) or (isinstance(rep, Array) and rep.rank):
+        raise CannotCompileError("a number made of a tensor with axes")
+    is_float = rep.dtype.is_floating_point
+    if is_float is not dtype.is_floating_point or rep.dtype.name == "bool" or rep.dtype.is_complex:
+        raise CannotCompileError("a number made of a tensor of another kind")
+    to_number(fn, node, dtype)
+
+
 def _wide(category: str) -> DType:
     return dtypes.float64 if category == "float64" else dtypes.int64
 

@@ -301,6 +301,8 @@ ON_TENSORS: Mapping[str, Lowering] = {
     "aten::Int": lambda fn, node: arrays.to_number(fn, node, dtypes.int64),
     "aten::Float": lambda fn, node: arrays.to_number(fn, node, dtypes.float64),
     "aten::Bool": lambda fn, node: arrays.to_number(fn, node, dtypes.bool_),
+    "aten::FloatImplicit": lambda fn, node: arrays.implicit(fn, node, dtypes.float64),
+    "aten::IntImplicit": lambda fn, node: arrays.implicit(fn, node, dtypes.int64),
     "aten::item": lambda fn, node: arrays.to_number(fn, node, None),
     "aten::copy_": writes.copy_,
     "aten::fill_": writes.fill_,

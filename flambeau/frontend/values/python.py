@@ -43,6 +43,7 @@ from flambeau.frontend.values.function_groups import wrap_group
 from flambeau.frontend.values.future_methods import FUTURE_FUNCTIONS, FutureFunction
 from flambeau.frontend.values.generator_calls import generator_call
 from flambeau.frontend.values.language_forms import LANGUAGE_FORMS
+from flambeau.frontend.values.numpy_creation import numpy_creation, numpy_dtype
 from flambeau.frontend.values.numpy_functions import numpy_function
 from flambeau.frontend.values.operator_functions import wrap_getter
 from flambeau.frontend.values.printing import stream_value
@@ -288,9 +289,10 @@ def wrap(e: Emission, value: Any, where: SourceRange) -> Sugared:
     stream = stream_value(value)
     if stream is not None:
         return stream
-    of_numpy = numpy_function(value)
+    of_numpy = numpy_function(value) or numpy_creation(value)
     if of_numpy is not None:
         return of_numpy
+    value = numpy_dtype(value) or value
     form = None if isinstance(value, types.ModuleType) else getattr(value, "language_form", None)
     if isinstance(form, str) and form in LANGUAGE_FORMS:
         return LANGUAGE_FORMS[form]

@@ -77,6 +77,15 @@ def f(n: int) -> Tuple[int, int]:
         turns += 1
     return n, turns
 """, lambda: (27,)),
+    "elements added to numbers": ("""
+def f(x: Tensor, w: Tensor, k: Tensor) -> Tuple[float, int, int]:
+    total, count = 0.5, 3
+    for i in range(x.size(0)):
+        total += x[i] * w[i % 2]
+        count = count * 2 + k[i % 2]
+        count -= k[0]
+    return total, count, k.size(0)
+""", lambda: (floats(5), floats(2, dtype="float32"), ints(4, -7, dtype="int32"))),
     "ranges in both directions": ("""
 def f(low: int, high: int, step: int) -> List[int]:
     seen: List[int] = []
@@ -657,6 +666,13 @@ def f(x: Tensor) -> int:
 }  # fmt: skip
 
 IN_PART: dict[str, tuple[str, Arguments]] = {
+    "an int of a float": ("""
+def f(x: Tensor, n: int) -> int:
+    count = 3
+    for i in range(n):
+        count += x[i]
+    return count
+""", lambda: (floats(5), 3)),
     "squeezed": ("""
 def f(x: Tensor) -> Tuple[Tensor, Tensor]:
     y = x.squeeze(1)
