@@ -8,6 +8,8 @@ TITLE = "Loops with else, endless loops"
 ORDER = 12
 
 ROWS = [
+    accepted("zip of what a tuple holds", "def f(x: Tuple[List[int], List[str]], n: int):\n    return [f'{p}{q}' for p, q in zip(*x)], [p + q * r for p, q, r in zip(range(n), *([1, 2], [3, 4]))]", "f(([1, 2], ['a', 'b']), 2)", torch=False),
+    refused("zip of what a list holds", "def f(rows: List[List[int]]):\n    return [a for a in zip(*rows)]", "write what is made of the rows as [[row[i] for row in rows] for i in range(n)]"),
     accepted("variables of a loop with else", "def f(x: List[int], v: int):\n    for i, e in enumerate(x):\n        if e == v:\n            at = i\n            break\n    else:\n        at = -1\n    return at", "f([4, 5], 5)", "f([4, 5], 6)", torch=False),
     accepted("a loop with else that returns", "def f(x: List[int], v: int):\n    for i, e in enumerate(x):\n        if e == v:\n            break\n    else:\n        return \"none\"\n    return str(i) + str(e)", "f([4, 5], 5)", "f([4, 5], 6)", torch=False),
     accepted("while with else and variables", "def f(n: int):\n    i = 2\n    while i * i <= n:\n        if n % i == 0:\n            divisor = i\n            break\n        i += 1\n    else:\n        divisor = n\n    return divisor", "f(15)", "f(13)", torch=False),

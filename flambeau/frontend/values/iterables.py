@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from flambeau.frontend.emit.calls import emit_arguments
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.trees.views import Apply
+from flambeau.frontend.trees.views import Apply, Starred
 from flambeau.frontend.values.container_methods import listed
 from flambeau.frontend.values.simple_value import ItemIteration, SimpleValue, UnrolledIteration
 from flambeau.frontend.values.sugared import Given, Iteration, Sugared
@@ -20,6 +20,10 @@ from flambeau.util.source import SourceRange
 
 NO_STATIC_LENGTH = (
     "Can not iterate over a module list or tuple with a value that does not have a statically determinable length\n"
+)
+TRANSPOSED = (
+    "how many things zip goes over must be known while compiling, and a list may have any length: write what is made of "
+    "the rows as [[row[i] for row in rows] for i in range(n)]"
 )
 ZERO_STEP = "range() arg 3 must not be zero"
 
@@ -322,7 +326,20 @@ def emit_zip(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
         raise CompileError("zip doesn't accept any keyword arguments", tree.callee.range)
     if not tree.args:
         raise CompileError("zip expected at least 1 arguments, got 0", tree.callee.range)
-    return JoinedValue("zip", [e.sugared(arg).iterate(e, arg.range) for arg in tree.args])
+    parts: list[Iteration] = []
+    for arg in tree.args:
+        if isinstance(arg, Starred):
+            parts += [item.iterate(e, arg.range) for item in _spread(e, arg)]
+        else:
+            parts.append(e.sugared(arg).iterate(e, arg.range))
+    return JoinedValue("zip", parts)
+
+
+def _spread(e: Emission, tree: Starred) -> Sequence[Sugared]:
+    source = e.sugared(tree.value)
+    if isinstance(source, SimpleValue) and isinstance(source.value.type, ListType):
+        raise CompileError(TRANSPOSED, tree.range)
+    return source.as_tuple(e, tree.range)
 
 
 def emit_reversed(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
