@@ -22,8 +22,8 @@ NO_STATIC_LENGTH = (
     "Can not iterate over a module list or tuple with a value that does not have a statically determinable length\n"
 )
 TRANSPOSED = (
-    "how many things zip goes over must be known while compiling, and a list may have any length: write what is made of "
-    "the rows as [[row[i] for row in rows] for i in range(n)]"
+    "how many things zip goes over must be known while compiling, and a list may have any length: write what is made "
+    "of the rows as [[row[i] for row in rows] for i in range(n)]"
 )
 ZERO_STEP = "range() arg 3 must not be zero"
 
