@@ -105,7 +105,7 @@ class UninitializedBuffer(_Uninitialized, Tensor):  # type: ignore[misc]  # it r
     BECOMES = Tensor
 
     def __init__(self, device: Device | str | None = None, dtype: DType | None = None) -> None:
-        super().__init__(_memory.__get__(_nothing(device, dtype)))
+        super().__init__(_memory.__get__(_nothing(device, dtype)), None)
 
 
 def _nothing(device: Device | str | None, dtype: DType | None) -> Tensor:

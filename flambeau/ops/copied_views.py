@@ -70,11 +70,17 @@ def _copying(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *arguments: copied(kernel(*arguments))
 
 
+def _of_a_copy(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Parts that lie as in the whole, of which a copy is made."""
+    return lambda self, *others: kernel(wrap(np.array(self._array, order="K")), *others)
+
+
 def _declare(viewing: OpDef, text: str, is_method: bool) -> None:
     doc = f"What `{viewing.name.removeprefix('aten::')}` gives, in memory of its own." if viewing.doc else ""
+    kernel = _of_a_copy(viewing.kernel) if text.startswith("unsafe") else _copying(viewing.kernel)
     made = registry.register(
         replace(
-            viewing, schema=parse_schema(f"aten::{text}"), kernel=_copying(viewing.kernel), family="copy", doc=doc,
+            viewing, schema=parse_schema(f"aten::{text}"), kernel=kernel, family="copy", doc=doc,
             accumulator="", is_method=is_method, is_function=True,
         )
     )

@@ -19,6 +19,7 @@ from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.opdef import OpDef
+from flambeau.schema.set_type import SetType
 from flambeau.schema.types import (
     AnyType,
     BoolType,
@@ -207,6 +208,8 @@ def _is_of(value: Any, type_: Type) -> bool:
             return value is None or _is_of(value, element)
         case ListType(element):
             return isinstance(value, list | tuple) and all(_is_of(v, element) for v in value)
+        case SetType(element):
+            return isinstance(value, set | frozenset) and all(_is_of(v, element) for v in value)
         case DictType(key, item):
             return isinstance(value, dict) and all(_is_of(k, key) and _is_of(v, item) for k, v in value.items())
         case IntType() | FloatType() | ComplexType():

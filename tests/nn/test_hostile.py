@@ -55,6 +55,10 @@ ELSEWHERE: dict[str, dict[str, str]] = {
     "BatchNorm1d": {"no elements": "PyTorch takes no channels for any number"},
     "Bilinear": {"infinity": "which sums are not numbers depends on their order"},
     "ConvTranspose": {"no elements": "PyTorch makes some of nothing if there is no batch either"},
+    "CrossMapLRN2d": {
+        "nan": "PyTorch takes squares away from a running sum, in which a nan stays",
+        "infinity": "PyTorch takes squares away from a running sum, in which an infinity becomes nan",
+    },
     "EmbeddingBag": {"no elements": "PyTorch refuses bags without indices"},
     "InstanceNorm2d": {"no batch": "PyTorch fails", "first one without batch": "PyTorch fails"},
     "GELU()": {"infinity": "PyTorch gives nan for infinity, in some places of an array"},

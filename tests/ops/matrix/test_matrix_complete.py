@@ -40,6 +40,8 @@ EXEMPT = {
             "linalg_matmul nll_loss2d nll_loss_forward copy msort cpu resolve_conj resolve_neg lift_fresh new_empty "
             "new_empty_strided empty_permuted linalg_vector_norm nonzero_numpy"
         ),
+        "it is refused: there is no such device": "cuda",
+        "its results lie differently in memory in PyTorch; tested beside NumPy": "fft_ihfft2 fft_ihfftn",
         _OWN_TESTS: ("aminmax count_nonzero amax argmax amin argmin var var_mean std std_mean norm logsumexp"),
     },
 }
