@@ -8,6 +8,9 @@ TITLE = "Containers as in Python"
 ORDER = 41
 
 ROWS = [
+    refused("defaultdict", "from collections import defaultdict\ndef f(x: List[str]):\n    d = defaultdict(int)\n    for w in x:\n        d[w] += 1\n    return d", "programs have no collections.defaultdict: write a dict: d[k] = d.get(k, 0) + 1, or d.setdefault(k, []).append(v)"),
+    refused("Counter", "from collections import Counter\ndef f(x: List[str]):\n    return Counter(x)", "programs have no collections.Counter: write a dict: counts[k] = counts.get(k, 0) + 1"),
+    refused("itertools", "import itertools\ndef f(x: List[int]):\n    return [a * b for a, b in itertools.product(x, x)]", "programs have no itertools.product: write a loop in a loop"),
     accepted("assignment to a slice of a list", "def f(x: List[int]):\n    x[1:3] = [7, 8, 9]\n    x[::2] = x[::2][::-1]\n    x[:0] = (5, 6)\n    x[-1:] = range(2)\n    return x", "f([1, 2, 3, 4])", "f([1])", torch=False),
     accepted("augmented slice of a list", "def f(x: List[int]):\n    x[1:2] += [5, 6]\n    x[-1:] *= 2\n    return x", "f([1, 2, 3, 4])", torch=False),
     accepted("del with a slice", "def f(x: List[int]):\n    del x[1:3], x[-1]\n    s = slice(0, 1)\n    del x[s]\n    return x", "f([1, 2, 3, 4, 5])", torch=False),

@@ -24,6 +24,7 @@ from flambeau.frontend.values.lazy_search import ALL_FORM, ANY_FORM
 from flambeau.frontend.values.operator_functions import OPERATOR_FUNCTIONS
 from flambeau.frontend.values.printing import PrintFunction
 from flambeau.frontend.values.simple_value import OperatorValue
+from flambeau.frontend.values.standard_library import NOT_IN_PROGRAMS
 from flambeau.frontend.values.sugared import FormValue, Sugared
 from flambeau.frontend.values.sums import emit_sum
 from flambeau.schema.device import Device
@@ -170,6 +171,7 @@ BUILTINS: Final[dict[Any, Sugared]] = {
     **{cls: ContextClass(cls) for cls in (no_grad, enable_grad, inference_mode, set_grad_enabled)},
     **{cls: AutocastClass(cls) for cls in (autocast, CpuAutocast, CudaAutocast)},
     OrderedDict: FormValue("dict", forms.emit_dict),
+    **NOT_IN_PROGRAMS,
     cmath.polar: OperatorValue("python::polar"),
     **OPERATOR_FUNCTIONS,
     **DECORATORS,
