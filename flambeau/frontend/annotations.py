@@ -243,6 +243,7 @@ def _subscripted(tree: Subscript, resolver: Resolver) -> Type:
 
 def _is_array(value: Any) -> bool:
     """Whether it is `np.ndarray` or `npt.NDArray`: what is in its brackets is not checked."""
+    value = getattr(value, "__value__", value)  # NumPy's own name for it is an alias of Python 3.12
     return value is np.ndarray or typing.get_origin(value) is np.ndarray
 
 
@@ -313,7 +314,7 @@ def _forward_reference(annotation: str | ForwardRef, resolver: Resolver | None) 
 
 
 def _generic(origin: Any, args: tuple[Any, ...], resolver: Resolver | None, where: SourceRange | None) -> Type | None:
-    if origin is np.ndarray:
+    if _is_array(origin):
         return TENSOR
     if any(a is Ellipsis for a in args):
         return None
