@@ -122,6 +122,17 @@ def test_a_tensor_without_axes() -> None:
     assert numba.njit(lambda x: mean(x).ndim)(x) == 0
 
 
+def test_tensors_without_axes_in_a_long_loop() -> None:
+    @numba.njit
+    def often(x: Any, n: int) -> float:
+        s = 0.0
+        for _ in range(n):
+            s += mean(x)[()]
+        return s
+
+    assert often(np.ones(2), 2_000_000) == 2e6  # a word of stack for each would be more than there is
+
+
 def test_what_python_runs_for_the_script() -> None:
     call = numba.njit(lambda x: in_order(x))
     assert call(np.array([3.0, 1.0, 2.0])).tolist() == [1.0, 2.0, 3.0]

@@ -111,7 +111,7 @@ class _Maker:
     def element(self, kind: Any) -> Any:
         """An array without axes, with memory of its own."""
         made = self.arrays._empty_nd_impl(self.context, self.builder, kind, ())
-        bits = self.builder.alloca(self.ir.IntType(64))
+        bits = self.cgutils.alloca_once(self.builder, self.ir.IntType(64))
         self.builder.store(self.next(), bits)
         element = self.context.get_data_type(kind.dtype)
         self.builder.store(self.builder.load(self.builder.bitcast(bits, element.as_pointer())), made.data)
