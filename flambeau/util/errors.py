@@ -146,6 +146,10 @@ class InternalError(RuntimeError):
         return f"internal error in {self.stage}: {self.message}"
 
 
+class ArchiveError(RuntimeError):
+    """A file is no archive, is broken, or holds what cannot be loaded. The text names the file and the record."""
+
+
 class TracerWarning(UserWarning):
     """A trace will not generalise: something was recorded as a constant or left out."""
 
