@@ -13,8 +13,8 @@ from typing import Any, Final
 from flambeau.frontend.constants import constant_type
 from flambeau.frontend.emit.environment import Absent, Frame, Variable
 from flambeau.frontend.emit.unsettled import Unsettled
-from flambeau.frontend.resolver import Resolver
-from flambeau.frontend.trees.views import Expr, Stmt
+from flambeau.frontend.resolver import MISSING, Resolver
+from flambeau.frontend.trees.views import Expr, Select, Stmt, Var
 from flambeau.frontend.values.receivers import Receiver
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Iteration, Sugared
@@ -188,6 +188,15 @@ class Emission:
         return self.rules.wrap(self, value, where)
 
     # -- nodes --------------------------------------------------------------------------------------------------------
+
+    def python_value(self, tree: Expr) -> Any:
+        """The Python value of a dotted name that is no variable of the program; MISSING for anything else."""
+        if isinstance(tree, Var):
+            return MISSING if self.frame.find(tree.name) is not None else self.resolver.resolve(tree.name)
+        if isinstance(tree, Select):
+            owner = self.python_value(tree.value)
+            return MISSING if owner is MISSING else getattr(owner, tree.name, MISSING)
+        return MISSING
 
     def insert(self, kind: str, inputs: Sequence[Value] = (), type_: Type | None = None, **attributes: Any) -> Node:
         """A node at the insertion point, with one result if a type is given."""

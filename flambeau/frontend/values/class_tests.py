@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from flambeau.frontend.emit.conditions import Condition, ConditionValue
 from flambeau.frontend.emit.emission import Emission
-from flambeau.frontend.resolver import MISSING
-from flambeau.frontend.trees.views import Apply, Expr, Select, TupleLiteral, Var
+from flambeau.frontend.trees.views import Apply, Expr, TupleLiteral
 from flambeau.frontend.values.sugared import Sugared
 from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError
@@ -26,7 +25,7 @@ def emit_issubclass(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
 def _classes(e: Emission, tree: Expr) -> list[type]:
     if isinstance(tree, TupleLiteral):
         return [cls for item in tree.items for cls in _classes(e, item)]
-    outside = _outside(e, tree)
+    outside = e.python_value(tree)
     if isinstance(outside, type):
         return [outside]
     found = e.sugared(tree)
@@ -35,13 +34,3 @@ def _classes(e: Emission, tree: Expr) -> list[type]:
     if not isinstance(python, type):
         raise CompileError(NOT_A_CLASS.format(kind=found.kind), tree.range)
     return [python]
-
-
-def _outside(e: Emission, tree: Expr) -> object:
-    """The Python value of a dotted name that is no variable of the program; MISSING for anything else."""
-    if isinstance(tree, Var):
-        return MISSING if e.frame.find(tree.name) is not None else e.resolver.resolve(tree.name)
-    if isinstance(tree, Select):
-        owner = _outside(e, tree.value)
-        return MISSING if owner is MISSING else getattr(owner, tree.name, MISSING)
-    return MISSING

@@ -21,7 +21,7 @@ from flambeau.frontend.trees.views import (
     Starred,
     Var,
 )
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Builtin, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import DictType, ListType, TupleType, Type
@@ -61,7 +61,7 @@ def called(e: Emission, where: SourceRange, function: Any, owner: Sugared | None
 
 
 @dataclass(slots=True)
-class ContainerMethod(Sugared):
+class ContainerMethod(Builtin):
     """`x.extend`, `x.sort` of a list, `d.update` of a dict."""
 
     wrap: Wrap
@@ -69,11 +69,6 @@ class ContainerMethod(Sugared):
     """What other calls mean."""
     owner: Value
     name: str
-
-    @property
-    def kind(self) -> str:
-        """As messages call it."""
-        return "builtin"
 
     def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared | None:
         """A call that TorchScript does not have; None for the others."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from flambeau.frontend.emit.conversions import pack_list, unpack_tuple
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import Select, Subscript
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Builtin, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.types import FutureType, TupleType, Type
 from flambeau.util.errors import CompileError
@@ -48,17 +48,12 @@ class TupleMethod(Sugared):
 
 
 @dataclass(slots=True)
-class AffixMethod(Sugared):
+class AffixMethod(Builtin):
     """`s.startswith`, `s.endswith`, of one text or of a tuple of them."""
 
     wrap: Wrap
     text: Value
     name: str
-
-    @property
-    def kind(self) -> str:
-        """As messages call it."""
-        return "builtin"
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A bool."""

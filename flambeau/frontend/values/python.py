@@ -216,19 +216,9 @@ def _may_be_function(e: Emission, tree: Expr) -> bool:
         if found is not None:
             return not isinstance(found, SimpleValue)
     if isinstance(tree, Var | Select):
-        value = _outside(e, tree)
+        value = e.python_value(tree)
         return callable(value) or (value is MISSING and isinstance(tree, Select))
     return isinstance(tree, Lambda | NoneLit | Apply | Subscript | TernaryIf | GeneratorListComp | GeneratorComp)
-
-
-def _outside(e: Emission, tree: Expr) -> Any:
-    """The Python value of a dotted name that is no variable of the program; MISSING for anything else."""
-    if isinstance(tree, Var):
-        return MISSING if e.frame.find(tree.name) is not None else e.resolver.resolve(tree.name)
-    if isinstance(tree, Select):
-        owner = _outside(e, tree.value)
-        return MISSING if owner is MISSING else getattr(owner, tree.name, MISSING)
-    return MISSING
 
 
 @dataclass(slots=True)

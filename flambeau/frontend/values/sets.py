@@ -14,7 +14,7 @@ from flambeau.frontend.emit.conversions import pack_list
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import Apply, Expr
 from flambeau.frontend.values.container_methods import listed
-from flambeau.frontend.values.sugared import Given, Iteration, Sugared
+from flambeau.frontend.values.sugared import Builtin, Given, Iteration, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.set_type import SetType, is_item
 from flambeau.schema.types import ListType, Type
@@ -93,17 +93,12 @@ def compared(e: Emission, where: SourceRange, op: str, left: Value, right: Value
 
 
 @dataclass(slots=True)
-class SetMethod(Sugared):
+class SetMethod(Builtin):
     """`s.add` and the like."""
 
     wrap: Callable[[Value], Sugared]
     owner: Value
     name: str
-
-    @property
-    def kind(self) -> str:
-        """As messages call it."""
-        return "builtin"
 
     def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
         """A call; what other sets, lists and generators give is looked at as they are."""

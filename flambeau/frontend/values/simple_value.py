@@ -27,7 +27,7 @@ from flambeau.frontend.values.object_methods import (
     stored_names,
 )
 from flambeau.frontend.values.operator_arguments import adapted
-from flambeau.frontend.values.sugared import Given, Iteration, Sugared
+from flambeau.frontend.values.sugared import Builtin, Given, Iteration, Sugared
 from flambeau.frontend.values.tensor_attributes import CONVERSIONS, ELEMENT_CODES, PROPERTIES
 from flambeau.frontend.values.tensor_methods import OTHER_NAMES, tensor_method
 from flambeau.ir.value import Value
@@ -233,16 +233,11 @@ class SimpleValue(Sugared):
 
 
 @dataclass(slots=True)
-class OperatorValue(Sugared):
+class OperatorValue(Builtin):
     """A builtin operator, perhaps with its first argument bound: `torch.relu`, `x.relu`."""
 
     name: str
     receiver: Given | None = None
-
-    @property
-    def kind(self) -> str:
-        """As messages call it."""
-        return "builtin"
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The overload that fits."""
@@ -278,17 +273,12 @@ def _outputs_by_name(name: str, keywords: Sequence[Given], e: Emission) -> Seque
 
 
 @dataclass(slots=True)
-class ConversionValue(Sugared):
+class ConversionValue(Builtin):
     """`x.float`, `x.cpu`: a conversion of a tensor by `aten::to`."""
 
     tensor: Value
     target: Any
     type: Type
-
-    @property
-    def kind(self) -> str:
-        """As messages call it."""
-        return "builtin"
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The converted tensor."""

@@ -118,6 +118,15 @@ class Sugared:
         raise CompileError(f"'{self.kind}' object has no len()", where)
 
 
+class Builtin(Sugared):
+    """What is called by a name that the compiler knows, and is nothing without the call."""
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "builtin"
+
+
 @dataclass(slots=True)
 class FormValue(Sugared):
     """A builtin that looks at the trees of its arguments."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Builtin, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.ops.python_forms import unique, unique_consecutive
 from flambeau.schema.types import INT
@@ -29,16 +29,11 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {"unique": unique, "unique_con
 
 
 @dataclass(slots=True)
-class WhereMethod(Sugared):
+class WhereMethod(Builtin):
     """`x.where(condition, other)`: the operator has the condition first."""
 
     wrap: Wrap
     tensor: Value
-
-    @property
-    def kind(self) -> str:
-        """As messages call it."""
-        return "builtin"
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A tensor."""
@@ -49,16 +44,11 @@ class WhereMethod(Sugared):
 
 
 @dataclass(slots=True)
-class TypeMethod(Sugared):
+class TypeMethod(Builtin):
     """`x.type(dtype)`: a conversion."""
 
     wrap: Wrap
     tensor: Value
-
-    @property
-    def kind(self) -> str:
-        """As messages call it."""
-        return "builtin"
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The tensor in another dtype. Raises CompileError without one: a dtype has no text in programs."""
@@ -69,16 +59,11 @@ class TypeMethod(Sugared):
 
 
 @dataclass(slots=True)
-class NewTensorMethod(Sugared):
+class NewTensorMethod(Builtin):
     """`x.new_tensor(data)`: a new tensor, of the dtype of `x` unless the call names another."""
 
     wrap: Wrap
     tensor: Value
-
-    @property
-    def kind(self) -> str:
-        """As messages call it."""
-        return "builtin"
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A tensor."""
@@ -89,16 +74,11 @@ class NewTensorMethod(Sugared):
 
 
 @dataclass(slots=True)
-class FunctionMethod(Sugared):
+class FunctionMethod(Builtin):
     """`x.unique`: a function of the package with the tensor as its first argument."""
 
     function: Callable[..., Any]
     tensor: Value
-
-    @property
-    def kind(self) -> str:
-        """As messages call it."""
-        return "builtin"
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """What the function gives."""
