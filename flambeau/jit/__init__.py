@@ -42,6 +42,7 @@ from flambeau.jit.modules.old_style import ScriptModule, script_method
 from flambeau.jit.modules.overloads import _overload_method
 from flambeau.jit.modules.script_module import RecursiveScriptModule
 from flambeau.jit.overloads import _overload
+from flambeau.jit.saving import save
 from flambeau.jit.script import script
 from flambeau.jit.script_profile import _ScriptProfile
 from flambeau.jit.tracing.helpers import allow, dynamic, script_if_tracing
@@ -108,6 +109,7 @@ __all__ = [
     "optimized_execution",
     "record_function",
     "run_frozen_optimizations",
+    "save",
     "script",
     "script_if_tracing",
     "script_method",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from flambeau.codegen import available, native_call
@@ -18,6 +18,7 @@ from flambeau.executor.report import Explanation, PassReport
 from flambeau.frontend.trees.views import Def
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph
+from flambeau.jit import saving
 from flambeau.jit.arguments import Signature
 from flambeau.passes import inline
 from flambeau.program.function import Function
@@ -165,6 +166,14 @@ class ScriptFunction(NativeBase):  # type: ignore[misc]  # made at run time
     def code_with_constants(self) -> tuple[str, Any]:
         """`code`, and the namespace of the constants it names `CONSTANTS.c0`."""
         return print_code_with_constants(self.script_function)
+
+    def save(self, f: Any, _extra_files: Mapping[str, str | bytes] | None = None) -> None:
+        """Write it to a file, as `flambeau.jit.save` does: as a module whose `forward` it is."""
+        saving.save(self, f, _extra_files)
+
+    def save_to_buffer(self, _extra_files: Mapping[str, str | bytes] | None = None) -> bytes:
+        """What `save` would write to a file."""
+        return saving.save_to_buffer(self, _extra_files)
 
     # -- how it runs --------------------------------------------------------------------------------------------------
 

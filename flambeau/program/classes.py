@@ -93,6 +93,8 @@ class ClassDefinition:
         """Attributes that begin as lists or dicts which do not say what they hold, and where."""
         self.is_frozen = False
         """Whether attributes are assigned in `__init__` alone."""
+        self.hooks: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+        """The methods that a call of a module from Python runs before and behind `forward`, by name."""
         self.source: ClassSource | None = None
         """Where methods come from that nothing has asked for yet."""
 

@@ -107,7 +107,7 @@ def _signature(name: str, graph: Graph, schema: FunctionSchema, statements: Stat
         statements.bind(value, variable)
         annotation = "" if is_method and index == 0 else f": {argument.type.annotation}"
         parameters.append(variable + annotation + _default(argument, statements.context.constants))
-    result = _result_type(schema).annotation
+    result = result_type(schema).annotation
     statements.body.line(None, f"def {name}({_BETWEEN_PARAMETERS.join(parameters)}) -> {result}:")
 
 
@@ -115,7 +115,8 @@ def _default(argument: Argument, table: ConstantTable) -> str:
     return f"={literal(argument.default, argument.type, table)}" if argument.has_default else ""
 
 
-def _result_type(schema: FunctionSchema) -> Type:
+def result_type(schema: FunctionSchema) -> Type:
+    """What a call gives: one type for all results together."""
     if len(schema.returns) == 1:
         return schema.returns[0].type
     return TupleType(tuple(r.type for r in schema.returns)) if schema.returns else NONE

@@ -43,7 +43,7 @@ class Statements:
 
     def bind(self, value: Value, name: str) -> None:
         """Let a value be written as this variable."""
-        self._shown[value] = Tagged.of(None, name)
+        self._shown[value] = Tagged(name)
 
     def bind_new(self, values: Sequence[Value]) -> None:
         """Let each value be a new variable."""

@@ -226,7 +226,7 @@ def test_marks_tell_where_code_came_from() -> None:
     for mark, following in zip(printed.marks, [*printed.marks[1:], None], strict=True):
         stretch = printed.text[mark.offset : following.offset if following else None]
         places.setdefault(str(mark.range), []).append(stretch)
-    assert places["m.py:3:4"] == ["ops.my.inner(", ")"]
+    assert places["m.py:3:4"] == ["ops.my.inner(x)"]
     assert places["m.py:2:0"] == ["ops.my.outer(", ")"]
 
 

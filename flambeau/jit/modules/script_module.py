@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any, Self
 
@@ -13,6 +13,7 @@ from flambeau.executor.report import Explanation, PassReport
 from flambeau.frontend.depth import deep_recursion
 from flambeau.frontend.source.python_source import NameScope
 from flambeau.ir.graph import Graph
+from flambeau.jit import saving
 from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.convert import MismatchError, converter, type_name
 from flambeau.jit.modules import python_view
@@ -345,6 +346,14 @@ class RecursiveScriptModule(FixedModule):
         vars(self).clear()
         vars(self).update(state)
         python_view.register(self.script_object, self)
+
+    def save(self, f: Any, _extra_files: Mapping[str, str | bytes] | None = None) -> None:
+        """Write the module to a file, as `flambeau.jit.save` does."""
+        saving.save(self, f, _extra_files)
+
+    def save_to_buffer(self, _extra_files: Mapping[str, str | bytes] | None = None) -> bytes:
+        """What `save` would write to a file."""
+        return saving.save_to_buffer(self, _extra_files)
 
     # -- looking ------------------------------------------------------------------------------------------------------
 

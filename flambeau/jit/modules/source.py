@@ -139,7 +139,9 @@ class ModuleSource:
             forward = self.method("forward")
             if forward is None:
                 return None
-            self._hooks = compile_hooks(self.module, self.definition, forward, self.add)
+            self._hooks = found = compile_hooks(self.module, self.definition, forward, self.add)
+            names = [tuple([f.short_name for f in functions]) for functions in (found.before, found.after)]
+            self.definition.hooks = (names[0], names[1])
         return self._hooks
 
     def define(self, text: str, scope: Callable[[str], Any]) -> list[Function]:

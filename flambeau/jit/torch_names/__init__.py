@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 from flambeau.jit._state import _clear_class_state as _jit_clear_class_registry
+from flambeau.jit.torch_names.file_writer import PyTorchFileWriter
 from flambeau.jit.torch_names.graph import AliasDb, Graph
 from flambeau.jit.torch_names.handle import ModuleHandle, _freeze_module, _jit_debug_module_iterators
 from flambeau.jit.torch_names.passes import (
@@ -93,6 +94,7 @@ __all__ = [
     "NoneType",
     "NumberType",
     "OptionalType",
+    "PyTorchFileWriter",
     "StringType",
     "TensorType",
     "TupleType",

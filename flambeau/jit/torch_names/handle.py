@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import indent
 from typing import Any
 
@@ -86,6 +86,14 @@ class ModuleHandle:
     def _retrieve_traced_inputs(self) -> dict[str, list[Any]]:
         """The example inputs of a traced module, by method; nothing for others."""
         return dict(vars(self.ours).get("_traced_inputs", {}))
+
+    def save(self, f: Any, _extra_files: Mapping[str, str | bytes] | None = None) -> None:
+        """Write the module to a file."""
+        self.ours.save(f, _extra_files)
+
+    def save_to_buffer(self, _extra_files: Mapping[str, str | bytes] | None = None) -> bytes:
+        """What `save` would write to a file."""
+        return self.ours.save_to_buffer(_extra_files)
 
     def dump_to_str(self, code: bool, attrs: bool, params: bool) -> str:
         """The module as text: with the graphs of its methods, its attributes, its parameters."""

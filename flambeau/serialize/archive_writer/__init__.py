@@ -1,0 +1,1 @@
+"""Programs and tensors as files that TorchScript's own loader reads too."""

@@ -1,0 +1,196 @@
+"""All that a program consists of: the types and functions that its objects and graphs name, in the order met."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import Any
+
+from flambeau.frontend.constants import constant_type, constant_value
+from flambeau.ir.constants import CONSTANT, type_of
+from flambeau.ir.kinds import CONTROL
+from flambeau.ir.node import Node
+from flambeau.ir.walk import blocks, subgraphs
+from flambeau.program import instances
+from flambeau.program.classes import ClassDefinition, InterfaceDefinition
+from flambeau.program.function import Function
+from flambeau.schema.function import FunctionSchema
+from flambeau.schema.set_type import SetType
+from flambeau.schema.types import ClassType, EnumType, InterfaceType, TupleType, Type, without_refinement
+from flambeau.serialize.archive_writer.objects import held_by
+from flambeau.tensor.tensor import Tensor
+
+PYTHON_CALL = (
+    "Could not export Python function call '{name}'. Remove calls to Python functions before export. Did you forget to "
+    "script it, or to mark it with @flambeau.jit.unused (what it is called for then raises), or with "
+    "@flambeau.jit.ignore(drop_on_export=True)?{where}"
+)
+OPEN_CLASS = (
+    "cannot save a program that uses class '{name}': objects of its subclasses may stand for its own, and archives say "
+    "nothing of inheritance. Declare what they have in common with @flambeau.jit.interface and annotate with that"
+)
+FOREIGN_BLOCK = "cannot save a program with '{kind}': archives have no form for it{where}"
+SET_ATTRIBUTE = (
+    "cannot save attribute '{name}' of '{owner}': archives have no form for sets; keep a dict from items to True"
+)
+
+
+class Contents:
+    """The types and functions that are reached from what was added."""
+
+    def __init__(self, complete: Callable[[ClassDefinition], None]) -> None:
+        """`complete` compiles what is part of a class although nothing asked for it yet."""
+        self.types: dict[Type, None] = {}
+        """Classes, interfaces, enums and named tuples."""
+        self.functions: dict[object, Function] = {}
+        self.operators: set[str] = set()
+        """The kinds of all nodes."""
+        self._complete = complete
+        self._seen: set[Type] = set()
+        self._waiting: list[Type | Function] = []
+        self._objects: dict[int, Any] = {}
+
+    # -- values --------------------------------------------------------------------------------------------------------
+
+    def add_value(self, value: Any) -> None:
+        """The types of the objects and enums in a value, and what these lead to."""
+        self._value(value)
+        self._follow()
+
+    def _value(self, value: Any) -> None:
+        match value:
+            case None | bool() | int() | float() | str() | Tensor() if not isinstance(value, enum.Enum):
+                return
+            case enum.Enum():
+                self._type(type_of(value))
+            case list() | tuple():
+                for item in value:
+                    self._value(item)
+            case dict():
+                for key, item in value.items():
+                    self._value(key)
+                    self._value(item)
+            case _:
+                self._object(value)
+
+    def _object(self, value: Any) -> None:
+        definition = instances.definition_or_compiled(value)
+        if definition is None or id(value) in self._objects:
+            return
+        self._objects[id(value)] = value
+        self._type(definition.type)
+        for attribute in definition.attributes:
+            self._value(held_by(value, attribute.name))
+
+    # -- types ---------------------------------------------------------------------------------------------------------
+
+    def _type(self, type_: Type) -> None:
+        if type_ in self._seen:
+            return
+        self._seen.add(type_)
+        for inner in type_.walk():
+            named = canonical(inner)
+            if named is not None and named not in self.types:
+                self.types[named] = None
+                self._waiting.append(named)
+
+    def _follow(self) -> None:
+        """Look into what was met and not yet looked into."""
+        while self._waiting:
+            found = self._waiting.pop(0)
+            match found:
+                case Function():
+                    self._code(found)
+                case ClassType():
+                    self._class(found.definition)
+                case InterfaceType():
+                    definition: InterfaceDefinition = found.definition
+                    for schema in definition.methods.values():
+                        self._schema(schema)
+                case TupleType():
+                    for element in found.elements:
+                        self._type(element)
+
+    def _class(self, definition: ClassDefinition) -> None:
+        if definition.is_open:
+            raise RuntimeError(OPEN_CLASS.format(name=definition.name))
+        for attribute in definition.attributes:
+            if any(isinstance(t, SetType) for t in attribute.type.walk()):
+                raise RuntimeError(SET_ATTRIBUTE.format(name=attribute.name, owner=definition.name))
+            self._type(attribute.type)
+        for value in definition.constants.values():
+            self._type(type_of_constant(value))
+        self._complete(definition)
+        for method in definition.methods.values():
+            self._code(method)
+
+    # -- code ----------------------------------------------------------------------------------------------------------
+
+    def _schema(self, schema: FunctionSchema) -> None:
+        for argument in (*schema.arguments, *schema.returns):
+            self._type(argument.type)
+
+    def _code(self, function: Function) -> None:
+        self._schema(function.schema)
+        for graph in subgraphs(function.graph):
+            for block in blocks(graph.block):
+                for value in block.inputs:
+                    self._type(value.type)
+                for node in block:
+                    self._node(node)
+
+    def _node(self, node: Node) -> None:
+        self.operators.add(node.kind)
+        if node.kind.startswith("^"):
+            raise RuntimeError(PYTHON_CALL.format(name=node.kind[1:], where=_where(node)))
+        if node.blocks and node.kind not in CONTROL:
+            raise RuntimeError(FOREIGN_BLOCK.format(kind=node.kind, where=_where(node)))
+        for value in node.outputs:
+            self._type(value.type)
+        for attribute in node.attributes.values():
+            for item in attribute if isinstance(attribute, list | tuple) else (attribute,):
+                if isinstance(item, Type):
+                    self._type(item)
+        if node.kind == CONSTANT:
+            callee = called(node)
+            if callee is not None:
+                self._function(callee)
+            elif "value" in node.attributes:
+                self._value(node.attributes["value"])
+
+    def _function(self, function: Function) -> None:
+        key = function_key(function)
+        if key not in self.functions:
+            self.functions[key] = function
+            self._waiting.append(function)
+
+
+def called(node: Node) -> Function | None:
+    """The function that a constant stands for; None for other constants."""
+    found = node.attributes.get("function", node.attributes.get("value"))
+    return found if isinstance(found, Function) else None
+
+
+def function_key(function: Function) -> object:
+    """What tells functions apart: their identity; for those that only refuse to run, what they are called."""
+    return id(function) if "." in function.name else (function.name, str(function.schema))
+
+
+def canonical(type_: Type) -> Type | None:
+    """A type that has a name of its own in an archive, without what is not part of it; None for other types."""
+    if isinstance(type_, ClassType | InterfaceType | EnumType):
+        return type_
+    if isinstance(type_, TupleType) and type_.name is not None and "." in type_.name:
+        return TupleType(tuple(map(without_refinement, type_.elements)), type_.name, type_.fields)
+    return None
+
+
+def type_of_constant(value: Any) -> Type:
+    """The type of a constant attribute of a module; lists are of one type."""
+    if isinstance(value, list | dict):
+        return type_of(constant_value(value) if not isinstance(value, list) else [constant_value(v) for v in value])
+    return constant_type(value)
+
+
+def _where(node: Node) -> str:
+    return "" if node.range is None else "\n" + node.range.highlight()

@@ -1,0 +1,128 @@
+"""What types and functions are called in an archive: each name once, and the same names in every process.
+
+>>> legal("__torch__.my.model.Net"), legal("__torch__.lambda"), legal("__torch__.m.Größe")
+('__torch__.my.model.Net', '__torch__.lambda_', '__torch__.m.Gr__e')
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from flambeau.ir.clone import clone_graph
+from flambeau.ir.constants import CONSTANT
+from flambeau.ir.graph import Graph
+from flambeau.ir.walk import blocks, subgraphs
+from flambeau.program.function import Function
+from flambeau.program.unit import demangle, mangle
+from flambeau.schema.function import Argument, FunctionSchema
+from flambeau.schema.types import EnumType, NamedType, SimpleType, TensorType, TupleType, Type
+from flambeau.serialize.archive_format import ROOT
+from flambeau.serialize.archive_writer.contents import called, canonical, function_key
+from flambeau.util.record import replace
+
+_FOREIGN = re.compile(r"[^A-Za-z0-9_]")
+
+
+def legal(name: str) -> str:
+    """A qualified name whose parts are identifiers to every reader."""
+    parts = [_FOREIGN.sub("_", part) or "_" for part in name.split(".")]
+    if parts[0] != ROOT:
+        parts.insert(0, ROOT)
+    return ".".join(p + "_" if keyword.iskeyword(p) or p[0].isdigit() else p for p in parts)
+
+
+class ArchiveNames:
+    """The names of types and functions. Who comes second by a name gets it with a numbered part before its last."""
+
+    def __init__(self, types: Iterable[Type], functions: Iterable[Function]) -> None:
+        self._taken: set[str] = set()
+        self._spaces: set[str] = set()
+        """What names begin with: something of that name would hide them."""
+        self._next = 0
+        self._types: dict[Type, str] = {type_: self._free(getattr(type_, "name", "")) for type_ in types}
+        self._functions: dict[object, str] = {function_key(f): self._free(f.name) for f in functions}
+        self._renamed: dict[Type, Type] = {}
+
+    def _free(self, name: str) -> str:
+        wanted = self._out_of_the_way(legal(demangle(name)))
+        found = wanted
+        while found in self._taken or found in self._spaces:
+            found = mangle(wanted, self._next)
+            self._next += 1
+        self._taken.add(found)
+        parts = found.split(".")
+        self._spaces.update(".".join(parts[:count]) for count in range(1, len(parts)))
+        return found
+
+    def _out_of_the_way(self, name: str) -> str:
+        """The name in another space if something has the name of its own space: a function in a class."""
+        space, _, last = name.rpartition(".")
+        if not space:
+            return name
+        space = self._out_of_the_way(space)
+        while space in self._taken:
+            space += "_"
+        return f"{space}.{last}"
+
+    def of_function(self, function: Function) -> str:
+        """The name of a function."""
+        return self._functions[function_key(function)]
+
+    # -- what has names in it ------------------------------------------------------------------------------------------
+
+    def renamed(self, type_: Type) -> Type:
+        """A type with the archive's names for what is named in it."""
+        if isinstance(type_, SimpleType | TensorType):
+            return type_
+        found = self._renamed.get(type_)
+        if found is None:
+            found = self._renamed[type_] = self._rename(type_)
+        return found
+
+    def _rename(self, type_: Type) -> Type:
+        named = canonical(type_)
+        inner = type_.contained
+        found = type_.with_contained(tuple(map(self.renamed, inner))) if inner else type_
+        if isinstance(found, NamedType | EnumType | TupleType) and named is not None:
+            return replace(found, name=self._types[named])
+        return found
+
+    def schema(self, schema: FunctionSchema) -> FunctionSchema:
+        """A schema with the archive's names."""
+
+        def changed(arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
+            return tuple(replace(a, type=self.renamed(a.type)) for a in arguments)
+
+        return replace(schema, arguments=changed(schema.arguments), returns=changed(schema.returns))
+
+    def graph(self, graph: Graph) -> Graph:
+        """A copy of a graph with the archive's names."""
+        copy = clone_graph(graph)
+        for part in subgraphs(copy):
+            for block in blocks(part.block):
+                for value in block.inputs:
+                    value.set_type(self.renamed(value.type))
+                for node in block:
+                    for value in node.outputs:
+                        value.set_type(self.renamed(value.type))
+                    for name, held in node.attributes.items():
+                        node.attributes[name] = self._attribute(held)
+                    callee = called(node) if node.kind == CONSTANT else None
+                    if callee is not None:
+                        node.attributes["function"] = replace_name(callee, self.of_function(callee))
+        return copy
+
+    def _attribute(self, value: Any) -> Any:
+        if isinstance(value, Type):
+            return self.renamed(value)
+        if isinstance(value, list | tuple) and value and all(isinstance(v, Type) for v in value):
+            return type(value)(map(self.renamed, value))
+        return value
+
+
+def replace_name(function: Function, name: str) -> Function:
+    """The function under another name, for its name alone."""
+    return Function(name, function.graph, function.schema)

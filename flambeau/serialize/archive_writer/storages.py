@@ -1,0 +1,93 @@
+"""The memory of tensors, as records of a file: each storage once, whatever tensors look at it."""
+
+from __future__ import annotations
+
+from flambeau.schema.device import META
+from flambeau.schema.dtype import DType
+from flambeau.serialize.archive_format import STORAGE_NAMES, TENSOR_GLOBAL
+from flambeau.serialize.archive_writer.container import Bytes
+from flambeau.serialize.archive_writer.opcodes import PickleStream
+from flambeau.tensor.layout import contiguous_strides
+from flambeau.tensor.storage import Storage
+from flambeau.tensor.tensor import Tensor, wrap
+
+
+class StorageRecords:
+    """The storages of one pickle, by the keys it has for them."""
+
+    def __init__(self) -> None:
+        self.records: dict[str, Bytes] = {}
+        """What to write, by key."""
+        self._keys: dict[tuple[int, DType], str] = {}
+        self._alive: list[Storage] = []
+
+    def key_of(self, storage: Storage, dtype: DType) -> str:
+        """The key of a storage. Memory that is seen as elements of two types is written for each."""
+        known = self._keys.get((id(storage), dtype))
+        if known is None:
+            known = self._keys[id(storage), dtype] = str(len(self.records))
+            self._alive.append(storage)
+            self.records[known] = b"" if storage.device == META else storage.bytes.data
+        return known
+
+
+def write_tensor(stream: PickleStream, tensor: Tensor, storages: StorageRecords) -> None:
+    """A tensor as the call that makes it again of its storage, or of a copy where its layout has no other form."""
+    if not _is_regular(tensor):
+        tensor = _copied(tensor)
+    stream.name(*TENSOR_GLOBAL)
+    stream.begin_tuple()
+    _write_storage(stream, tensor, storages)
+    stream.plain(tensor.storage_offset())
+    sizes = tuple(tensor._array.shape)
+    _write_sizes(stream, sizes)
+    _write_sizes(stream, contiguous_strides(sizes) if tensor._array.size == 0 else tensor.stride())
+    stream.plain(tensor.requires_grad)
+    stream.name("collections", "OrderedDict")
+    stream.empty_tuple()
+    stream.reduce()
+    stream.end_tuple()
+    stream.reduce()
+
+
+def _write_storage(stream: PickleStream, tensor: Tensor, storages: StorageRecords) -> None:
+    storage, dtype = tensor._storage, tensor.dtype
+    key = storages.key_of(storage, dtype)
+    if stream.get(("storage", key)):
+        return
+    stream.begin_tuple()
+    stream.plain("storage")
+    stream.name("torch", STORAGE_NAMES[dtype])
+    stream.plain(key)
+    stream.plain(str(tensor.device))
+    stream.plain(storage.nbytes // dtype.itemsize)
+    stream.end_tuple()
+    stream.persistent()
+    stream.put(("storage", key))
+
+
+def _write_sizes(stream: PickleStream, sizes: tuple[int, ...]) -> None:
+    if not sizes:
+        stream.empty_tuple()
+        return
+    stream.begin_tuple()
+    for size in sizes:
+        stream.plain(int(size))
+    stream.end_tuple()
+
+
+def _is_regular(tensor: Tensor) -> bool:
+    """Whether sizes, strides and a first element, counted in elements, say where the elements are."""
+    array, storage = tensor._array, tensor._storage
+    if array.size == 0 or storage.device == META:
+        return True
+    from_start = array.ctypes.data - storage.address
+    places = (*array.strides, from_start)
+    last = from_start + sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True))
+    is_inside = from_start >= 0 and last + array.itemsize <= storage.nbytes // array.itemsize * array.itemsize
+    return is_inside and all(p >= 0 and p % array.itemsize == 0 for p in places)
+
+
+def _copied(tensor: Tensor) -> Tensor:
+    copy = wrap(tensor._array.copy())
+    return copy.requires_grad_() if tensor.requires_grad else copy

@@ -1,0 +1,235 @@
+"""Values of programs as pickles. The declared type of a value says what its containers hold.
+
+Whatever is reached twice is written once: tensors, lists, dicts and objects stay shared.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from flambeau.ir.constants import EnumMember, type_of
+from flambeau.program import instances
+from flambeau.program.classes import ClassDefinition
+from flambeau.schema.device import Device
+from flambeau.schema.dtype import DType
+from flambeau.schema.types import (
+    ANY,
+    DictType,
+    EnumType,
+    FloatType,
+    ListType,
+    OptionalType,
+    TupleType,
+    Type,
+    UnionType,
+)
+from flambeau.serialize.archive_format import PICKLE_MODULE, RESTORE_TYPE, TAGGED_LISTS
+from flambeau.serialize.archive_writer.objects import has_own_state, members_of, own_state
+from flambeau.serialize.archive_writer.opcodes import PickleStream
+from flambeau.serialize.archive_writer.storages import StorageRecords, write_tensor
+from flambeau.tensor.tensor import Tensor
+
+_BUILDERS = {text: name for name, text in TAGGED_LISTS.items()}
+NO_FORM = (
+    "cannot save {where}: a value of type {kind} has no form in an archive. Archives hold tensors, numbers, bools, "
+    "texts, devices, None, enums, lists, dicts, tuples, modules and objects of scripted classes"
+)
+CYCLE = "cannot save {where}: the {kind} there is reached from itself, which archives have no form for"
+
+
+class Names(Protocol):
+    """What types are called in the archive."""
+
+    def renamed(self, type_: Type) -> Type:
+        """A type with the archive's names for what is named in it."""
+
+
+class ValuePickler:
+    """Writes the values of one pickle."""
+
+    def __init__(self, names: Names) -> None:
+        self.stream = PickleStream()
+        self.storages = StorageRecords()
+        self._names = names
+        self._written: list[Any] = []
+        """What the memo knows by identity, kept alive for that."""
+        self._open: set[int] = set()
+        self._path: list[str] = []
+
+    def finish(self) -> bytes:
+        """The pickle."""
+        return self.stream.finish()
+
+    # -- any value -----------------------------------------------------------------------------------------------------
+
+    def write(self, value: Any, type_: Type = ANY) -> None:
+        """Write a value. Raises RuntimeError for what has no form, naming where it is."""
+        match value:
+            case enum.Enum() | EnumMember():
+                self._enum(value, type_)
+            case bool() | None | float() | str():
+                self.stream.plain(value)
+            case int():
+                self.stream.plain(float(value) if isinstance(type_, FloatType) else value)
+            case complex():
+                self._call("builtins", "complex", (value.real, value.imag))
+            case DType():
+                self.stream.plain(value.code)
+            case Device():
+                self._call("torch", "device", (str(value),))
+            case tuple():
+                self._tuple(value, type_)
+            case _:
+                self._shared(value, type_)
+
+    def _call(self, module: str, name: str, arguments: tuple[Any, ...]) -> None:
+        self.stream.name(module, name)
+        for argument in arguments:
+            self.stream.plain(argument)
+        self.stream.close_tuple(len(arguments))
+        self.stream.reduce()
+
+    def _tuple(self, value: tuple[Any, ...], type_: Type) -> None:
+        known = _pick(type_, TupleType, value)
+        elements = known.elements if isinstance(known, TupleType) and len(known.elements) == len(value) else None
+        if not value:
+            self.stream.empty_tuple()
+            return
+        self.stream.begin_tuple()
+        for index, item in enumerate(value):
+            with self._at(f"[{index}]"):
+                self.write(item, ANY if elements is None else elements[index])
+        self.stream.end_tuple()
+
+    def _enum(self, value: Any, type_: Type) -> None:
+        known = _pick(type_, EnumType, value)
+        if not isinstance(known, EnumType):
+            raise RuntimeError(NO_FORM.format(where=self.where(), kind=type(value).__name__))
+        self._class(self._names.renamed(known))
+        self.write(dict(known.members)[value.name] if isinstance(value, EnumMember) else value.value)
+        self.stream.reduce()
+
+    def _class(self, renamed: Type) -> None:
+        name = getattr(renamed, "name", "")
+        module, _, short = name.rpartition(".")
+        self.stream.name(module, short)
+
+    # -- what may be shared --------------------------------------------------------------------------------------------
+
+    def _shared(self, value: Any, type_: Type) -> None:
+        if self.stream.get(id(value)):
+            return
+        if id(value) in self._open:
+            raise RuntimeError(CYCLE.format(where=self.where(), kind=type(value).__name__))
+        self._open.add(id(value))
+        try:
+            self._anew(value, type_)
+        finally:
+            self._open.remove(id(value))
+        self._written.append(value)
+        self.stream.put(id(value))
+
+    def _anew(self, value: Any, type_: Type) -> None:
+        definition = instances.definition_or_compiled(value)
+        if isinstance(value, Tensor):
+            write_tensor(self.stream, value, self.storages)
+        elif isinstance(value, list):
+            self._list(value, _pick(type_, ListType, value))
+        elif isinstance(value, dict):
+            self._dict(value, _pick(type_, DictType, value))
+        elif definition is not None:
+            self._object(value, definition)
+        else:
+            raise RuntimeError(NO_FORM.format(where=self.where(), kind=type(value).__name__))
+
+    def _list(self, value: list[Any], type_: Type) -> None:
+        element = type_.element if isinstance(type_, ListType) else ANY
+        text = self._names.renamed(type_).annotation
+        builder = _BUILDERS.get(text)
+        if builder is not None:
+            self.stream.name(PICKLE_MODULE, builder)
+            self.stream.begin_tuple()
+            self._items(value, element)
+            self.stream.end_tuple()
+        else:
+            self.stream.name(PICKLE_MODULE, RESTORE_TYPE)
+            self._items(value, element)
+            self.stream.plain(text)
+            self.stream.close_tuple(2)
+        self.stream.reduce()
+
+    def _items(self, items: Iterable[Any], element: Type) -> None:
+        self.stream.begin_list()
+        for index, item in enumerate(items):
+            with self._at(f"[{index}]"):
+                self.write(item, element)
+        self.stream.end_list()
+
+    def _dict(self, value: dict[Any, Any], type_: Type) -> None:
+        known = type_ if isinstance(type_, DictType) else DictType(ANY, ANY)
+        self.stream.name(PICKLE_MODULE, RESTORE_TYPE)
+        self.stream.begin_dict()
+        for key, item in value.items():
+            with self._at(f"[{key!r}]"):
+                self.write(key, known.key)
+                self.write(item, known.value)
+        self.stream.end_dict()
+        self.stream.plain(self._names.renamed(type_).annotation)
+        self.stream.close_tuple(2)
+        self.stream.reduce()
+
+    def _object(self, value: Any, definition: ClassDefinition) -> None:
+        self._class(self._names.renamed(definition.type))
+        self.stream.new_object()
+        if has_own_state(definition):
+            with self._at(".__getstate__()"):
+                self.write(*own_state(value, definition))
+        else:
+            self.stream.begin_dict()
+            for name, type_, item in members_of(value, definition):
+                self.stream.plain(name)
+                with self._at(f".{name}"):
+                    self.write(item, type_)
+            self.stream.end_dict()
+        self.stream.build()
+
+    # -- where ---------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _at(self, step: str) -> Iterator[None]:
+        self._path.append(step)
+        yield
+        self._path.pop()
+
+    def where(self) -> str:
+        """The value that is being written, as its way from the root."""
+        return "".join(self._path).removeprefix(".") or "it"
+
+
+def _pick(type_: Type, kind: type[Type], value: Any) -> Type:
+    """The part of a declared type that a value of this kind has; the value's own type where it does not say."""
+    if isinstance(type_, kind):
+        return type_
+    if isinstance(type_, OptionalType | UnionType):
+        found = [t for t in type_.contained if isinstance(t, kind)]
+        if len(found) == 1:
+            return found[0]
+    try:
+        return type_of(value)
+    except TypeError:
+        return _type_of_objects(value, kind)
+
+
+def _type_of_objects(value: Any, kind: type[Type]) -> Type:
+    """The type of a list or dict of objects of one class; of others, one that says nothing of what they hold."""
+    items = value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else ()
+    definitions = {id(d): d for d in map(instances.definition_or_compiled, items)}
+    only = next(iter(definitions.values())) if len(definitions) == 1 else None
+    element: Type = ANY if only is None else only.type
+    if kind is DictType and isinstance(value, dict):
+        return DictType(type_of(list(value)).contained[0], element)
+    return ListType(element)
+
