@@ -83,7 +83,8 @@ def _load(source: str) -> dict[str, Any]:
 
 
 def _outcome(call: str, namespace: dict[str, Any]) -> str:
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+    said = io.StringIO()
+    with warnings.catch_warnings(), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         warnings.simplefilter("ignore")
         try:
             return repr(eval(call, dict(namespace)))
