@@ -93,7 +93,7 @@ channels_last = memory_format.channels_last
 channels_last_3d = memory_format.channels_last_3d
 _surface.install()
 
-from flambeau import amp, backends, cpu, cuda, ir, jit, nn  # noqa: E402  (methods of tensors come first)
+from flambeau import amp, backends, cpu, cuda, fft, ir, jit, linalg, nn, special  # noqa: E402  (methods of tensors come first)
 from flambeau.codegen import get_num_threads, set_num_threads  # noqa: E402
 from flambeau.jit import futures, library  # noqa: E402
 from flambeau.jit import torch_names as _C  # noqa: E402, N812
@@ -106,10 +106,10 @@ from flambeau.jit.vectorize import vectorize  # noqa: E402
 
 
 def __getattr__(name: str) -> _Any:
-    """The function of an operator, or a module such as `special`, made when it is first asked for."""
-    found = globals()[name] = _surface.attribute(name)
+    """The function of an operator, made when it is first asked for."""
+    found = globals()[name] = _surface.function(name)
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_surface.function_names(), *_surface.PREFIXES})
+    return sorted({*globals(), *_surface.function_names()})

@@ -120,9 +120,12 @@ from flambeau import amp as amp
 from flambeau import backends as backends
 from flambeau import cpu as cpu
 from flambeau import cuda as cuda
+from flambeau import fft as fft
 from flambeau import ir as ir
 from flambeau import jit as jit
+from flambeau import linalg as linalg
 from flambeau import nn as nn
+from flambeau import special as special
 from flambeau.codegen import get_num_threads as get_num_threads
 from flambeau.codegen import set_num_threads as set_num_threads
 from flambeau.jit import futures as futures
@@ -2955,6 +2958,3 @@ def zeros(size: _Sequence[_int] | _int, *, out: _Tensor) -> _Tensor: ...
 @_overload
 def zeros(*size: _int, out: _Tensor) -> _Tensor: ...
 def zeros_like(input: _Tensor, *, dtype: _DType | None = ..., layout: _int | None = ..., device: _Device | str | None = ..., pin_memory: _bool | None = ..., memory_format: _int | None = ...) -> _Tensor: ...
-special: _Any
-linalg: _Any
-fft: _Any

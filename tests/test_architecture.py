@@ -16,7 +16,7 @@ FLOORS = (
     {"schema"},
     {"tensor", "ir"},
     {"ops", "analysis", "program", "amp", "cpu", "cuda"},
-    {"autograd", "passes", "frontend"},
+    {"autograd", "passes", "frontend", "fft", "linalg", "special"},
     {"interpreter", "codegen", "nn"},
     {"executor", "optim", "distributed"},
     {"serialize"},

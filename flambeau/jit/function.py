@@ -6,7 +6,7 @@ import functools
 import inspect
 import pickle
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from flambeau.codegen import available, native_call
 from flambeau.codegen.callable_type import MISSED, NativeBase, let_instances_be_native, prepare
@@ -27,8 +27,18 @@ from flambeau.serialize.python_print import print_code, print_code_with_constant
 from flambeau.tensor import observer
 from flambeau.tensor.observer import thread
 
+if TYPE_CHECKING:
+    from typing_extensions import ParamSpec, TypeVar  # what type checkers bring along: defaults are new in 3.13
 
-class ScriptFunction(NativeBase):  # type: ignore[misc]  # made at run time
+    P = ParamSpec("P", default=...)
+    R = TypeVar("R", default=Any, covariant=True)
+else:
+    from typing import ParamSpec, TypeVar
+
+    P, R = ParamSpec("P"), TypeVar("R", covariant=True)
+
+
+class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made at run time
     """A function compiled from source, from a trace, or from a graph.
 
     Call it like the Python function. Look at it with `tree`, `graph`, `inlined_graph`, `code`, `schema`, `bytecode`,
@@ -66,7 +76,7 @@ class ScriptFunction(NativeBase):  # type: ignore[misc]  # made at run time
         if cls.__call__ is ScriptFunction.__call__:
             let_instances_be_native(cls)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run it. Raises ArgumentError before anything runs, ScriptError for its own raise, else RuntimeError."""
         # CPython comes here until there is a quick callable; from then on it jumps into native code, which does the
         # same as these lines.
@@ -75,10 +85,11 @@ class ScriptFunction(NativeBase):  # type: ignore[misc]  # made at run time
         if quick is not None and not kwargs and not is_watched:
             if available():
                 native_call.go_native(self)
-            result = quick(*self._first, *args)
+            result: R = quick(*self._first, *args)
             if result is not MISSED:
                 return result
-        return self._call_slowly(*args, **kwargs)
+        found: R = self._call_slowly(*args, **kwargs)
+        return found
 
     _first: tuple[Any, ...] = ()
     """What goes before the arguments of a call."""

@@ -6,7 +6,7 @@ import inspect
 import types
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeVar, overload
+from typing import Any, ParamSpec, Protocol, TypeVar, overload
 
 from flambeau.executor.executor import Executor
 from flambeau.executor.options import BackendName, Options
@@ -27,6 +27,8 @@ from flambeau.jit.resolver import PythonResolver, compile_python_function
 from flambeau.nn.module import Module
 
 T = TypeVar("T")
+R = TypeVar("R")
+P = ParamSpec("P")
 CLASSES = ModuleClasses(REGISTRY, PythonResolver)
 """The process's classes of modules."""
 let_instances_be_met(CLASSES)
@@ -37,6 +39,15 @@ MODULE_CLASS = (
 NO_OPTIMIZE = "script's `optimize` has no effect; with jit.optimized_execution(False): runs calls unoptimised"
 NO_EXAMPLES = "script's `example_inputs` have no effect: types come from annotations, which the functions need"
 WHAT_TO_SCRIPT = "script takes a function, a module, or a Python module with functions, not a {kind}: {hint}"
+
+
+class Scripting(Protocol):
+    """What `script` gives that was only told its options: a decorator."""
+
+    @overload
+    def __call__(self, obj: type[T], /) -> type[T]: ...  # type: ignore[overload-overlap]  # a class is callable too
+    @overload
+    def __call__(self, obj: Callable[P, R], /) -> ScriptFunction[P, R]: ...
 
 
 @overload
@@ -71,7 +82,7 @@ def script(obj: list[Any]) -> ScriptList: ...
 def script(obj: dict[Any, Any]) -> ScriptDict: ...
 @overload
 def script(
-    obj: Callable[..., Any],
+    obj: Callable[P, R],
     *,
     backend: BackendName = ...,
     num_threads: int | None = ...,
@@ -79,7 +90,7 @@ def script(
     max_plans: int = ...,
     without: tuple[str, ...] = ...,
     verify: bool = ...,
-) -> ScriptFunction: ...
+) -> ScriptFunction[P, R]: ...
 @overload
 def script(
     obj: None = None,
@@ -90,7 +101,7 @@ def script(
     max_plans: int = ...,
     without: tuple[str, ...] = ...,
     verify: bool = ...,
-) -> Callable[[Any], Any]: ...
+) -> Scripting: ...
 
 
 def script(

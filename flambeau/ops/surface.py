@@ -5,14 +5,10 @@ No operator is named here. Python's own operators (`+`, `x[i]`) are in `tensor.p
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
-from functools import partial
-from types import ModuleType
 from typing import Any, Final
 
 from flambeau.ops import describe
-from flambeau.ops.families.matrices import LinAlgError
 from flambeau.schema import registry
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import TensorType
@@ -23,9 +19,7 @@ from flambeau.util.choice import Shortcut
 Function = Callable[..., Any]
 
 PREFIXES: Final = ("special", "linalg", "fft")
-"""`aten::special_erf` is `special.erf` too."""
-ERRORS: Final[dict[str, Any]] = {"LinAlgError": LinAlgError}
-"""What operators on matrices raise, found in `linalg` beside them."""
+"""The modules in which `aten::special_erf` is `special.erf` too."""
 
 
 def install() -> None:
@@ -61,15 +55,6 @@ def _derived(short: str) -> Function:
     return made
 
 
-def attribute(name: str) -> Any:
-    """What `flambeau.name` is: the function of an operator, or a module such as `flambeau.special`."""
-    if name in PREFIXES:
-        made = ModuleType(f"flambeau.{name}", f"The functions of operators whose names begin with `{name}_`.")
-        vars(made).update(namespace(name), **(ERRORS if name == "linalg" else {}))
-        return sys.modules.setdefault(made.__name__, made)
-    return function(name)
-
-
 def methods() -> dict[str, Function]:
     """Every operator that is a method of `Tensor`, by its Python name."""
     found: dict[str, Function] = {}
@@ -78,15 +63,6 @@ def methods() -> dict[str, Function]:
         if positions:
             found[short] = _method(name, short, min(positions))
     return found
-
-
-def namespace(path: str) -> dict[str, Function]:
-    """The functions of a further module, such as `nn.functional` or `special`.
-
-    A function of `nn.functional` whose operator has an in-place form takes `inplace=False` too.
-    """
-    make = _derived if path in PREFIXES else partial(member, path)
-    return {public: make(short) for public, short in members(path).items()}
 
 
 def members(path: str) -> dict[str, str]:
@@ -99,11 +75,17 @@ def members(path: str) -> dict[str, str]:
 
 
 def member(path: str, name: str) -> Function:
-    """One function of `nn.functional`. Raises AttributeError where there is none of that name."""
-    if not any(path in d.namespaces for d in definitions(f"aten::{name}")):
+    """One function of a further module. Raises AttributeError where there is none of that name.
+
+    One of `nn.functional` whose operator has an in-place form takes `inplace=False` too.
+    """
+    is_prefix = path in PREFIXES
+    short = f"{path}_{name}" if is_prefix else name
+    found = definitions(f"aten::{short}")
+    if not any(is_prefix or path in d.namespaces for d in found) or (is_prefix and name.endswith("_")):
         raise AttributeError(f"module 'flambeau.{path}' has no attribute '{name}'")
-    has_in_place = bool(registry.overloads(f"aten::{name}_"))
-    return _with_inplace(f"aten::{name}", name) if has_in_place else _derived(name)
+    has_in_place = not is_prefix and bool(registry.overloads(f"aten::{short}_"))
+    return _with_inplace(f"aten::{short}", short) if has_in_place else _derived(short)
 
 
 def public_names() -> Iterator[tuple[str, str]]:

@@ -1,7 +1,8 @@
 """Type stubs of the derived surface, so that type checkers and editors know what no source file spells out.
 
-`python -m flambeau.tools.stubs` writes `flambeau/__init__.pyi` (every function) and `flambeau/tensor/methods.pyi`
-(every method of `Tensor`) from the registry; with `--check` it writes nothing and fails if they are out of date.
+`python -m flambeau.tools.stubs` writes `flambeau/__init__.pyi` (every function), those of `linalg`, `nn.functional` and
+the like, and `flambeau/tensor/methods.pyi` (every method of `Tensor`) from the registry; with `--check` it writes
+nothing and fails if they are out of date.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ import builtins
 import inspect
 import keyword
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from flambeau.ops import surface
+from flambeau.schema import registry
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import ListType, OptionalType, TensorType, TupleType, Type
@@ -117,15 +119,15 @@ def _safe(name: str) -> str:
     return name + "_" if keyword.iskeyword(name) else name
 
 
-def function_stub(short: str, definitions: list[OpDef]) -> str:
-    """All overloads of a function, which calls `input` what the schema calls `self`."""
-    forms = [
-        f"def {short}({listed.replace('self:', 'input:', 1) if listed.startswith('self:') else listed})"
-        f" -> {result_type(d.schema)}: ..."
-        for d in definitions
-        if d.is_function
-        for listed in signatures(d.schema.arguments)
-    ]
+def function_stub(public: str, definitions: Iterable[OpDef], *, inplace: bool = False) -> str:
+    """All overloads of a function, which calls `input` what the schema calls `self`; perhaps with a flag `inplace`."""
+    forms = []
+    for definition in definitions:
+        for listed in signatures(definition.schema.arguments):
+            given = listed.replace("self:", "input:", 1) if listed.startswith("self:") else listed
+            if inplace:
+                given += f"{'' if '*' in given else ', *'}, inplace: _bool = ..."
+            forms.append(f"def {public}({given}) -> {result_type(definition.schema)}: ...")
     return _overloads(forms, "")
 
 
@@ -150,13 +152,27 @@ def _overloads(forms: list[str], indent: str) -> str:
 
 def functions_stub(source: str) -> str:
     """The stub of the package: what its source imports and assigns, and every operator."""
+    names = {short: short for _, short in surface.public_names()}
+    return _module_stub(source, "What `flambeau` has.", names, lambda d: d.is_function)
+
+
+def namespace_stub(source: str, path: str) -> str:
+    """The stub of a further module, such as `linalg`."""
+    is_prefix, title = path in surface.PREFIXES, f"What `flambeau.{path}` has."
+    found = surface.members(path)
+    return _module_stub(source, title, found, lambda d: is_prefix or path in d.namespaces, inplace=not is_prefix)
+
+
+def _module_stub(
+    source: str, title: str, names: Mapping[str, str], is_there: Callable[[OpDef], bool], inplace: bool = False
+) -> str:
     explicit, lines = _explicit_names(source)
-    text = HEADER.format(title="What `flambeau` has.") + COMMON_IMPORTS + "\n" + "\n".join(lines) + "\n\n"
-    for name, short in sorted(surface.public_names()):
-        definitions = surface.definitions(name)
-        if short not in explicit and short.isidentifier() and not keyword.iskeyword(short):
-            text += function_stub(short, definitions)
-    return text + "".join(f"{path}: _Any\n" for path in surface.PREFIXES if path not in explicit)
+    text = HEADER.format(title=title) + COMMON_IMPORTS + "\n" + "\n".join(lines) + "\n\n"
+    for public, short in sorted(names.items()):
+        if public not in explicit and public.isidentifier() and not keyword.iskeyword(public):
+            found = filter(is_there, surface.definitions(f"aten::{short}"))
+            text += function_stub(public, found, inplace=inplace and bool(registry.overloads(f"aten::{short}_")))
+    return text
 
 
 def _explicit_names(source: str) -> tuple[set[str], list[str]]:
@@ -213,6 +229,10 @@ def stubs() -> dict[Path, str]:
     return {
         root / "__init__.pyi": functions_stub((root / "__init__.py").read_text(encoding="utf-8")),
         root / "tensor" / "methods.pyi": methods_stub(own_names(tensor_source)),
+    } | {
+        source.with_suffix(".pyi"): namespace_stub(source.read_text(encoding="utf-8"), path)
+        for path in ("nn.functional", *surface.PREFIXES)
+        for source in [root.joinpath(*path.split(".")).with_suffix(".py")]
     }
 
 

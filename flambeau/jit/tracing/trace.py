@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, cast, overload
 
 from flambeau.executor.executor import attach
 from flambeau.jit.disabled import is_disabled
@@ -24,6 +24,8 @@ from flambeau.program.signature import schema_of
 from flambeau.util.names import qualified_name
 from flambeau.util.no_collection import no_collection
 
+P = ParamSpec("P")
+R = TypeVar("R")
 ALREADY = "The input to trace is already a {kind}, tracing it is a no-op. Returning the object as is."
 OTHER_METHOD = (
     "trace doesn't support compiling individual module's functions.\nPlease use trace_module with "
@@ -32,6 +34,34 @@ OTHER_METHOD = (
 NO_MODULE = "expected a module as the first argument of trace_module, got a {type}"
 
 
+@overload
+def trace(  # type: ignore[overload-overlap]  # a module is callable too
+    func: Module,
+    example_inputs: Any = ...,
+    *,
+    example_kwarg_inputs: Mapping[str, Any] | None = ...,
+    check_trace: bool = ...,
+    check_inputs: Sequence[Any] | None = ...,
+    check_tolerance: float = ...,
+    strict: bool = ...,
+    guard: bool = ...,
+    _force_outplace: bool = ...,
+    _store_inputs: bool = ...,
+) -> TracedModule: ...
+@overload
+def trace(
+    func: Callable[P, R],
+    example_inputs: Any = ...,
+    *,
+    example_kwarg_inputs: Mapping[str, Any] | None = ...,
+    check_trace: bool = ...,
+    check_inputs: Sequence[Any] | None = ...,
+    check_tolerance: float = ...,
+    strict: bool = ...,
+    guard: bool = ...,
+    _force_outplace: bool = ...,
+    _store_inputs: bool = ...,
+) -> ScriptFunction[P, R]: ...
 def trace(
     func: Callable[..., Any],
     example_inputs: Any = (),
@@ -107,7 +137,7 @@ def trace_module(
     example_inputs_is_kwarg: bool = False,
     _force_outplace: bool = False,
     _store_inputs: bool = True,
-) -> Any:
+) -> TracedModule:
     """Trace several methods of a module: `inputs` has example inputs by the names of methods.
 
     With `example_inputs_is_kwarg` they are dicts of arguments by keyword. The rest is as in `trace`.
@@ -125,7 +155,7 @@ def trace_module(
     tensor([2., 2.])
     """
     if is_disabled():
-        return mod
+        return cast("TracedModule", mod)
     if not isinstance(mod, Module):
         raise AttributeError(NO_MODULE.format(type=type(mod).__name__))
 
