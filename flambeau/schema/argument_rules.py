@@ -12,7 +12,7 @@ from flambeau.schema import dtype as dtypes
 from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.schema.function import Argument, FunctionSchema
-from flambeau.schema.symbolic import SymbolicInt
+from flambeau.schema.symbolic import SymbolicFloat, SymbolicInt
 from flambeau.schema.types import (
     AnyType,
     BoolType,
@@ -57,6 +57,8 @@ class RuntimeTypes:
     """A NumPy array to a tensor on the same memory."""
     to_number: Callable[[Any], Any]
     """A one-element tensor to a number."""
+    to_index: Callable[[Any], Any]
+    """A tensor to an int, or to what stands for one while somebody records."""
 
 
 EXACT = Fit(0)
@@ -171,7 +173,7 @@ def _number_fitter(base: Type, runtime: RuntimeTypes) -> Callable[[Any], Fit | N
     near: tuple[type, ...] = ()
     match base:
         case IntType():
-            exact, tensor_read = (int,), _reader(read, (bool, int), int)
+            exact, tensor_read = (int,), runtime.to_index
         case FloatType():
             exact, near, tensor_read = (float,), (int,), _reader(read, (bool, int, float), float)
         case ComplexType():
@@ -185,7 +187,9 @@ def _number_fitter(base: Type, runtime: RuntimeTypes) -> Callable[[Any], Fit | N
 
     def fit(value: Any) -> Fit | None:
         if isinstance(value, SymbolicInt):
-            return EXACT if int in exact else None
+            return EXACT if int in exact else Fit(2, type(value).as_float) if float in exact else None
+        if isinstance(value, SymbolicFloat):
+            return EXACT if float in exact else None
         if isinstance(value, bool) and not wants_bool:
             return None
         if type(value) in exact:

@@ -1,14 +1,31 @@
-"""A marker for ints that stand for values of a program while it is being traced."""
+"""Markers for numbers that stand for values of a program while it is being traced."""
 
 from __future__ import annotations
 
+from typing import Any
 
-class SymbolicInt:
-    """An int whose origin is recorded: binding passes it on as it is, and whoever records operators replaces it.
 
-    `jit.symbols.TracedInt` is what it is in practice.
-    """
+class SymbolicNumber:
+    """A number whose origin is recorded: binding passes it on as it is, and whoever records operators replaces it."""
+
+    __slots__ = ()
+    number: Any
+    """What it is in the run being traced."""
+
+    def as_float(self) -> SymbolicNumber:
+        """The same as a float."""
+        return self
+
+
+class SymbolicInt(SymbolicNumber):
+    """An int of this kind. `jit.tracing.symbols.TracedInt` is what it is in practice."""
 
     __slots__ = ()
     number: int
-    """What it is in the run being traced."""
+
+
+class SymbolicFloat(SymbolicNumber):
+    """A float of this kind."""
+
+    __slots__ = ()
+    number: float

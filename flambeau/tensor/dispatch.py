@@ -16,13 +16,22 @@ from flambeau.schema.bind import Binder, Plan
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor.bridge import from_numpy_or_copy
-from flambeau.tensor.observer import thread, watchers
+from flambeau.tensor.observer import current, thread, watchers
 from flambeau.tensor.random import Generator
 from flambeau.tensor.tensor import Tensor, wrap_number
 
 Proceed = Callable[[Sequence[Any]], Any]
 Handler = Callable[[OpDef, Sequence[Any], Proceed], Any]
 """Called instead of a kernel with the overload, its arguments in schema order, and what runs the rest of the stack."""
+
+
+def _to_index(tensor: Tensor) -> Any:
+    """What a tensor of one integer is for a parameter that takes an int. Raises TypeError for other dtypes."""
+    if tensor._array.dtype.kind not in "biu":
+        tensor.item()
+        raise TypeError(f"expected a tensor holding int, got one of dtype {tensor.dtype}")
+    watching = current()
+    return int(tensor.item()) if watching is None or tensor._array.size != 1 else watching.integer(tensor)
 
 
 binder = Binder(
@@ -32,6 +41,7 @@ binder = Binder(
         from_number=wrap_number,
         from_array=from_numpy_or_copy,
         to_number=Tensor.item,
+        to_index=_to_index,
     )
 )
 

@@ -13,13 +13,14 @@ import numpy as np
 
 from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
-from flambeau.schema.symbolic import SymbolicInt
+from flambeau.schema.symbolic import SymbolicInt, SymbolicNumber
 from flambeau.tensor import create, format, index
+from flambeau.tensor.defaults import get_default_dtype
 from flambeau.tensor.dispatch import call
 from flambeau.tensor.python_forms import nonzero
 from flambeau.tensor.tensor import Tensor, install_method
 
-_OPERANDS: Final = (Tensor, int, float, complex, SymbolicInt, np.ndarray, np.generic)
+_OPERANDS: Final = (Tensor, int, float, complex, SymbolicNumber, np.ndarray, np.generic)
 
 BINARY: Final = {
     "__add__": "add", "__sub__": "sub", "__mul__": "mul", "__truediv__": "div", "__floordiv__": "floor_divide",
@@ -35,6 +36,8 @@ def _binary(special: str, name: str, is_reflected: bool = False) -> Callable[[Te
     if is_reflected:
 
         def method(self: Tensor, other: Any) -> Any:
+            if isinstance(other, SymbolicNumber):
+                return _reflected_symbolic(self, other, name)
             return call(name, other, self) if isinstance(other, _OPERANDS) else NotImplemented
     else:
 
@@ -44,6 +47,17 @@ def _binary(special: str, name: str, is_reflected: bool = False) -> Callable[[Te
     method.__name__ = special
     method.__qualname__ = f"Tensor.{special}"
     return method
+
+
+def _reflected_symbolic(self: Tensor, other: SymbolicNumber, name: str) -> Any:
+    """A number of a trace before a tensor: a tensor without axes, of the dtype that makes no difference."""
+    if name in ("aten::add", "aten::mul"):
+        return call(name, self, other)
+    if isinstance(other, SymbolicInt):
+        dtype = dtypes.int64 if self.dtype is dtypes.bool_ else self.dtype
+    else:
+        dtype = self.dtype if self.dtype.is_floating_point or self.dtype.is_complex else get_default_dtype()
+    return call(name, call("aten::full", [], other, dtype=dtype), self)
 
 
 def _unary(special: str, name: str) -> Callable[[Tensor], Any]:

@@ -51,6 +51,8 @@ def test_without_guards_the_branch_stays_fixed() -> None:
     [
         (lambda x: x * int(x.sum()), "a Python integer"),
         (lambda x: x * float(x.max()), "a Python float"),
+        (lambda x: complex(x.max()) * x, "a Python complex number"),
+        (lambda x: (x * 1j).sum().item() * x, "a Python number"),
         (lambda x: x * x.sum().item(), "a Python number"),
         (lambda x: x * len(x.tolist()), "a Python list"),
         (lambda x: x + x.numpy().sum(), "a NumPy array"),

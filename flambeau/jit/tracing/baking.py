@@ -25,7 +25,7 @@ KINDS: dict[str, tuple[str, str, t.Type]] = {
     "int": ("a Python integer", "aten::Int", t.INT),
     "index": ("a Python index", "aten::Int", t.INT),
     "float": ("a Python float", "aten::Float", t.FLOAT),
-    "complex": ("a Python complex number", "aten::Complex", t.COMPLEX),
+    "complex": ("a Python complex number", "aten::ComplexImplicit", t.COMPLEX),
     "item": ("a Python number", "", t.NUMBER),
     "tolist": ("a Python list", "", t.ANY),
     "numpy": ("a NumPy array", "", t.ANY),
@@ -42,6 +42,7 @@ WARNING = (
     "{action} fixes {what} in the trace, here {value}. {ending} Script this function (flambeau.script) or compute it "
     "with tensor operators to keep it open{sizes}; allow it with flambeau.jit.allow: {line}"
 )
+COMPARING = "Comparing sizes"
 GUARDED = "A later call for which it differs raises an error that names this line."
 UNGUARDED = "Nothing guards it: a later call for which it differs goes wrong silently."
 FAILED = (
@@ -115,7 +116,7 @@ class Baker:
                 what="its value" if not action else what,
                 value=_short(value),
                 ending=GUARDED if self._guard else UNGUARDED,
-                sizes=DYNAMIC if source.type == t.INT else "",
+                sizes=DYNAMIC if source.type == t.INT or action == COMPARING else "",
                 line=where.text or line,
             )
             warn_user(text, where)

@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from flambeau.jit.script import script
 from flambeau.jit.tracing.recorder import Recorder
-from flambeau.jit.tracing.symbols import TracedInt
+from flambeau.jit.tracing.symbols import TracedFloat, TracedNumber
 from flambeau.tensor import observer
 from flambeau.tensor.tensor import Tensor
 
@@ -33,8 +33,8 @@ def allow(value: Any) -> Any:
         return value.item() if isinstance(value, Tensor) else value
     before, watching.baker.is_allowed = watching.baker.is_allowed, True
     try:
-        if isinstance(value, TracedInt):
-            return int(value)
+        if isinstance(value, TracedNumber):
+            return float(value) if isinstance(value, TracedFloat) else int(value)
         return value.item() if isinstance(value, Tensor) else value
     finally:
         watching.baker.is_allowed = before
@@ -53,7 +53,7 @@ def dynamic(size: Any) -> Any:
     >>> flambeau.trace(halves, flambeau.ones(4))(flambeau.ones(10)).shape
     flambeau.Size([5])
     """
-    return size.free() if isinstance(size, TracedInt) else size
+    return size.free() if isinstance(size, TracedNumber) else size
 
 
 def script_if_tracing(fn: Callable[P, R]) -> Callable[P, R]:

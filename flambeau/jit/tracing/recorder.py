@@ -17,9 +17,9 @@ from flambeau.ir.clone import clone_graph
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
-from flambeau.jit.tracing.baking import FACTS, KINDS, Baker, precision_of, same_contents, user_range
+from flambeau.jit.tracing.baking import COMPARING, FACTS, KINDS, Baker, precision_of, same_contents, user_range
 from flambeau.jit.tracing.forks import ENTER_FORK, EXIT_FORK, TracedFuture
-from flambeau.jit.tracing.symbols import TracedInt
+from flambeau.jit.tracing.symbols import TracedFloat, TracedInt, TracedNumber
 from flambeau.jit.tracing.traced_tensor import TracedShape, TracedTensor
 from flambeau.jit.tracing.traced_values import TracedValues, tensor_type
 from flambeau.nn.module import Module
@@ -41,6 +41,8 @@ VIEWS = (
     "might cause the trace to be incorrect, because all other views that also reference this data will not reflect "
     "this change in the trace. Trace without _force_outplace"
 )
+PRECISION = 1e-12
+"""How far a float that was computed of sizes may be off."""
 ENTER, EXIT = "prim::Enter", "prim::Exit"
 """Markers around a module's call; `path` says which module's."""
 
@@ -148,7 +150,7 @@ class Recorder:
         return result
 
     def _traced_int(self, number: int, value: Value) -> TracedInt:
-        return TracedInt(number, value, self.bake_int, self.record_int)
+        return TracedInt(number, value, self)
 
     def sizes(self, tensor: Tensor, sizes: tuple[int, ...]) -> tuple[Any, ...]:
         """The sizes of a traced tensor as expressions."""
@@ -167,17 +169,19 @@ class Recorder:
             tuple(map(at, range(len(sizes)))), lambda: self._fact("rank", source, len(sizes)), at
         )
 
-    def record_int(self, name: str, left: TracedInt | int, right: TracedInt | int, number: int) -> TracedInt:
+    def computed(self, name: str, operands: tuple[Any, ...], number: float, *, is_free: bool) -> TracedNumber:
         """Arithmetic on sizes."""
+        kind = TracedFloat if isinstance(number, float) else TracedInt
+        node = self._on_numbers(name, operands, t.FLOAT if kind is TracedFloat else t.INT)
+        return kind(number, node, self, is_free=is_free)
+
+    def _on_numbers(self, name: str, operands: tuple[Any, ...], type_: t.Type) -> Value:
         self._locate()
-        operands = [self.values.value_of(x, t.INT) for x in (left, right)]
-        value = self.graph.insert(name, operands, [t.INT]).output()
-        is_free = any(isinstance(x, TracedInt) and x.is_free for x in (left, right))
-        return TracedInt(number, value, self.bake_int, self.record_int, is_free=is_free)
+        return self.graph.insert(name, [self.values.value_of(x, t.NUMBER) for x in operands], [type_]).output()
 
     def integer(self, tensor: Tensor) -> Any:
         """A 0-d integer tensor as an index that stays open."""
-        source = self.values.find(tensor)
+        source = self.values.dependent(tensor, state=True)
         if source is None:
             return int(tensor._array.item())
         self._locate()
@@ -303,6 +307,8 @@ class Recorder:
             operator, type_ = {bool: KINDS["bool"], int: KINDS["int"], float: KINDS["float"]}.get(
                 type(value), KINDS["complex"]
             )[1:]
+        if isinstance(value, complex) and not Tensor.dtype.__get__(tensor).is_complex:
+            source, operator = self.graph.insert("aten::Float", [source], [t.FLOAT]).output(), "aten::Complex"
         found = self.graph.insert(operator, [source], [type_]).output()
         self.baker.fix(what, value, found, precision=precision_of(tensor))
         return value
@@ -311,11 +317,18 @@ class Recorder:
         self._locate()
         self.baker.fix_fact(kind, source, value)
 
-    def bake_int(self, traced: TracedInt, what: str) -> int:
+    def bake(self, traced: TracedNumber, what: str) -> Any:
         """Python needs the number of a size."""
         self._locate()
-        self.baker.fix(what, traced.number, traced.value)
+        precision = PRECISION if isinstance(traced, TracedFloat) else 0.0
+        self.baker.fix(what, traced.number, traced.value, precision=precision)
         return traced.number
+
+    def compared(self, name: str, left: Any, right: Any, outcome: bool) -> bool:
+        """Python compared sizes: what came of it is fixed, not the sizes."""
+        found = self._on_numbers(name, (left, right), t.BOOL)
+        self.baker.fix("the outcome of a comparison", outcome, found, action=COMPARING)
+        return outcome
 
     # -- places -------------------------------------------------------------------------------------------------------
 
@@ -377,8 +390,8 @@ def random_operators(function: Function) -> list[str]:
 
 def plain(given: Any) -> Any:
     """An argument with traced sizes as plain ints."""
-    if isinstance(given, TracedInt):
+    if isinstance(given, TracedNumber):
         return given.number
-    if isinstance(given, list | tuple) and any(isinstance(g, TracedInt) for g in given):
+    if isinstance(given, list | tuple) and any(isinstance(g, TracedNumber) for g in given):
         return type(given)(plain(g) for g in given)
     return given

@@ -11,7 +11,7 @@ from flambeau.ir.constants import CONSTANT, insert_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
 from flambeau.jit.tracing.baking import user_frame
-from flambeau.jit.tracing.symbols import TracedInt
+from flambeau.jit.tracing.symbols import TracedNumber
 from flambeau.jit.tracing.traced_tensor import TracedTensor
 from flambeau.nn.module import Module
 from flambeau.schema import types as t
@@ -89,9 +89,9 @@ class TracedValues:
         """The graph value of an argument of this declared type. Raises RuntimeError for what cannot be in a graph."""
         if isinstance(given, Tensor):
             return self._tensor(given)
-        if isinstance(given, TracedInt):
+        if isinstance(given, TracedNumber):
             return given.value
-        if isinstance(given, list | tuple) and any(isinstance(g, Tensor | TracedInt) for g in given):
+        if isinstance(given, list | tuple) and any(isinstance(g, Tensor | TracedNumber) for g in given):
             element = type_.contained[0] if isinstance(type_, t.OptionalType) else type_
             inner = element.contained[0] if isinstance(element, t.ListType) else t.ANY
             values = [self.value_of(g, inner) for g in given]
@@ -100,7 +100,7 @@ class TracedValues:
                 return self.graph.insert("prim::TupleConstruct", values, [made]).output()
             kind = t.without_refinement(inner)
             return self.graph.insert("prim::ListConstruct", values, [t.ListType(kind)]).output()
-        if isinstance(given, dict) and any(isinstance(g, Tensor | TracedInt) for g in given.values()):
+        if isinstance(given, dict) and any(isinstance(g, Tensor | TracedNumber) for g in given.values()):
             key, inner = type_.contained if isinstance(type_, t.DictType) else (t.STRING, t.TENSOR)
             parts = [v for k, g in given.items() for v in (insert_constant(self.graph, k), self.value_of(g, inner))]
             return self.graph.insert("prim::DictConstruct", parts, [t.DictType(key, inner)]).output()
@@ -127,7 +127,7 @@ class TracedValues:
             parts = [v for k, g in given.items() for v in (insert_constant(self.graph, k), self.packed(g))]
             made = t.DictType(parts[0].type, t.without_refinement(parts[1].type))
             return self.graph.insert("prim::DictConstruct", parts, [made]).output()
-        if isinstance(given, Tensor | TracedInt):
+        if isinstance(given, Tensor | TracedNumber):
             return self.value_of(given, t.TENSOR)
         try:
             return insert_constant(self.graph, given)

@@ -106,7 +106,7 @@ def _target_sizes(size: int | list[int], dims: int) -> list[int]:
             f"of {dims} and output size of {len(size)}. Provide as many sizes as there are dimensions behind the "
             "channels"
         )
-    return [int(n) for n in size]
+    return list(size)
 
 
 def _target_factors(scale_factor: float | int | list[float], dims: int) -> list[float]:
