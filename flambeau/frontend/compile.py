@@ -129,6 +129,7 @@ RULES: Final = Rules(
     loop=emit_for,
     generator_method=generator_method,
     joined=emit_joined,
+    branch=control.emit_guarded,
     keep=lambda e, tree: keep_expression(e, tree, compile_def),
     iterator=lambda e, where, value: iterators.iterator(e, where, value, compile_def),
     search=lambda e, where, container, item: iterators.search(e, where, container, item, compile_def),

@@ -59,6 +59,8 @@ class Module:
     )  # fmt: skip
     _version: int = 1
     """What `_load_from_state_dict` is told that a state comes from."""
+    _loads_plainly: bool = False
+    """Whether `_load_from_state_dict`, though it is not this class's, puts off what it writes as this class does."""
     call_super_init: bool = False
     """Whether `__init__` hands its arguments on to the next base, for classes with several."""
 

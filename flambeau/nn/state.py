@@ -98,7 +98,7 @@ class Loading:
         """Look at a module and all below it; `state` has their part alone. Modules that load in a way of their own do
         it now."""
         metadata = {**self.metadata.get(prefix[:-1], {}), "assign_to_params_buffers": self.assign}
-        if type(module)._load_from_state_dict is plain_load:
+        if type(module)._loads_plainly or type(module)._load_from_state_dict is plain_load:
             metadata[PENDING] = self.pending
         lists = (self.missing, self.unexpected, self.errors)
         for hook in module._load_state_dict_pre_hooks.values():

@@ -623,10 +623,10 @@ CASES: list[tuple[str, str, int, str, str]] = [
         "zip expected at least 1 arguments, got 0",
     ),
     (
-        "zip tuple with range",
-        "def f(x: int):\n    for i in zip((1, 2.0), range(x)):\n        pass\n",
+        "zip tuple with range, from its end",
+        "def f(x: int):\n    for i in reversed(zip((1, 2.0), range(x))):\n        pass\n",
         2,
-        "for i in zip((1, 2.0), range(x)):\n        pass",
+        "reversed(zip((1, 2.0), range(x",
         "Can not iterate over a module list or tuple with a value that does not have a statically determinable length",
     ),
     (

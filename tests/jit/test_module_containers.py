@@ -281,7 +281,7 @@ class AnyIndex(Holder):
 
 class UnknownLength(Holder):
     def forward(self, x: Tensor, many: list[int]) -> Tensor:
-        for layer, k in zip(self.layers, many):  # noqa: B905
+        for layer, k in reversed(zip(self.layers, many)):  # noqa: B905
             x = layer(x) * k
         return x
 

@@ -89,7 +89,7 @@ def test_a_comparison_fixes_its_outcome_only() -> None:
         traced = flambeau.trace(lambda x: x * 2 if x.shape[0] > 2 else x, flambeau.ones(3))
     assert [b.what for b in traced.baked] == ["the outcome of a comparison"]
     assert traced(flambeau.ones(7)).tolist() == [2.0] * 7
-    with pytest.raises(GuardError, match="the trace fixed the outcome of a comparison .* to True"):
+    with pytest.raises(GuardError, match=r"the trace fixed the outcome of a comparison .* to True"):
         traced(flambeau.ones(2))
 
 

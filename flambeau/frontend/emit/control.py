@@ -93,6 +93,11 @@ def emit_branches(
     return falls_a or falls_b
 
 
+def emit_guarded(e: Emission, condition: Value, where: SourceRange, body: Callable[[], bool]) -> bool:
+    """`body` where the condition holds; whether control can go on behind it."""
+    return emit_branches(e, Condition(value=condition), where, body, lambda: True)
+
+
 def _arm(e: Emission, block: Block, facts: Facts, body: Callable[[], bool]) -> tuple[Frame[Sugared], bool]:
     with e.inside(block) as frame:
         refine(e, facts)

@@ -69,6 +69,8 @@ class Rules:
     """A method of an object that yields; None for other methods."""
     joined: Callable[..., bool | None]
     """Emits a loop over several things in step, if a generator is among them."""
+    branch: Callable[[Emission, Value, SourceRange, Callable[[], bool]], bool]
+    """Emits what runs if a condition holds."""
     search: Callable[[Emission, SourceRange, Value, Value], Value | None]
     """Whether an object that is gone over item by item has an item; None for what is no such object."""
 

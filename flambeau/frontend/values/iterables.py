@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from flambeau.frontend.emit.calls import emit_arguments
-from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.emission import Emission, LoopState
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import Apply, Starred
 from flambeau.frontend.values.container_methods import listed
@@ -18,9 +19,6 @@ from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
-NO_STATIC_LENGTH = (
-    "Can not iterate over a module list or tuple with a value that does not have a statically determinable length\n"
-)
 TRANSPOSED = (
     "how many things zip goes over must be known while compiling, and a list may have any length: write what is made "
     "of the rows as [[row[i] for row in rows] for i in range(n)]"
@@ -110,13 +108,15 @@ class JoinedValue(Sugared):
 
     def iterate(self, e: Emission, where: SourceRange) -> Iteration:
         """All at once."""
-        if all(p.unrolled is None for p in self.parts):
+        bounded = [p.most for p in self.parts if isinstance(p, BoundedIteration)]
+        if not bounded and all(p.unrolled is None for p in self.parts):
             return JoinedIteration(self.parts)
-        lengths = [_static_length(p) for p in self.parts if not isinstance(p, CountIteration)]
-        known = [n for n in lengths if n is not None]
-        if len(known) < len(lengths):
-            raise CompileError(NO_STATIC_LENGTH.strip(), where)
+        lengths = [(p, _static_length(p)) for p in self.parts if not isinstance(p, CountIteration)]
+        known = [*bounded, *(n for _, n in lengths if n is not None)]
         length = min(known)
+        shorter = [p for p, n in lengths if n is None]
+        if shorter:
+            return BoundedIteration(self.parts, length, JoinedIteration(shorter).trip_count(e, where))
         indices = [e.constant(i) for i in range(length)]
         return UnrolledIteration([TupleValue([p.at(e, where, i) for p in self.parts]) for i in indices])
 
@@ -168,6 +168,34 @@ class JoinedIteration(Iteration):
         """The loop where a generator is among them."""
         counters = [part for part in self.parts if isinstance(part, CountIteration)]
         return e.rules.joined(e, where, self.parts, counters, body, jumps)
+
+
+@dataclass(slots=True)
+class BoundedIteration(JoinedIteration):
+    """Several iterations in step, some of them known item by item, up to the end of lists that may be shorter."""
+
+    most: int
+    """How many items those have that are known."""
+    count: Value
+    """How many the shortest of the lists has."""
+
+    def trip_count(self, e: Emission, where: SourceRange) -> Value:
+        """The smallest of theirs."""
+        items = e.emit("prim::ListConstruct", [self.count, e.constant(self.most)], ListType(INT))
+        return call_operator(e, where, "prim::min", [items])
+
+    def emit(self, e: Emission, where: SourceRange, body: Callable[[Sugared], bool], jumps: bool) -> bool:
+        """The body once for each known item, where the lists have one."""
+        before, e.loop = e.loop, LoopState(None, len(e.contexts))
+        for i in range(self.most):
+            index = e.constant(i)
+            more = call_operator(e, where, "aten::lt", [index, self.count])
+            e.rules.branch(e, more, where, partial(self._round, e, where, index, body))
+        e.loop = before
+        return True
+
+    def _round(self, e: Emission, where: SourceRange, index: Value, body: Callable[[Sugared], bool]) -> bool:
+        return body(self.at(e, where, index))
 
 
 @dataclass(slots=True)

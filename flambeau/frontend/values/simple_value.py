@@ -70,6 +70,9 @@ BAD_ELEMENT_TYPE = "{type} is not one of the supported element types for tolist"
 NO_ATTRIBUTE = "'{type}' object has no attribute or method '{name}'."
 NO_SETTER = "cannot assign to '{name}': it is a property without a setter"
 NOT_NAMED = "hasattr's first argument must be an object or NamedTuple, but got {found} instead"
+NO_STATIC_LENGTH = (
+    "Can not iterate over a module list or tuple with a value that does not have a statically determinable length"
+)
 NO_STATIC_SIZE = "cannot statically infer the expected size of a list in this context"
 PYTHON_METHODS = {
     StringType: ("removeprefix", "removesuffix", "casefold", "isascii"),
@@ -364,7 +367,8 @@ class UnrolledIteration(Iteration):
 
     def at(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
         """The item of a constant index."""
-        assert index.node is not None
+        if index.node is None or index.node.kind != "prim::Constant":
+            raise CompileError(NO_STATIC_LENGTH, where)
         position: int = index.node.attribute("value")
         return self.items[position]
 

@@ -14,7 +14,7 @@ from typing import Any
 from flambeau.frontend.resolver import Resolver
 from flambeau.jit.modules.annotations import warn_of_empty_annotations
 from flambeau.jit.modules.facts import Facts, KnownClasses
-from flambeau.jit.modules.methods import exported_methods, texts_of
+from flambeau.jit.modules.methods import exported_methods, is_ignored, texts_of
 from flambeau.jit.modules.owners import owner_of
 from flambeau.jit.modules.shells import shell_of
 from flambeau.jit.modules.source import ModuleSource
@@ -190,7 +190,7 @@ class ModuleClasses:
         if origin is None:
             return None
         module, owner = origin.module, type(origin.module).__name__
-        if name in getattr(type(module), "__jit_ignored_attributes__", ()):
+        if is_ignored(module, name):
             return IGNORED.format(owner=owner, name=name)
         reason = origin.failed.get(name)
         if reason is not None:

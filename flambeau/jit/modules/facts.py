@@ -50,7 +50,7 @@ class Facts:
         """Functions and classes that are attributes of the instance."""
         self.failed: dict[str, tuple[str, str]] = {}
         """Attributes without a type, each with the name of its Python type and the reason."""
-        self.ignored = frozenset(getattr(type(module), "__jit_ignored_attributes__", ()))
+        self.ignored = frozenset(getattr(module, "__jit_ignored_attributes__", ()))
         self.pre_hooks = tuple(h.function for h in module._forward_pre_hooks.values())
         self.hooks = tuple(h.function for h in module._forward_hooks.values())
         cls = type(module)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from flambeau.jit.modules import own_state
 from flambeau.jit.modules.old_style import ScriptModule
 from flambeau.nn.module import Module
 
@@ -29,6 +30,7 @@ class FixedModule(ScriptModule):
     """A scripted module refuses what its compiled methods would not know of."""
 
     _is_of_module = True
+    _loads_plainly = True
 
     def _knows(self, name: str) -> bool:
         held = vars(self).get("script_object")
@@ -63,6 +65,27 @@ class FixedModule(ScriptModule):
             if any(name in names for names in (definition.slots, definition.constants, definition.methods)):
                 raise RuntimeError(NOT_DELETED.format(name=name))
         super().__delattr__(name)
+
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+        own = self._exported("_save_to_state_dict")
+        if own is None:
+            super()._save_to_state_dict(destination, prefix, keep_vars)
+        else:
+            own_state.save(own, destination, prefix, keep_vars)
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], strict: bool, *lists: list[str]
+    ) -> None:
+        own = self._exported("_load_from_state_dict")
+        if own is None:
+            super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, *lists)
+        else:
+            own_state.load(own, state_dict, prefix, local_metadata, strict, *lists)
+
+    def _exported(self, name: str) -> Any:
+        """A method that Python has too, if the module's program has its own; else None."""
+        held = vars(self).get("script_object")
+        return None if held is None or name not in held.type.definition.methods else self.__getattr__(name)
 
     def register_forward_pre_hook(self, *args: Any, **options: Any) -> NoReturn:
         """Hooks are compiled with the module. Raises RuntimeError."""

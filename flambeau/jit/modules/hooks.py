@@ -77,10 +77,11 @@ def compile_hooks(
                 raise CompileError(TWO_DEFINITIONS.format(what=what, name=name, owner=owner))
             if name not in known and _is_taken(module, definition, name):
                 raise CompileError(NAME_TAKEN.format(name=name, owner=definition.name))
-            if when == "before" and "return" not in getattr(function, "__annotations__", {}):
-                raise CompileError(f"{what} '{name}' on module '{owner}' {NO_RETURN}")
             known[name] = function
             made[when].append(definition.methods.get(name) or compile_hook(function, name))
+            is_told = when == "after" or "return" in getattr(function, "__annotations__", {})
+            if not is_told and not _wrong_count(made[when][-1], 2):
+                raise CompileError(f"{what} '{name}' on module '{owner}' {NO_RETURN}")
     _check_all(forward, made["before"], made["after"], owner)
     return HookTable(tuple(made["before"]), tuple(made["after"]))
 

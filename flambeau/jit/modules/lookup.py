@@ -6,8 +6,9 @@ import inspect
 from typing import Any
 
 from flambeau.ir.value import Value
-from flambeau.jit.modules.classes import KEYED, ORDERED, ModuleClasses, child_types, held_attributes
+from flambeau.jit.modules.classes import IGNORED, KEYED, ORDERED, ModuleClasses, child_types, held_attributes
 from flambeau.jit.modules.methods import (
+    is_ignored,
     is_of_base,
     is_unused_property,
     method_source,
@@ -53,6 +54,8 @@ def attribute(classes: ModuleClasses, owner: Value, name: str, where: SourceRang
         return PythonMethod(owner, name, python)
     if method_source(module, name) is not None and not is_unused_property(module, name):
         return None
+    if is_ignored(module, name):
+        raise CompileError(IGNORED.format(owner=type(module).__name__, name=name), where)
     special = _of_every_module(module, origin.keys, owner, name)
     if special is not None:
         return special

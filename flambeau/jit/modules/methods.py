@@ -68,12 +68,16 @@ def is_unused_property(module: Module, name: str) -> bool:
     if not isinstance(found, property):
         return False
     listed = getattr(type(module), "__jit_unused_properties__", ())
-    return name in listed or modifier(found.fget) is not None
+    return name in listed or is_ignored(module, name) or modifier(found.fget) is not None
+
+
+def is_ignored(module: Module, name: str) -> bool:
+    """Whether a module leaves an attribute or property out of its programs."""
+    return name in getattr(module, "__jit_ignored_attributes__", ())
 
 
 def properties_of(module: Module) -> list[str]:
     """The properties that are part of the program: those that users wrote."""
-    ignored = getattr(type(module), "__jit_ignored_attributes__", ())
     return [
         name
         for cls in type(module).__mro__
@@ -81,7 +85,7 @@ def properties_of(module: Module) -> list[str]:
         for name, found in vars(cls).items()
         if isinstance(found, property)
         and (hasattr(found.fget, SCRIPT) or not cls.__module__.startswith("flambeau.nn"))
-        and name not in ignored and not is_unused_property(module, name)
+        and not is_unused_property(module, name)
     ]
 
 

@@ -20,10 +20,22 @@ METHOD = "__prepare_scriptable__"
 
 def prepared(module: Module) -> Module:
     """A module with every substitute in place: itself, if there is none in it. What is shared stays shared."""
-    if "_modules" not in vars(module) or not any(hasattr(type(m), METHOD) for m in module.modules()):
+    if not any(hasattr(type(m), METHOD) for m in _inside(module)):
         return module
     found: Module = _prepared(module, {})
     return found
+
+
+def _inside(module: Module) -> list[Module]:
+    """A module and all below it, those too whose `__init__` did not run: that is refused later, with the name."""
+    found = {id(module): module}
+    waiting = [module]
+    while waiting:
+        for child in vars(waiting.pop()).get("_modules", {}).values():
+            if child is not None and id(child) not in found:
+                found[id(child)] = child
+                waiting.append(child)
+    return list(found.values())
 
 
 def _prepared(module: Any, made: dict[int, Any]) -> Any:

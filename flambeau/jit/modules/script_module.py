@@ -148,7 +148,7 @@ class RecursiveScriptModule(FixedModule):
         object.__setattr__(found, "_buffers", LiveTensors(held, module._buffers))
         found._transient.update(module._transient)
         origin = classes.origin(held.type.definition)
-        ignored = getattr(type(module), "__jit_ignored_attributes__", ())
+        ignored = getattr(module, "__jit_ignored_attributes__", ())
         for name in (*(origin.failed if origin is not None else ()), *ignored):
             if name in vars(module):
                 object.__setattr__(found, name, vars(module)[name])
