@@ -41,6 +41,7 @@ from flambeau.schema.types import (
 )
 from flambeau.util.kept_on import KeptOn
 from flambeau.util.no_collection import no_collection
+from flambeau.util.record import replace
 
 Path = tuple[str, ...]
 """Names of attributes, from the object on: submodules, then the attribute that is read."""
@@ -111,7 +112,7 @@ class Lifting:
                 taken += [Argument(f"{name}.{k}", own.type.contained[0]) for k in range(len(value))]
             elif not fixed:
                 taken.append(Argument(name, own.type))
-        arguments = (*schema.arguments[1:], *taken)
+        arguments = (*(replace(a, kwarg_only=False) for a in schema.arguments[1:]), *taken)
         returns = (Argument("", graph.outputs[0].type),) if self.assigned else schema.returns
         return Function(
             self._name, graph, FunctionSchema(schema.name, "", arguments, returns), doc=self._doc

@@ -11,7 +11,7 @@ from flambeau.ops.language.declare import declare
 from flambeau.ops.language.text import value_text
 from flambeau.schema.device import Device
 from flambeau.schema.opdef import Effect
-from flambeau.tensor.grad_mode import is_grad_enabled
+from flambeau.tensor.grad_mode import is_grad_enabled, set_grad_enabled
 from flambeau.tensor.random import Generator, manual_seed
 from flambeau.util.counters import add_stat_value
 from flambeau.util.errors import GuardError, ScriptError
@@ -57,6 +57,7 @@ def _generator(device: Device | None = None, seed: int | None = None) -> Generat
 
 declare("aten::retains_grad(Tensor self) -> bool", lambda tensor: bool(getattr(tensor, "retains_grad", False)))
 declare("aten::is_grad_enabled() -> bool", is_grad_enabled, effect=Effect.WORLD)
+declare("aten::set_grad_enabled(bool val) -> ()", lambda val: set_grad_enabled(val) and None, effect=Effect.WORLD)
 declare("aten::is_autocast_enabled() -> bool", lambda: False)
 declare("aten::is_autocast_cpu_enabled() -> bool", lambda: False)
 declare("aten::Generator(*, Device? device=None, int? seed=None) -> Generator", _generator, effect=Effect.WORLD)

@@ -65,8 +65,8 @@ def archive_of(program: Program) -> Archive:
         contents = Contents(program.complete)
         contents.add_value(program.root)
         names = ArchiveNames(contents.types, contents.functions.values())
-        code = CodeFiles(names)
-        code.write(contents)
+        code = CodeFiles(contents, names)
+        code.write()
         records: list[tuple[str, Bytes]] = []
         for name, text in program.extra_files.items():
             records.append((EXTRA + name, text.encode() if isinstance(text, str) else bytes(text)))

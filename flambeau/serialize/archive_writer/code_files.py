@@ -67,20 +67,21 @@ class CodeFile:
 class CodeFiles:
     """Writes the types and functions of a program."""
 
-    def __init__(self, names: ArchiveNames) -> None:
+    def __init__(self, contents: Contents, names: ArchiveNames) -> None:
         self.files: dict[str, CodeFile] = {}
         """By record."""
         self.table = ConstantTable()
         """What the code of all files reads as `CONSTANTS.c0`."""
+        self._contents = contents
         self._names = names
 
-    def write(self, contents: Contents) -> None:
+    def write(self) -> None:
         """All types and functions."""
-        for type_ in contents.types:
+        for type_ in self._contents.types:
             renamed = self._names.renamed(type_)
             name = str(getattr(renamed, "name", ""))
             self._named(self._file(name), name.rpartition(".")[2], renamed)
-        for function in contents.functions.values():
+        for function in self._contents.functions.values():
             name = self._names.of_function(function)
             self._function(self._file(name), function, name.rpartition(".")[2], depth=0)
 
@@ -171,7 +172,8 @@ class CodeFiles:
 
     def _function(self, file: CodeFile, function: Function, name: str, *, depth: int) -> None:
         printed = print_with_marks(
-            self._names.graph(function.graph), name=name, depth=depth, schema=self._names.schema(function.schema),
+            self._names.graph(self._contents.graphs[function]), name=name, depth=depth,
+            schema=self._names.schema(function.schema),
             table=self.table,
         )  # fmt: skip
         file.add(printed.text, printed.marks)

@@ -20,6 +20,8 @@ Sink = Callable[[Bytes], object]
 
 LIMIT = 0xFFFFFFFF
 """Sizes and places from here on have no room in the fields of plain ZIP."""
+_ELSEWHERE = 0xFFFFFFFF
+"""What stands in such a field."""
 _FLAGS = 0x0808
 """A descriptor follows the bytes; names are UTF-8."""
 _STORED, _DEFLATED = 0, 8
@@ -110,6 +112,10 @@ class ContainerWriter:
         self._at += len(data)
 
 
+def _field(value: int) -> int:
+    return value if value < LIMIT else _ELSEWHERE
+
+
 def _deflate(data: Bytes) -> bytes:
     packer = zlib.compressobj(zlib.Z_DEFAULT_COMPRESSION, zlib.DEFLATED, -zlib.MAX_WBITS)
     return packer.compress(data) + packer.flush()
@@ -141,8 +147,8 @@ def _directory_entry(entry: _Entry) -> bytes:
     extra = pack("<HH", 1, len(large)) + large if large else b""
     fixed = pack(
         "<4sHHHHHHIIIHHHHHII", b"PK\x01\x02", 0, _needed_version(entry), _FLAGS, entry.method, 0, 0, entry.crc,
-        min(entry.packed, LIMIT), min(entry.size, LIMIT), len(entry.name), len(extra), 0, 0, 0, 0,
-        min(entry.at, LIMIT),
+        _field(entry.packed), _field(entry.size), len(entry.name), len(extra), 0, 0, 0, 0,
+        _field(entry.at),
     )  # fmt: skip
     return fixed + entry.name + extra
 
@@ -153,5 +159,5 @@ def _end(count: int, start: int, size: int) -> bytes:
     locator = pack("<4sIQI", b"PK\x06\x07", 0, start + size, 1)
     few = min(count, 0xFFFF)
     return wide + locator + pack(
-        "<4sHHHHIIH", b"PK\x05\x06", 0, 0, few, few, min(size, LIMIT), min(start, LIMIT), 0
+        "<4sHHHHIIH", b"PK\x05\x06", 0, 0, few, few, _field(size), _field(start), 0
     )  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any
 
 from flambeau.frontend.constants import constant_type, constant_value
 from flambeau.ir.constants import CONSTANT, type_of
+from flambeau.ir.graph import Graph
 from flambeau.ir.kinds import CONTROL
 from flambeau.ir.node import Node
 from flambeau.ir.walk import blocks, subgraphs
@@ -17,6 +18,7 @@ from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.set_type import SetType
 from flambeau.schema.types import ClassType, EnumType, InterfaceType, TupleType, Type, without_refinement
+from flambeau.serialize.archive_writer.contexts import with_context_objects
 from flambeau.serialize.archive_writer.objects import held_by
 from flambeau.tensor.tensor import Tensor
 
@@ -43,6 +45,8 @@ class Contents:
         self.types: dict[Type, None] = {}
         """Classes, interfaces, enums and named tuples."""
         self.functions: dict[object, Function] = {}
+        self.graphs: dict[Function, Graph] = {}
+        """The graph of each function and method, in the form that archives have for it."""
         self.operators: set[str] = set()
         """The kinds of all nodes."""
         self._complete = complete
@@ -63,15 +67,19 @@ class Contents:
                 return
             case enum.Enum():
                 self._type(type_of(value))
-            case list() | tuple():
-                for item in value:
-                    self._value(item)
-            case dict():
-                for key, item in value.items():
-                    self._value(key)
-                    self._value(item)
+            case list() | tuple() | dict():
+                self._container(value)
             case _:
                 self._object(value)
+
+    def _container(self, value: Any) -> None:
+        if id(value) in self._objects:
+            return
+        self._objects[id(value)] = value
+        for item in value:
+            self._value(item)
+            if isinstance(value, dict):
+                self._value(value[item])
 
     def _object(self, value: Any) -> None:
         definition = instances.definition_or_compiled(value)
@@ -132,7 +140,8 @@ class Contents:
 
     def _code(self, function: Function) -> None:
         self._schema(function.schema)
-        for graph in subgraphs(function.graph):
+        self.graphs[function] = with_context_objects(function.graph)
+        for graph in subgraphs(self.graphs[function]):
             for block in blocks(graph.block):
                 for value in block.inputs:
                     self._type(value.type)

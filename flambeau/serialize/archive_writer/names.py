@@ -14,11 +14,12 @@ from typing import Any
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
 from flambeau.ir.walk import blocks, subgraphs
 from flambeau.program.function import Function
 from flambeau.program.unit import demangle, mangle
 from flambeau.schema.function import Argument, FunctionSchema
-from flambeau.schema.types import EnumType, NamedType, SimpleType, TensorType, TupleType, Type
+from flambeau.schema.types import FUNCTION, ClassType, EnumType, NamedType, SimpleType, TensorType, TupleType, Type
 from flambeau.serialize.archive_format import ROOT
 from flambeau.serialize.archive_writer.contents import called, canonical, function_key
 from flambeau.util.record import replace
@@ -105,7 +106,7 @@ class ArchiveNames:
             for block in blocks(part.block):
                 for value in block.inputs:
                     value.set_type(self.renamed(value.type))
-                for node in block:
+                for node in list(block):
                     for value in node.outputs:
                         value.set_type(self.renamed(value.type))
                     for name, held in node.attributes.items():
@@ -113,6 +114,9 @@ class ArchiveNames:
                     callee = called(node) if node.kind == CONSTANT else None
                     if callee is not None:
                         node.attributes["function"] = replace_name(callee, self.of_function(callee))
+                    hook = _called_hook(node)
+                    if hook is not None:
+                        _call_hook(part, node, hook)
         return copy
 
     def _attribute(self, value: Any) -> Any:
@@ -121,6 +125,30 @@ class ArchiveNames:
         if isinstance(value, list | tuple) and value and all(isinstance(v, Type) for v in value):
             return type(value)(map(self.renamed, value))
         return value
+
+
+def _called_hook(node: Node) -> Function | None:
+    """The hook that a node calls as a method; None for other nodes."""
+    owner = node.input().type if node.kind == "prim::CallMethod" else None
+    definition = owner.definition if isinstance(owner, ClassType) else None
+    if definition is None or not any(node.attribute("name") in names for names in definition.hooks):
+        return None
+    hook: Function = definition.methods[node.attribute("name")]
+    assert isinstance(owner, ClassType)
+    return replace_name(hook, f"{owner.name}.{hook.short_name}")
+
+
+def _call_hook(graph: Graph, node: Node, hook: Function) -> None:
+    """Call it as a function of the class: readers do not count hooks among the methods."""
+    with graph.inserting(node), graph.at_range(node.range):
+        callee = graph.insert(CONSTANT, (), (FUNCTION,), function=hook).output()
+        call = graph.insert("prim::CallFunction", (callee, *node.inputs), (node.output().type,))
+    old = node.output()
+    name = old.name if old.has_name else None
+    old.replace_uses_with(call.output())
+    node.destroy()
+    if name is not None:
+        call.output().set_name(name)
 
 
 def replace_name(function: Function, name: str) -> Function:

@@ -1,0 +1,99 @@
+"""`no_grad()` and its like in archives: objects of classes that the archive brings along.
+
+%c : Any = ^no_grad()        %c : __torch__.flambeau.tensor.grad_mode.no_grad = prim::CreateObject()
+prim::Enter(%c)         →    prim::CallMethod[name="__init__"](%c)
+...                          prim::Enter(%c)    ...
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from flambeau.ir.clone import clone_graph
+from flambeau.ir.constants import is_constant
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.walk import subgraphs
+from flambeau.program.classes import ClassDefinition
+from flambeau.schema.types import BOOL, NONE
+from flambeau.serialize.python_print_resolver import read_code
+from flambeau.tensor.autocast import CpuAutocast, CudaAutocast, autocast
+from flambeau.tensor.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+
+_GRAD_MODES = {no_grad: ("", "False"), enable_grad: ("", "True"), set_grad_enabled: (", mode: bool", "mode"),
+               inference_mode: (", mode: bool=True", "torch.__not__(mode)")}  # fmt: skip
+"""The parameters of `__init__`, and whether gradients are recorded inside."""
+_GRAD_MODE = """
+def __init__(self{parameters}) -> None:
+  self.before = False
+  self.inside = {inside}
+
+def __enter__(self) -> None:
+  self.before = torch.is_grad_enabled()
+  torch.set_grad_enabled(self.inside)
+
+def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+  torch.set_grad_enabled(self.before)
+"""
+_NOTHING = """
+def __init__(self) -> None:
+  pass
+
+def __enter__(self) -> None:
+  pass
+
+def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+  pass
+"""
+"""A context that does nothing, as `autocast` does where it is not refused."""
+
+
+def with_context_objects(graph: Graph) -> Graph:
+    """The graph with objects in the place of Python's contexts; itself if it has none."""
+    if not any(_replacement(node) for part in subgraphs(graph) for node in part.all_nodes()):
+        return graph
+    copy = clone_graph(graph)
+    for part in subgraphs(copy):
+        for node in list(part.all_nodes()):
+            definition = _replacement(node)
+            if definition is not None:
+                _replace(part, node, definition)
+    return copy
+
+
+def _replacement(node: Node) -> ClassDefinition | None:
+    """The class that stands for the context that a node makes; None for other nodes."""
+    python = node.attributes.get("callable") if node.kind.startswith("^") else None
+    if python in _GRAD_MODES:
+        return context_class(python)
+    if python in (autocast, CpuAutocast, CudaAutocast) and all(map(is_constant, node.inputs)):
+        return context_class(python)
+    return None
+
+
+def _replace(graph: Graph, node: Node, definition: ClassDefinition) -> None:
+    takes = len(definition.methods["__init__"].schema.arguments) - 1
+    with graph.inserting(node), graph.at_range(node.range):
+        made = graph.insert("prim::CreateObject", (), (definition.type,)).output()
+        graph.insert("prim::CallMethod", (made, *node.inputs[:takes]), (NONE,), name="__init__")
+    context = node.output()
+    for user, _ in list(context.uses):
+        if user.kind == "prim::Enter":
+            user.output().set_type(NONE)
+    context.replace_uses_with(made)
+    node.destroy()
+
+
+@cache
+def context_class(python: type) -> ClassDefinition:
+    """The class of the objects that stand for contexts of a Python class."""
+    definition = ClassDefinition(f"__torch__.{python.__module__}.{python.__name__}")
+    text = _NOTHING
+    if python in _GRAD_MODES:
+        definition.add_attribute("before", BOOL)
+        definition.add_attribute("inside", BOOL)
+        parameters, inside = _GRAD_MODES[python]
+        text = _GRAD_MODE.format(parameters=parameters, inside=inside)
+    for method in read_code(text, self_type=definition.type):
+        definition.add_method(method.short_name, method)
+    return definition
