@@ -36,6 +36,7 @@ from flambeau.jit.helpers import (
 from flambeau.jit.helpers import isinstance_ as isinstance
 from flambeau.jit.inventory import _unique_state_dict, export_opnames
 from flambeau.jit.library import custom_op
+from flambeau.jit.loading.load import load
 from flambeau.jit.modules.annotations import Attribute
 from flambeau.jit.modules.methods import export
 from flambeau.jit.modules.old_style import ScriptModule, script_method
@@ -49,6 +50,7 @@ from flambeau.jit.tracing.helpers import allow, dynamic, script_if_tracing
 from flambeau.jit.tracing.trace import get_trace_graph, trace, trace_module
 from flambeau.jit.unit import CompilationUnit, create_function_from_graph
 from flambeau.util.errors import (
+    ArchiveError,
     CompileError,
     ExecutionError,
     FrontendError,
@@ -66,6 +68,7 @@ _get_trace_graph = get_trace_graph
 """The name that TorchScript programs call it by."""
 
 __all__ = [
+    "ArchiveError",
     "ArgumentError",
     "Attribute",
     "CompilationUnit",
@@ -105,6 +108,7 @@ __all__ = [
     "is_tracing",
     "isinstance",
     "last_executed_optimized_graph",
+    "load",
     "optimize_for_inference",
     "optimized_execution",
     "record_function",

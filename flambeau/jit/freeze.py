@@ -17,7 +17,7 @@ from flambeau.jit.modules.classes import ModuleClasses
 from flambeau.jit.modules.live_tensors import LiveTensors
 from flambeau.jit.modules.script_method import ScriptMethod
 from flambeau.jit.modules.script_module import RecursiveScriptModule as ScriptModule
-from flambeau.jit.modules.script_module import _without_module
+from flambeau.jit.modules.script_module import without_module
 from flambeau.jit.registry import REGISTRY
 from flambeau.nn import hooks
 from flambeau.nn.hooks import Registered
@@ -106,7 +106,7 @@ class FrozenModule(ScriptModule):
         for table, names in zip(("_forward_pre_hooks", "_forward_hooks"), self._kept_hooks, strict=True):
             self._hooks(table).clear()
             for name in names:
-                hooks.add(self._hooks(table), Registered(_without_module(self._method(name))))
+                hooks.add(self._hooks(table), Registered(without_module(self._method(name))))
 
     def _method(self, name: str) -> ScriptMethod:
         found = self._methods.get(name)

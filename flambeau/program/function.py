@@ -20,7 +20,10 @@ class Function:
     'f'
     """
 
-    def __init__(self, name: str, graph: Graph, schema: FunctionSchema, *, doc: str = "") -> None:
+    def __init__(
+        self, name: str, graph: Graph | Callable[[], Graph], schema: FunctionSchema, *, doc: str = ""
+    ) -> None:
+        """`graph` may be what makes the graph when something first asks for it."""
         self.name = name
         """The qualified name."""
         self._graph = graph
@@ -33,13 +36,20 @@ class Function:
 
     @property
     def graph(self) -> Graph:
-        """As compiled: optimised copies belong to the executor."""
+        """As compiled: optimised copies belong to the executor. What is compiled just now may raise CompileError."""
+        if not isinstance(self._graph, Graph):
+            self._graph = self._graph()
         return self._graph
 
     @graph.setter
     def graph(self, graph: Graph) -> None:
         self._graph = graph
         self.bytecode = None
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the graph is there already."""
+        return isinstance(self._graph, Graph)
 
     @property
     def short_name(self) -> str:

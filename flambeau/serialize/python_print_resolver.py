@@ -20,17 +20,19 @@ from flambeau.frontend.emit.conversions import convert
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.resolver import Names
 from flambeau.frontend.trees.views import Apply, StringLiteral
+from flambeau.frontend.values.language_forms import LANGUAGE_FORMS
 from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
-from flambeau.ir.constants import EnumMember
+from flambeau.ir.constants import EnumMember, type_of
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
 from flambeau.ir.walk import blocks
 from flambeau.program.function import Function
 from flambeau.program.unit import CompilationUnit
 from flambeau.schema.device import Device
-from flambeau.schema.types import DEVICE, ClassType, EnumType, TupleType, Type
+from flambeau.schema.types import DEVICE, TENSOR, ClassType, EnumType, TupleType, Type
 from flambeau.serialize.python_print_names import base_name, is_temporary
+from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
@@ -58,11 +60,11 @@ def read_code(
     else:
         functions = [compile_def(tree, names, self_type=self_type) for tree in parse_source(text, filename)]
     for function in functions:
-        _forget_temporaries(function.graph)
+        forget_temporaries(function.graph)
     return functions
 
 
-def _forget_temporaries(graph: Graph) -> None:
+def forget_temporaries(graph: Graph) -> None:
     """Take the names `_0`, `_1`, ... away: they were given to values that had none."""
     for block in blocks(graph.block):
         for value in [*block.inputs, *(output for node in block for output in node.outputs)]:
@@ -110,6 +112,8 @@ class OperatorNamespace(Sugared):
             return DeviceForm()
         if (self.name, name) == ("aten", "autograd"):
             return self
+        if (self.name, name) in _WORDS:
+            return LANGUAGE_FORMS[_WORDS[self.name, name]]
         return OperatorValue(f"{self.name}::{name}")
 
 
@@ -124,7 +128,8 @@ class ConstantNamespace(Sugared):
         digits = name.removeprefix("c")
         if not digits.isdigit() or int(digits) >= len(self.values):
             raise CompileError(f"there is no constant {name}: the code came with {len(self.values)} constants", where)
-        return SimpleValue(e.constant(self.values[int(digits)]))
+        value = self.values[int(digits)]
+        return SimpleValue(e.constant(value, TENSOR if isinstance(value, Tensor) else type_of(value)))
 
 
 class QualifiedName:
@@ -242,8 +247,12 @@ def _uninitialized(e: Emission, tree: Apply, type_: Type) -> Value:
     return e.emit("prim::Uninitialized", (), type_)
 
 
+_WORDS = {("aten", "wait"): "wait", ("prim", "awaitable_wait"): "awaitable_wait"}
+"""Operators that are words of the language: their results have the types of what was asked for."""
 _FORMS = {
     "annotate": TypedForm("annotate", 2, _annotate),
     "unchecked_cast": TypedForm("unchecked_cast", 2, _cast),
     "uninitialized": TypedForm("uninitialized", 1, _uninitialized),
+    "fork": LANGUAGE_FORMS["fork"],
+    "awaitable": LANGUAGE_FORMS["awaitable"],
 }

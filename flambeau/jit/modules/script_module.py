@@ -116,7 +116,7 @@ class RecursiveScriptModule(FixedModule):
         for table, functions in (("_forward_pre_hooks", compiled.before), ("_forward_hooks", compiled.after)):
             for function in functions:
                 method = self._method(function.short_name)
-                hooks.add(self._hooks(table), Registered(_without_module(method)))
+                hooks.add(self._hooks(table), Registered(without_module(method)))
 
     @classmethod
     def over(
@@ -464,17 +464,17 @@ def _kind_for(base: type, module: Module, origin: Origin | None) -> Any:
     magic = [n for n in exported if n.startswith("__") and n.endswith("__")]
     if not magic:
         return kind
-    return type(kind.__name__, (kind,), {name: _forwarding(name) for name in magic})
+    return type(kind.__name__, (kind,), {name: forwarding(name) for name in magic})
 
 
-def _forwarding(name: str) -> Callable[..., Any]:
+def forwarding(name: str) -> Callable[..., Any]:
     def call(self: RecursiveScriptModule, *args: Any) -> Any:
         return self._method(name)(*args)
 
     return call
 
 
-def _without_module(method: ScriptMethod) -> Callable[..., Any]:
+def without_module(method: ScriptMethod) -> Callable[..., Any]:
     """A compiled hook as Python's calls of hooks want it: its object is bound already."""
     return lambda module, *args: method(*args)
 

@@ -1,0 +1,105 @@
+"""`flambeau.jit.load`: a module from a TorchScript archive; `flambeau.load`: values that were saved."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping, MutableMapping
+from typing import IO, Any, Final
+
+from flambeau.executor.options import Options
+from flambeau.jit.loading.module import LoadedModule
+from flambeau.jit.loading.shapes import restore_shapes
+from flambeau.jit.modules.script_module import RecursiveScriptModule
+from flambeau.jit.script import CLASSES
+from flambeau.schema.device import Device
+from flambeau.serialize.archive_reader.container import Container
+from flambeau.serialize.archive_reader.pickle_names import read_pickle
+from flambeau.serialize.archive_reader.program import extra_files, is_program, read_program
+
+Place = str | Device | Mapping[str, str] | None
+Source = str | os.PathLike[str] | IO[bytes]
+WRONG_PLACE: Final = (
+    "map_location should be either None, string, device or a dict of those, but got type: {kind}"
+)
+IS_PROGRAM: Final = (
+    "'flambeau.load' received a zip file that looks like a TorchScript archive dispatching to 'flambeau.jit.load' "
+    "(call 'flambeau.jit.load' directly to silence this warning)"
+)
+
+
+def load(
+    f: Source,
+    map_location: Place = None,
+    _extra_files: MutableMapping[str, Any] | None = None,
+    _restore_shapes: bool = False,
+) -> RecursiveScriptModule:
+    """The module in a TorchScript archive, written by Flambeau or by PyTorch.
+
+    Args:
+        f: a path, or a file object opened for reading bytes, which is read from where it stands.
+        map_location: the device that tensors go to, or a dict from the one that they were on to the one they go to.
+        _extra_files: names of files in the archive; their contents are put in as values.
+        _restore_shapes: give the parameters of traced methods the sizes of the example inputs, in their graphs.
+
+    Methods are compiled when they are first called or looked at; what they call that does not exist is refused here.
+    Nothing in the file is executed or imported. Tensors are views of the file's memory; writing to them does not
+    change the file, which must not be written over while the module is used.
+
+    Raises ArchiveError for a file that is no archive, broken, or of a program that needs what Flambeau does not have.
+    """
+    place = _place(map_location)
+    container = Container.open(f)
+    program = read_program(container, place)
+    if _extra_files is not None:
+        for name, data in extra_files(container, _extra_files).items():
+            _extra_files[name] = _as_text(data)
+    module = LoadedModule.around(program.module, CLASSES, Options(), {})
+    if _restore_shapes:
+        restore_shapes(module, program.traced_inputs())
+    return module
+
+
+def load_values(f: Source, map_location: Place = None) -> Any:
+    """What `flambeau.save`, `torch.save` or a program's own `torch.save` wrote: tensors, and plain values around them.
+
+    Tensors that shared memory share it again. An archive of a module is loaded as `jit.load` does, with a warning.
+    Nothing in the file is executed or imported. Raises ArchiveError for a broken file, and for one that holds objects
+    of Python's classes.
+    """
+    container = Container.open(f)
+    if is_program(container):
+        warnings.warn(IS_PROGRAM, UserWarning, stacklevel=2)
+        return LoadedModule.around(read_program(container, _place(map_location)).module, CLASSES, Options(), {})
+    return read_pickle(container, "data", None, _place(map_location))
+
+
+def get_extra_files(source: Any, wanted: MutableMapping[str, Any]) -> None:
+    """Put the contents of files of an archive, by their names, into a dict. Raises ArchiveError."""
+    for name, data in extra_files(Container.open(source), wanted).items():
+        wanted[name] = _as_text(data)
+
+
+def _as_text(data: bytes) -> str | bytes:
+    """A file as text if it is one."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data
+
+
+def _place(map_location: Place) -> Callable[[str], str]:
+    match map_location:
+        case None:
+            return _itself
+        case str() | Device():
+            device = str(Device(map_location) if isinstance(map_location, str) else map_location)
+            return lambda location: device
+        case Mapping():
+            table = {str(k): str(v) for k, v in map_location.items()}
+            return lambda location: table.get(location, location)
+    raise ValueError(WRONG_PLACE.format(kind=type(map_location)))
+
+
+def _itself(location: str) -> str:
+    return location

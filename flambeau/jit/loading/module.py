@@ -1,0 +1,87 @@
+"""`LoadedModule`: a scripted module whose class was read from an archive."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flambeau.executor.options import Options
+from flambeau.jit.modules import python_view
+from flambeau.jit.modules.classes import ModuleClasses
+from flambeau.jit.modules.live_tensors import LiveTensors
+from flambeau.jit.modules.script_module import (
+    RecursiveScriptModule,
+    ScriptContainer,
+    ScriptTable,
+    forwarding,
+    without_module,
+)
+from flambeau.nn import hooks
+from flambeau.nn.hooks import Registered
+from flambeau.program.classes import ClassDefinition
+from flambeau.program.object import ScriptObject
+from flambeau.program.unit import demangle
+
+_ORDERED = ("Sequential", "ModuleList", "ParameterList")
+_KEYED = ("ModuleDict", "ParameterDict")
+
+
+class LoadedModule(RecursiveScriptModule):
+    """A module from an archive. Its methods are those of the archive; there is no Python class behind it."""
+
+    @classmethod
+    def around(
+        cls, held: ScriptObject, classes: ModuleClasses, options: Options, made: dict[int, RecursiveScriptModule]
+    ) -> RecursiveScriptModule:
+        """The module for an object; the same one for the same object."""
+        found = made.get(id(held))
+        if found is not None:
+            return found
+        definition: ClassDefinition = held.type.definition
+        kind: type[LoadedModule] = _kind_for(definition)
+        found = made[id(held)] = kind(held, classes, options, definition.name.rpartition(".")[2])
+        python_view.register(held, found)
+        parameters = [a.name for a in definition.attributes if a.is_parameter]
+        buffers = [a.name for a in definition.attributes if a.is_buffer]
+        object.__setattr__(found, "_parameters", LiveTensors(held, parameters))
+        object.__setattr__(found, "_buffers", LiveTensors(held, buffers))
+        for attribute in definition.attributes:
+            value = held.get(attribute.name) if held.has(attribute.name) else None
+            if isinstance(value, ScriptObject) and value.type.definition.is_module:
+                found._modules[attribute.name] = cls.around(value, classes, options, made)
+        found._take_hooks()
+        return found
+
+    def _take_hooks(self) -> None:
+        definition: ClassDefinition = self.script_object.type.definition
+        tables = (("_forward_pre_hooks", definition.pre_hooks), ("_forward_hooks", definition.post_hooks))
+        for table, names in tables:
+            for name in names:
+                hooks.add(self._hooks(table), Registered(without_module(self._method(name))))
+
+    def define(self, source: str) -> None:
+        """Loaded modules have the methods that they were saved with. Raises RuntimeError."""
+        raise RuntimeError(f"methods cannot be added to {self._original_name}, which was loaded from an archive")
+
+
+class _LoadedContainer(LoadedModule, ScriptContainer):
+    """A container that is reached by position."""
+
+
+class _LoadedTable(LoadedModule, ScriptTable):
+    """A container that is reached by name."""
+
+
+def _kind_for(definition: ClassDefinition) -> Any:
+    """Containers are containers; special methods are where Python looks for them."""
+    name = demangle(definition.name)
+    short = name.rpartition(".")[2]
+    is_own = ".nn.modules.container." in name or ".nn.container." in name or ".nn.parameter_containers." in name
+    kind: Any = LoadedModule
+    if is_own and short in (*_ORDERED, *_KEYED):
+        return _LoadedContainer if short in _ORDERED else _LoadedTable
+    magic = [n for n in definition.methods if n.startswith("__") and n.endswith("__") and n not in _STATE]
+    return type("LoadedModule", (kind,), {n: forwarding(n) for n in magic}) if magic else kind
+
+
+_STATE = frozenset(("__getstate__", "__setstate__", "__init__"))
+"""Methods that the archive uses and Python does not: copies are made of what the module holds."""

@@ -1,0 +1,87 @@
+"""One file of an archive's code: its classes and functions as Python's own trees, of which nothing is executed."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any, Final
+
+from flambeau.frontend.convert.rules import Context
+from flambeau.frontend.convert.run import convert_node
+from flambeau.frontend.source.python_source import ParsedText, parse_text
+from flambeau.frontend.trees.views import Def, Expr
+from flambeau.util.errors import FrontendError
+from flambeau.util.source import Source
+
+_STRING: Final = r'"(?:\\.|[^"\\\n])*"' + r"|'(?:\\.|[^'\\\n])*'"
+_WORDS: Final = "lambda|try|except|finally|async|await|yield|nonlocal|from|del|global|raise|assert|import"
+_ODD: Final = re.compile(rf"{_STRING}|#[^\n]*|(?<![\w.])({_WORDS})(?=\s*[:=,)\]\.(])|(?<=\.)({_WORDS})\b")
+_FULL_WIDTH: Final = 0xFEE0
+"""What lies between a letter and the one that Python reads as the same letter in names, but not in its own words."""
+
+
+class CodeFile:
+    """The definitions in one code record. Raises FrontendError for text that is not of the language."""
+
+    def __init__(self, text: str, title: str) -> None:
+        source = Source(text, title)
+        try:
+            parsed = parse_text(source)
+        except FrontendError:
+            parsed = parse_text(Source(with_odd_names(text), title))
+        self._parsed: ParsedText = parsed
+        self._context = Context(parsed, "", None, is_text=True)
+        self.definitions: dict[str, ast.ClassDef | ast.FunctionDef] = {}
+        """By name. Older files begin with the version of the operators, and with imports; both say nothing more."""
+        for node in parsed.body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef):
+                self.definitions[node.name] = node
+            elif not isinstance(node, ast.Import | ast.ImportFrom | ast.Assign):
+                kind = type(node).__name__
+                raise FrontendError(f"expected a class or a function, got {kind}", parsed.range(node))
+
+    def expression(self, node: ast.expr) -> Expr:
+        """An expression as the front end's tree."""
+        tree = convert_node(self._context, node)
+        assert isinstance(tree, Expr)
+        return tree
+
+    def text(self, node: ast.expr) -> str:
+        """What is written for an expression."""
+        return self._parsed.range(node).text
+
+    def function(self, node: ast.FunctionDef) -> Def:
+        """A function as the front end's tree, without the defaults of its parameters."""
+        return self._definition(node, node.body)
+
+    def declaration(self, node: ast.FunctionDef) -> Def:
+        """The same without its body."""
+        return self._definition(node, [ast.copy_location(ast.Pass(), node)])
+
+    def _definition(self, node: ast.FunctionDef, body: list[ast.stmt]) -> Def:
+        fields: dict[str, Any] = {name: getattr(node, name) for name in node._fields}
+        parameters = {name: getattr(node.args, name) for name in node.args._fields}
+        parameters.update(defaults=[], kw_defaults=[None] * len(node.args.kwonlyargs))
+        fields.update(body=body, args=ast.arguments(**parameters))
+        tree = convert_node(self._context, ast.copy_location(ast.FunctionDef(**fields), node))
+        assert isinstance(tree, Def)
+        return tree
+
+    def error(self, text: str, node: ast.expr | ast.stmt) -> FrontendError:
+        """A refusal of a node, with its place."""
+        return FrontendError(text, self._parsed.range(node))
+
+
+def with_odd_names(text: str) -> str:
+    """The text with names that Python reserves and TorchScript does not, written so that Python takes them for names.
+
+    >>> import ast
+    >>> ast.unparse(ast.parse(with_odd_names("self.lambda = x")))
+    'self.lambda = x'
+    """
+
+    def replaced(match: re.Match[str]) -> str:
+        word = match.group(1) or match.group(2)
+        return chr(ord(word[0]) + _FULL_WIDTH) + word[1:] if word else match.group()
+
+    return _ODD.sub(replaced, text)

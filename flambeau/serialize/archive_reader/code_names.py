@@ -1,0 +1,97 @@
+"""What the names in an archive's code mean, and the literals of its classes."""
+
+from __future__ import annotations
+
+import ast
+import cmath
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from flambeau.frontend.resolver import MISSING
+from flambeau.schema.types import ANY
+from flambeau.serialize.archive_reader.special_operators import SPECIAL, MakesObject
+from flambeau.serialize.archive_reader.upgrades import UpgradedOperator, upgrade_of
+from flambeau.serialize.python_print_resolver import OperatorNamespace, PrintedNames
+
+if TYPE_CHECKING:
+    from flambeau.frontend.emit.emission import Emission
+    from flambeau.frontend.values.sugared import Sugared
+    from flambeau.serialize.archive_reader.code_file import CodeFile
+    from flambeau.serialize.archive_reader.code_unit import CodeUnit
+    from flambeau.util.source import SourceRange
+
+_NUMBERS: Final = {"inf": math.inf, "nan": math.nan, "infj": cmath.infj, "nanj": cmath.nanj}
+
+
+class ArchiveNames(PrintedNames):
+    """Resolves the names of an archive's code: those of printed code, and operators as they were in its version."""
+
+    def __init__(self, unit: CodeUnit) -> None:
+        super().__init__(unit.constants, unit)
+        self._unit = unit
+        self.values["Capsule"] = ANY
+        self.values["torch"] = _VersionedOperators("aten", unit.version)
+        self.values["ops"] = _OperatorSpaces("", unit)
+
+    def literal(self, file: CodeFile, node: ast.expr) -> Any:
+        """The value of a literal in a class. Raises FrontendError for what is none."""
+        match node:
+            case ast.Constant(value=value):
+                return value
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                value = self.literal(file, operand)
+                if isinstance(value, int | float | complex):
+                    return -value
+            case ast.List(elts=items):
+                return [self.literal(file, item) for item in items]
+            case ast.Tuple(elts=items):
+                return tuple([self.literal(file, item) for item in items])
+            case ast.Name(id=name) if name in _NUMBERS:
+                return _NUMBERS[name]
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                parts = self.literal(file, left), self.literal(file, right)
+                if all(isinstance(p, int | float | complex) for p in parts):
+                    return parts[0] + parts[1]
+            case ast.Attribute(value=ast.Name(id="CONSTANTS"), attr=name) if name[1:].isdigit():
+                if int(name[1:]) < len(self._unit.constants):
+                    return self._unit.constants[int(name[1:])]
+            case ast.Call(func=ast.Name(id="annotate"), args=[_, value_node]):
+                return self.literal(file, value_node)
+        raise file.error("expected a literal", node)
+
+    def resolve(self, name: str) -> Any:
+        """The value of a name; of Python's builtins only those that code prints."""
+        found = super().resolve(name)
+        return MISSING if isinstance(found, type) and issubclass(found, BaseException) else found
+
+
+class _VersionedOperators(OperatorNamespace):
+    """`torch`: `aten` with the operators of the archive's version."""
+
+    def __init__(self, name: str, version: int) -> None:
+        super().__init__(name)
+        self._version = version
+
+    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+        """An operator, as it was."""
+        function = upgrade_of(name, self._version)
+        return super().attribute(e, where, name) if function is None else UpgradedOperator(f"aten::{name}", function)
+
+
+class _OperatorSpaces(OperatorNamespace):
+    """`ops` and its attributes, with the operators whose types are classes of the archive."""
+
+    def __init__(self, name: str, unit: CodeUnit) -> None:
+        super().__init__(name)
+        self._unit = unit
+
+    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+        """A namespace, or an operator of it."""
+        if not self.name:
+            return _OperatorSpaces(name, self._unit)
+        qualified = f"{self.name}::{name}"
+        return MakesObject(qualified, self._unit) if qualified in SPECIAL else super().attribute(e, where, name)
+
+
+__all__: Sequence[str] = ["ArchiveNames"]

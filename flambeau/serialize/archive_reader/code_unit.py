@@ -1,0 +1,284 @@
+"""The classes and functions of an archive, by qualified name: each is made of its code when something first names it.
+
+A class is known before its attributes are, so that classes may name each other. Signatures are read with the class,
+the bodies of methods when they are first run or looked at.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+import threading
+from collections.abc import Callable
+from typing import Any, Final
+
+from flambeau.executor.executor import attach
+from flambeau.frontend.annotations import type_of_tree
+from flambeau.frontend.compile import compile_def, declared_schema
+from flambeau.frontend.constants import enum_type
+from flambeau.frontend.depth import deep_recursion
+from flambeau.ir.graph import Graph
+from flambeau.program.classes import ClassDefinition, InterfaceDefinition
+from flambeau.program.function import Function
+from flambeau.program.unit import CompilationUnit
+from flambeau.schema.function import FunctionSchema
+from flambeau.schema.types import TupleType, Type
+from flambeau.serialize.archive_format import CODE, ROOT, code_record
+from flambeau.serialize.archive_reader.code_file import CodeFile
+from flambeau.serialize.archive_reader.code_names import ArchiveNames
+from flambeau.serialize.archive_reader.container import Container
+from flambeau.serialize.archive_reader.source_ranges import SourceRanges, to_original
+from flambeau.serialize.python_print_resolver import forget_temporaries
+from flambeau.util.errors import ArchiveError, CompileError
+
+MODULE, NAMED_TUPLE, ENUM = "Module", "NamedTuple", "Enum"
+INTERFACES: Final = {"Interface": False, "ModuleInterface": True}
+"""Base classes of interfaces, and whether modules alone have them."""
+CUSTOM_CLASSES: Final = f"{ROOT}.torch.classes."
+
+
+class CodeUnit(CompilationUnit):
+    """The code of one archive. Raises ArchiveError for names that it does not define, and for broken code."""
+
+    def __init__(self, container: Container, version: int) -> None:
+        super().__init__()
+        self.container = container
+        self.version = version
+        self.constants: list[Any] = []
+        """What code reads as `CONSTANTS.c0` and so on."""
+        self._files: dict[str, CodeFile] = {}
+        self._ranges: dict[str, SourceRanges] = {}
+        self._annotations: dict[str, Type] = {}
+        """The types of attributes by what is written for them."""
+        self._lock = threading.RLock()
+        self.names = ArchiveNames(self)
+
+    # -- by name ------------------------------------------------------------------------------------------------------
+
+    def find_type(self, name: str) -> Type | None:
+        """A class, interface, enum or named tuple by its qualified name; None if there is none."""
+        found = self.types.get(name)
+        if found is None:
+            node = self._definition(name)
+            if isinstance(node, ast.ClassDef):
+                found = self._defined(name, node)
+        return found
+
+    def find_function(self, name: str) -> Function | None:
+        """A function by its qualified name; None if there is none."""
+        found = self.functions.get(name)
+        if found is None:
+            node = self._definition(name)
+            if isinstance(node, ast.FunctionDef):
+                file = self._file(code_record(name))
+                assert file is not None
+                found = self.functions[name] = self._function(name, file, node, None)
+        return found
+
+    def needed(self, name: str) -> Type:
+        """A type that the archive names. Raises ArchiveError if there is none."""
+        found = self.find_type(name)
+        if found is None:
+            is_custom = name.startswith(CUSTOM_CLASSES)
+            why = "it is a class of PyTorch's own C++" if is_custom else "the archive has no code for it"
+            raise self.container.error(f"there is no class {name}: {why}", code_record(name))
+        return found
+
+    def _definition(self, name: str) -> ast.ClassDef | ast.FunctionDef | None:
+        file = self._file(code_record(name))
+        return None if file is None else file.definitions.get(name.rpartition(".")[2])
+
+    def _file(self, record: str) -> CodeFile | None:
+        found = self._files.get(record)
+        if found is None and self.container.has(record):
+            text = self.container.text(record)
+            with self._located():
+                found = self._files[record] = CodeFile(text, f"{self.container.title}:{record}")
+            self._ranges[record] = SourceRanges(self.container, record)
+        return found
+
+    # -- classes ------------------------------------------------------------------------------------------------------
+
+    def _defined(self, name: str, node: ast.ClassDef) -> Type:
+        file = self._file(code_record(name))
+        assert file is not None
+        base = node.bases[0].id if node.bases and isinstance(node.bases[0], ast.Name) else ""
+        if len(node.bases) > 1 or (node.bases and not base):
+            raise self._error(file.error("a class has one base or none, by its plain name", node))
+        with self._located():
+            if base == NAMED_TUPLE:
+                found = self._named_tuple(name, file, node)
+            elif base == ENUM:
+                found = self._enum(name, file, node)
+            elif base in INTERFACES:
+                found = self._interface(name, file, node, is_module=INTERFACES[base])
+            elif base in (MODULE, ""):
+                found = self._class(name, file, node, is_module=base == MODULE)
+            else:
+                raise file.error(f"expected Module, NamedTuple, Enum, Interface or no base, got {base}", node)
+        return found
+
+    def _class(self, name: str, file: CodeFile, node: ast.ClassDef, *, is_module: bool) -> Type:
+        definition = ClassDefinition(name, is_module=is_module)
+        self.types[name] = definition.type
+        lists: dict[str, list[Any]] = {}
+        methods = []
+        for part in node.body:
+            match part:
+                case ast.FunctionDef():
+                    methods.append(part)
+                case ast.AnnAssign(target=ast.Name(id=attribute)):
+                    self._attribute(definition, file, attribute, part.annotation, part.value, lists)
+                case ast.Assign(targets=[ast.Subscript(value=ast.Name(id="__annotations__"), slice=key)]):
+                    attribute = self.names.literal(file, key)
+                    self._attribute(definition, file, attribute, part.value, None, lists)
+                case ast.Assign(targets=[ast.Name(id=listed)]):
+                    lists[listed] = self.names.literal(file, part.value)
+                case ast.Pass():
+                    pass
+                case _:
+                    raise file.error("expected an attribute or a method in a class", part)
+        definition.pre_hooks = tuple(lists.get("__forward_pre_hooks__", ()))
+        definition.post_hooks = tuple(lists.get("__forward_hooks__", ()))
+        for method in methods:
+            function = self._function(f"{name}.{method.name}", file, method, definition.type)
+            definition.add_method(method.name, function)
+        for hook in (*definition.pre_hooks, *definition.post_hooks):
+            if hook not in definition.methods:
+                raise file.error(f"there is no method for the hook '{hook}'", node)
+        return definition.type
+
+    def _attribute(
+        self,
+        definition: ClassDefinition,
+        file: CodeFile,
+        name: Any,
+        annotation: ast.expr,
+        value: ast.expr | None,
+        lists: dict[str, list[Any]],
+    ) -> None:
+        if not isinstance(name, str):
+            raise file.error("the name of an attribute is no text", annotation)
+        if value is not None:
+            definition.add_constant(name, self.names.literal(file, value))
+            return
+        type_ = self._type(file, annotation)
+        is_parameter = name in lists.get("__parameters__", ())
+        is_buffer = name in lists.get("__buffers__", ())
+        try:
+            definition.add_attribute(name, type_, is_parameter=is_parameter, is_buffer=is_buffer)
+        except RuntimeError as error:
+            raise file.error(str(error), annotation) from None
+
+    def _type(self, file: CodeFile, annotation: ast.expr) -> Type:
+        text = file.text(annotation)
+        found = self._annotations.get(text)
+        if found is None:
+            found = self._annotations[text] = type_of_tree(file.expression(annotation), self.names)
+        return found
+
+    def _named_tuple(self, name: str, file: CodeFile, node: ast.ClassDef) -> Type:
+        fields: dict[str, Type] = {}
+        for part in node.body:
+            match part:
+                case ast.AnnAssign(target=ast.Name(id=field), value=None):
+                    fields[field] = self._type(file, part.annotation)
+                case ast.Pass():
+                    pass
+                case _:
+                    raise file.error("expected a field with its type and no default in a named tuple", part)
+        found = self.types[name] = TupleType(tuple(fields.values()), name, tuple(fields))
+        return found
+
+    def _enum(self, name: str, file: CodeFile, node: ast.ClassDef) -> Type:
+        members: list[tuple[str, Any]] = []
+        for part in node.body:
+            match part:
+                case ast.Assign(targets=[ast.Name(id=member)]):
+                    members.append((member, self.names.literal(file, part.value)))
+                case _:
+                    raise file.error("expected a member and its value in an enum", part)
+        module, _, short = name.rpartition(".")
+        try:
+            python = enum.Enum(short, members, module=module.removeprefix(f"{ROOT}."))  # type: ignore[misc]
+            found = self.types[name] = enum_type(python)
+        except (TypeError, ValueError) as error:
+            raise file.error(str(error), node) from None
+        return found
+
+    def _interface(self, name: str, file: CodeFile, node: ast.ClassDef, *, is_module: bool) -> Type:
+        definition = InterfaceDefinition(name, is_module=is_module)
+        self.types[name] = definition.type
+        for part in node.body:
+            if isinstance(part, ast.FunctionDef):
+                definition.methods[part.name] = self._schema(file, part, definition.type)
+            elif not isinstance(part, ast.Pass):
+                raise file.error("expected methods in an interface", part)
+        return definition.type
+
+    # -- functions ----------------------------------------------------------------------------------------------------
+
+    def _schema(self, file: CodeFile, node: ast.FunctionDef, self_type: Type | None) -> FunctionSchema:
+        found = declared_schema(
+            file.declaration(node), self.names, defaults=self._defaults(file, node.args), self_type=self_type
+        )
+        if found is None:
+            raise file.error(f"function '{node.name}' does not say what it returns", node)
+        return found
+
+    def _defaults(self, file: CodeFile, written: ast.arguments) -> dict[str, Any]:
+        positional = [*written.posonlyargs, *written.args]
+        last = positional[len(positional) - len(written.defaults) :]
+        pairs = [*zip(last, written.defaults, strict=True), *zip(written.kwonlyargs, written.kw_defaults, strict=True)]
+        return {argument.arg: self.names.literal(file, value) for argument, value in pairs if value is not None}
+
+    def _function(self, name: str, file: CodeFile, node: ast.FunctionDef, self_type: Type | None) -> Function:
+        record = code_record(name if self_type is None else name.rpartition(".")[0])
+
+        made_before: list[Graph] = []
+
+        def graph() -> Graph:
+            with self._lock:
+                if made_before:  # by another thread that asked too
+                    return made_before[0]
+                with deep_recursion():
+                    made = compile_def(file.function(node), self.names, name=name, self_type=self_type).graph
+                forget_temporaries(made)
+                to_original(made, self._ranges[record])
+                made_before.append(made)
+                return made
+
+        with self._located():
+            schema = self._schema(file, node, self_type)
+        function = Function(name, graph, schema)
+        attach(function)
+        return function
+
+    # -- errors -------------------------------------------------------------------------------------------------------
+
+    def _located(self) -> _AsArchiveError:
+        return _AsArchiveError(self._error)
+
+    def _error(self, error: CompileError) -> ArchiveError:
+        return ArchiveError(str(error))
+
+
+class _AsArchiveError:
+    """Within it, what is refused of the code is an error of the archive."""
+
+    def __init__(self, error: Callable[[CompileError], ArchiveError]) -> None:
+        self._error = error
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, CompileError):
+            raise self._error(error) from None
+        if isinstance(error, RecursionError):
+            raise ArchiveError("the code of the archive is nested too deeply") from None
+
+
+def code_records(container: Container) -> list[str]:
+    """The records of code."""
+    return [name for name in container.names() if name.startswith(CODE) and name.endswith(".py")]

@@ -1,0 +1,274 @@
+"""The machine that reads the pickles of archives: a stack, a memo, and 44 instructions, none of which runs anything.
+
+What the names in a pickle stand for is asked of `Meanings`; a name it does not know ends the reading.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+STACK_LIMIT: Final = 10_000_000
+"""Values that may wait on the stack."""
+DEPTH_LIMIT: Final = 100_000
+"""Marks that may be open."""
+
+
+class PickleError(Exception):
+    """A pickle is broken or holds what an archive does not. Whoever reads the record says which."""
+
+
+class Meanings(Protocol):
+    """What the names of a pickle stand for."""
+
+    def named(self, module: str, name: str) -> Any:
+        """What a global is. Raises PickleError for one that is not allowed."""
+
+    def applied(self, function: Any, argument: Any) -> Any:
+        """What a global applied to its arguments gives. Raises PickleError."""
+
+    def new(self, kind: Any, arguments: Any) -> Any:
+        """A new object of a class. Raises PickleError."""
+
+    def build(self, instance: Any, state: Any) -> None:
+        """Give an object its state. Raises PickleError."""
+
+    def persistent(self, key: Any) -> Any:
+        """What lies outside of the pickle: a storage. Raises PickleError."""
+
+
+class _Mark:
+    pass
+
+
+_MARK: Final = _Mark()
+
+
+class PickleMachine:
+    """Reads one pickle of protocol 2 or 3.
+
+    >>> import pickle
+    >>> PickleMachine(pickle.dumps((1, [2.5, "a"], {"k": None}), 2), None).run()
+    (1, [2.5, 'a'], {'k': None})
+    """
+
+    def __init__(self, data: bytes, meanings: Meanings | None) -> None:
+        self._data = data
+        self._meanings = meanings
+        self._at = 0
+        self._stack: list[Any] = []
+        self._marks: list[int] = []
+        self._memo: dict[int, Any] = {}
+
+    @property
+    def position(self) -> int:
+        """The byte that is read next."""
+        return self._at
+
+    def run(self) -> Any:
+        """The value. Raises PickleError for anything that is not as it should be."""
+        data, stack = self._data, self._stack
+        try:
+            while True:
+                code = data[self._at]
+                self._at += 1
+                if code == _STOP:
+                    break
+                action = _ACTIONS.get(code)
+                if action is None:
+                    raise PickleError(f"expected an instruction that archives use, got {bytes((code,))!r}")
+                action(self)
+                if len(stack) > STACK_LIMIT:
+                    raise PickleError(f"more than {STACK_LIMIT} values wait on the stack")
+            if len(stack) != 1 or self._marks:
+                raise PickleError(f"expected one value at the end, got {len(stack)}")
+            return stack[0]
+        except (IndexError, struct.error):
+            raise PickleError("it ends early, or takes more from its stack than there is") from None
+        except UnicodeDecodeError:
+            raise PickleError("a text is not UTF-8") from None
+        except (TypeError, ValueError, OverflowError, MemoryError) as error:
+            raise PickleError(str(error) or type(error).__name__) from None
+        except RecursionError:
+            raise PickleError("it is nested too deeply") from None
+
+    # -- pieces -------------------------------------------------------------------------------------------------------
+
+    def take(self, count: int) -> bytes:
+        """The next bytes."""
+        found = self._data[self._at : self._at + count]
+        if count < 0 or len(found) != count:
+            raise PickleError(f"expected {count} more bytes, got {len(found)}")
+        self._at += count
+        return found
+
+    def number(self, form: struct.Struct) -> Any:
+        """The next number."""
+        return form.unpack(self.take(form.size))[0]
+
+    def line(self) -> str:
+        """The text up to the end of the line."""
+        end = self._data.find(b"\n", self._at)
+        if end < 0:
+            raise PickleError("it ends in the middle of a name")
+        return self.take(end + 1 - self._at)[:-1].decode()
+
+    def push(self, value: Any) -> None:
+        """Put a value on the stack."""
+        self._stack.append(value)
+
+    def pop(self) -> Any:
+        """The last value that does not lie below a mark."""
+        floor = self._marks[-1] if self._marks else 0
+        if len(self._stack) <= floor:
+            raise PickleError("it takes more from its stack than there is")
+        return self._stack.pop()
+
+    def top(self) -> Any:
+        """The last value, which stays."""
+        return self._stack[-1]
+
+    def mark(self) -> None:
+        """Remember this place of the stack."""
+        if len(self._marks) >= DEPTH_LIMIT:
+            raise PickleError(f"it is nested more than {DEPTH_LIMIT} deep")
+        self._marks.append(len(self._stack))
+
+    def since_mark(self) -> list[Any]:
+        """Everything above the last mark."""
+        if not self._marks:
+            raise PickleError("there is no mark to go back to")
+        start = self._marks.pop()
+        found = self._stack[start:]
+        del self._stack[start:]
+        return found
+
+    def keep(self, index: int) -> None:
+        """Remember the last value by a number."""
+        self._memo[index] = self.top()
+
+    def get(self, index: int) -> None:
+        """What was remembered by a number."""
+        if index not in self._memo:
+            raise PickleError(f"nothing was remembered as number {index}")
+        self.push(self._memo[index])
+
+    @property
+    def meanings(self) -> Meanings:
+        """Who knows names."""
+        if self._meanings is None:
+            raise PickleError("it names a class, which this record may not")
+        return self._meanings
+
+
+def _names(machine: PickleMachine) -> None:
+    module = machine.line()
+    machine.push(machine.meanings.named(module, machine.line()))
+
+
+def _apply(machine: PickleMachine) -> None:
+    argument = machine.pop()
+    machine.push(machine.meanings.applied(machine.pop(), argument))
+
+
+def _make(machine: PickleMachine) -> None:
+    arguments = machine.pop()
+    machine.push(machine.meanings.new(machine.pop(), arguments))
+
+
+def _build(machine: PickleMachine) -> None:
+    state = machine.pop()
+    machine.meanings.build(machine.top(), state)
+
+
+def _tuple(count: int) -> Callable[[PickleMachine], None]:
+    def make(machine: PickleMachine) -> None:
+        items = [machine.pop() for _ in range(count)]
+        machine.push(tuple(reversed(items)))
+
+    return make
+
+
+def _extend(machine: PickleMachine, items: list[Any]) -> None:
+    target = machine.top()
+    if type(target) is not list:
+        raise PickleError(f"expected a list to append to, got {type(target).__name__}")
+    target.extend(items)
+
+
+def _update(machine: PickleMachine, items: list[Any]) -> None:
+    target = machine.top()
+    if not isinstance(target, dict):
+        raise PickleError(f"expected a dict to set items of, got {type(target).__name__}")
+    if len(items) % 2:
+        raise PickleError("a key of a dict has no value")
+    target.update(zip(items[::2], items[1::2], strict=True))
+
+
+def _pair(machine: PickleMachine) -> list[Any]:
+    value = machine.pop()
+    return [machine.pop(), value]
+
+
+def _dict(machine: PickleMachine) -> None:
+    items = machine.since_mark()
+    machine.push({})
+    _update(machine, items)
+
+
+def _protocol(machine: PickleMachine) -> None:
+    version = machine.take(1)[0]
+    if version not in (2, 3):
+        raise PickleError(f"expected a pickle of protocol 2, got protocol {version}")
+
+
+def _long(machine: PickleMachine) -> None:
+    machine.push(int.from_bytes(machine.take(machine.take(1)[0]), "little", signed=True))
+
+
+def _persistent(machine: PickleMachine) -> None:
+    machine.push(machine.meanings.persistent(machine.pop()))
+
+
+_UINT8, _UINT16, _INT32, _UINT32, _UINT64, _DOUBLE = map(struct.Struct, ("<B", "<H", "<i", "<I", "<Q", ">d"))
+_STOP: Final = b"."[0]
+_INSTRUCTIONS: Final[dict[bytes, Callable[[PickleMachine], None]]] = {
+    b"\x80": _protocol,
+    b"(": PickleMachine.mark,
+    b"K": lambda m: m.push(m.number(_UINT8)),
+    b"M": lambda m: m.push(m.number(_UINT16)),
+    b"J": lambda m: m.push(m.number(_INT32)),
+    b"\x8a": _long,
+    b"G": lambda m: m.push(m.number(_DOUBLE)),
+    b"X": lambda m: m.push(m.take(m.number(_UINT32)).decode("utf-8", "surrogatepass")),
+    b"\x8d": lambda m: m.push(m.take(m.number(_UINT64)).decode("utf-8", "surrogatepass")),
+    b"B": lambda m: m.push(m.take(m.number(_UINT32))),
+    b"C": lambda m: m.push(m.take(m.number(_UINT8))),
+    b"N": lambda m: m.push(None),
+    b"\x88": lambda m: m.push(True),
+    b"\x89": lambda m: m.push(False),
+    b")": lambda m: m.push(()),
+    b"t": lambda m: m.push(tuple(m.since_mark())),
+    b"\x85": _tuple(1),
+    b"\x86": _tuple(2),
+    b"\x87": _tuple(3),
+    b"]": lambda m: m.push([]),
+    b"l": lambda m: m.push(m.since_mark()),
+    b"a": lambda m: _extend(m, [m.pop()]),
+    b"e": lambda m: _extend(m, m.since_mark()),
+    b"}": lambda m: m.push({}),
+    b"d": _dict,
+    b"s": lambda m: _update(m, _pair(m)),
+    b"u": lambda m: _update(m, m.since_mark()),
+    b"q": lambda m: m.keep(m.number(_UINT8)),
+    b"r": lambda m: m.keep(m.number(_UINT32)),
+    b"h": lambda m: m.get(m.number(_UINT8)),
+    b"j": lambda m: m.get(m.number(_UINT32)),
+    b"c": _names,
+    b"\x81": _make,
+    b"b": _build,
+    b"R": _apply,
+    b"Q": _persistent,
+}
+_ACTIONS: Final = {code[0]: action for code, action in _INSTRUCTIONS.items()}

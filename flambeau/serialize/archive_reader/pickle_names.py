@@ -1,0 +1,256 @@
+"""What the names in pickles of archives stand for: tensors, tagged lists and dicts, devices, objects of programs.
+
+Names are looked up here and in the code of the archive, nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+from flambeau.schema import dtype as dtypes
+from flambeau.schema.device import Device
+from flambeau.schema.dtype import DType
+from flambeau.serialize.archive_format import (
+    PICKLE_MODULE,
+    QUANTIZED_STORAGES,
+    RESTORE_TYPE,
+    ROOT,
+    STORAGES,
+    TAGGED_LISTS,
+)
+from flambeau.serialize.archive_reader.container import Container
+from flambeau.serialize.archive_reader.pickle_machine import PickleError, PickleMachine
+from flambeau.serialize.archive_reader.storages import QUANTIZED, MapLocation, Storages, storage_kind, tensor_of
+from flambeau.tensor.size import Size
+from flambeau.tensor.tensor import Tensor
+from flambeau.util.record import dataclass
+
+
+class ObjectMaker(Protocol):
+    """Who makes objects of the classes that an archive has code for."""
+
+    def named(self, name: str) -> Any:
+        """A class or enum by its qualified name. Raises ArchiveError."""
+
+    def new(self, kind: Any) -> Any:
+        """An object without attributes. Raises PickleError for what is no class."""
+
+    def build(self, instance: Any, state: Any) -> None:
+        """Give an object its attributes. Raises PickleError, ArchiveError."""
+
+    def member(self, kind: Any, value: Any) -> Any:
+        """The member of an enum with a value. Raises PickleError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function that a pickle may apply."""
+
+    name: str
+    run: Callable[..., Any]
+    least: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramClass:
+    """A class or enum of the archive's code."""
+
+    name: str
+    kind: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A name that only says which of several things something is."""
+
+    name: str
+
+
+def _tagged(items: Any, tag: Any = None) -> Any:
+    if not isinstance(items, list | dict) or not isinstance(tag, str | None):
+        raise PickleError(f"expected a list or dict with the annotation of its type, got {type(items).__name__}")
+    return items
+
+
+def _list_of(*types: type) -> Callable[[Any], Any]:
+    def check(items: Any) -> Any:
+        if type(items) is not list:
+            raise PickleError(f"expected a list, got {type(items).__name__}")
+        for item in items:
+            if not isinstance(item, types) or (isinstance(item, bool) and bool not in types):
+                expected = " or ".join(t.__name__ for t in types)
+                raise PickleError(f"expected a list of {expected}, got {type(item).__name__} in it")
+        return items
+
+    return check
+
+
+def _device(*parts: Any) -> Device:
+    kind, index = (*parts, None)[:2]
+    if not isinstance(kind, str) or not isinstance(index, int | None):
+        raise PickleError(f"a device cannot be {parts!r}")
+    try:
+        return Device(kind, index)
+    except RuntimeError as error:
+        raise PickleError(str(error)) from None
+
+
+def _complex(real: Any, imaginary: Any) -> complex:
+    if not isinstance(real, int | float) or not isinstance(imaginary, int | float):
+        raise PickleError("the parts of a complex number are no numbers")
+    return complex(real, imaginary)
+
+
+def _tensor(storage: Any, offset: Any, sizes: Any, strides: Any, grad: Any, hooks: Any, flags: Any = None) -> Any:
+    return tensor_of(storage, offset, sizes, strides, grad, flags)
+
+
+def _ordered(items: Any = ()) -> OrderedDict[Any, Any]:
+    return OrderedDict(items)
+
+
+def _parameter(data: Any, requires_grad: Any, hooks: Any) -> Any:
+    if not isinstance(data, Tensor) or not isinstance(requires_grad, bool):
+        raise PickleError("a parameter is made of something that is no tensor")
+    found = data.detach()
+    return found.requires_grad_(True) if requires_grad else found
+
+
+def _size(items: Any) -> Any:
+    if not isinstance(items, tuple | list) or not all(type(n) is int for n in items):
+        raise PickleError("a size is made of something besides numbers")
+    return Size(items)
+
+
+def _set(items: Any) -> set[Any]:
+    if not isinstance(items, list | tuple):
+        raise PickleError("a set is made of something that is no list")
+    return set(items)
+
+
+def _refused(why: str) -> Callable[..., Any]:
+    def refuse(*_: Any) -> Any:
+        raise PickleError(why)
+
+    return refuse
+
+
+_SPARSE = "it is a sparse tensor, and Flambeau has none: call to_dense() before saving"
+_TYPED_LISTS: Final = {"build_intlist": (int,), "build_doublelist": (float, int), "build_boollist": (bool,)}
+_FUNCTIONS: Final[dict[tuple[str, str], Function]] = {
+    ("torch._utils", "_rebuild_tensor_v2"): Function("_rebuild_tensor_v2", _tensor, 6, 7),
+    ("torch._utils", "_rebuild_parameter"): Function("_rebuild_parameter", _parameter, 3, 3),
+    ("torch._utils", "_rebuild_qtensor"): Function("_rebuild_qtensor", _refused(QUANTIZED), 0, 99),
+    ("torch._utils", "_rebuild_sparse_tensor"): Function("_rebuild_sparse_tensor", _refused(_SPARSE), 0, 99),
+    ("torch._utils", "_rebuild_sparse_csr_tensor"): Function("_rebuild_sparse_csr_tensor", _refused(_SPARSE), 0, 99),
+    ("collections", "OrderedDict"): Function("OrderedDict", _ordered, 0, 1),
+    ("torch", "device"): Function("device", _device, 1, 2),
+    ("torch", "Size"): Function("Size", _size, 1, 1),
+    ("builtins", "complex"): Function("complex", _complex, 2, 2),
+    ("__builtin__", "complex"): Function("complex", _complex, 2, 2),
+    ("builtins", "set"): Function("set", _set, 1, 1),
+    ("__builtin__", "set"): Function("set", _set, 1, 1),
+    (PICKLE_MODULE, RESTORE_TYPE): Function(RESTORE_TYPE, _tagged, 2, 2),
+    **{
+        (PICKLE_MODULE, name): Function(name, _list_of(*_TYPED_LISTS[name]) if name in _TYPED_LISTS else _tagged, 1, 1)
+        for name in TAGGED_LISTS
+    },
+}
+_QSCHEMES: Final = frozenset(
+    ("per_tensor_affine", "per_channel_affine", "per_tensor_symmetric", "per_channel_symmetric",
+     "per_channel_affine_float_qparams")
+)  # fmt: skip
+
+
+class Names:
+    """The meanings of names, for one record."""
+
+    def __init__(self, storages: Storages, objects: ObjectMaker | None) -> None:
+        self._storages = storages
+        self._objects = objects
+
+    def named(self, module: str, name: str) -> Any:
+        """What a global is: a function, a storage class, a dtype, or a class of the archive's code."""
+        found = _FUNCTIONS.get((module, name))
+        if found is not None:
+            return found
+        if module == ROOT or module.startswith(ROOT + "."):
+            if self._objects is None:
+                raise PickleError(f"it holds an object of class {module}.{name}, which only archives of programs can")
+            qualified = f"{module}.{name}"
+            return ProgramClass(qualified, self._objects.named(qualified))
+        if module == "torch" and (name in STORAGES or name in QUANTIZED_STORAGES):
+            return storage_kind(name)
+        if module == "torch" and name in _QSCHEMES:
+            return Plain(name)
+        if module == "torch" and isinstance(getattr(dtypes, name, None), DType):
+            return getattr(dtypes, name)
+        if module == "torch" and name == "bool":
+            return dtypes.bool_
+        raise PickleError(
+            f"it names {module}.{name}, which is neither a tensor nor a plain value; of a module of Python's, save the "
+            "state_dict, or script it and save that"
+        )
+
+    def applied(self, function: Any, argument: Any) -> Any:
+        """The value of a function, or the member of an enum."""
+        if isinstance(function, ProgramClass) and self._objects is not None:
+            value = argument[0] if isinstance(argument, tuple) and len(argument) == 1 else argument
+            return self._objects.member(function.kind, value)
+        if not isinstance(function, Function) or not isinstance(argument, tuple):
+            raise PickleError(f"expected a function and its arguments, got {_shown(function)}")
+        if not function.least <= len(argument) <= function.most:
+            raise PickleError(f"{function.name} does not take {len(argument)} arguments")
+        return function.run(*argument)
+
+    def new(self, kind: Any, arguments: Any) -> Any:
+        """An object of a class of the archive's code."""
+        if not isinstance(kind, ProgramClass) or self._objects is None or arguments != ():
+            raise PickleError(f"expected a class of the archive's code, got {_shown(kind)}")
+        return self._objects.new(kind.kind)
+
+    def build(self, instance: Any, state: Any) -> None:
+        """Give an object its attributes; what a state_dict says of itself is left out."""
+        if isinstance(instance, OrderedDict):
+            return
+        if self._objects is None:
+            raise PickleError(f"{_shown(instance)} cannot be given a state")
+        self._objects.build(instance, state)
+
+    def persistent(self, key: Any) -> Any:
+        """A storage."""
+        if not isinstance(key, tuple) or len(key) != 5 or key[0] != "storage":
+            raise PickleError(f"expected a storage outside of the pickle, got {_shown(key)}")
+        return self._storages.find(*key[1:])
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def read_pickle(
+    container: Container, name: str, objects: ObjectMaker | None, place: MapLocation, *, shapes_only: bool = False
+) -> Any:
+    """The value in the record `name.pkl`, with the storages in the folder `name`. Raises ArchiveError."""
+    return _read(container, f"{name}.pkl", Names(Storages(container, name, place, shapes_only=shapes_only), objects))
+
+
+def read_plain(container: Container, record: str) -> Any:
+    """A pickle without tensors and objects. Raises ArchiveError."""
+    return _read(container, record, Names(Storages(container, "", str, shapes_only=True), None))
+
+
+def _read(container: Container, record: str, names: Names) -> Any:
+    data = container.read(record)
+    machine = PickleMachine(data, names)
+    try:
+        found = machine.run()
+    except PickleError as error:
+        raise container.error(f"{error} (before byte {machine.position})", record) from None
+    if machine.position != len(data):
+        raise container.error(f"expected {machine.position} bytes, got {len(data)}", record)
+    return found

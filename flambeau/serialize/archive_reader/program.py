@@ -1,0 +1,101 @@
+"""A whole archive: the object of its module, the code of its classes, the files that users put in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from flambeau.program.object import ScriptObject
+from flambeau.serialize.archive_format import (
+    CODE,
+    CONSTANTS,
+    DATA,
+    EXTRA,
+    NEWEST_VERSION,
+    OLDEST_VERSION,
+    TRACED_INPUTS,
+    VERSION_RECORDS,
+)
+from flambeau.serialize.archive_reader.code_unit import CodeUnit
+from flambeau.serialize.archive_reader.container import Container
+from flambeau.serialize.archive_reader.objects import Objects
+from flambeau.serialize.archive_reader.operators import missing_operators
+from flambeau.serialize.archive_reader.pickle_names import read_pickle
+from flambeau.serialize.archive_reader.storages import MapLocation
+from flambeau.util.record import dataclass
+
+TOO_NEW: Final = (
+    "the archive has version {version}, and the maximum supported version for reading is {newest}: it was written by a "
+    "newer program"
+)
+TOO_OLD: Final = "the archive has version {version}, and the oldest version that can be read is {oldest}"
+MISSING: Final = "it needs what Flambeau does not have: {missing}"
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What was in an archive."""
+
+    module: ScriptObject
+    unit: CodeUnit
+    version: int
+    container: Container
+
+    def traced_inputs(self) -> dict[str, list[Any]]:
+        """The example inputs of traced methods, tensors as their sizes and types alone. Raises ArchiveError."""
+        if not self.container.has(f"{TRACED_INPUTS}.pkl"):
+            return {}
+        found = read_pickle(self.container, TRACED_INPUTS, Objects(self.unit), str, shapes_only=True)
+        if not isinstance(found, dict) or not all(isinstance(v, list | tuple) for v in found.values()):
+            raise self.container.error("expected a list of inputs for each method", f"{TRACED_INPUTS}.pkl")
+        return {str(name): list(inputs) for name, inputs in found.items()}
+
+
+def version_of(container: Container) -> int:
+    """The number of the format. Raises ArchiveError if it is none, too old or too new."""
+    record = next((r for r in VERSION_RECORDS if container.has(r)), None)
+    if record is None:
+        why = "PyTorch 1.3 or older wrote it" if container.has("model.json") else "it is no TorchScript archive"
+        raise container.error(f"there is no record '{VERSION_RECORDS[1]}': {why}")
+    text = container.text(record).strip()
+    if re.fullmatch(r"\d{1,9}", text) is None:
+        raise container.error(f"expected a number, got {text[:40]!r}", record)
+    version = int(text)
+    if version > NEWEST_VERSION:
+        raise container.error(TOO_NEW.format(version=version, newest=NEWEST_VERSION))
+    if version < OLDEST_VERSION:
+        raise container.error(TOO_OLD.format(version=version, oldest=OLDEST_VERSION))
+    return version
+
+
+def is_program(container: Container) -> bool:
+    """Whether it is the archive of a program, and not of values that `save` wrote."""
+    return container.has(f"{CONSTANTS}.pkl") and container.has(f"{DATA}.pkl")
+
+
+def read_program(container: Container, place: MapLocation) -> Program:
+    """The program in an archive; `place` says where storages go. Raises ArchiveError."""
+    version = version_of(container)
+    if not is_program(container):
+        what = "a file of values: flambeau.load reads it" if container.has(f"{DATA}.pkl") else "no TorchScript archive"
+        raise container.error(f"expected the archive of a module, got {what}")
+    records = [name for name in container.names() if name.startswith(CODE) and name.endswith(".py")]
+    missing = missing_operators(container, records)
+    if missing:
+        raise container.error(MISSING.format(missing="; ".join(map(str, missing))))
+    unit = CodeUnit(container, version)
+    objects = Objects(unit)
+    constants = read_pickle(container, CONSTANTS, objects, place)
+    if not isinstance(constants, tuple | list):
+        raise container.error(f"expected a tuple of constants, got {type(constants).__name__}", f"{CONSTANTS}.pkl")
+    unit.constants.extend(constants)
+    module = read_pickle(container, DATA, objects, place)
+    if not isinstance(module, ScriptObject) or not module.type.definition.is_module:
+        raise container.error(f"expected a module, got {type(module).__name__}", f"{DATA}.pkl")
+    return Program(module, unit, version, container)
+
+
+def extra_files(container: Container, wanted: Mapping[str, Any]) -> dict[str, bytes]:
+    """The files of these names that a user put into an archive. Raises ArchiveError for one that is not there."""
+    return {name: container.read(EXTRA + name) for name in wanted}

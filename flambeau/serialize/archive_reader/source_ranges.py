@@ -1,0 +1,98 @@
+"""Where the code of an archive came from: `code/<file>.py.debug_pkl` has a place in the user's own file for each
+stretch of text.
+
+```
+(FORMAT_WITH_STRING_TABLE, (string, ...), ((offset, (([line, ...], file, first line), start, end), tag), ...))
+```
+Lines and files are numbers of strings. Older files have the entries alone, with text and file written out in each.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Any
+
+from flambeau.ir.graph import Graph
+from flambeau.ir.walk import blocks
+from flambeau.serialize.archive_format import DEBUG_FORMAT, DEBUG_SUFFIX
+from flambeau.serialize.archive_reader.container import Container
+from flambeau.serialize.archive_reader.pickle_names import read_plain
+from flambeau.util.source import Source, SourceRange
+
+
+class SourceRanges:
+    """The places that one code record's text came from. It is read when the first of them is asked for."""
+
+    def __init__(self, container: Container, record: str) -> None:
+        self._container = container
+        self._record = record + DEBUG_SUFFIX
+        self._offsets: list[int] | None = None
+        self._entries: list[Any] = []
+        self._strings: tuple[Any, ...] | None = None
+        self._sources: dict[Any, Source] = {}
+
+    def original(self, place: SourceRange) -> SourceRange:
+        """The place in the user's file that a place in the code came from; the place itself if that is not known.
+
+        Raises ArchiveError for a broken table.
+        """
+        if self._offsets is None:
+            self._read()
+        assert self._offsets is not None
+        text = place.source.text or ""
+        start = place.start if text.isascii() else len(text[: place.start].encode())
+        index = bisect_right(self._offsets, start) - 1
+        if index < 0:
+            return place
+        try:
+            written, begin, end = self._entries[index][1]
+            source = self._source(written)
+            if source is None:
+                return place
+            assert source.text is not None
+            if not 0 <= begin <= end <= len(source.text):
+                return place
+            return source.range(begin, end)
+        except (TypeError, ValueError, IndexError, KeyError):
+            raise self._container.error("it has an entry that is no source range", self._record) from None
+
+    def _read(self) -> None:
+        self._offsets = []
+        if not self._container.has(self._record):
+            return
+        table = read_plain(self._container, self._record)
+        if isinstance(table, tuple) and len(table) == 3 and table[0] == DEBUG_FORMAT:
+            _, self._strings, table = table
+        if not isinstance(table, tuple | list) or not all(_is_entry(e) for e in table):
+            raise self._container.error("it is no table of source ranges", self._record)
+        self._entries = sorted(table, key=lambda e: int(e[0]))
+        self._offsets = [e[0] for e in self._entries]
+
+    def _source(self, written: Any) -> Source | None:
+        text, filename, line = written
+        key: tuple[Any, ...] = (tuple(text) if isinstance(text, list) else text, filename, line)
+        if key in self._sources:
+            return self._sources[key]
+        if self._strings is not None:
+            text, filename = "".join(self._strings[i] for i in text), self._strings[filename]
+        if not text or not isinstance(text, str) or not isinstance(filename, str | None):
+            return None
+        found = self._sources[key] = Source(text, filename or "<string>", max(int(line), 1))
+        return found
+
+
+def _is_entry(entry: Any) -> bool:
+    return isinstance(entry, tuple) and len(entry) in (2, 3) and type(entry[0]) is int and isinstance(entry[1], tuple)
+
+
+def to_original(graph: Graph, ranges: SourceRanges) -> None:
+    """Let the nodes of a graph that was compiled from an archive's code say where the user wrote them."""
+    known: dict[SourceRange, SourceRange] = {}
+    for block in blocks(graph.block):
+        for node in block:
+            place = node.range
+            if place is None:
+                continue
+            if place not in known:
+                known[place] = ranges.original(place)
+            node.range = known[place]

@@ -1,0 +1,156 @@
+"""The tensors of an archive: views of its storages, which are views of the file's memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.schema.device import CPU, META, Device
+from flambeau.schema.dtype import DType
+from flambeau.serialize.archive_format import STORAGES
+from flambeau.serialize.archive_reader.container import Container
+from flambeau.serialize.archive_reader.pickle_machine import PickleError
+from flambeau.tensor.tensor import Tensor, view_of, wrap
+from flambeau.util.record import dataclass
+
+SIZE_LIMIT: Final = 1 << 62
+MapLocation = Callable[[str], str]
+"""From the device that a storage was written on to the one that it is to be on."""
+NO_DEVICE = (
+    "the storage was on device '{device}', which Flambeau cannot load to: pass map_location='cpu' to load everything "
+    "into the memory of the machine"
+)
+QUANTIZED = "it is a quantised tensor, and Flambeau has no quantised dtypes: dequantise the model before saving it"
+
+
+@dataclass(frozen=True, slots=True)
+class StorageKind:
+    """A storage class that a pickle names."""
+
+    name: str
+    dtype: DType | None
+    """None for those of quantised tensors."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMemory:
+    """A storage: all elements of it as one row; None where only sizes are read."""
+
+    kind: StorageKind
+    key: str
+    count: int
+    device: Device
+    row: Tensor | None
+
+    @property
+    def dtype(self) -> DType:
+        """The element type. Raises PickleError for a quantised one."""
+        if self.kind.dtype is None:
+            raise PickleError(f"storage '{self.key}' ({self.kind.name}): {QUANTIZED}")
+        return self.kind.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class TensorShape:
+    """A tensor of which only dtype, sizes and strides are read."""
+
+    dtype: DType
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    device: Device
+    requires_grad: bool
+
+
+class Storages:
+    """The storages of one pickle, each read once, by its key."""
+
+    def __init__(self, container: Container, folder: str, place: MapLocation, *, shapes_only: bool = False) -> None:
+        self._container = container
+        self._folder = folder
+        self._place = place
+        self._shapes_only = shapes_only
+        self._known: dict[tuple[str, str], StoredMemory] = {}
+
+    def find(self, kind: Any, key: Any, location: Any, count: Any) -> StoredMemory:
+        """The storage that a persistent id names. Raises PickleError, ArchiveError."""
+        if not isinstance(kind, StorageKind) or not isinstance(key, str) or not isinstance(location, str):
+            raise PickleError("a storage is not written as its class, key, device and number of elements")
+        if type(count) is not int or not 0 <= count < SIZE_LIMIT:
+            raise PickleError(f"storage '{key}' cannot have {count} elements")
+        found = self._known.get((kind.name, key))
+        if found is None:
+            found = self._known[kind.name, key] = self._read(kind, key, location, count)
+        elif found.count != count:
+            raise PickleError(f"storage '{key}' has {found.count} elements in one place and {count} in another")
+        return found
+
+    def _read(self, kind: StorageKind, key: str, location: str, count: int) -> StoredMemory:
+        device = Device(self._place(location))
+        if self._shapes_only or kind.dtype is None:
+            return StoredMemory(kind, key, count, device, None)
+        if device != CPU and device != Device("cpu", 0):
+            raise PickleError(NO_DEVICE.format(device=device) if device != META else "it is on device 'meta'")
+        return StoredMemory(kind, key, count, CPU, wrap(self._elements(f"{self._folder}/{key}", kind.dtype, count)))
+
+    def _elements(self, record: str, dtype: DType, count: int) -> np.ndarray[Any, Any]:
+        if count == 0:
+            return np.empty(0, dtype.numpy)
+        expected, found = count * dtype.itemsize, self._container.size(record)
+        if expected != found:
+            raise self._container.error(
+                f"expected {expected} bytes for {count} elements of {dtype.name}, got {found}", record
+            )
+        elements = np.frombuffer(self._container.view(record, is_data=True), dtype.numpy)
+        return elements if elements.flags.aligned else elements.copy()
+
+
+def tensor_of(
+    storage: Any, offset: Any, sizes: Any, strides: Any, requires_grad: Any, flags: Any
+) -> Tensor | TensorShape:
+    """The tensor that a pickle describes. Raises PickleError if it would leave its storage."""
+    if not isinstance(storage, StoredMemory):
+        raise PickleError("a tensor is made of something that is no storage")
+    dtype = storage.dtype
+    for what in (sizes, strides):
+        if not isinstance(what, tuple) or not all(type(n) is int and 0 <= n < SIZE_LIMIT for n in what):
+            raise PickleError(f"expected sizes and strides of a tensor as tuples of numbers from 0 on, got {what!r}")
+    if len(sizes) != len(strides) or type(offset) is not int or not 0 <= offset < SIZE_LIMIT or len(sizes) > 64:
+        raise PickleError(f"a tensor has sizes {sizes}, strides {strides} and offset {offset!r}")
+    if requires_grad is True and not (dtype.is_floating_point or dtype.is_complex):
+        raise PickleError(f"a tensor of {dtype.name} cannot have gradients")
+    last = offset + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) if all(sizes) else -1
+    if last >= storage.count:
+        raise PickleError(
+            f"a tensor of sizes {list(sizes)}, strides {list(strides)} and offset {offset} does not fit into storage "
+            f"'{storage.key}' of {storage.count} elements"
+        )
+    if storage.row is None:
+        return TensorShape(dtype, sizes, strides, storage.device, requires_grad is True)
+    return _flagged(view_of(storage.row, sizes, strides, offset), requires_grad is True, flags)
+
+
+def _flagged(tensor: Tensor, requires_grad: bool, flags: Any) -> Tensor:
+    """The tensor with what a pickle says of it besides."""
+    if isinstance(flags, dict) and flags.get("conj") is True:
+        tensor = wrap(np.conjugate(tensor._array))
+    if isinstance(flags, dict) and flags.get("neg") is True:
+        tensor = wrap(np.negative(tensor._array))
+    if requires_grad:
+        tensor.requires_grad_(True)
+    return tensor
+
+
+def storage_kind(name: str) -> StorageKind:
+    """The storage class of that name in the module `torch`."""
+    return StorageKind(name, STORAGES.get(name))
+
+
+def contiguous(sizes: Sequence[int]) -> tuple[int, ...]:
+    """The strides of a tensor whose elements lie one after the other."""
+    strides, step = [], 1
+    for size in reversed(sizes):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))

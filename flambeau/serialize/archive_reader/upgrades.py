@@ -1,0 +1,125 @@
+"""Operators whose meaning changed: code of older archives calls functions that do what they did then.
+
+Before version 4 `div` of integers rounded towards zero, before 5 `full` made floats of integers unless it was given a
+dtype, before 8 and 9 `linspace` and `logspace` made 100 numbers if not told how many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from flambeau.executor.executor import attach
+from flambeau.frontend.emit.schema_matching import Mismatch, call_function, match_schema
+from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
+from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.program.function import Function
+from flambeau.serialize.python_print_resolver import read_code
+from flambeau.util.record import dataclass
+
+if TYPE_CHECKING:
+    from flambeau.frontend.emit.emission import Emission
+    from flambeau.util.source import SourceRange
+
+_DIVIDE: Final = '''
+def {name}_tensor(self: Tensor, other: Tensor{more}) -> Tensor:
+  if torch.is_floating_point(self) or torch.is_complex(self):
+    found = torch.{name}(self, other{pass_on})
+  elif torch.is_floating_point({decides}) or torch.is_complex(other):
+    found = torch.{name}(self, other{pass_on})
+  else:
+    found = torch.{name}(self, other, rounding_mode="trunc"{pass_on})
+  return found
+'''
+_DIVIDE_NUMBER: Final = '''
+def {name}_number(self: Tensor, other: number) -> Tensor:
+  if torch.is_floating_point(self) or torch.is_complex(self) or isinstance(other, float):
+    found = torch.{name}(self, other)
+  else:
+    found = torch.{name}(self, other, rounding_mode="trunc")
+  return found
+'''
+_FULL: Final = '''
+def full(size: List[int], fill_value: number, *, dtype: Optional[int]=None, layout: Optional[int]=None,
+    device: Optional[Device]=None, pin_memory: Optional[bool]=None) -> Tensor:
+  if dtype is None:
+    found = torch.full(size, float(fill_value), dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+  else:
+    found = torch.full(size, fill_value, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+  return found
+'''
+_SPACE: Final = '''
+def {name}(start: number, end: number, steps: Optional[int]=None{base}, *, dtype: Optional[int]=None,
+    layout: Optional[int]=None, device: Optional[Device]=None, pin_memory: Optional[bool]=None) -> Tensor:
+  if steps is None:
+    count = 100
+  else:
+    count = steps
+  return torch.{name}(start, end, count{pass_on}, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+
+def {name}_out(start: number, end: number, steps: Optional[int]=None{base}, *, out: Tensor) -> Tensor:
+  if steps is None:
+    count = 100
+  else:
+    count = steps
+  return torch.{name}(start, end, count{pass_on}, out=out)
+'''
+_CHANGES: Final[dict[str, tuple[int, str]]] = {
+    "div": (
+        4,
+        _DIVIDE.format(name="div", more="", pass_on="", decides="other")
+        + _DIVIDE_NUMBER.format(name="div")
+        + _DIVIDE.format(name="div", more=", *, out: Tensor", pass_on=", out=out", decides="out").replace(
+            "div_tensor", "div_out"
+        ),
+    ),
+    "div_": (
+        4,
+        _DIVIDE.format(name="div_", more="", pass_on="", decides="other") + _DIVIDE_NUMBER.format(name="div_"),
+    ),
+    "full": (5, _FULL),
+    "linspace": (8, _SPACE.format(name="linspace", base="", pass_on="")),
+    "logspace": (9, _SPACE.format(name="logspace", base=", base: float=10.", pass_on=", base")),
+}
+"""By name in `aten`: the first version that has what it means today, and functions that do what it meant before."""
+
+
+def upgrade_of(name: str, version: int) -> str | None:
+    """The name of an operator of `aten` if it meant something else in that version; None if it did not.
+
+    >>> upgrade_of("div", 3), upgrade_of("div", 4), upgrade_of("add", 1)
+    ('div', None, None)
+    """
+    return name if name in _CHANGES and version < _CHANGES[name][0] else None
+
+
+@cache
+def _functions(name: str) -> tuple[Function, ...]:
+    functions = read_code(_CHANGES[name][1], filename=f"<{name} before version {_CHANGES[name][0]}>")
+    for function in functions:
+        attach(function)
+    return tuple(functions)
+
+
+@dataclass(slots=True)
+class UpgradedOperator(Sugared):
+    """An operator that meant something else when the archive was written."""
+
+    name: str
+    change: str
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "builtin"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A call of what it meant; of the operator where that is the same."""
+        for function in _functions(self.change):
+            try:
+                match_schema(function.schema, args, keywords, implicit=False)
+            except Mismatch:
+                continue
+            return SimpleValue(call_function(e, where, function, args, keywords))
+        return OperatorValue(self.name).call(e, where, args, keywords)
