@@ -219,8 +219,10 @@ class PythonResolver:
         """The call of a module with hooks; None for other objects."""
         definition = module_lookup.definition_of(owner)
         source = definition.source if definition is not None else None
-        if definition is None or not isinstance(source, ModuleSource):
+        if definition is None:
             return None
+        if not isinstance(source, ModuleSource):
+            return module_lookup.hooked_call(owner, definition)
         try:
             hooks = source.hooks()
         except CompileError as error:

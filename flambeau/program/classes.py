@@ -84,10 +84,6 @@ class ClassDefinition:
         """Getter and setter, if any, by name."""
         self.constants: dict[str, Any] = {}
         """Values that programs see as constants."""
-        self.pre_hooks: tuple[str, ...] = ()
-        """Methods that run before `forward` where an object is called; of modules read from archives."""
-        self.post_hooks: tuple[str, ...] = ()
-        """Methods that run behind it."""
         self.why_no_heir: Callable[[ClassDefinition], str | None] | None = None
         """What keeps objects of a subclass from standing for objects of this one; None where none ever does."""
         self.settled: set[str] = set()

@@ -39,6 +39,7 @@ from flambeau.util.source import SourceRange
 
 _NUMBERS = {"inf": math.inf, "nan": math.nan, "infj": complex(0, math.inf), "nanj": complex(0, math.nan)}
 _ROOT = "__torch__"
+READ = "prim::GetAttr"
 
 
 def read_code(
@@ -65,11 +66,15 @@ def read_code(
 
 
 def forget_temporaries(graph: Graph) -> None:
-    """Take the names `_0`, `_1`, ... away: they were given to values that had none."""
+    """Take the names `_0`, `_1`, ... away: they were given to values that had none.
+
+    A submodule that is numbered is named after its number: `_0 = getattr(self, "0")`.
+    """
     for block in blocks(graph.block):
         for value in [*block.inputs, *(output for node in block for output in node.outputs)]:
             if is_temporary(base_name(value)):
-                graph.rename(value, "")
+                field = value.node.attribute("name") if value.node is not None and value.node.kind == READ else ""
+                graph.rename(value, f"_{field}" if field.isdigit() else "")
 
 
 class PrintedNames(Names):

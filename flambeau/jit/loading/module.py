@@ -53,8 +53,7 @@ class LoadedModule(RecursiveScriptModule):
 
     def _take_hooks(self) -> None:
         definition: ClassDefinition = self.script_object.type.definition
-        tables = (("_forward_pre_hooks", definition.pre_hooks), ("_forward_hooks", definition.post_hooks))
-        for table, names in tables:
+        for table, names in zip(("_forward_pre_hooks", "_forward_hooks"), definition.hooks, strict=True):
             for name in names:
                 hooks.add(self._hooks(table), Registered(without_module(self._method(name))))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from flambeau.ir.value import Value
 from flambeau.jit.modules.classes import IGNORED, KEYED, ORDERED, ModuleClasses, child_types, held_attributes
+from flambeau.jit.modules.hooks import HookedCall, HookTable
 from flambeau.jit.modules.methods import (
     is_ignored,
     is_of_base,
@@ -99,3 +100,10 @@ def keys(classes: ModuleClasses, owner: Value) -> list[str] | None:
     """The keys of a container that is reached by name; None for what is none."""
     origin = classes.origin(definition_of(owner))
     return None if origin is None else origin.keys
+
+
+def hooked_call(owner: Value, definition: ClassDefinition) -> HookedCall | None:
+    """The call of a module without a Python class, with the hooks that it has; None if it has none."""
+    before, after = (tuple([definition.methods[name] for name in names]) for names in definition.hooks)
+    forward = definition.methods.get("forward")
+    return HookedCall(owner, forward, HookTable(before, after)) if (before or after) and forward is not None else None

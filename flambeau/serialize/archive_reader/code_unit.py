@@ -27,8 +27,8 @@ from flambeau.serialize.archive_format import CODE, ROOT, code_record
 from flambeau.serialize.archive_reader.code_file import CodeFile
 from flambeau.serialize.archive_reader.code_names import ArchiveNames
 from flambeau.serialize.archive_reader.container import Container
+from flambeau.serialize.archive_reader.finish import finish
 from flambeau.serialize.archive_reader.source_ranges import SourceRanges, to_original
-from flambeau.serialize.python_print_resolver import forget_temporaries
 from flambeau.util.errors import ArchiveError, CompileError
 
 MODULE, NAMED_TUPLE, ENUM = "Module", "NamedTuple", "Enum"
@@ -138,12 +138,11 @@ class CodeUnit(CompilationUnit):
                     pass
                 case _:
                     raise file.error("expected an attribute or a method in a class", part)
-        definition.pre_hooks = tuple(lists.get("__forward_pre_hooks__", ()))
-        definition.post_hooks = tuple(lists.get("__forward_hooks__", ()))
+        definition.hooks = tuple(lists.get("__forward_pre_hooks__", ())), tuple(lists.get("__forward_hooks__", ()))
         for method in methods:
             function = self._function(f"{name}.{method.name}", file, method, definition.type)
             definition.add_method(method.name, function)
-        for hook in (*definition.pre_hooks, *definition.post_hooks):
+        for hook in (*definition.hooks[0], *definition.hooks[1]):
             if hook not in definition.methods:
                 raise file.error(f"there is no method for the hook '{hook}'", node)
         return definition.type
@@ -243,7 +242,7 @@ class CodeUnit(CompilationUnit):
                     return made_before[0]
                 with deep_recursion():
                     made = compile_def(file.function(node), self.names, name=name, self_type=self_type).graph
-                forget_temporaries(made)
+                finish(made)
                 to_original(made, self._ranges[record])
                 made_before.append(made)
                 return made

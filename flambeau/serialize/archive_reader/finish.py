@@ -1,0 +1,62 @@
+"""What is done to a graph of an archive's code, so that it is what the code was printed from.
+
+Tasks hold what they run instead of calling a function for it; numbers that code can only write as sums (`1.+2.j`,
+`-inf`) are constants; each constant is there once.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flambeau.ir.clone import insert_graph
+from flambeau.ir.constants import constant_value, insert_constant, is_constant
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.printer import SUBGRAPH
+from flambeau.passes import constant_pooling
+from flambeau.passes.inline import callee_of
+from flambeau.serialize.python_print_resolver import forget_temporaries
+
+_TASKS: Final = frozenset(("prim::fork", "prim::awaitable"))
+
+
+def finish(graph: Graph) -> None:
+    """Change the graph in place."""
+    forget_temporaries(graph)
+    for node in list(graph.all_nodes()):
+        if node.kind in _TASKS:
+            _hold(node.attributes[SUBGRAPH])
+        elif node.kind in ("aten::neg", "aten::add") and all(is_constant(v) for v in node.inputs):
+            _fold(node)
+    constant_pooling.do(graph)
+
+
+def _hold(body: Graph) -> None:
+    """Put the body of the only function that a task calls in place of the call."""
+    calls = [node for node in body.block if node.kind == "prim::CallFunction"]
+    callee = callee_of(calls[0]) if len(calls) == 1 else None
+    if callee is None or "." in callee.name:  # one that has a name of its own, which the program gave it
+        return
+    (call,) = calls
+    function = call.input()
+    with body.inserting(call):
+        results = insert_graph(body, callee.graph, call.inputs[1:])
+    for old, new in zip(call.outputs, results, strict=True):
+        old.replace_uses_with(new)
+    call.destroy()
+    if function.node is not None and not function.is_used:
+        function.node.destroy()
+
+
+def _fold(node: Node) -> None:
+    """Replace the negative or the sum of numbers by the number."""
+    values = [constant_value(v) for v in node.inputs]
+    if not all(isinstance(v, float | complex) for v in values):
+        return
+    graph = node.graph
+    with graph.inserting(node), graph.at_range(node.range):
+        found = insert_constant(graph, -values[0] if node.kind == "aten::neg" else values[0] + values[1])
+    if node.output().has_name:
+        graph.rename(found, node.output().name)
+    node.output().replace_uses_with(found)
+    node.destroy()
