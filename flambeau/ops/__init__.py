@@ -9,6 +9,7 @@ from flambeau.ops import activation as _activation
 from flambeau.ops import addmm as _addmm
 from flambeau.ops import arithmetic as _arithmetic
 from flambeau.ops import attention as _attention
+from flambeau.ops import attention_layers as _attention_layers
 from flambeau.ops import batch_norm as _batch_norm
 from flambeau.ops import classification as _classification
 from flambeau.ops import compare as _compare

@@ -122,6 +122,18 @@ def _random(rng: np.random.Generator, self: Tensor, low: int = 0, high: int | No
     return integers(rng, low, _whole_range(self) if high is None else high, self._array.shape, int64)
 
 
+def _random_like(self: Array, generator: Generator | None = None, to: int | None = None, low: int = 0) -> Array:
+    """`random_` of a new tensor."""
+    like = wrap(self)
+    with drawing(generator) as rng:
+        return np.asarray(cast(np.asarray(_random(rng, like, low, to)), like.dtype))
+
+
+def _random_from_out(self: Tensor, low: int, high: int | None, generator: Generator | None, out: Tensor) -> Tensor:
+    fit_out(out, self._array.shape)
+    return write(out, _random_like(self._array, generator, high, low))
+
+
 def bernoulli_array(rng: np.random.Generator, probability: Array) -> Array:
     """True with the given probabilities. Raises RuntimeError for a number outside [0, 1]."""
     wide = np.asarray(probability).astype(np.float64)
@@ -245,6 +257,44 @@ fill(
     f"aten::random_.to(Tensor(a!) self, int to, *, {_G}) -> Tensor(a!)", lambda rng, self, to: _random(rng, self, 0, to)
 )
 fill(f"aten::random_.from(Tensor(a!) self, int from, int? to, *, {_G}) -> Tensor(a!)", _random)
+declare(
+    f"aten::random(Tensor self, *, {_G}) -> Tensor",
+    f"aten::random.to(Tensor self, int to, *, {_G}) -> Tensor",
+    kernel=_random_like,
+    family="random",
+    effect=Effect.RANDOM,
+    outs=("out", "to_out"),
+    dtype=same_dtype,
+    shape=same_shape,
+    is_method=False,
+    is_function=False,
+    doc="A tensor like `self` of integers that its dtype holds exactly.",
+    samples=lambda: (Sample(args=(sample(3), 10)),),
+)
+register(
+    OpDef(
+        schema=parse_schema(f"aten::random.from(Tensor self, int from, int? to, *, {_G}) -> Tensor"),
+        family="random",
+        kernel=lambda self, low, high, generator: wrap(_random_like(self._array, generator, high, low)),
+        effect=Effect.RANDOM,
+        dtype=same_dtype,
+        shape=same_shape,
+        is_method=False,
+        is_function=False,
+    )
+)
+register(
+    OpDef(
+        schema=parse_schema(
+            f"aten::random.from_out(Tensor self, int from, int? to, *, {_G}, Tensor(a!) out) -> Tensor(a!)"
+        ),
+        family="out",
+        kernel=_random_from_out,
+        effect=Effect.RANDOM,
+        is_method=False,
+        is_function=False,
+    )
+)
 fill(
     f"aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, {_G}) -> Tensor(a!)",
     _bernoulli_float,

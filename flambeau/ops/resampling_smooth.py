@@ -1,4 +1,4 @@
-"""Bilinear and bicubic resampling that smooths before it makes an image smaller, as image libraries do."""
+"""Bilinear, bicubic and Lanczos resampling that smooths before it makes an image smaller, as image libraries do."""
 
 from __future__ import annotations
 
@@ -33,6 +33,11 @@ def keys(x: Array) -> Array:
     return np.where(x < 1, near, np.where(x < 2, far, 0))
 
 
+def lanczos(x: Array) -> Array:
+    """A sinc windowed by a wider one: 1 at 0, 0 from 3 on."""
+    return np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0)
+
+
 def weights(size: int, count: int, align_corners: bool, scale: float | None, shape: Filter, reach: int) -> Array:
     """(count, size): how much each element of the input counts in each of the result."""
     if size == count:
@@ -57,7 +62,8 @@ def smooth(
     """Every row and column times its weights."""
     check(input, sizes, 2)
     if not is_float(input):
-        raise not_implemented("upsample_bilinear2d_aa" if reach == 1 else "upsample_bicubic2d_aa", dtype_of(input))
+        name = {1: "bilinear", 2: "bicubic", 3: "lanczos"}[reach]
+        raise not_implemented(f"upsample_{name}2d_aa", dtype_of(input))
     wide = widened(input)
     rows, columns = (
         weights(input.shape[axis + 2], sizes[axis], align_corners, scales[axis], shape, reach).astype(wide.dtype)
@@ -101,7 +107,7 @@ def errors() -> list[ErrorSample]:
     return [ErrorSample(args=(_image(2, 3, 4), [5, 5], False), error=RuntimeError, message=text)]
 
 
-for _name, _shape, _reach in (("bilinear", triangle, 1), ("bicubic", keys, 2)):
+for _name, _shape, _reach in (("bilinear", triangle, 1), ("bicubic", keys, 2), ("lanczos", lanczos, 3)):
     _arguments: dict[str, Any] = {"is_method": False, "is_function": False, "ulp": {float32: 32.0}}
     declare(
         f"aten::_upsample_{_name}2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, "

@@ -39,8 +39,8 @@ class Report:
     load_seconds: float = 0.0
 
 
-def check(archive: Path) -> Report:
-    """Load an archive and make its recorded calls."""
+def check(archive: Path, *, optimized: bool = True) -> Report:
+    """Load an archive and make its recorded calls; unless `optimized`, without compiling machine code for them."""
     report = Report(archive.stem)
     with np.load(_beside(archive, "inputs")) as inputs, np.load(_beside(archive, "outputs")) as outputs:
         calls, wanted = json.loads(str(inputs["spec"])), json.loads(str(outputs["spec"]))
@@ -53,7 +53,8 @@ def check(archive: Path) -> Report:
             return report
         report.load_seconds = time.perf_counter() - start
         for index, (call, expected) in enumerate(zip(calls, wanted, strict=True)):
-            problem = _call(module, call, inputs, expected, outputs)
+            with flambeau.jit.optimized_execution(optimized):
+                problem = _call(module, call, inputs, expected, outputs)
             report.agreed += not problem
             if problem:
                 report.differences.append(f"call {index} of {call['method']}: {problem}")
@@ -72,9 +73,8 @@ def _call(
     args = [decoded(v, inputs) for v in call["args"]]
     kwargs = {k: decoded(v, inputs) for k, v in call.get("kwargs", {}).items()}
     try:
-        with flambeau.no_grad():
-            found = method(*args, **kwargs)
-    except Exception as error:  # noqa: BLE001  (whatever a program raises)
+        found = method(*args, **kwargs)
+    except Exception as error:
         return "" if "raises" in expected else f"it raises {type(error).__name__}: {error}"
     if "raises" in expected:
         return f"it should raise {expected['raises']}"
@@ -119,7 +119,7 @@ def _tensor(value: Mapping[str, Any], array: np.ndarray[Any, Any]) -> Tensor:
         return found
     count = 1 + sum((n - 1) * s for n, s in zip(array.shape, strides, strict=True)) if array.size else 1
     placed = flambeau.from_numpy(np.zeros(count, array.dtype)).as_strided(list(array.shape), list(strides))
-    return placed.copy_(found)  # type: ignore[no-any-return]
+    return placed.copy_(found)
 
 
 def differences(found: Any, expected: Any, path: str = "the result") -> Iterator[str]:
@@ -159,7 +159,7 @@ def _tensor_differences(found: Any, expected: Tensor, path: str) -> Iterator[str
         yield f"the elements of {path} differ by up to {np.max(np.abs(np.subtract(a, b, dtype=np.complex128)))}"
 
 
-def main(folders: Sequence[str]) -> int:
+def main(folders: Sequence[str], *, optimized: bool = True) -> int:
     """Check every archive in some folders; how many do not do what they did."""
     failed = calls = agreed = loaded = refused = 0
     for folder in folders:
@@ -168,7 +168,7 @@ def main(folders: Sequence[str]) -> int:
         for archive in sorted(Path(folder).glob("*.pt")):
             if not _beside(archive, "inputs").exists():
                 continue
-            report = check(archive)
+            report = check(archive, optimized=optimized)
             calls, agreed = calls + report.calls, agreed + report.agreed
             loaded, refused = loaded + (not report.refused), refused + bool(report.refused)
             for text in report.differences:

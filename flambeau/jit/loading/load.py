@@ -19,9 +19,7 @@ from flambeau.serialize.archive_reader.program import extra_files, is_program, r
 
 Place = str | Device | Mapping[str, str] | None
 Source = str | os.PathLike[str] | IO[bytes]
-WRONG_PLACE: Final = (
-    "map_location should be either None, string, device or a dict of those, but got type: {kind}"
-)
+WRONG_PLACE: Final = "map_location should be either None, string, device or a dict of those, but got type: {kind}"
 IS_PROGRAM: Final = (
     "'flambeau.load' received a zip file that looks like a TorchScript archive dispatching to 'flambeau.jit.load' "
     "(call 'flambeau.jit.load' directly to silence this warning)"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from flambeau.frontend.emit.emission import Emission
     from flambeau.util.source import SourceRange
 
-_DIVIDE: Final = '''
+_DIVIDE: Final = """
 def {name}_tensor(self: Tensor, other: Tensor{more}) -> Tensor:
   if torch.is_floating_point(self) or torch.is_complex(self):
     found = torch.{name}(self, other{pass_on})
@@ -31,16 +31,16 @@ def {name}_tensor(self: Tensor, other: Tensor{more}) -> Tensor:
   else:
     found = torch.{name}(self, other, rounding_mode="trunc"{pass_on})
   return found
-'''
-_DIVIDE_NUMBER: Final = '''
+"""
+_DIVIDE_NUMBER: Final = """
 def {name}_number(self: Tensor, other: number) -> Tensor:
   if torch.is_floating_point(self) or torch.is_complex(self) or isinstance(other, float):
     found = torch.{name}(self, other)
   else:
     found = torch.{name}(self, other, rounding_mode="trunc")
   return found
-'''
-_FULL: Final = '''
+"""
+_FULL: Final = """
 def full(size: List[int], fill_value: number, *, dtype: Optional[int]=None, layout: Optional[int]=None,
     device: Optional[Device]=None, pin_memory: Optional[bool]=None) -> Tensor:
   if dtype is None:
@@ -48,8 +48,8 @@ def full(size: List[int], fill_value: number, *, dtype: Optional[int]=None, layo
   else:
     found = torch.full(size, fill_value, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
   return found
-'''
-_SPACE: Final = '''
+"""
+_SPACE: Final = """
 def {name}(start: number, end: number, steps: Optional[int]=None{base}, *, dtype: Optional[int]=None,
     layout: Optional[int]=None, device: Optional[Device]=None, pin_memory: Optional[bool]=None) -> Tensor:
   if steps is None:
@@ -64,7 +64,7 @@ def {name}_out(start: number, end: number, steps: Optional[int]=None{base}, *, o
   else:
     count = steps
   return torch.{name}(start, end, count{pass_on}, out=out)
-'''
+"""
 _CHANGES: Final[dict[str, tuple[int, str]]] = {
     "div": (
         4,
