@@ -103,6 +103,7 @@ from flambeau.jit.script import script  # noqa: E402
 from flambeau.jit.tracing.trace import trace  # noqa: E402
 from flambeau.jit.unit import CompilationUnit  # noqa: E402
 from flambeau.jit.vectorize import vectorize  # noqa: E402
+from flambeau.serialize.archive_writer.values_file import save  # noqa: E402
 
 
 def __getattr__(name: str) -> _Any:

@@ -22,7 +22,7 @@ from flambeau.frontend.trees.views import Apply
 from flambeau.frontend.values.builtin_forms import emit_isinstance
 from flambeau.frontend.values.dtype_limits import LimitsClass
 from flambeau.frontend.values.regions import RecordFunction, StrictFusion
-from flambeau.frontend.values.simple_value import SimpleValue, shown
+from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue, shown
 from flambeau.frontend.values.sugared import FormValue, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import is_subtype, subtract
@@ -101,6 +101,7 @@ LANGUAGE_FORMS: Final[dict[str, Sugared]] = {
     "finfo": LimitsClass("finfo"),
     "iinfo": LimitsClass("iinfo"),
     "record_function": RecordFunction(),
+    "save": OperatorValue("aten::save"),
     "strict_fusion": StrictFusion(),
     "awaitable_nowait": FormValue("_awaitable_nowait", emit_awaitable_nowait),
 }

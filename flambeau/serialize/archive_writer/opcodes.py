@@ -116,12 +116,16 @@ class PickleStream:
         """The end of the list."""
         self._data += b"e"
 
-    def begin_dict(self) -> None:
-        """What follows, up to `end_dict`, are keys and values in turn."""
-        self._data += b"}("
+    def empty_dict(self) -> None:
+        """A dict without items."""
+        self._data += b"}"
+
+    def begin_items(self) -> None:
+        """What follows, up to `end_dict`, are keys and values in turn of the dict that was written last."""
+        self._data += b"("
 
     def end_dict(self) -> None:
-        """The end of the dict."""
+        """The end of the dict's items."""
         self._data += b"u"
 
     # -- objects -------------------------------------------------------------------------------------------------------

@@ -107,7 +107,7 @@ class ValuePickler:
     def _enum(self, value: Any, type_: Type) -> None:
         known = _pick(type_, EnumType, value)
         if not isinstance(known, EnumType):
-            raise RuntimeError(NO_FORM.format(where=self.where(), kind=type(value).__name__))
+            raise self.without_form(value)
         self._class(self._names.renamed(known))
         self.write(dict(known.members)[value.name] if isinstance(value, EnumMember) else value.value)
         self.stream.reduce()
@@ -137,13 +137,13 @@ class ValuePickler:
         if isinstance(value, Tensor):
             write_tensor(self.stream, value, self.storages)
         elif isinstance(value, list):
-            self._list(value, _pick(type_, ListType, value))
+            self._list(value, self.type_within(type_, ListType, value))
         elif isinstance(value, dict):
-            self._dict(value, _pick(type_, DictType, value))
+            self._dict(value, self.type_within(type_, DictType, value))
         elif definition is not None:
             self._object(value, definition)
         else:
-            raise RuntimeError(NO_FORM.format(where=self.where(), kind=type(value).__name__))
+            raise self.without_form(value)
 
     def _list(self, value: list[Any], type_: Type) -> None:
         element = type_.element if isinstance(type_, ListType) else ANY
@@ -171,15 +171,19 @@ class ValuePickler:
     def _dict(self, value: dict[Any, Any], type_: Type) -> None:
         known = type_ if isinstance(type_, DictType) else DictType(ANY, ANY)
         self.stream.name(PICKLE_MODULE, RESTORE_TYPE)
-        self.stream.begin_dict()
-        for key, item in value.items():
-            with self._at(f"[{key!r}]"):
-                self.write(key, known.key)
-                self.write(item, known.value)
+        self.stream.empty_dict()
+        self.stream.begin_items()
+        self._pairs(value.items(), known.key, known.value)
         self.stream.end_dict()
         self.stream.plain(self._names.renamed(type_).annotation)
         self.stream.close_tuple(2)
         self.stream.reduce()
+
+    def _pairs(self, pairs: Iterable[tuple[Any, Any]], key: Type, value: Type) -> None:
+        for name, item in pairs:
+            with self._at(f"[{name!r}]"):
+                self.write(name, key)
+                self.write(item, value)
 
     def _object(self, value: Any, definition: ClassDefinition) -> None:
         self._class(self._names.renamed(definition.type))
@@ -188,7 +192,8 @@ class ValuePickler:
             with self._at(".__getstate__()"):
                 self.write(*own_state(value, definition))
         else:
-            self.stream.begin_dict()
+            self.stream.empty_dict()
+            self.stream.begin_items()
             for name, type_, item in members_of(value, definition):
                 self.stream.plain(name)
                 with self._at(f".{name}"):
@@ -203,6 +208,17 @@ class ValuePickler:
         self._path.append(step)
         yield
         self._path.pop()
+
+    def type_within(self, type_: Type, kind: type[Type], value: Any) -> Type:
+        """The type that a list or dict is written with."""
+        return _pick(type_, kind, value)
+
+    hint = ""
+    """What to do with a value that has no form."""
+
+    def without_form(self, value: Any) -> RuntimeError:
+        """The refusal of a value."""
+        return RuntimeError(NO_FORM.format(where=self.where(), kind=type(value).__name__) + self.hint)
 
     def where(self) -> str:
         """The value that is being written, as its way from the root."""
