@@ -137,6 +137,7 @@ from flambeau.jit.script import script as script
 from flambeau.jit.tracing.trace import trace as trace
 from flambeau.jit.unit import CompilationUnit as CompilationUnit
 from flambeau.jit.vectorize import vectorize as vectorize
+from flambeau.serialize.archive_writer.values_file import save as save
 
 @_overload
 def _adaptive_avg_pool2d(input: _Tensor, output_size: _Sequence[_int] | _int) -> _Tensor: ...

@@ -96,6 +96,6 @@ def test_refusals(tmp_path: Path) -> None:
     knot.append(knot)
     with pytest.raises(RuntimeError, match=r"cannot save \[0\]: the list there is reached from itself"):
         flambeau.save(knot, io.BytesIO())
-    with pytest.raises(RuntimeError, match="Parent directory .* does not exist"):
+    with pytest.raises(RuntimeError, match=r"Parent directory .* does not exist"):
         flambeau.save(1, tmp_path / "none" / "x")
     assert not list(tmp_path.iterdir())

@@ -23,7 +23,9 @@ from flambeau.tensor.size import Size
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.progress import progress
 
-HINT: Final = ". Save a scripted module with flambeau.jit.save, the state of any other as flambeau.save(m.state_dict(), f)"
+HINT: Final = (
+    ". Save a scripted module with flambeau.jit.save, the state of any other as flambeau.save(m.state_dict(), f)"
+)
 
 
 def save(obj: Any, f: Target) -> None:
