@@ -49,7 +49,8 @@ class Model(nn.Module):
         return y.tanh()
 
 
-assert_type(halve, ScriptFunction)
+halving: ScriptFunction[[Tensor, int], Tensor] = halve
+assert_type(halve(x, 2), Tensor)
 assert_type(flambeau.script(Model()), RecursiveScriptModule)
 print(halve(x, 2), halve.graph, halve.explain(), plain(x))
 print(parse_ir(str(halve.graph)), flambeau.trace(halve, x))
@@ -63,6 +64,7 @@ x.no_such_method()
 flambeau.no_such_function(x)
 x.sum(dim="rows")
 flambeau.script(3)
+flambeau.script(lambda v: v)(1, 2)
 """
 
 
@@ -82,4 +84,4 @@ def test_right_and_wrong_uses(tmp_path: Path) -> None:
     status, text = check(tmp_path, WRONG)
     lines = {int(number) for number in re.findall(r"user_file\.py:(\d+): error", text)}
     assert status == 1, text
-    assert lines == {5, 6, 7, 8, 9}, text
+    assert lines == {5, 6, 7, 8, 9, 10}, text

@@ -70,10 +70,22 @@ from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
 UNKNOWN_NAME = "Unknown type name '{name}'"
-NO_FUNCTIONS = (
-    "Printed code shows a function that gives functions to Python, and is not read back: compile the text it came from"
-)
 UNKNOWN_CONSTRUCTOR = "Unknown type constructor {name}"
+INSTEAD: Final = {
+    "Function": (
+        ". Printed code shows a function that gives functions to Python, and is not read back: compile the text it "
+        "came from"
+    ),
+    "Callable": ": functions are passed from one function of a program to another, and not from Python to a program",
+    "Sequence": ": write List[int], with what it holds",
+    "MutableSequence": ": write List[int], with what it holds",
+    "Mapping": ": write Dict[str, int], with what it holds",
+    "MutableMapping": ": write Dict[str, int], with what it holds",
+    "Literal": ": write the type of the values, such as str, or an Enum",
+    "object": ": write Any, and isinstance where it is used",
+    "TypeVar": ": write one function for each type, or leave a lambda's parameter open",
+}
+"""What to write for types that programs have not."""
 NOT_A_CONSTRUCTOR = "Subscripted type must be a type identifier"
 NOT_A_TYPE = "Expression of type {kind} cannot be used in a type expression"
 CALL = "Type annotation should not contain calls, but found '{text}'"
@@ -192,7 +204,7 @@ def _named(tree: Var | Select, resolver: Resolver, bare: bool) -> Type:
     unknown = UNKNOWN_NAME.format(name=tree.range.text or name)
     if isinstance(value, type) and value is not object:
         raise AnnotationError(f"{unknown}. {UNKNOWN_OBJECT.format(text=value)}", tree.range)
-    raise CompileError(f"{unknown}. {NO_FUNCTIONS}" if name == "Function" else unknown, tree.range)
+    raise CompileError(unknown + INSTEAD.get(name, ""), tree.range)
 
 
 def _is_container(value: Any) -> bool:
@@ -219,7 +231,8 @@ def _subscripted(tree: Subscript, resolver: Resolver) -> Type:
         return TENSOR
     name = _constructor_name(head, resolver)
     if name not in CONSTRUCTORS:
-        raise CompileError(UNKNOWN_CONSTRUCTOR.format(name=head.range.text or name), tree.range)
+        text = UNKNOWN_CONSTRUCTOR.format(name=head.range.text or name)
+        raise CompileError(text + INSTEAD.get(name, ""), tree.range)
     items = tree.indices
     if len(items) == 1 and isinstance(items[0], TupleLiteral):
         if items[0].items and name in ("Tuple", "tuple"):

@@ -6,6 +6,7 @@ import inspect
 import types
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ParamSpec, Protocol, TypeVar, overload
 
 from flambeau.executor.executor import Executor
@@ -25,6 +26,7 @@ from flambeau.jit.overloads import refuse_direct
 from flambeau.jit.registry import REGISTRY
 from flambeau.jit.resolver import PythonResolver, compile_python_function
 from flambeau.nn.module import Module
+from flambeau.util.errors import CompileError, without_frames
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -165,10 +167,14 @@ def script(
     if example_inputs is not None:
         warnings.warn(NO_EXAMPLES, UserWarning, stacklevel=2)
     if obj is None:
-        return lambda decorated: script_with(decorated, options)
-    if _rcb is not None and inspect.isfunction(obj) and not is_disabled():
-        return script_function(obj, options, _rcb)
-    return script_with(obj, options)
+        return partial(script, backend=backend, num_threads=num_threads, fastmath=fastmath, max_plans=max_plans,
+                       without=without, verify=verify)  # fmt: skip
+    try:
+        if _rcb is not None and inspect.isfunction(obj) and not is_disabled():
+            return script_function(obj, options, _rcb)
+        return script_with(obj, options)
+    except CompileError as error:
+        raise without_frames(error) from None
 
 
 def script_with(obj: Any, options: Options) -> Any:

@@ -16,6 +16,7 @@ from flambeau.jit.resolver import PythonResolver
 from flambeau.jit.script import CLASSES
 from flambeau.program.function import Function
 from flambeau.program.signature import schema_of
+from flambeau.util.errors import CompileError, without_frames
 
 
 class CompilationUnit:
@@ -42,8 +43,11 @@ class CompilationUnit:
             own = self._functions.get(name)
             return own.script_function if own is not None else scope(name)
 
-        with REGISTRY.lock:
-            compiled = compile_source(source, PythonResolver(resolve, CLASSES, "<string>"))
+        try:
+            with REGISTRY.lock:
+                compiled = compile_source(source, PythonResolver(resolve, CLASSES, "<string>"))
+        except CompileError as error:
+            raise without_frames(error) from None
         taken = [f.short_name for f in compiled if f.short_name in self._functions]
         if taken:
             raise RuntimeError(f"function '{taken[0]}' is defined already in this unit")

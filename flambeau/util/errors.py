@@ -7,12 +7,29 @@ program's author) or an `ExecutionError` (an operator failed).
 
 from __future__ import annotations
 
+import os
+import sys
+import sysconfig
 from collections.abc import Iterable
 
 from flambeau.util.source import SourceRange
 
 Frame = tuple[str, SourceRange | None]
 """A function's name and the place in it that was being executed."""
+
+
+OF_PYTHON = (
+    "'{name}' is a function of Python's library ({file}), and cannot be compiled: {reason}. Call it outside of the "
+    "program and pass the result in, or write out what it does"
+)
+_LIBRARY = os.path.join(sysconfig.get_path("stdlib"), "")
+_PACKAGES = ("site-packages", "dist-packages")
+
+
+def is_of_python(range: SourceRange) -> bool:
+    """Whether a place is in a file of Python's own library."""
+    name = range.source.filename
+    return name.startswith(_LIBRARY) and not any(part in name for part in _PACKAGES)
 
 
 class CompileError(RuntimeError):
@@ -40,7 +57,13 @@ class CompileError(RuntimeError):
         """How the compiler came here, innermost first: a sentence and the place of the call."""
 
     def with_caller(self, callee: str, caller: str, range: SourceRange) -> CompileError:
-        """Note that `callee` is compiled because `caller` calls it at `range`; the same note is kept once."""
+        """Note that `callee` is compiled because `caller` calls it at `range`; the same note is kept once.
+
+        Of what goes wrong in Python's library, which the user neither wrote nor can change, the call is to blame.
+        """
+        if self.range is not None and is_of_python(self.range) and not is_of_python(range):
+            file = os.path.basename(self.range.source.filename)
+            return type(self)(OF_PYTHON.format(name=callee, file=file, reason=self.message), range)
         entry = (f"'{callee}' is being compiled since it was called from '{caller}'", range)
         if entry not in self.call_chain:
             self.call_chain.append(entry)
@@ -51,6 +74,14 @@ class CompileError(RuntimeError):
         for sentence, range in self.call_chain:
             text = (text if text.endswith("\n") else text + "\n") + f"{sentence}\n{range.highlight()}"
         return text
+
+
+def without_frames(error: CompileError) -> CompileError:
+    """The error, to be raised to the user from where this is called: its text says where, not the compiler's frames.
+
+    `python -X dev` shows those too.
+    """
+    return error if sys.flags.dev_mode else error.with_traceback(None)
 
 
 class FrontendError(CompileError):

@@ -5,11 +5,12 @@ sorted(x, key=len)    →    the list of keys, then python::sorted_by(%x, %keys,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from flambeau.frontend.emit.assignment import assign
 from flambeau.frontend.emit.calls import emit_arguments
 from flambeau.frontend.emit.comprehensions import collect_list, map_list
+from flambeau.frontend.emit.conversions import pack_list
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.loops import emit_for
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -19,8 +20,8 @@ from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.set_type import SetType
-from flambeau.schema.subtype import unify
-from flambeau.schema.types import STRING, DictType, ListType, NamedType, StringType, TensorType, TupleType, Type
+from flambeau.schema.subtype import unify, unify_all
+from flambeau.schema.types import NONE, STRING, DictType, ListType, NamedType, StringType, TensorType, TupleType, Type
 from flambeau.util.errors import CompileError
 
 
@@ -33,7 +34,7 @@ def emit_sorted(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     if not options:
         check_sortable(e, tree.callee.range, items)
         return SimpleValue(call_operator(e, tree.callee.range, "aten::sorted", [items]))
-    keys = items if "key" not in options else map_list(e, tree.range, items, e.sugared(options["key"].value))
+    keys = _keys(e, tree, items, options)
     check_sortable(e, tree.callee.range, keys)
     reverse = e.value(options["reverse"].value) if "reverse" in options else e.constant(False)
     return SimpleValue(call_operator(e, tree.callee.range, "python::sorted_by", [items, keys, reverse]))
@@ -52,10 +53,7 @@ def emit_max(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
 def _extreme(e: Emission, tree: Apply, name: str) -> Sugared:
     where = tree.callee.range
     if any(k.name == "key" for k in tree.keywords):
-        options = _options(tree, name, ("key",))
-        items = _items(e, tree)
-        keys = map_list(e, tree.range, items, e.sugared(options["key"].value))
-        return SimpleValue(call_operator(e, where, "python::extreme_by", [items, keys, e.constant(name == "max")]))
+        return SimpleValue(_extreme_by(e, tree, name))
     if len(tree.args) == 1 and not tree.keywords:
         source = e.sugared(tree.args[0])
         held = source.value if isinstance(source, SimpleValue) else None
@@ -66,7 +64,8 @@ def _extreme(e: Emission, tree: Apply, name: str) -> Sugared:
             return SimpleValue(call_operator(e, where, "python::extreme", [value, e.constant(name == "max")]))
         return SimpleValue(call_operator(e, where, f"prim::{name}", [Given(value, tree.args[0].range)]))
     if len(tree.args) == 1 and [k.name for k in tree.keywords] == ["default"]:
-        return SimpleValue(_or_default(e, tree, name))
+        items = _items(e, tree)
+        return SimpleValue(_or_default(e, tree, name, items, tree.keywords[0], lambda: _plain_extreme(e, name, items)))
     args, keywords = emit_arguments(e, tree)
     if len(args) > 1 and not keywords and all(isinstance(a.value.type, StringType | TupleType) for a in args):
         element = args[0].value.type
@@ -76,21 +75,61 @@ def _extreme(e: Emission, tree: Apply, name: str) -> Sugared:
     return SimpleValue(call_operator(e, where, f"prim::{name}", args, keywords))
 
 
-def _or_default(e: Emission, tree: Apply, name: str) -> Value:
+def _plain_extreme(e: Emission, name: str, items: Value) -> Value:
+    return call_operator(e, e.graph.current_range, "python::extreme", [items, e.constant(name == "max")])
+
+
+def _extreme_by(e: Emission, tree: Apply, name: str) -> Value:
+    """`max(x, key=f)`, `max(a, b, key=f)`, `max(x, key=f, default=d)`."""
+    options = _options(tree, name, ("key", "default"))
+    if len(tree.args) > 1 and "default" in options:
+        text = f"Cannot specify a default for {name}() with multiple positional arguments"
+        raise CompileError(text, options["default"].range)
+    items = _items(e, tree) if len(tree.args) == 1 else _packed(e, tree, name)
+    keys = _keys(e, tree, items, options)
+
+    def found() -> Value:
+        return call_operator(e, tree.callee.range, "python::extreme_by", [items, keys, e.constant(name == "max")])
+
+    return _or_default(e, tree, name, items, options["default"], found) if "default" in options else found()
+
+
+def _packed(e: Emission, tree: Apply, name: str) -> Value:
+    """The arguments as one list."""
+    given = [e.value(arg) for arg in tree.args]
+    element = unify_all([value.type for value in given])
+    if element is None:
+        text = f"{name}() with a key takes something to go over, or two things and more of one type"
+        raise CompileError(text, tree.callee.range)
+    return pack_list(e, given, element)
+
+
+def _keys(e: Emission, tree: Apply, items: Value, options: Mapping[str, Attribute]) -> Value:
+    """What items are ordered by: themselves, without a key or where it is None."""
+    if "key" not in options:
+        return items
+    key = e.sugared(options["key"].value)
+    if isinstance(key, SimpleValue) and key.value.type == NONE:
+        return items
+    return map_list(e, tree.range, items, key)
+
+
+def _or_default(
+    e: Emission, tree: Apply, name: str, items: Value, option: Attribute, found: Callable[[], Value]
+) -> Value:
     """`max(x, default=d)`: d where nothing is in x."""
-    items = _items(e, tree)
-    default = e.value(tree.keywords[0].value)
+    default = e.value(option.value)
     assert isinstance(items.type, ListType)
     e.unsettled.meet(items.type.element, default.type)
     common = unify(items.type.element, default.type)
     if common is None:
         text = f"the default of {name}() is a {default.type.annotation}, but the items are not"
-        raise CompileError(text, tree.keywords[0].range)
+        raise CompileError(text, option.range)
     length = call_operator(e, tree.range, "aten::len", [items])
     node = e.graph.insert("prim::If", (call_operator(e, tree.range, "aten::ne", [length, e.constant(0)]),), (common,))
     there, absent = node.add_block(), node.add_block()
     with e.inside(there):
-        there.add_output(call_operator(e, tree.range, "python::extreme", [items, e.constant(name == "max")]))
+        there.add_output(found())
     absent.add_output(default)
     return node.output()
 

@@ -5,6 +5,7 @@ np.sum(x, axis=0)    →    aten::sum(%x, dim=0)
 
 from __future__ import annotations
 
+import types
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -13,7 +14,9 @@ import numpy as np
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.values.simple_value import SimpleValue
+from flambeau.frontend.values.standard_library import NOT_HERE, OF_THE_PACKAGE, refusal
 from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.schema import registry
 from flambeau.schema.types import TensorType
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, replace
@@ -36,11 +39,17 @@ _RENAMED: Final = {
     "not_equal": "ne", "positive": "positive", "power": "pow", "rad2deg": "rad2deg", "rint": "round",
     "subtract": "sub",
 }  # fmt: skip
+_LINALG: Final = (
+    "cholesky", "cond", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matrix_norm", "matrix_power",
+    "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "svd", "vecdot", "vector_norm",
+)  # fmt: skip
+_METHODS: Final = (types.BuiltinMethodType, types.MethodType)
+OUTSIDE: Final = "what it does with operators, or call it outside and pass the result in"
 KEYWORDS: Final = {"axis": "dim", "keepdims": "keepdim", "a": "self", "a_min": "min", "a_max": "max"}
 
 FUNCTIONS: Final[dict[Any, str]] = {
     getattr(np, name): f"aten::{_RENAMED.get(name, name)}" for name in (*_SAME, *_RENAMED) if hasattr(np, name)
-}
+} | {getattr(np.linalg, name): f"aten::linalg_{name}" for name in _LINALG if hasattr(np.linalg, name)}
 """Each function of NumPy by the operator it is."""
 
 
@@ -77,10 +86,20 @@ class NumpyFunction(Sugared):
         return SimpleValue(call_operator(e, where, self.operator, given, renamed))
 
 
-def numpy_function(value: Any) -> NumpyFunction | None:
-    """What a function of NumPy is in a program; None for what has no operator."""
+def numpy_function(value: Any) -> Sugared | None:
+    """What a function of NumPy is in a program: one without an operator is refused; None for anything else."""
     try:
         operator = FUNCTIONS.get(value)
     except TypeError:
         return None
-    return None if operator is None else NumpyFunction(value.__name__, operator)
+    if operator is not None:
+        return NumpyFunction(value.__name__, operator)
+    owner = type(getattr(value, "__self__", None)).__module__ if value.__class__ in _METHODS else ""
+    module = getattr(value, "__module__", None) or owner
+    if isinstance(value, type) or not callable(value) or module.partition(".")[0] != "numpy":
+        return None
+    name = getattr(value, "__name__", "")
+    if module.startswith("numpy.random"):
+        return refusal(name, NOT_HERE.format(module="np.random", name=name, instead=OF_THE_PACKAGE))
+    instead = f"flambeau.{name}" if registry.overloads(f"aten::{name}") else OUTSIDE
+    return refusal(name, NOT_HERE.format(module="np", name=name, instead=instead))

@@ -43,6 +43,7 @@ from flambeau.frontend.values.function_groups import wrap_group
 from flambeau.frontend.values.future_methods import FUTURE_FUNCTIONS, FutureFunction
 from flambeau.frontend.values.generator_calls import generator_call
 from flambeau.frontend.values.language_forms import LANGUAGE_FORMS
+from flambeau.frontend.values.library_functions import library_function
 from flambeau.frontend.values.numpy_creation import numpy_creation, numpy_dtype
 from flambeau.frontend.values.numpy_functions import numpy_function
 from flambeau.frontend.values.operator_functions import wrap_getter
@@ -279,7 +280,10 @@ def wrap(e: Emission, value: Any, where: SourceRange) -> Sugared:
     stream = stream_value(value)
     if stream is not None:
         return stream
-    of_numpy = numpy_function(value) or numpy_creation(value)
+    of_library = library_function(value)
+    if of_library is not None:
+        return of_library
+    of_numpy = numpy_creation(value) or numpy_function(value)
     if of_numpy is not None:
         return of_numpy
     value = numpy_dtype(value) or value

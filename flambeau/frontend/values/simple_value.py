@@ -9,6 +9,7 @@ from flambeau.frontend.emit.conversions import unpack_tuple
 from flambeau.frontend.emit.schema_matching import call_method, call_operator
 from flambeau.frontend.resolver import ObjectResolver
 from flambeau.frontend.values import receivers, sets
+from flambeau.frontend.values.advice import advice, advice_on_assigning
 from flambeau.frontend.values.container_methods import ContainerMethod, named_tuple_attribute
 from flambeau.frontend.values.future_methods import future_method
 from flambeau.frontend.values.held_objects import frozen, held_count, module_keys
@@ -114,7 +115,7 @@ class SimpleValue(Sugared):
         found = _attribute(e, where, self.value, name)
         if found is None:
             text = NO_ATTRIBUTE.format(type=shown(self.value.type), name=name)
-            raise CompileError(text, where)
+            raise CompileError(text + advice(self.value.type, name), where)
         return found
 
     def has_attribute(self, e: Emission, where: SourceRange, name: str) -> bool:
@@ -136,7 +137,8 @@ class SimpleValue(Sugared):
         """Only objects have attributes that can be set; `__init__` adds them."""
         type_ = self.value.type
         if not isinstance(type_, NamedType):
-            raise CompileError(f"Tried to set an attribute: {name} on a non-class: {shown(type_)}", where)
+            text = f"Tried to set an attribute: {name} on a non-class: {shown(type_)}"
+            raise CompileError(text + advice_on_assigning(type_, name), where)
         definition = type_.definition
         if isinstance(definition, ClassDefinition):
             if annotation is not None:

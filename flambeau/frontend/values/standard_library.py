@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import collections
+import copy
+import heapq
 import itertools
+import random
+import time
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from flambeau.frontend.trees.views import Apply
@@ -14,30 +19,49 @@ from flambeau.util.errors import CompileError
 if TYPE_CHECKING:
     from flambeau.frontend.emit.emission import Emission
 
-INSTEAD: Final[dict[Any, str]] = {
-    collections.defaultdict: "a dict: d[k] = d.get(k, 0) + 1, or d.setdefault(k, []).append(v)",
-    collections.Counter: "a dict: counts[k] = counts.get(k, 0) + 1",
-    collections.deque: "a list: append and pop at the end, or an index that moves for the front",
-    itertools.product: "a loop in a loop",
-    itertools.chain: "one loop after the other, or a + b of two lists",
-    itertools.islice: "a slice, x[a:b], or a loop with break",
-    itertools.count: "while True with a number that grows",
-    itertools.combinations: "loops over indexes: for i in range(n), for j in range(i + 1, n)",
-    itertools.permutations: "loops over indexes, with a test that they differ",
-    itertools.accumulate: "a loop that appends what it has so far",
-    itertools.zip_longest: "a loop over the indexes of the longer one",
-}
-"""By class."""
+A_DICT = "a dict: d[k] = d.get(k, 0) + 1, or d.setdefault(k, []).append(v)"
+OF_THE_PACKAGE = "flambeau.rand, flambeau.randn or flambeau.randint, which draw from this package's generator"
+A_CLOCK = "the call outside of the program; fn.profile(*args) measures what is inside"
+
+INSTEAD: Final[dict[str, tuple[ModuleType, dict[str, str]]]] = {
+    "collections": (collections, {
+        "defaultdict": A_DICT, "Counter": "a dict: counts[k] = counts.get(k, 0) + 1",
+        "deque": "a list: append and pop at the end, or an index that moves for the front",
+    }),
+    "copy": (copy, {
+        "copy": "x.copy() of a list or dict, x.clone() of a tensor",
+        "deepcopy": "x.clone() of a tensor, or what makes the object anew",
+    }),
+    "heapq": (heapq, {"merge": "sorted(a + b)"}),
+    "itertools": (itertools, {
+        "product": "a loop in a loop", "chain": "one loop after the other, or a + b of two lists",
+        "islice": "a slice, x[a:b], or a loop with break", "count": "while True with a number that grows",
+        "combinations": "loops over indexes: for i in range(n), for j in range(i + 1, n)",
+        "permutations": "loops over indexes, with a test that they differ",
+        "accumulate": "a loop that appends what it has so far",
+        "zip_longest": "a loop over the indexes of the longer one",
+    }),
+    "random": (random, dict.fromkeys(
+        ("random", "uniform", "randint", "randrange", "gauss", "normalvariate", "choice", "shuffle", "sample", "seed"),
+        OF_THE_PACKAGE,
+    )),
+    "time": (time, dict.fromkeys(("time", "perf_counter", "monotonic", "process_time"), A_CLOCK)),
+}  # fmt: skip
+"""By module and name."""
 NOT_HERE = "programs have no {module}.{name}: write {instead}"
 
 
-def _refused(value: Any, instead: str) -> FormValue:
-    text = NOT_HERE.format(module=value.__module__, name=value.__name__, instead=instead)
+def refusal(name: str, text: str) -> FormValue:
+    """What is refused where it is called."""
 
     def emit(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
         raise CompileError(text, tree.callee.range)
 
-    return FormValue(value.__name__, emit)
+    return FormValue(name, emit)
 
 
-NOT_IN_PROGRAMS: Final[dict[Any, Sugared]] = {value: _refused(value, instead) for value, instead in INSTEAD.items()}
+NOT_IN_PROGRAMS: Final[dict[Any, Sugared]] = {
+    getattr(module, name): refusal(name, NOT_HERE.format(module=title, name=name, instead=instead))
+    for title, (module, names) in INSTEAD.items()
+    for name, instead in names.items()
+}

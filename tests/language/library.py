@@ -1,0 +1,38 @@
+"""Python's library and NumPy in programs: what is there, and what is refused with what to write instead."""
+
+from __future__ import annotations
+
+from tests.language.rows import accepted, refused
+
+TITLE = "Python's library and NumPy"
+ORDER = 60
+
+ROWS = [
+    accepted("heapq", "import heapq\ndef f(xs: List[int]):\n    h: List[int] = []\n    for x in xs:\n        heapq.heappush(h, x)\n    seen = list(h)\n    out = [heapq.heappop(h), heapq.heapreplace(h, 4), heapq.heappushpop(h, -1), heapq.heappushpop(h, 100)]\n    heapq.heapify(xs)\n    return seen, h, out, xs, heapq.nsmallest(2, xs), heapq.nlargest(2, xs), heapq.nlargest(2, xs, key=lambda v: -v), heapq.nlargest(-1, xs)", "f([5, 2, 9, 1, 7, 3, 8])", "f([1, 1, 1])", torch=False),
+    accepted("heaps of tuples, and of what is not known at first", "from heapq import heappop, heappush\ndef f(edges: Dict[str, List[Tuple[str, float]]], start: str):\n    distance = {start: 0.0}\n    heap = [(0.0, start)]\n    order = []\n    while heap:\n        d, at = heappop(heap)\n        if d > distance[at]:\n            continue\n        heappush(order, at)\n        for to, length in edges.get(at, []):\n            if d + length < distance.get(to, 1e9):\n                distance[to] = d + length\n                heappush(heap, (distance[to], to))\n    return distance, order", "f({'a': [('b', 1.0), ('c', 5.0)], 'b': [('c', 1.5)]}, 'a')", torch=False),
+    accepted("an empty heap", "import heapq\ndef f(n: int):\n    h: List[int] = [1][n:]\n    try:\n        if n == 1:\n            return heapq.heappop(h)\n        return heapq.heapreplace(h, 3)\n    except IndexError as error:\n        return len(str(error)) - len('index out of range')", "f(0)", "f(1)", "f(2)", torch=False),
+    accepted("bisect", "import bisect\ndef f(xs: List[float], x: float):\n    ys = sorted(xs)\n    found = bisect.bisect(ys, x), bisect.bisect_left(ys, x), bisect.bisect_right(ys, x, 1), bisect.bisect_left(ys, x, 1, 3), bisect.bisect_left(ys, x, hi=2), bisect.bisect_left([3, 2, 1], -2, key=lambda v: -v)\n    bisect.insort(ys, x)\n    bisect.insort_left(ys, x - 0.5)\n    words = ['b', 'dd', 'eee']\n    bisect.insort_right(words, 'cc', key=len)\n    return found, ys, words", "f([3.0, 1.0, 2.0, 2.0], 2.0)", "f([], 1.0)", torch=False),
+    accepted("bisect from below the first", "import bisect\ndef f(n: int):\n    try:\n        return bisect.bisect_left([1, 2], 2, n)\n    except ValueError as error:\n        return -1", "f(-1)", "f(1)", torch=False),
+    accepted("the smallest and largest by a key: of arguments, and with a default", "def f(a: List[int], b: List[int], x: float):\n    return max(a, b, key=len), min(b, a, b, key=len), min(x, -3.0, key=abs), max(a, key=lambda v: -v, default=7), min([v for v in a if v > 9], key=None, default=len(b)), sorted(b, key=None, reverse=True)", "f([1, 2], [3], 1.0)", "f([], [4, 5], -5.0)", torch=False),
+    accepted("functions of np.linalg", "import numpy as np\ndef f(x: np.ndarray, b: np.ndarray):\n    return np.linalg.norm(x), np.linalg.norm(x, axis=0), np.linalg.det(x), np.linalg.inv(x) @ b, np.linalg.solve(x, b), np.linalg.matrix_power(x, 3), np.linalg.eigvalsh(x), np.linalg.cholesky(x), np.linalg.pinv(x)", "[np.round(np.asarray(v), 9).tolist() for v in f(np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([1.0, -1.0]))]", torch=False),
+    refused("what cannot be compared", "import heapq\ndef f(x: int):\n    heapq.heappush(x, 1)", "heappush: 'int' object has no attribute or method 'append'", "heapq.heappush"),
+    refused("heapq.heappush without an item", "import heapq\ndef f(x: List[int]):\n    heapq.heappush(x)", "heappush() is missing the argument 'item'", "heapq.heappush"),
+    refused("heapq.merge", "import heapq\ndef f(x: List[int]):\n    return list(heapq.merge(x, x))", "programs have no heapq.merge: write sorted(a + b)", "heapq.merge"),
+    refused("max of arguments with a default", "def f(x: int):\n    return max(x, 2, key=abs, default=3)", "Cannot specify a default for max() with multiple positional arguments", "default=3"),
+    refused("max of several types by a key", "def f(x: int):\n    return max(x, 'a', key=len)", "max() with a key takes something to go over, or two things and more of one type", "max"),
+    refused("collections.deque", "import collections\ndef f(n: int):\n    q = collections.deque([n])\n    return q.popleft()", "programs have no collections.deque: write a list: append and pop at the end, or an index that moves for the front", "collections.deque"),
+    refused("copies by copy", "import copy\ndef f(x: Tensor):\n    return copy.deepcopy(x)", "programs have no copy.deepcopy: write x.clone() of a tensor, or what makes the object anew", "copy.deepcopy"),
+    refused("random numbers of Python", "import random\ndef f(n: int):\n    return random.randint(0, n)", "write flambeau.rand, flambeau.randn or flambeau.randint, which draw from this package's generator", "random.randint"),
+    refused("random numbers of NumPy", "import numpy as np\ndef f(n: int):\n    return np.random.rand(n)", "programs have no np.random.rand: write flambeau.rand", "np.random.rand"),
+    refused("clocks", "import time\ndef f(n: int):\n    return time.perf_counter()", "programs have no time.perf_counter: write the call outside of the program", "time.perf_counter"),
+    refused("functions of NumPy that have no operator", "import numpy as np\ndef f(x: np.ndarray):\n    return np.convolve(x, x)", "programs have no np.convolve: write what it does with operators, or call it outside and pass the result in", "np.convolve"),
+    refused("functions of NumPy whose operator says more", "import numpy as np\ndef f(x: np.ndarray):\n    return np.einsum('ij->i', x)", "programs have no np.einsum: write flambeau.einsum", "np.einsum"),
+    refused("what Python's library is written in", "import statistics\ndef f(xs: List[float]):\n    return statistics.mean(xs)", "'mean' is a function of Python's library (statistics.py), and cannot be compiled: type cannot be used as a value. Call it outside of the program and pass the result in, or write out what it does", "statistics.mean"),
+    refused("methods of tensors that belong outside", "def f(x: Tensor):\n    return x.numpy()", "'Tensor' object has no attribute or method 'numpy'. Programs work on tensors: return it, and call numpy() outside.", "x.numpy"),
+    refused("gradients", "def f(x: Tensor):\n    x.sum().backward()\n    return x", "'Tensor' object has no attribute or method 'backward'. Programs compute no gradients: write the derivative out, or take it outside of the program.", "x.sum().backward", torch=False),
+    refused("attributes of tensors that are assigned", "def f(x: Tensor):\n    x.data = x + 1", "Tried to set an attribute: data on a non-class: Tensor. Write x.copy_(y), which writes into it.", "x.data = x + 1"),
+    refused("bytes of a text", "def f(s: str):\n    return s.encode('utf8')", "'str' object has no attribute or method 'encode'. Programs have no bytes", "s.encode"),
+    refused("a parameter that is any sequence", "from typing import Sequence\ndef f(x: Sequence[int]):\n    return x[0]", "Unknown type constructor Sequence: write List[int], with what it holds", "Sequence[int]"),
+    refused("a function from Python", "from typing import Callable\ndef f(g: Callable[[int], int]):\n    return g(1)", "Unknown type constructor Callable: functions are passed from one function of a program to another, and not from Python to a program", "Callable[[int], int]"),
+    refused("a parameter that is one of some values", "from typing import Literal\ndef f(mode: Literal['a', 'b']):\n    return mode", "Unknown type constructor Literal: write the type of the values, such as str, or an Enum", "Literal['a', 'b'"),
+]
