@@ -76,7 +76,7 @@ ROWS = [
     accepted("nested function", "def f(x: int):\n    def g(v: int) -> int:\n        return v * 2 + x\n    return g(3) + g(x)", "f(1)", torch=False),
     accepted("NumPy functions of tensors", "import numpy as np\ndef f(x: Tensor):\n    return np.exp(x) + np.maximum(x, 0.5) * np.pi, np.sum(x, axis=0), np.where(x > 1, x, 0.0), np.concatenate([x, x], axis=1), np.abs(x), np.arctan2(x, x)", "[flambeau.allclose(a, b) for a, b in zip(f(flambeau.ones(2, 2)), (flambeau.full([2, 2], 2.718281828 + 3.141592653), flambeau.full([2], 2.0), flambeau.zeros(2, 2), flambeau.ones(2, 4), flambeau.ones(2, 2), flambeau.full([2, 2], 0.785398163)))]", torch=False),
     accepted("NumPy functions of numbers", "import numpy as np\ndef f(x: float, n: int):\n    return float(np.sin(x)), int(np.maximum(n, 3)), bool(np.isnan(x)), float(np.power(x, 2))", "f(0.5, 2)", torch=False),
-    refused("a NumPy function without an operator", "import numpy as np\ndef f(x: Tensor):\n    return np.histogram(x)", "cannot call a python value of type", torch=False),
+    refused("a NumPy function without an operator", "import numpy as np\ndef f(x: Tensor):\n    return np.histogram(x)", "programs have no np.histogram: write flambeau.histogram", torch=False),
     accepted("powers of complex numbers", "def f(z: complex):\n    return z ** 2, z ** 0.5, 2 ** z, z ** z", "f(3 + 4j)", torch=False),
     accepted("truth of values of several types", "def f(c: List[int], n: int):\n    z = c and n > 1\n    return bool(z), bool(n or 'none')", "f([], 1)", "f([2], 5)", torch=False),
 ]

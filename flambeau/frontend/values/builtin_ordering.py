@@ -65,7 +65,10 @@ def _extreme(e: Emission, tree: Apply, name: str) -> Sugared:
         return SimpleValue(call_operator(e, where, f"prim::{name}", [Given(value, tree.args[0].range)]))
     if len(tree.args) == 1 and [k.name for k in tree.keywords] == ["default"]:
         items = _items(e, tree)
-        return SimpleValue(_or_default(e, tree, name, items, tree.keywords[0], lambda: _plain_extreme(e, name, items)))
+        default = tree.keywords[0]
+        return SimpleValue(
+            _or_default(e, tree, name, items, default, lambda: _plain_extreme(e, tree, items, name))
+        )
     args, keywords = emit_arguments(e, tree)
     if len(args) > 1 and not keywords and all(isinstance(a.value.type, StringType | TupleType) for a in args):
         element = args[0].value.type
@@ -75,8 +78,8 @@ def _extreme(e: Emission, tree: Apply, name: str) -> Sugared:
     return SimpleValue(call_operator(e, where, f"prim::{name}", args, keywords))
 
 
-def _plain_extreme(e: Emission, name: str, items: Value) -> Value:
-    return call_operator(e, e.graph.current_range, "python::extreme", [items, e.constant(name == "max")])
+def _plain_extreme(e: Emission, tree: Apply, items: Value, name: str) -> Value:
+    return call_operator(e, tree.range, "python::extreme", [items, e.constant(name == "max")])
 
 
 def _extreme_by(e: Emission, tree: Apply, name: str) -> Value:

@@ -52,7 +52,8 @@ class LibraryFunction(Builtin):
         try:
             return instantiate(e, tree.callee.range, template, args, keywords)
         except CompileError as error:
-            raise CompileError(REFUSED.format(name=self.python.__name__, reason=error.message), tree.callee.range) from None
+            text = REFUSED.format(name=self.python.__name__, reason=error.message)
+            raise CompileError(text, tree.callee.range) from None
 
 
 def library_function(value: Any) -> LibraryFunction | None:
