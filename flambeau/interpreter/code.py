@@ -39,7 +39,7 @@ class Op(Enum):
     SET_ATTR = "r[a].values[b] = r[d], the attribute named f"
     FORK = "r[d] = a future of function f(*r[a])"
     AWAIT = "r[d] = what function f(*r[a]) will give when asked for"
-    WARN = "a warning with text r[a] and level r[b], once per call site and run"
+    WARN = "a warning with text r[a], of the class that r[b] names if that is a text, once per call site and run"
     ENTERED = "from here on, a failure leaves the context r[a]"
     LEFT = "the context entered last is being left"
     JUMP = "go to block a"

@@ -120,7 +120,7 @@ def run(code: Code, inputs: Sequence[Any]) -> tuple[Any, ...]:
                         raise unset(f, regs[a].type.name)
                     regs[d] = value
                 elif op is WARN:
-                    warn(regs[a], (*[frame[4] for frame in stack], code, site), warned)
+                    warn(regs[a], regs[b], (*[frame[4] for frame in stack], code, site), warned)
                 elif op is ENTERED:
                     contexts.append(regs[a])
                 elif op is LEFT:

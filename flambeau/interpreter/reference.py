@@ -23,6 +23,7 @@ from flambeau.interpreter.awaiting import Await
 from flambeau.interpreter.conform import conforms, kind_of
 from flambeau.interpreter.future import Future
 from flambeau.interpreter.literals import literal
+from flambeau.interpreter.seldom import warn_once
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
@@ -66,6 +67,10 @@ class Evaluator:
         self.check_types = check_types
         self.entered: list[Any] = []
         """The contexts that were entered and not left, outermost first."""
+        self.calls: tuple[Node, ...] = ()
+        """The calls that are under way, outermost first."""
+        self.warned: set[Any] = set()
+        """The calls that led to each warning so far."""
 
     def graph(self, graph: Graph, inputs: Sequence[Any]) -> tuple[Any, ...]:
         if len(inputs) != len(graph.inputs):
@@ -129,6 +134,9 @@ class Evaluator:
                 return ()
             case "prim::CallFunction" | "prim::CallMethod":
                 return self.call(node, values)
+            case "aten::warn" | "python::warn":
+                warn_once(values[0], values[1], node.range, (*self.calls, node), self.warned)
+                return ()
         return self.operation(node, values)
 
     def loop(self, node: Node, values: list[Any], environment: Environment) -> tuple[Any, ...]:
@@ -148,7 +156,10 @@ class Evaluator:
         else:
             callee = values.pop(0)
         if isinstance(callee, Function):
-            return self.graph(callee.graph, values)
+            before, self.calls = self.calls, (*self.calls, node)
+            results = self.graph(callee.graph, values)
+            self.calls = before
+            return results
         return (structural.python_call(node, callee)(*values),)
 
     def context(self, method: str, values: list[Any]) -> Any:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Hashable
 from typing import Any, Final
 
 from flambeau.interpreter.code import Code, Op
+from flambeau.program import protected
+from flambeau.util.source import SourceRange
 
 Registers = list[Any]
 
@@ -60,14 +62,20 @@ REGISTER_OPERATIONS: Final[dict[Op, Callable[[Registers, Any, Any, Any, Any], No
 }  # fmt: skip
 
 
-def warn(text: str, calls: tuple[Hashable, ...], warned: set[tuple[Hashable, ...]]) -> None:
+def warn(text: str, category: object, calls: tuple[Hashable, ...], warned: set[tuple[Hashable, ...]]) -> None:
     """Warn, unless this run has come to this place by the same calls before. `calls` ends in the code and the site."""
-    if calls in warned:
-        return
-    warned.add(calls)
     *_, code, place = calls
     assert isinstance(code, Code)
     assert isinstance(place, int)
-    where = code.sites[place].range
+    warn_once(text, category, code.sites[place].range, calls, warned)
+
+
+def warn_once(text: str, category: object, where: SourceRange | None, calls: Hashable, warned: set[Any]) -> None:
+    """Warn of what stands at a place, unless `warned` has these calls; a text is the name of a class of warnings."""
+    if calls in warned:
+        return
+    warned.add(calls)
+    found = protected.named_class(category) if isinstance(category, str) else None
+    shown = found if found is not None and issubclass(found, Warning) else UserWarning
     filename, line, _ = where.file_line_col() if where is not None else ("<script>", 0, 0)
-    warnings.warn_explicit(text, UserWarning, filename, max(line, 1), registry={})
+    warnings.warn_explicit(text, shown, filename, max(line, 1), registry={})

@@ -137,4 +137,5 @@ _SPECIAL: dict[str, Callable[[Node], Selected]] = {
     "prim::awaitable_wait": lambda node: Selected(Op.CALL, lambda later: later.wait()),
     "aten::wait": lambda node: Selected(Op.CALL, lambda future: future.wait()),
     "aten::warn": lambda node: Selected(Op.WARN),
+    "python::warn": lambda node: Selected(Op.WARN),
 }

@@ -198,9 +198,7 @@ def script_with(obj: Any, options: Options) -> Any:
         return {fn.__name__: script_with(fn, options) for fn in own}
     if isinstance(obj, type):
         if issubclass(obj, Module):
-            raise TypeError(
-                WHAT_TO_SCRIPT.format(kind="class that inherits from nn.Module", hint=MODULE_CLASS.format(obj))
-            )
+            raise RuntimeError(MODULE_CLASS.format(obj))
         return script_class(obj, CLASSES)
     if inspect.isfunction(obj) or inspect.ismethod(obj) or hasattr(obj, "__wrapped__"):
         return script_function(obj, options)

@@ -72,12 +72,17 @@ def class_of(error: Exception) -> type:
         name = error.message.partition(": ")[0]
         if error.message.startswith(("RuntimeError: AssertionError", "AssertionError")):
             return AssertionError
-        return classes.get(name) or _builtin(name) or RuntimeError
+        return named_class(name) or RuntimeError
     if not isinstance(error, RuntimeError):
         return type(error)
     text = _message(error)
     named = next((cls for cls in _NAMED if text.startswith(cls.__name__)), None)
     return named or next((found for part, found in _SAID if part in text), RuntimeError)
+
+
+def named_class(name: str) -> type | None:
+    """A class that programs raise or warn with, by its qualified name."""
+    return classes.get(name) or _builtin(name)
 
 
 def _builtin(name: str) -> type | None:

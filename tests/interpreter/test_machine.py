@@ -295,7 +295,28 @@ def test_a_loop_warns_once_and_another_run_again() -> None:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             run(code, [5])
-        assert [str(w.message) for w in caught] == ["careful", "careful"]
+            evaluate(parse_ir(text), [5])
+        assert [str(w.message) for w in caught] == ["careful"] * 4
+
+
+WARNER = """graph():
+  %two : int = prim::Constant[value=2]()
+  %s : str = prim::Constant[value="old"]()
+  %a : str = prim::Constant[value="builtins.DeprecationWarning"]()
+  %b : str = prim::Constant[value="nobody.Knows"]()
+   = python::warn(%s, %a, %two)
+   = python::warn(%s, %b, %two)
+   = aten::warn(%s, %two)
+  return ()
+"""
+
+
+@pytest.mark.parametrize("runs", [lambda g: run(compile_graph(g), []), lambda g: evaluate(g, [])])
+def test_warnings_are_of_their_class(runs: Any) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        runs(parse_ir(WARNER))
+    assert [w.category for w in caught] == [DeprecationWarning, UserWarning, UserWarning]
 
 
 def test_one_code_runs_in_many_threads() -> None:

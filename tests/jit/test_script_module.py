@@ -597,7 +597,7 @@ def test_writes_from_python() -> None:
 def test_scripting_twice_and_a_class() -> None:
     scripted = flambeau.script(Counter())
     assert flambeau.script(scripted) is scripted
-    with pytest.raises(TypeError, match="make an instance and script that"):
+    with pytest.raises(RuntimeError, match="make an instance and script that"):
         flambeau.script(Counter)
     with pytest.raises(pickle.PickleError, match="cannot be pickled"):
         pickle.dumps(scripted.forward)

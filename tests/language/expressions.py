@@ -79,4 +79,6 @@ ROWS = [
     refused("a NumPy function without an operator", "import numpy as np\ndef f(x: Tensor):\n    return np.histogram(x)", "programs have no np.histogram: write flambeau.histogram", torch=False),
     accepted("powers of complex numbers", "def f(z: complex):\n    return z ** 2, z ** 0.5, 2 ** z, z ** z", "f(3 + 4j)", torch=False),
     accepted("truth of values of several types", "def f(c: List[int], n: int):\n    z = c and n > 1\n    return bool(z), bool(n or 'none')", "f([], 1)", "f([2], 5)", torch=False),
+    accepted("quotients of floats, rounded down", "def f(a: float, b: float, n: int):\n    return a // b, a % b, divmod(a, b), a // n, n // a", "f(1.0, 0.1, 3)", "f(-7.5, 2.0, -3)", "f(-7.5, math.inf, 2)", torch=False),
+    accepted("Ellipsis in a subscript", "def f(x: Tensor):\n    return x[Ellipsis, 0], x[..., 1]", "f(flambeau.ones(2, 2))"),
 ]

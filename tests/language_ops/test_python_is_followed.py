@@ -38,6 +38,13 @@ def test_float_remainder_has_the_sign_of_the_divisor() -> None:
         assert repr(kernel("aten::remainder.float")(a, b)) == repr(expected)
 
 
+def test_float_quotients_are_rounded_down_as_in_python() -> None:
+    for a, b in itertools.product((*FLOATS, 1e308, 7.5, 0.3, math.nan), (*FLOATS, 0.3, math.nan)):
+        assert repr(kernel("aten::floordiv.float")(a, b)) == repr(a // b)
+        assert repr(kernel("aten::divmod.float")(a, b)) == repr(divmod(a, b))
+    assert [kernel("aten::floordiv.float")(a, 0.0) for a in (1.0, -1.0)] == [math.inf, -math.inf]
+
+
 @pytest.mark.parametrize("name", ["floordiv.int", "remainder.int", "__round_to_zero_floordiv.int"])
 def test_integer_division_by_zero_is_refused(name: str) -> None:
     with pytest.raises(RuntimeError, match=r"^division by 0$"):

@@ -89,6 +89,8 @@ COMPARISON_SIGNS: dict[type[ast.cmpop], str] = {
 def _name(context: Context, node: ast.Name) -> Step:
     yield from ()
     ident = Ident(context.range(node), node.id)
+    if node.id == "Ellipsis" and isinstance(node.ctx, ast.Load):
+        return Dots(ident.range)
     return Var(ident.range, ident)
 
 

@@ -71,6 +71,7 @@ def plan_conversion(value: Value, wanted: Type, *, implicit: bool) -> tuple[Type
     elif isinstance(actual, TupleType) and isinstance(wanted, TupleType):
         if (
             len(actual.elements) == len(wanted.elements)
+            and wanted.name in (None, actual.name)
             and not is_subtype(actual, wanted)
             and not has_variables(wanted)
         ):

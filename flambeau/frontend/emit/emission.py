@@ -251,7 +251,9 @@ class Emission:
     def store(self, name: str, value: Value, type_: Type | None = None) -> None:
         """Let a variable of this scope hold a value from here on, known as `type_`."""
         known = value.type if type_ is None else type_
-        found = self.frame.names.get(name) or self.frame.find_outside(name)
+        found = self.frame.names.get(name)
+        if not isinstance(found, Variable):  # a name that this scope deleted is, assigned again, what it is outside
+            found = self.frame.find_outside(name)
         slot, before = (found.slot, found.declared) if isinstance(found, Variable) else (self._new_slot(name), None)
         declared = self.as_written(known) if before is None or not is_subtype(known, before) else before
         self.insert("prim::Store", (value,), name=slot, type=known)
@@ -285,7 +287,7 @@ class Emission:
 
     def _new_slot(self, name: str) -> str:
         """What to store a new variable under: its name, unless that would overwrite the one that it shadows."""
-        if self.frame.find(name) is None:
+        if isinstance(self.frame.find(name), Absent | None):
             return name + self.suffix
         self.slots += 1
         return f"{name}.{self.slots}"

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from flambeau.frontend.emit.attribute_facts import forget_all
 from flambeau.frontend.emit.emission import Emission, LoopState
-from flambeau.frontend.emit.environment import Frame, Variable
+from flambeau.frontend.emit.environment import Absent, Frame, Variable
 from flambeau.frontend.values.sugared import Iteration, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.types import INT
@@ -36,15 +36,23 @@ def emit_for(
     node = e.graph.insert("prim::Loop", (count, e.constant(True)), ())
     block = node.add_block()
     index = block.add_input(INT)
-    with e.inside(block):
+    with e.inside(block) as frame:
         forget_all(e)
         state = LoopState(lambda: e.constant(True), len(e.contexts), e.frame.parent)
         before, e.loop = e.loop, state
         body(iteration.at(e, where, index))
         e.loop = before
         block.add_output(e.constant(True))
+    _without_deleted(e, frame)
     e.last_loop = node, state
     return True
+
+
+def _without_deleted(e: Emission, body: Frame[Sugared]) -> None:
+    """Names from around a loop that its body deletes mean nothing behind it."""
+    for name, meaning in body.names.items():
+        if isinstance(meaning, Absent) and isinstance(e.frame.find(name), Variable):
+            e.frame.names[name] = meaning
 
 
 def left_by_break(e: Emission) -> dict[str, Variable]:
@@ -97,7 +105,7 @@ def emit_while(
     node = e.graph.insert("prim::Loop", (e.constant(FOREVER), first), ())
     block = node.add_block()
     block.add_input(INT)
-    with e.inside(block):
+    with e.inside(block) as frame:
         forget_all(e)
         state = LoopState(again, len(e.contexts), e.frame.parent)
         before, e.loop = e.loop, state
@@ -105,4 +113,5 @@ def emit_while(
         falls = body()
         e.loop = before
         block.add_output(again() if falls else e.constant(False))
+    _without_deleted(e, frame)
     e.last_loop = node, state

@@ -75,6 +75,8 @@ def find_type_comments(text: ParsedText, node: ast.FunctionDef, is_method: bool)
 def _combined(
     text: ParsedText, node: ast.FunctionDef, is_method: bool, by_argument: list[_Comment], signature: _Comment
 ) -> TypeComments:
+    if by_argument and "->" not in signature.text:
+        raise FrontendError(NO_RETURN_LINE, _range(text, signature))
     function = _parsed(text, signature, "func_type")
     assert isinstance(function, ast.FunctionType)
     types = function.argtypes

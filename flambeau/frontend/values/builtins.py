@@ -27,6 +27,7 @@ from flambeau.frontend.values.simple_value import OperatorValue
 from flambeau.frontend.values.standard_library import NOT_IN_PROGRAMS
 from flambeau.frontend.values.sugared import FormValue, Sugared
 from flambeau.frontend.values.sums import emit_sum
+from flambeau.frontend.values.warning_forms import WARN
 from flambeau.schema.device import Device
 from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, STRING
 from flambeau.tensor.autocast import (
@@ -43,7 +44,7 @@ from flambeau.tensor.random import Generator, manual_seed
 OPERATORS: Final[dict[Any, str]] = {
     abs: "prim::abs", bin: "aten::bin", chr: "aten::chr", divmod: "aten::divmod",
     hash: "aten::hash", hex: "aten::hex", id: "prim::id", oct: "aten::oct",
-    ord: "aten::ord", pow: "aten::pow", repr: "python::repr", ascii: "python::ascii", warnings.warn: "aten::warn",
+    ord: "aten::ord", pow: "aten::pow", repr: "python::repr", ascii: "python::ascii",
     manual_seed: "aten::manual_seed", Generator: "aten::Generator", is_grad_enabled: "aten::is_grad_enabled",
     is_autocast_enabled: "aten::is_autocast_enabled", is_autocast_cpu_enabled: "aten::is_autocast_cpu_enabled",
     as_tensor: "aten::as_tensor", asarray: "aten::as_tensor",
@@ -159,6 +160,7 @@ FORMS: Final[dict[Any, Sugared]] = {
     frozenset: FormValue("frozenset", forms.emit_frozenset),
     filter: FormValue("filter", ordering.emit_filter),
     functools.partial: FormValue("partial", emit_partial),
+    warnings.warn: WARN,
     functools.reduce: FormValue("reduce", ordering.emit_reduce),
 }
 

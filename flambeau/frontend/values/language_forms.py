@@ -18,7 +18,7 @@ from flambeau.frontend.emit.tasks import (
     emit_fork,
     emit_wait,
 )
-from flambeau.frontend.trees.views import Apply
+from flambeau.frontend.trees.views import Apply, Expr, Select, TupleLiteral, Var
 from flambeau.frontend.values.builtin_forms import emit_isinstance
 from flambeau.frontend.values.dtype_limits import LimitsClass
 from flambeau.frontend.values.regions import RecordFunction, StrictFusion
@@ -81,6 +81,18 @@ def emit_unwrap_optional(e: Emission, tree: Apply, hint: Type | None) -> Sugared
     return SimpleValue(e.emit("aten::_unwrap_optional", (value,), rest))
 
 
+def emit_precise_isinstance(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """`jit.isinstance`: as in Python, `List`, `Dict` and `Tuple` of `typing` say what is in them."""
+    for part in _leaves(tree.args[1]) if len(tree.args) == 2 else ():
+        if isinstance(part, Var | Select) and part.name in ("List", "Dict", "Tuple", "Set"):
+            type_of_tree(part, e.resolver)
+    return emit_isinstance(e, tree, hint)
+
+
+def _leaves(tree: Expr) -> list[Expr]:
+    return [leaf for item in tree.items for leaf in _leaves(item)] if isinstance(tree, TupleLiteral) else [tree]
+
+
 def _known(answer: bool) -> FormValue:
     def emit(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
         return ConditionValue(Condition(known=answer))
@@ -91,7 +103,7 @@ def _known(answer: bool) -> FormValue:
 LANGUAGE_FORMS: Final[dict[str, Sugared]] = {
     "annotate": FormValue("annotate", emit_annotate),
     "unwrap_optional": FormValue("_unwrap_optional", emit_unwrap_optional),
-    "isinstance": FormValue("isinstance", emit_isinstance),
+    "isinstance": FormValue("isinstance", emit_precise_isinstance),
     "is_scripting": _known(True),
     "is_tracing": _known(False),
     "fork": FormValue("fork", emit_fork),

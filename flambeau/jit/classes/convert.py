@@ -24,7 +24,7 @@ NO_OBJECT = (
     "{value} is no object that has the methods of '{name}': the value is not a TorchScript compatible type. Pass an "
     "instance of a class that has them"
 )
-NO_INSTANCE = "{value} is no instance of {name}"
+NO_INSTANCE = "{value} is no instance of {name}{missing}"
 SUBCLASS = (
     "{value} is an instance of '{found}', a subclass of '{wanted}', which was compiled when it had no subclasses, for "
     "its own objects alone. Define '{found}' before the first program that uses '{wanted}' is compiled, or declare "
@@ -90,7 +90,9 @@ def _why_not(value: Any, type_: t.NamedType, definition: ClassDefinition | None)
         if definition is not None and wanted.is_open:
             return f"{shown} is an instance of '{type(value).__name__}': {wanted.no_heir_because(definition)}"
         return SUBCLASS.format(value=shown, found=type(value).__name__, wanted=python.__name__)
-    return NO_INSTANCE.format(value=f"{shown} ({type(value).__name__})", name=type_.name)
+    lacks = [a.name for a in getattr(wanted, "attributes", ()) if not hasattr(value, a.name)]
+    missing = f": missing attribute {lacks[0]}" if lacks else ""
+    return NO_INSTANCE.format(value=f"{shown} ({type(value).__name__})", name=type_.name, missing=missing)
 
 
 def _look_at(value: Any, definition: ClassDefinition, converter_of: Callable[[t.Type], Converter]) -> None:

@@ -27,9 +27,12 @@ def div(a: float, b: float) -> float:
 
 
 def floordiv(a: float, b: float) -> float:
-    """floor(a / b)."""
-    quotient = div(a, b)
-    return float(math.floor(quotient)) if abs(quotient) < 4503599627370496.0 and quotient else quotient
+    """a // b, as Python computes it from the remainder; by zero a / b.
+
+    >>> floordiv(1.0, 0.1), math.floor(1.0 / 0.1), floordiv(-7.5, INF)
+    (9.0, 10, -1.0)
+    """
+    return a // b if b else div(a, b)
 
 
 def remainder(a: float, b: float) -> float:

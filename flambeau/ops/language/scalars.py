@@ -47,11 +47,6 @@ def by_value(of_ints: Kernel, of_floats: Kernel, of_complex: Kernel | None = Non
     return kernel
 
 
-def _floor_of_quotient(s: Any, a: Any, b: Any) -> Any:
-    """`float64.floordiv`; of tensors' elements, `floordiv` looks at the remainder."""
-    return s.floor(s.div(a, b))
-
-
 def _signed_remainder(s: Any, a: Any, b: Any) -> Any:
     """`float64.remainder`, whose zeros have the divisor's sign; of tensors' elements, they are positive."""
     zero = s.const(0.0, dtypes.float64)
@@ -65,7 +60,7 @@ def _converted(meaning: Kernel) -> Kernel:
     return lambda s, a, b: meaning(s, s.cast(a, dtypes.float64), s.cast(b, dtypes.float64))
 
 
-_ON_FLOATS = {"floordiv": _converted(_floor_of_quotient), "remainder": _converted(_signed_remainder)}
+_ON_FLOATS = {"remainder": _converted(_signed_remainder)}
 """Meanings on floats of operators that mean something else on the elements of tensors."""
 
 
@@ -220,8 +215,7 @@ def _int_divmod(a: int, b: int) -> tuple[int, int]:
 def _float_divmod(a: float, b: float) -> tuple[float, float]:
     if b == 0:
         raise RuntimeError("ZeroDivisionError: float divmod()")
-    left = float64.remainder(float(a), float(b))
-    return float64.div(a - left, b), left
+    return float64.floordiv(float(a), float(b)), float64.remainder(float(a), float(b))
 
 
 declare("aten::divmod.int(int x, int y) -> (int, int)", _int_divmod)

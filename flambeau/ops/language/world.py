@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import sys
 import time
 import warnings
@@ -50,6 +51,13 @@ def warn(message: str, stacklevel: int) -> None:
     warnings.warn(message, stacklevel=stacklevel)
 
 
+def warn_of(message: str, category: str, stacklevel: int) -> None:
+    """A warning of a class of Python's own, by its qualified name; a UserWarning for classes of others."""
+    found = getattr(builtins, category.rpartition(".")[2], None)
+    known = isinstance(found, type) and issubclass(found, Warning)
+    warnings.warn(message, found if known else UserWarning, stacklevel=stacklevel)
+
+
 def _generator(device: Device | None = None, seed: int | None = None) -> Generator:
     made = Generator() if device is None else Generator(device)
     return made if seed is None else made.manual_seed(seed)
@@ -79,6 +87,7 @@ declare(
 declare("python::flush(str stream) -> ()", _flush, effect=Effect.WORLD)
 declare("prim::RaiseException(str msg, str? cls=None) -> ()", raise_exception, effect=Effect.WORLD)
 declare("aten::warn(str message, int stacklevel=2) -> ()", warn, effect=Effect.WORLD)
+declare("python::warn(str message, str category, int stacklevel=2) -> ()", warn_of, effect=Effect.WORLD)
 declare("aten::_print(str s) -> ()", lambda text: sys.stdout.write(text) and None, effect=Effect.WORLD)
 declare("prim::TimePoint() -> int", time.perf_counter_ns, effect=Effect.WORLD)
 declare("prim::AddStatValue(str key, int val) -> ()", add_stat_value, effect=Effect.WORLD)
