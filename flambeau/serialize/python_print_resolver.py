@@ -236,7 +236,8 @@ class TypedForm(Sugared):
         """The value."""
         if len(tree.args) != self.count or tree.keywords:
             raise CompileError(f"{self.word} expected {self.count} arguments, got {len(tree.args)}", tree.callee.range)
-        return SimpleValue(self.make(e, tree, type_of_tree(tree.args[0], e.resolver)))
+        with e.graph.at_range(tree.range):
+            return SimpleValue(self.make(e, tree, type_of_tree(tree.args[0], e.resolver)))
 
 
 def _annotate(e: Emission, tree: Apply, type_: Type) -> Value:

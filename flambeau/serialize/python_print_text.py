@@ -33,7 +33,7 @@ class Tagged:
 
     @staticmethod
     def of(range_: SourceRange | None, *parts: str | Tagged) -> Tagged:
-        """Parts in a row: the strings among them came from `range_`, the others keep their own marks."""
+        """Parts in a row: strings and what has no marks came from `range_`, the others keep their own marks."""
         pieces: list[str] = []
         marks: list[Mark] = []
         offset = 0
@@ -43,7 +43,7 @@ class Tagged:
                 pieces.append(part)
                 offset += len(part)
             else:
-                marks.extend(Mark(offset + m.offset, m.range) for m in part.marks)
+                marks.extend([Mark(offset + m.offset, m.range) for m in part.marks] or [Mark(offset, range_)])
                 pieces.append(part.text)
                 offset += len(part.text)
         return Tagged("".join(pieces), tuple(marks))

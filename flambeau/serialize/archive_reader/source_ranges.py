@@ -13,7 +13,7 @@ from bisect import bisect_right
 from typing import Any
 
 from flambeau.ir.graph import Graph
-from flambeau.ir.walk import blocks
+from flambeau.ir.walk import blocks, subgraphs
 from flambeau.serialize.archive_format import DEBUG_FORMAT, DEBUG_SUFFIX
 from flambeau.serialize.archive_reader.container import Container
 from flambeau.serialize.archive_reader.pickle_names import read_plain
@@ -49,10 +49,7 @@ class SourceRanges:
             source = self._source(written)
             if source is None:
                 return place
-            assert source.text is not None
-            if not 0 <= begin <= end <= len(source.text):
-                return place
-            return source.range(begin, end)
+            return _range(source, begin, end) or place
         except (TypeError, ValueError, IndexError, KeyError):
             raise self._container.error("it has an entry that is no source range", self._record) from None
 
@@ -81,6 +78,15 @@ class SourceRanges:
         return found
 
 
+def _range(source: Source, begin: int, end: int) -> SourceRange | None:
+    """The range between two offsets in bytes; None if the text is shorter."""
+    text = source.text or ""
+    if not text.isascii():
+        data = text.encode("utf-8", "surrogatepass")
+        begin, end = (len(data[:at].decode("utf-8", "ignore")) for at in (begin, end))
+    return source.range(begin, end) if 0 <= begin <= end <= len(text) else None
+
+
 def _is_entry(entry: Any) -> bool:
     return isinstance(entry, tuple) and len(entry) in (2, 3) and type(entry[0]) is int and isinstance(entry[1], tuple)
 
@@ -88,7 +94,7 @@ def _is_entry(entry: Any) -> bool:
 def to_original(graph: Graph, ranges: SourceRanges) -> None:
     """Let the nodes of a graph that was compiled from an archive's code say where the user wrote them."""
     known: dict[SourceRange, SourceRange] = {}
-    for block in blocks(graph.block):
+    for block in (b for part in subgraphs(graph) for b in blocks(part.block)):
         for node in block:
             place = node.range
             if place is None:
