@@ -181,13 +181,15 @@ class NamedTypeValue(Sugared):
         return f"type '{self.type.annotation}'"
 
     def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
-        """A member of an enum; `__new__` of a class."""
+        """A member of an enum; `__new__` of a class; a hook of a module's class."""
         if isinstance(self.type, EnumType):
             known = self.type.python
             member = EnumMember(self.type.name, name) if known is None else known[name]
             return SimpleValue(e.emit("prim::Constant", (), self.type, value=member))
         if isinstance(self.type, ClassType) and name == "__new__":
             return NewObject(self.type)
+        if isinstance(self.type, ClassType) and any(name in names for names in self.type.definition.hooks):
+            return e.wrap(self.type.definition.method(name), where)
         raise CompileError(f"{self.kind} has no attribute '{name}' in printed code", where)
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:

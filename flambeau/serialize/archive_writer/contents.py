@@ -162,9 +162,9 @@ class Contents:
                     self._type(item)
         if node.kind == CONSTANT:
             callee = called(node)
-            if callee is not None:
+            if callee is not None and hook_owner(node, callee) is None:
                 self._function(callee)
-            elif "value" in node.attributes:
+            elif callee is None and "value" in node.attributes:
                 self._value(node.attributes["value"])
 
     def _function(self, function: Function) -> None:
@@ -178,6 +178,21 @@ def called(node: Node) -> Function | None:
     """The function that a constant stands for; None for other constants."""
     found = node.attributes.get("function", node.attributes.get("value"))
     return found if isinstance(found, Function) else None
+
+
+def hook_owner(node: Node, function: Function) -> ClassType | None:
+    """The class that a function is a hook of, where a constant is called as such; None for other functions."""
+    for user, place in node.output().uses:
+        is_call = user.kind == "prim::CallFunction" and place == 0 and len(user.inputs) > 1
+        owner = user.input(1).type if is_call else None
+        if isinstance(owner, ClassType) and is_hook(owner, function.short_name):
+            return owner if owner.definition.methods.get(function.short_name) is function else None
+    return None
+
+
+def is_hook(owner: ClassType, name: str) -> bool:
+    """Whether a method is one that calls from Python run around `forward`."""
+    return any(name in names for names in owner.definition.hooks)
 
 
 def function_key(function: Function) -> object:

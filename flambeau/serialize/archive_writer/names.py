@@ -21,7 +21,7 @@ from flambeau.program.unit import demangle, mangle
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.types import FUNCTION, ClassType, EnumType, NamedType, SimpleType, TensorType, TupleType, Type
 from flambeau.serialize.archive_format import ROOT
-from flambeau.serialize.archive_writer.contents import called, canonical, function_key
+from flambeau.serialize.archive_writer.contents import called, canonical, function_key, hook_owner, is_hook
 from flambeau.util.record import replace
 
 _FOREIGN = re.compile(r"[^A-Za-z0-9_]")
@@ -111,13 +111,23 @@ class ArchiveNames:
                         value.set_type(self.renamed(value.type))
                     for name, held in node.attributes.items():
                         node.attributes[name] = self._attribute(held)
-                    callee = called(node) if node.kind == CONSTANT else None
-                    if callee is not None:
-                        node.attributes["function"] = replace_name(callee, self.of_function(callee))
-                    hook = _called_hook(node)
-                    if hook is not None:
-                        _call_hook(part, node, hook)
+                    self._callee(part, node)
         return copy
+
+    def _callee(self, graph: Graph, node: Node) -> None:
+        """Let a constant that is a function have the archive's name, and hooks be called as readers look them up."""
+        callee = called(node) if node.kind == CONSTANT else None
+        if callee is not None:
+            owner = hook_owner(node, callee)
+            name = self.of_function(callee) if owner is None else self._of_hook(owner, callee)
+            node.attributes["function"] = replace_name(callee, name)
+        owner_type = node.input().type if node.kind == "prim::CallMethod" else None
+        if isinstance(owner_type, ClassType) and is_hook(owner_type, node.attribute("name")):
+            hook: Function = owner_type.definition.methods[node.attribute("name")]
+            _call_hook(graph, node, replace_name(hook, self._of_hook(owner_type, hook)))
+
+    def _of_hook(self, owner: ClassType, hook: Function) -> str:
+        return f"{self._types[owner.definition.type]}.{hook.short_name}"
 
     def _attribute(self, value: Any) -> Any:
         if isinstance(value, Type):
@@ -125,17 +135,6 @@ class ArchiveNames:
         if isinstance(value, list | tuple) and value and all(isinstance(v, Type) for v in value):
             return type(value)(map(self.renamed, value))
         return value
-
-
-def _called_hook(node: Node) -> Function | None:
-    """The hook that a node calls as a method; None for other nodes."""
-    owner = node.input().type if node.kind == "prim::CallMethod" else None
-    definition = owner.definition if isinstance(owner, ClassType) else None
-    if definition is None or not any(node.attribute("name") in names for names in definition.hooks):
-        return None
-    hook: Function = definition.methods[node.attribute("name")]
-    assert isinstance(owner, ClassType)
-    return replace_name(hook, f"{owner.name}.{hook.short_name}")
 
 
 def _call_hook(graph: Graph, node: Node, hook: Function) -> None:
