@@ -29,7 +29,8 @@ _SAID: Final[tuple[tuple[str, type[Exception]], ...]] = (
     ("for ord() must be 1 character", TypeError), ("cannot be raised to a negative power", ZeroDivisionError),
     ("elements in a list but found", ValueError), ("dictionary is empty", KeyError), ("empty separator", ValueError),
     ("pop from empty list", IndexError), ("division by 0", ZeroDivisionError), ("by zero", ZeroDivisionError),
-    ("out of range", IndexError), ("is out of bounds", IndexError),
+    ("out of range", IndexError), ("is out of bounds", IndexError), ("negative shift count", ValueError),
+    ("cannot be converted to type int64_t without overflow", OverflowError),
 )  # fmt: skip
 """What operators say, and what Python raises where they say it; the first that fits counts."""
 

@@ -161,7 +161,24 @@ def test_integers_wrap() -> None:
     assert kernel("aten::sum.int")([2**63 - 1, 1]) == -(2**63)
     assert kernel("aten::gcd.int")(-(2**63), -(2**63)) == -(2**63)
     assert kernel("aten::factorial.int")(21) == wrapped(math.factorial(21))
-    assert kernel("aten::Int.float")(1e19) == -(2**63)
+    assert kernel("aten::__lshift__.int")(3, 63) == -(2**63)
+    assert kernel("aten::__lshift__.int")(3, 64) == 0
+    assert kernel("aten::__rshift__.int")(-3, 1 << 40) == -1
+
+
+def test_numbers_that_have_no_result_are_refused() -> None:
+    for value in (1e19, math.nan, -math.inf):
+        with pytest.raises(RuntimeError, match="Cannot convert float"):
+            kernel("aten::Int.float")(value)
+    for name in ("aten::__lshift__.int", "aten::__rshift__.int"):
+        with pytest.raises(RuntimeError, match="negative shift count"):
+            kernel(name)(1, -1)
+
+
+def test_quotients_of_floats_are_pythons() -> None:
+    for a, b in ((1.0, 0.1), (-5.0, math.inf), (math.inf, 2.0), (-0.0, 3.0), (7.5, -2.0)):
+        assert repr(kernel("aten::floordiv.float")(a, b)) == repr(a // b)
+        assert repr(kernel("aten::divmod.float")(a, b)) == repr(divmod(a, b))
 
 
 def test_hashes_do_not_depend_on_the_process() -> None:

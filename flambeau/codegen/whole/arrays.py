@@ -10,6 +10,7 @@ from flambeau.codegen.whole import indexes, memory, values
 from flambeau.codegen.whole.control import each
 from flambeau.codegen.whole.facts import CPU
 from flambeau.codegen.whole.memory import number
+from flambeau.codegen.whole.refusals import refuse_what_no_int_is
 from flambeau.codegen.whole.representation import ARRAY_DATA, Array, Element, Fixed, Int
 from flambeau.codegen.whole.scalars import Operand, Registers, scalar_of
 from flambeau.codegen.whole.values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar, TupleValue
@@ -336,6 +337,8 @@ def to_number(fn: FunctionEmitter, node: Node, dtype: DType | None) -> None:
     if dtype is None:
         category = "float64" if operand.dtype.is_floating_point else operand.dtype.name
         dtype = operand.dtype if category == "bool" else _wide(category)
+    if dtype == dtypes.int64 and operand.dtype.is_floating_point:
+        refuse_what_no_int_is(fn, node, [s.cast(operand, dtypes.float64)])
     fn.set(node.output(), scalar_of(s.cast(operand, dtype), node.output().type))
 
 

@@ -11,6 +11,7 @@ from flambeau.codegen.whole import arrays, facts, memory, values
 from flambeau.codegen.whole.arrays import load
 from flambeau.codegen.whole.control import each
 from flambeau.codegen.whole.memory import number
+from flambeau.codegen.whole.refusals import refuse
 from flambeau.codegen.whole.representation import Array, Element
 from flambeau.codegen.whole.scalars import Operand, Registers, as_element, as_operand, constant, scalar_of
 from flambeau.codegen.whole.sites import either, is_dense_now
@@ -74,23 +75,9 @@ def numbers(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
     for value in node.inputs:
         native = fn.get(value)
         operands.append(as_operand(native) if isinstance(native, Scalar) else literal_of(native))
-    _refuse_power_of_zero(fn, node, operands)
+    refuse(fn, node, operands)
     result = definition.scalar(s, *operands)
     fn.set(node.output(), scalar_of(result, node.output().type))
-
-
-def _refuse_power_of_zero(fn: FunctionEmitter, node: Node, operands: list[Any]) -> None:
-    """Powers of an exact zero to a negative exponent fail."""
-    if node.kind != "aten::pow" or not all(isinstance(o, Operand) for o in operands):
-        return
-    e, conditions = fn.e, []
-    for operand, predicate in zip(operands, ("eq", "lt"), strict=True):
-        zero = e.like(operand.register, 0)
-        if operand.dtype.is_floating_point:
-            conditions.append(e.fcmp("o" + predicate, operand.register, zero))
-        else:
-            conditions.append(e.icmp({"eq": "eq", "lt": "slt"}[predicate], operand.register, zero))
-    fn.fail_if(e.binary("and", *conditions), node)
 
 
 def element(definition: OpDef, s: Registers, given: Sequence[Any], said: Sequence[Any]) -> Operand:

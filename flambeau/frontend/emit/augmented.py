@@ -25,8 +25,10 @@ from flambeau.util.errors import CompileError
 
 IN_PLACE: Final = {
     "+": "aten::add_", "-": "aten::sub_", "*": "aten::mul_", "/": "aten::div_", "%": "aten::remainder_",
+    "**": "aten::pow_", "//": "aten::floor_divide_", "&": "aten::__iand__", "|": "aten::__ior__",
+    "^": "aten::__ixor__", "<<": "aten::__ilshift__", ">>": "aten::__irshift__",
 }  # fmt: skip
-"""Operators that write their first argument. The other signs compute a new tensor and rebind."""
+"""Operators that write their first argument; `@` computes a new tensor and rebinds."""
 
 IN_PLACE_MAGIC: Final = {
     "+": "__iadd__", "-": "__isub__", "*": "__imul__", "/": "__itruediv__", "%": "__imod__", "**": "__ipow__",

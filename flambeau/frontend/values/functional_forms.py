@@ -9,14 +9,14 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from flambeau.frontend.emit.conversions import pack_tuple, unpack_tuple
+from flambeau.frontend.emit.conversions import pack_list, pack_tuple, unpack_tuple
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
-from flambeau.ops.python_forms import unique, unique_consecutive
-from flambeau.schema.types import NONE
+from flambeau.ops.python_forms import norm, unique, unique_consecutive
+from flambeau.schema.types import INT, NONE, STRING
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
@@ -77,6 +77,41 @@ class FlaggedFunction(Sugared):
         return SimpleValue(kept[0] if len(kept) == 1 else pack_tuple(e, kept))
 
 
+@dataclass(slots=True)
+class NormFunction(Sugared):
+    """`norm(x)` and its like: the order is a word, or not given, or a number."""
+
+    @property
+    def kind(self) -> str:
+        """Its name."""
+        return "norm"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A tensor. Raises `CompileError` for other words than 'fro' and 'nuc'."""
+        given = _bound(e, where, norm, args, keywords)
+        order = given["p"]
+        options = [Given(given[n], where, n) for n in ("dtype", "out") if given[n].type != NONE]
+        if order.type not in (STRING, NONE):
+            if given["dim"].type == NONE and given["out"].type == NONE:
+                return SimpleValue(call_operator(e, where, "aten::norm", [given["input"], order], options))
+            word = ""
+        else:
+            node = order.node
+            word = "fro" if order.type == NONE else str(node.attributes.get("value", "")) if node is not None else ""
+            if word not in ("fro", "nuc"):
+                raise CompileError(f"norm() has the orders 'fro', 'nuc' and numbers, but got '{word}'", where)
+        dims, keep = given["dim"], given["keepdim"]
+        if word == "nuc":
+            last = pack_list(e, [e.constant(-2), e.constant(-1)], INT) if dims.type == NONE else dims
+            return SimpleValue(
+                call_operator(e, where, "aten::linalg_matrix_norm", [given["input"], order, last, keep], options)
+            )
+        power = e.constant(2.0) if word else order
+        return SimpleValue(
+            call_operator(e, where, "aten::linalg_vector_norm", [given["input"], power, dims, keep], options)
+        )
+
+
 FUNCTIONAL_FORMS: Final[dict[Any, Sugared]] = {
     unique: FlaggedFunction(
         unique, "aten::_unique2", "aten::unique_dim", ("input", "dim", "sorted", "return_inverse", "return_counts")
@@ -85,5 +120,6 @@ FUNCTIONAL_FORMS: Final[dict[Any, Sugared]] = {
         unique_consecutive, "aten::unique_consecutive", "aten::unique_consecutive",
         ("input", "return_inverse", "return_counts", "dim"),
     ),
+    norm: NormFunction(),
 }  # fmt: skip
 """Each by its Python function."""

@@ -59,7 +59,11 @@ from flambeau.jit.torch_names.types import (
     Type,
     UnionType,
 )
+from flambeau.ops.operator_namespaces import OperatorNamespace
 from flambeau.ops.python_forms import infer_size as _infer_size
+
+_nn = OperatorNamespace("aten")
+"""Operators of `nn.functional` under PyTorch's name for them: `_C._nn.gelu`."""
 
 
 def __getattr__(name: str) -> Callable[..., Any]:

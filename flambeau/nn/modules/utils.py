@@ -62,14 +62,17 @@ def _reverse_repeat_tuple(t: Iterable[Any], n: int) -> tuple[Any, ...]:
     return tuple(x for x in reversed(tuple(t)) for _ in range(n))
 
 
-def _list_with_default(out_size: Any, defaults: list[int]) -> Any:
-    """Sizes with None replaced by the last of `defaults`. Raises ValueError if there are too few of those."""
+def _list_with_default(out_size: list[int], defaults: list[int]) -> list[int]:
+    """Sizes with None replaced by the last of `defaults`. Raises ValueError if there are too few of those.
+
+    In Python, one size alone stays one, and None may stand for a size.
+    """
     if isinstance(out_size, int):
         return out_size
     if len(defaults) <= len(out_size):
         raise ValueError(f"Input dimension should be at least {len(out_size) + 1}")
     kept = defaults[-len(out_size) :]
-    return [own if size is None else size for size, own in zip(out_size, kept, strict=True)]
+    return [own if size is None else size for size, own in zip(out_size, kept)]  # noqa: B905
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:

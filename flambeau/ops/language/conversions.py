@@ -47,6 +47,13 @@ def _int_of_number(value: Any) -> int:
     return int64.from_float(value) if isinstance(value, float) else int(value)
 
 
+def _int_of_tensor(tensor: Tensor) -> int:
+    value = tensor.item()
+    if isinstance(value, float) and not -9223372036854775808.0 <= value < 9223372036854775808.0:
+        raise RuntimeError("value cannot be converted to type int64_t without overflow")
+    return _int_of_number(value)
+
+
 def _float_of_number(value: Any) -> float:
     return _real_only(value, "double") if isinstance(value, complex) else float(value)
 
@@ -74,7 +81,7 @@ declare("aten::Int.float(float a) -> int", int64.from_float, scalar=to_int)
 declare("aten::Int.bool(bool a) -> int", int, scalar=to_int)
 declare("aten::Int.Scalar(Scalar a) -> int", _int_of_number)
 declare("aten::Int.str(str a) -> int", int_of_text)
-declare("aten::Int.Tensor(Tensor a) -> int", lambda t: _int_of_number(t.item()))
+declare("aten::Int.Tensor(Tensor a) -> int", _int_of_tensor)
 declare("aten::Float.int(int a) -> float", float, scalar=to_float)
 declare("aten::Float.bool(bool a) -> float", float, scalar=to_float)
 declare("aten::Float.Scalar(Scalar a) -> float", _float_of_number)

@@ -68,13 +68,20 @@ def truncdiv(a: int, b: int) -> int:
 
 
 def lshift(a: int, b: int) -> int:
-    """a << b, the count taken modulo 64."""
-    return wrap(a << (b & 63))
+    """a << b. Raises RuntimeError for a negative count."""
+    _refuse_negative(b)
+    return wrap(a << b) if b < 64 else 0
 
 
 def rshift(a: int, b: int) -> int:
-    """a >> b with the sign kept, the count taken modulo 64."""
-    return a >> (b & 63)
+    """a >> b with the sign kept. Raises RuntimeError for a negative count."""
+    _refuse_negative(b)
+    return a >> min(b, 63)
+
+
+def _refuse_negative(count: int) -> None:
+    if count < 0:
+        raise RuntimeError("negative shift count")
 
 
 def power(a: int, b: int) -> int:
@@ -87,5 +94,7 @@ def power(a: int, b: int) -> int:
 
 
 def from_float(a: float) -> int:
-    """Truncation; nan and what does not fit give the smallest integer, as the processor's conversion does."""
-    return int(a) if -9223372036854775808.0 <= a < 9223372036854775808.0 else MIN
+    """Truncation. Raises RuntimeError for nan, and for what does not fit in 64 bits."""
+    if not -9223372036854775808.0 <= a < 9223372036854775808.0:
+        raise RuntimeError(f"Cannot convert float {a:.6f} to integer")
+    return int(a)

@@ -156,13 +156,8 @@ declare("aten::__or__.int(int a, int b) -> int", operator.or_, scalar=same("bito
 declare("aten::__xor__.int(int a, int b) -> int", operator.xor, scalar=same("bitxor"))
 
 
-def _shift(name: str) -> Kernel:
-    """A shift by a count modulo 64; of tensors' elements, too large a count shifts everything out."""
-    return lambda s, a, b: getattr(s, name)(a, s.bitand(b, s.const(63, dtypes.int64)))
-
-
-declare("aten::__lshift__.int(int a, int b) -> int", int64.lshift, scalar=_shift("shl"))
-declare("aten::__rshift__.int(int a, int b) -> int", int64.rshift, scalar=_shift("shr"))
+declare("aten::__lshift__.int(int a, int b) -> int", int64.lshift, scalar=same("shl"))
+declare("aten::__rshift__.int(int a, int b) -> int", int64.rshift, scalar=same("shr"))
 
 
 def _neg(a: Any) -> Any:
