@@ -38,6 +38,11 @@ class Signature:
     def _complete(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         name = self.schema.name.rpartition("::")[2]
         if len(args) > self._positional:
+            if len(args) + len(kwargs) <= len(self._arguments):
+                raise ArgumentError(
+                    f"{name}() takes {self._positional} positional argument(s) but {len(args)} was/were given. "
+                    f"Declaration: {self.schema}"
+                )
             raise ArgumentError(
                 f"{name}() expected at most {self._positional} argument(s) but received {len(args) + len(kwargs)} "
                 f"argument(s). Declaration: {self.schema}"

@@ -49,7 +49,10 @@ def infer_type(value: Any, class_type: ClassType = lambda cls: None) -> Type:
             except ValueError as error:
                 raise NoTypeError(str(error)) from None
         case Module():
-            raise NoTypeError("Cannot infer concrete type of flambeau.nn.Module")
+            raise NoTypeError(
+                "Cannot infer concrete type of flambeau.nn.Module: modules must be registered as submodules; "
+                "several go into nn.ModuleList or nn.ModuleDict"
+            )
     try:
         return constant_type(value)
     except TypeError:

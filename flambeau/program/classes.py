@@ -281,7 +281,7 @@ class InterfaceDefinition:
                 return f"Class '{type_.name}' does not have method '{name}' but '{self.name}' requires it"
             reason = _incompatible(found, wanted)
             if reason is not None:
-                return f"Method '{name}' of '{type_.name}' is not compatible with interface '{self.name}': {reason}"
+                return f"Method '{name}' of '{type_.name}' is not compatible with interface {self.name}: {reason}"
         return None
 
     def __repr__(self) -> str:

@@ -14,6 +14,8 @@ import pytest
 
 import flambeau
 from flambeau import Tensor, jit, nn
+from flambeau.frontend.compile import compile_source
+from flambeau.frontend.resolver import Names
 
 CASES: list[tuple[str, type[BaseException], Callable[[], Any]]] = []
 
@@ -46,11 +48,6 @@ def _() -> Any:
     return flambeau.ops.aten.relu(flambeau.ones(1), flambeau.ones(1))
 
 
-@compiles("This op may not exist or may not be currently supported in TorchScript")
-def _op(x):
-    return flambeau.ops.aten.zzzzz_no_such(x)
-
-
 @compiles("AssertionError: hi", jit.Error, 1)
 def _assert(n: int):
     assert n == 2, "hi"
@@ -76,9 +73,9 @@ def _misses(x):
     return _takes(x)
 
 
-@compiles("positional arg")
-def _too_many(x):
-    return _takes(x, 3)
+@says("_takes() takes 1 positional argument(s) but 2 was/were given.")
+def _() -> Any:
+    return flambeau.script(_takes)(flambeau.ones(1), 3)
 
 
 @compiles("Expected at most 2 arguments but found 3")
@@ -109,6 +106,25 @@ def _one(x):
     return x
 
 
+@compiles("Expected a value of type 'Tensor (inferred)' for argument 'value' but instead found type 'int'.")
+def _to_value(n: int):
+    return _given(n)
+
+
+def _given(value):
+    return value
+
+
+@says("schemas with vararg (...) can't have default value args")
+def _() -> Any:
+    return flambeau._C.parse_schema("foo(int x=3, ...) -> int")
+
+
+@says("Unknown keyword argument 'slope' for operator 'aten::leaky_relu'")
+def _() -> Any:
+    return flambeau.ops.aten.leaky_relu.default(flambeau.ones(1), slope=1)
+
+
 @compiles("argument 'tensors' but instead found type 'List[int]")
 def _cat(xs: List[int]):
     return flambeau.cat(xs)
@@ -131,6 +147,31 @@ def _declared(x: Tensor) -> Tensor:
 @says("ScriptFunction cannot be pickled", pickle.PickleError)
 def _() -> Any:
     return pickle.dumps(flambeau.script(_two))
+
+
+class Operator:
+    """A Python value that stands for an operator that nobody has."""
+
+    operator_name = "aten::xyzzyxyzzy"
+
+
+@says("This op may not exist or may not be currently supported in TorchScript")
+def _() -> Any:
+    return compile_source("def f(x):\n    return strange(x)\n", Names({"strange": Operator()}))
+
+
+@says("expected a valid token")
+def _() -> Any:
+    return jit.CompilationUnit("def f(x):\n    return 'abc\n")
+
+
+@jit._overload
+def _no_body(x: int) -> int: ...
+
+
+@compiles('_no_body" is missing.')
+def _calls_no_body(x: int):
+    return _no_body(x)
 
 
 # -- types ------------------------------------------------------------------------------------------------------------
@@ -183,15 +224,6 @@ def _not_true(n: int):
         pass
     else:
         c0 = 1
-    return c0
-
-
-@compiles("int[] in the true branch and type None[]")
-def _none_lists(n: int):
-    if n > 1:
-        c0 = [1]
-    else:
-        c0 = [None]
     return c0
 
 
@@ -270,9 +302,9 @@ class Outputs(NamedTuple):
     aux_logits1: Optional[Tensor]
 
 
-@compiles("aka NamedTuple(logits, aux_logits2, aux_logits1)")
-def _named_tuple(x) -> Outputs:
-    return x, x
+@compiles("aka NamedTuple(logits, aux_logits2, aux_logits1)", RuntimeError, Outputs(flambeau.ones(1), None, None))
+def _named_tuple(x: Tensor):
+    return x
 
 
 @compiles("was annotated as having type Future[float] but is actually of type Future[int]")
@@ -366,7 +398,7 @@ def _() -> Any:
     return flambeau.script(use)(Val("a"))  # type: ignore[arg-type]
 
 
-@says("bool' for argument 'reverse")
+@says("Expected a value of type 'bool' for argument 'reverse'")
 def _() -> Any:
     def use(x: List[int]):
         x.sort(reverse="a")
@@ -374,7 +406,7 @@ def _() -> Any:
     return flambeau.script(use)
 
 
-@says("is not compatible with interface")
+@says("is not compatible with interface __torch__")
 def _() -> Any:
     @jit.interface
     class Steps:
@@ -446,6 +478,25 @@ def _() -> Any:
     return flambeau.script(Holds(1))()
 
 
+class Two(nn.Module):
+    my_optional: Optional[int]
+
+    def forward(self, x, y):
+        return self.my_optional
+
+
+@says("forward() is missing value for argument 'y'.")
+def _() -> Any:
+    module = Two()
+    module.my_optional = 3
+    return flambeau.script(module)(flambeau.ones(1))
+
+
+@says("Module 'Two' has no attribute 'my_optional'")
+def _() -> Any:
+    return flambeau.script(Two())
+
+
 class Finals(nn.Module):
     __constants__ = ["size"]
 
@@ -491,6 +542,70 @@ def _() -> Any:
 # -- forks and traces -------------------------------------------------------------------------------------------------
 
 
+@says(
+    "did not have observable data dependence with trace inputs; this probably indicates your program cannot be "
+    "understood by the tracer."
+)
+def _() -> Any:
+    left = []
+
+    def work(x):
+        left.append(x + 1)
+        return x
+
+    def main(x):
+        jit.wait(jit.fork(work, x))
+        return left[-1] * 2
+
+    return jit.trace(main, (flambeau.ones(1),), check_trace=False)
+
+
+@says("does not have a field with name '_forward'", AttributeError)
+def _() -> Any:
+    return jit.freeze(flambeau.script(nn.Linear(1, 1)).eval())._forward
+
+
+@says("does not have a field with name 'state_dict'", AttributeError)
+def _() -> Any:
+    return jit.freeze(flambeau.script(nn.Linear(1, 1)).eval())._c.getattr("state_dict")
+
+
+@says("can be output from traced functions")
+def _() -> Any:
+    return jit.trace(lambda x: object(), (flambeau.ones(1),))
+
+
+@says("To fuse, linear.out_features == bn.num_features or bn.num_features == 1", AssertionError)
+def _() -> Any:
+    return nn.utils.fusion.fuse_linear_bn_eval(nn.Linear(1, 2).eval(), nn.BatchNorm1d(3).eval())
+
+
+@says("'Linear' object in attribute 'Finals.size' is not a valid constant", TypeError)
+def _() -> Any:
+    module = Finals()
+    module.size = [nn.Linear(1, 1)]
+    return flambeau.script(module)
+
+
+class Layer(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+
+class Outer(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.proxy_mod = Layer()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.proxy_mod(x)
+
+
+@says("for field 'proxy_mod', but found '")
+def _() -> Any:
+    flambeau.script(Outer()).proxy_mod = flambeau.script(nn.Linear(1, 1))
+
+
 @says("expects a tensor with <= 2 dimensions")
 def _() -> Any:
     def work(x):
@@ -512,4 +627,5 @@ def _() -> Any:
 def test_the_message_has_it(fragment: str, kind: type[BaseException], run: Callable[[], Any]) -> None:
     with pytest.raises(kind) as caught:
         run()
-    assert fragment in str(caught.value)
+    lines = str(caught.value).splitlines()  # the source that a message shows begins with its decorators
+    assert fragment in "\n".join(line for line in lines if not line.startswith(("@compiles(", "@says(")))

@@ -68,6 +68,9 @@ MIXED_KEYS = "Dicts may only contain homogeneous keys, but the type of the first
 WRONG_KEY = "Dict type annotation `{hint}` did not match the type of an actual key type `{found}`"
 WRONG_VALUE = "Dict type annotation `{hint}` did not match the type of an actual value type `{found}`"
 NO_INNER_DICT = "Expected an Union type annotation with an inner Dict type, but got {hint}"
+NOT_THAT_DICT = (
+    "Type annotation was inferred to be `{hint}`, but the type of {of} given by the dict literal is {found}"
+)
 NO_DICT_FITS = (
     "Union type annotation `{hint}` can hold multiple inner Dict types, but none of those dict types can hold the "
     "types of the given keys and values, which were unified to Dict[{key}, {value}]"
@@ -338,4 +341,8 @@ def _dict_of_union(where: SourceRange, wanted: UnionType, key: Type | None, valu
     for candidate in candidates:
         if is_subtype(key, candidate.key) and is_subtype(value, candidate.value):
             return candidate
+    if len(candidates) == 1:
+        only = candidates[0]
+        of, found = ("keys", key) if not is_subtype(key, only.key) else ("values", value)
+        raise CompileError(NOT_THAT_DICT.format(hint=only.annotation, of=of, found=found.annotation), where)
     raise CompileError(NO_DICT_FITS.format(hint=wanted.annotation, key=key.annotation, value=value.annotation), where)

@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from flambeau.frontend.emit.conversions import pack_list, unpack_tuple
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import Select, Subscript
 from flambeau.frontend.values.sugared import Builtin, Given, Sugared
 from flambeau.ir.value import Value
-from flambeau.schema.types import FutureType, TupleType, Type
+from flambeau.schema.types import INT, NONE, FutureType, TupleType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
@@ -47,18 +47,26 @@ class TupleMethod(Sugared):
         return self.wrap(call_operator(e, where, f"python::{self.name}", [listed, *args], keywords))
 
 
+SEARCHES: Final = frozenset({"find", "rfind", "index", "rindex", "count", "startswith", "endswith"})
+"""Methods of texts that take where to start and to end."""
+
+
 @dataclass(slots=True)
-class AffixMethod(Builtin):
-    """`s.startswith`, `s.endswith`, of one text or of a tuple of them."""
+class SearchMethod(Builtin):
+    """`s.find` and its like; `s.startswith` and `s.endswith` also of a tuple of texts.
+
+    To the operators, an `end` of -1 is the text's end; to Python, it is the last letter, as any negative index.
+    """
 
     wrap: Wrap
     text: Value
     name: str
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
-        """A bool."""
+        """An int or a bool."""
         kind = f"aten::{self.name}"
-        if not args or not isinstance(args[0].value.type, TupleType):
+        args = [self._bounded(e, where, arg, position) for position, arg in enumerate(args)]
+        if not args or not isinstance(args[0].value.type, TupleType) or self.name not in ("startswith", "endswith"):
             return self.wrap(call_operator(e, where, kind, [Given(self.text, where), *args], keywords))
         result = e.constant(False)
         for item in unpack_tuple(e, args[0].value):
@@ -66,6 +74,22 @@ class AffixMethod(Builtin):
             found = call_operator(e, where, kind, given, keywords)
             result = call_operator(e, where, "aten::__or__", [result, found])
         return self.wrap(result)
+
+    def _bounded(self, e: Emission, where: SourceRange, arg: Given, position: int) -> Given:
+        """`start` and `end`, the second and third argument, as the operators count; None is what they are without."""
+        if position not in (1, 2):
+            return arg
+        if arg.value.type == NONE:
+            return Given(e.constant(0 if position == 1 else 2**63 - 1), arg.where)
+        node = arg.value.node
+        known = node.attributes.get("value") if node is not None and node.kind == "prim::Constant" else None
+        if position == 1 or arg.value.type != INT or (known is not None and known != -1):
+            return arg
+        length = call_operator(e, where, "aten::len", [self.text])
+        if known is None:
+            is_last = call_operator(e, where, "aten::eq", [arg.value, e.constant(-1)])
+            length = call_operator(e, where, "aten::mul", [length, call_operator(e, where, "aten::Int", [is_last])])
+        return Given(call_operator(e, where, "aten::add", [arg.value, length]), arg.where)
 
 
 @dataclass(slots=True)

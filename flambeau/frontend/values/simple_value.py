@@ -14,8 +14,9 @@ from flambeau.frontend.values.container_methods import ContainerMethod, named_tu
 from flambeau.frontend.values.future_methods import future_method
 from flambeau.frontend.values.held_objects import frozen, held_count, module_keys
 from flambeau.frontend.values.methods import (
-    AffixMethod,
+    SEARCHES,
     GetItemMethod,
+    SearchMethod,
     TupleMethod,
 )
 from flambeau.frontend.values.object_methods import (
@@ -402,8 +403,8 @@ def _attribute(e: Emission, where: SourceRange, value: Value, name: str) -> Suga
         return sets.method(SimpleValue, value, name, where)
     if isinstance(type_, TupleType) and type_.name is None and name in ("count", "index"):
         return TupleMethod(SimpleValue, value, name)
-    if isinstance(type_, StringType) and name in ("startswith", "endswith"):
-        return AffixMethod(SimpleValue, value, name)
+    if isinstance(type_, StringType) and name in SEARCHES:
+        return SearchMethod(SimpleValue, value, name)
     if isinstance(type_, ComplexType) and name in ("real", "imag"):
         return SimpleValue(call_operator(e, where, f"python::{name}", [value]))
     if isinstance(type_, FutureType):

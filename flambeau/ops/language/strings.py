@@ -48,6 +48,16 @@ def _end(end: int) -> int | None:
     return None if end == -1 else end
 
 
+def _stripping(name: str) -> Any:
+    """All white space, carriage returns too, where the schema's default stands."""
+    method = getattr(str, name)
+
+    def kernel(text: str, chars: str) -> Any:
+        return method(text, None if chars == " \n\t\f\v" else chars)
+
+    return kernel
+
+
 def _searching(name: str) -> Any:
     method = getattr(str, name)
 
@@ -136,4 +146,4 @@ for _name in ("partition", "rpartition"):
 for _name in ("center", "ljust", "rjust"):
     declare(f'aten::{_name}(str self, int width, str fillchar=" ") -> str', _justifying(_name))
 for _name in ("strip", "lstrip", "rstrip"):
-    declare(f'aten::{_name}(str self, str chars=" \\n\\t\\f\\v") -> str', getattr(str, _name))
+    declare(f'aten::{_name}(str self, str chars=" \\n\\t\\f\\v") -> str', _stripping(_name))

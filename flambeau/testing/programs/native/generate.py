@@ -142,7 +142,8 @@ class Generator:
         signs = ["+", "-"]
         if self.scope.edges:
             signs += ["*"] + (["<<", ">>", "&", "|", "^"] if kind == "int" else ["/"])
-        return Statement(f"{target.text} {self.draw.choice(signs)}= {value}")
+        sign = self.draw.choice(signs)
+        return Statement(f"{target.text} {sign}= {f'({value}) % 70' if sign in ('<<', '>>') else value}")
 
     def call(self) -> Node:
         """A call of a function that looks through a tensor, writes to one, or raises."""

@@ -88,19 +88,21 @@ def _divisor(scope: Scope, part: Callable[[], str], risky: bool) -> str:
 def _shifted(scope: Scope, part: Callable[[], str]) -> str:
     sign = scope.draw.choice(["<<", ">>"])
     if scope.edges:
-        return f"({part()} {sign} {part()})"
+        return f"({part()} {sign} ({part()} % 70))"
     return f"(({part()} {sign} {scope.draw.randint(0, 5)}) % 997)"
 
 
 def _int_of_float(scope: Scope, depth: int, risky: bool) -> str:
     inner = float_expression(scope, depth - 1, risky=risky)
+    if scope.edges and not risky:
+        return f"int(max(min({inner}, 9e18), -9e18))"
     if scope.edges:
-        return scope.draw.choice([f"int({inner})", f"math.floor({inner})", f"math.ceil({inner})"][: 3 if risky else 1])
+        return scope.draw.choice([f"int({inner})", f"math.floor({inner})", f"math.ceil({inner})"])
     return scope.draw.choice([f"int({inner} % 50.0)", f"math.floor({inner} % 16.0)", f"math.ceil({inner} % 9.5)"])
 
 
 def _int_element(scope: Scope, risky: bool) -> str | None:
-    found = element(scope, risky=risky, families=("int", "bool", "float") if scope.edges else ("int", "bool"))
+    found = element(scope, risky=risky, families=("int", "bool", "float") if scope.edges and risky else ("int", "bool"))
     return f"int({found[0]})" if found else None
 
 

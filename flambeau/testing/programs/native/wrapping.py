@@ -17,7 +17,6 @@ import numpy as np
 from flambeau import Tensor
 
 MODULUS = 1 << 64
-SMALLEST = -(1 << 63)
 
 
 def wrapped(value: int) -> int:
@@ -51,11 +50,11 @@ def _float_remainder(a: float, b: float) -> float:
 OF_INTS: dict[str, Callable[[int, int], Any]] = {
     "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "FloorDiv": operator.floordiv, "Mod": operator.mod,
     "BitAnd": operator.and_, "BitOr": operator.or_, "BitXor": operator.xor,
-    "LShift": lambda a, b: a << (b % 64), "RShift": lambda a, b: a >> (b % 64),
+    "LShift": lambda a, b: a << b if b < 64 else 0, "RShift": operator.rshift,
 }  # fmt: skip
 OF_FLOATS: dict[str, Callable[[float, float], float]] = {
     "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Div": lambda a, b: _quiet(np.divide, a, b),
-    "FloorDiv": lambda a, b: _quiet(np.floor, _quiet(np.divide, a, b)), "Mod": _float_remainder, "Pow": _float_power,
+    "FloorDiv": lambda a, b: a // b if b else _quiet(np.divide, a, b), "Mod": _float_remainder, "Pow": _float_power,
 }  # fmt: skip
 OF_ANY: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "FloorDiv": operator.floordiv, "Mod": operator.mod,
@@ -109,11 +108,9 @@ def absolute(a: Any) -> Any:
 
 
 def to_int(a: Any) -> int:
-    """int(a): towards zero; what does not fit gives the smallest int."""
+    """int(a): towards zero; what does not fit is refused."""
     a = a.item() if isinstance(a, Tensor) else a
-    if isinstance(a, float) and not -(2.0**63) <= a < 2.0**63:
-        return SMALLEST
-    return int(a)
+    return _whole(a, int) if isinstance(a, float) else int(a)
 
 
 def smaller(*values: Any) -> Any:
