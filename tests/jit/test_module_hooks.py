@@ -255,7 +255,13 @@ def two_of_one_name(register: str) -> Callable[[], nn.Module]:
                 "all hooks.",
             ],
         ),
-        (two_of_one_name("register_forward_hook"), ["Hook 'again' on Inner has at least two different python definitions. Please use unique names for all hooks."]),
+        (
+            two_of_one_name("register_forward_hook"),
+            [
+                "Hook 'again' on Inner has at least two different python definitions. Please use unique names for all "
+                "hooks."
+            ],
+        ),
     ],
 )
 def test_refusals(make: Callable[[], nn.Module], fragments: list[str]) -> None:

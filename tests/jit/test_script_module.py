@@ -540,7 +540,10 @@ class CallsForeign(nn.Module):
         ),
         (lambda: Unconvertible([1, "a"]), ["failed to convert Python type: 'list'", "different types: int, str"]),
         (lambda: Unconvertible([]), ["an empty list tells nothing", "list[int]"]),
-        (lambda: Unconvertible([nn.ReLU()]), ["Cannot infer concrete type of flambeau.nn", "must be registered as submodules"]),
+        (
+            lambda: Unconvertible([nn.ReLU()]),
+            ["Cannot infer concrete type of flambeau.nn", "must be registered as submodules"],
+        ),
         (lambda: Missing("a"), ["Module 'Missing' has no attribute 'absent'"]),
         (OfClass, ["Module 'OfClass' has no attribute 'limit'", "List it in __constants__"]),
         (Recursive, ["is called recursively. Recursive calls are not supported"]),

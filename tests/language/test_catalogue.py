@@ -3,7 +3,6 @@
 A `<word>` or `…` stands for any text. Quotes and back quotes count as one.
 """
 
-# ruff: noqa: E501
 from __future__ import annotations
 
 import re
