@@ -36,7 +36,6 @@ DIFFERS = {
     "prim::StringIndex", "aten::replace", "aten::expandtabs", "aten::center", "aten::ljust", "aten::rjust",
     "aten::zfill", "aten::count", "aten::find", "aten::rfind", "aten::index.str", "aten::rindex", "aten::startswith",
     "aten::endswith", "aten::partition", "aten::rpartition", "aten::rsplit", "aten::splitlines", "aten::Int.float",
-    "aten::floordiv.float", "aten::floordiv.int_float", "aten::floordiv.float_int", "aten::divmod.float",
     "aten::__lshift__.int", "aten::__rshift__.int",
 }  # fmt: skip
 """Where Python is followed on purpose, each with a test of its own."""

@@ -231,9 +231,6 @@ def _flattened(e: Emission, indices: Sequence[Expr]) -> list[Value | SliceValue 
         if isinstance(index, SliceValue):
             flat.append(index)
             continue
-        if getattr(index, "python", None) is Ellipsis:
-            flat.append(Dots(tree.range))
-            continue
         value = index.as_value(e, tree.range)
         flat += unpack_tuple(e, value) if isinstance(value.type, TupleType) else [value]
     return flat
