@@ -84,4 +84,6 @@ ROWS = [
     accepted("shifts by more than there is", "def f(a: int, n: int):\n    return a >> n, (a >> 1) << (n % 8)", "f(5, 64)", "f(-5, 99)", "f(-5, 1)", torch=False),
     refused("a negative shift", "def f(a: int, n: int):\n    return a << n", "negative shift count", calls=("f(1, -1)",), torch=False),
     refused("int() of what no int is", "def f(x: float):\n    return int(x)", "Cannot convert float nan to integer", calls=("f(float('nan'))",), torch=False),
+    accepted('min and max of objects', "class It:\n    def __init__(self, n: str, v: int):\n        self.n = n\n        self.v = v\n    def __lt__(self, o: 'It') -> bool:\n        return self.v < o.v\ndef f(vs: List[int]):\n    xs = [It(str(i), v) for i, v in enumerate(vs)]\n    a, b = It('a', 3), It('b', 5)\n    m = max(xs).n if len(xs) > 0 else 'none'\n    return m, min(a, b).n, max(a, b, a).n, max((x for x in xs), default=a).n, min(xs + [a]).n", 'f([1, 5, 5, 2])', 'f([])', torch=False),
+    refused('max of objects without order', 'class B:\n    def __init__(self):\n        self.v = 1\ndef f(n: int):\n    return max([B(), B()]).v', 'the class must define a __lt__ method'),
 ]

@@ -22,7 +22,7 @@ from flambeau.frontend.values.tuples import TupleValue
 from flambeau.ir.value import Value
 from flambeau.program.classes import why_no_interface
 from flambeau.schema.subtype import is_subtype
-from flambeau.schema.types import TENSOR, ListType, Type, without_refinement
+from flambeau.schema.types import TENSOR, ListType, OptionalType, Type, UnionType, without_refinement
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
@@ -150,7 +150,18 @@ def assign_name(e: Emission, where: SourceRange, name: str, value: Sugared, anno
             found = held.type.annotation
             text = WRONG_ANNOTATION.format(name=name, wanted=annotation.annotation, found=found)
             raise CompileError(text + why_no_interface(held.type, annotation), where)
-    e.store(name, held, annotation)
+    e.store(name, held, annotation, None if annotation is not None else _before_narrowing(e, held))
+
+
+def _before_narrowing(e: Emission, value: Value) -> Type | None:
+    """What a value was declared as that a condition has narrowed; None for any other."""
+    node, type_ = value.node, None
+    if node is not None and node.kind == "prim::Load":
+        slot = node.attribute("name")
+        type_ = next((v.declared for _, v in e.frame.all_variables() if v.slot == slot), None)
+    elif node is not None and node.kind in ("aten::_unwrap_optional", "prim::unchecked_cast"):
+        type_ = node.inputs[0].type
+    return type_ if isinstance(type_, OptionalType | UnionType) and is_subtype(value.type, type_) else None
 
 
 def _as_before(e: Emission, where: SourceRange, name: str, value: Value, variable: Variable) -> Value:

@@ -1,21 +1,23 @@
 """What conditions tell of attributes: behind `self.bias is not None`, `self.bias` is no Optional.
 
-A fact holds for the rest of the scope, as that of a variable does, until the attribute is assigned. That nothing else
-has changed the attribute is checked when the program runs: what is read there is unwrapped or looked at again.
+A fact about `self` holds for the rest of the scope, as that of a variable does, until the attribute is assigned. That
+nothing else has changed the attribute is checked when the program runs: what is read there is unwrapped or looked at
+again. A fact about another object, `node.next`, ends with the next call or assignment of an attribute, for those may
+change it, and with the variable; one about a named tuple with the variable alone.
 Loops start without facts, for their body may assign what the next round reads.
 """
 
 from __future__ import annotations
 
 from flambeau.frontend.emit.emission import Emission
-from flambeau.frontend.emit.environment import Frame
+from flambeau.frontend.emit.environment import Frame, Variable
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import Expr, Select, Var
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import is_subtype
-from flambeau.schema.types import BOOL, NoneType, OptionalType, Type, UnionType
+from flambeau.schema.types import BOOL, NoneType, OptionalType, TupleType, Type, UnionType
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
@@ -31,23 +33,40 @@ class AttributeFact(Sugared):
     type: Type | None
     """None where nothing is known any more."""
     calls: int | None = None
-    """How many calls there were before the assignment that tells it: the next may assign again. None for a test."""
+    """How many calls there were when something told it, where the next may change it; None where it lasts."""
+    owner: Variable | None = None
+    """What the variable meant at the time; None for `self`, which stays what it is."""
 
 
 def path_of(e: Emission, tree: Expr) -> str | None:
-    """`self.a.b` as text; None for what is no attribute of `self`."""
+    """`self.a.b` as text; None for what is no attribute of a variable."""
     names: list[str] = []
     while isinstance(tree, Select):
         names.append(tree.name)
         tree = tree.value
-    if not names or not e.has_self or not isinstance(tree, Var) or tree.name != "self":
+    if not names or not isinstance(tree, Var):
         return None
-    return ".".join(["self", *reversed(names)])
+    is_known = e.has_self if tree.name == "self" else isinstance(e.frame.find(tree.name), Variable)
+    return ".".join([tree.name, *reversed(names)]) if is_known else None
 
 
 def note(e: Emission, path: str, type_: Type | None) -> None:
     """From here on in this scope, an attribute is known to have a type, or nothing is known of it."""
-    e.frame.names[path] = AttributeFact(type_)
+    owner = _owner(e, path)
+    lasts = owner is None or isinstance(owner.type, TupleType) and path.count(".") == 1
+    e.frame.names[path] = AttributeFact(type_, None if lasts else _count(e, owner), owner)
+
+
+def _count(e: Emission, owner: Variable | None) -> int:
+    """How often an attribute may have been changed by something else: other variables may stand for one object."""
+    return e.calls if owner is None else e.calls + e.writes
+
+
+def _owner(e: Emission, path: str) -> Variable | None:
+    """The variable that a path starts from; None for `self` in a method."""
+    name = path.partition(".")[0]
+    found = e.frame.find(name)
+    return found if isinstance(found, Variable) and not (name == "self" and e.has_self) else None
 
 
 def narrowed(e: Emission, where: SourceRange, tree: Select, found: Sugared) -> Sugared:
@@ -58,7 +77,7 @@ def narrowed(e: Emission, where: SourceRange, tree: Select, found: Sugared) -> S
     fact = None if path is None else e.frame.find(path)
     if not isinstance(fact, AttributeFact) or fact.type is None or fact.type == type_:
         return found
-    if fact.calls is not None and fact.calls != e.calls:
+    if fact.calls is not None and fact.calls != _count(e, fact.owner) or fact.owner is not _owner(e, path or ""):
         return found
     if isinstance(type_, OptionalType) and fact.type == type_.element:
         return SimpleValue(call_operator(e, where, "aten::_unwrap_optional", [found.value]))
@@ -82,27 +101,30 @@ def _checked(e: Emission, value: Value, path: str, type_: Type) -> Value:
 def assigned(e: Emission, tree: Select, type_: Type) -> None:
     """Take note of an assignment of a value of `type_`."""
     path = path_of(e, tree)
+    e.writes += 1
     if path is not None:
-        is_narrow = not isinstance(type_, OptionalType | UnionType | NoneType)
-        e.frame.names[path] = AttributeFact(type_ if is_narrow else None, e.calls)
+        is_narrow, owner = not isinstance(type_, OptionalType | UnionType | NoneType), _owner(e, path)
+        e.frame.names[path] = AttributeFact(type_ if is_narrow else None, _count(e, owner), owner)
 
 
 def end_arm(e: Emission, frame: Frame[Sugared]) -> None:
     """The end of an arm: what assignments told is kept as far as no call came after them."""
     for name, fact in frame.names.items():
         if isinstance(fact, AttributeFact) and fact.calls is not None:
-            frame.names[name] = AttributeFact(fact.type if fact.calls == e.calls else None, AT_END)
+            holds = fact.calls == _count(e, fact.owner)
+            frame.names[name] = AttributeFact(fact.type if holds else None, AT_END, fact.owner)
 
 
 def behind_arms(e: Emission, *arms: Frame[Sugared]) -> None:
     """What the ends of all arms from which control goes on have in common is known behind them."""
-    still = (None, AT_END, e.calls)
     for path in {name for arm in arms for name, meaning in arm.names.items() if isinstance(meaning, AttributeFact)}:
         facts = [arm.find(path) for arm in arms]
-        known = [f for f in facts if isinstance(f, AttributeFact) and f.type is not None and f.calls in still]
+        owner = _owner(e, path)
+        still = (None, AT_END, _count(e, owner))
+        known = [f for f in facts if isinstance(f, AttributeFact) and f.owner is owner and f.calls in still]
         is_same = len(known) == len(arms) and len({f.type for f in known}) == 1
-        calls = None if all(f.calls is None for f in known) else e.calls
-        e.frame.names[path] = AttributeFact(known[0].type, calls) if is_same else AttributeFact(None)
+        calls = None if all(f.calls is None for f in known) else _count(e, owner)
+        e.frame.names[path] = AttributeFact(known[0].type, calls, owner) if is_same else AttributeFact(None)
 
 
 def asked(e: Emission, tree: Expr) -> Sugared:

@@ -141,6 +141,8 @@ class Emission:
     """In a method compiled for a class that inherits it: the types of `self` and of the class it was written in."""
     calls: int = 0
     """How many calls of functions and methods there were."""
+    writes: int = 0
+    """How many assignments of attributes there were."""
     annotated: dict[int, SourceRange] = field(default_factory=dict)
     """Where names are declared that were met already: a loop that is written out comes there again."""
     entries: list[Any] = field(default_factory=list)
@@ -248,13 +250,14 @@ class Emission:
             value.set_name(name)
         return value
 
-    def store(self, name: str, value: Value, type_: Type | None = None) -> None:
-        """Let a variable of this scope hold a value from here on, known as `type_`."""
+    def store(self, name: str, value: Value, type_: Type | None = None, wide: Type | None = None) -> None:
+        """Let a variable of this scope hold a value from here on, known as `type_`; a new one may become a `wide`."""
         known = value.type if type_ is None else type_
         found = self.frame.names.get(name)
         if not isinstance(found, Variable):  # a name that this scope deleted is, assigned again, what it is outside
             found = self.frame.find_outside(name)
         slot, before = (found.slot, found.declared) if isinstance(found, Variable) else (self._new_slot(name), None)
+        before = wide if before is None else before
         declared = self.as_written(known) if before is None or not is_subtype(known, before) else before
         self.insert("prim::Store", (value,), name=slot, type=known)
         self.frame.names[name] = Variable(known, slot, declared)

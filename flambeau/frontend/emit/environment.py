@@ -65,6 +65,13 @@ class Frame(Generic[S]):
             yield from frame.names
             frame = frame.parent
 
+    def all_variables(self) -> Iterator[tuple[str, Variable]]:
+        """The variables of this scope and of those around it, the innermost first."""
+        frame: Frame[S] | None = self
+        while frame is not None:
+            yield from frame.variables()
+            frame = frame.parent
+
     def variables(self) -> Iterator[tuple[str, Variable]]:
         """The variables that were stored in this scope itself."""
         for name, meaning in self.names.items():

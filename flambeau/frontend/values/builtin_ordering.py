@@ -60,7 +60,8 @@ def _extreme(e: Emission, tree: Apply, name: str) -> Sugared:
         is_list = held is not None and not isinstance(held.type, TupleType | DictType | SetType | NamedType)
         value = held if held is not None and is_list else _listed(e, tree, source)
         type_ = value.type
-        if isinstance(type_, ListType) and isinstance(type_.element, StringType | TupleType | ListType):
+        if isinstance(type_, ListType) and isinstance(type_.element, StringType | TupleType | ListType | NamedType):
+            check_sortable(e, where, value)
             return SimpleValue(call_operator(e, where, "python::extreme", [value, e.constant(name == "max")]))
         return SimpleValue(call_operator(e, where, f"prim::{name}", [Given(value, tree.args[0].range)]))
     if len(tree.args) == 1 and [k.name for k in tree.keywords] == ["default"]:
@@ -70,10 +71,12 @@ def _extreme(e: Emission, tree: Apply, name: str) -> Sugared:
             _or_default(e, tree, name, items, default, lambda: _plain_extreme(e, tree, items, name))
         )
     args, keywords = emit_arguments(e, tree)
-    if len(args) > 1 and not keywords and all(isinstance(a.value.type, StringType | TupleType) for a in args):
+    ordered = StringType | TupleType | NamedType
+    if len(args) > 1 and not keywords and all(isinstance(a.value.type, ordered) for a in args):
         element = args[0].value.type
         items = e.emit("prim::ListConstruct", [a.value for a in args], ListType(element))
         if all(a.value.type == element for a in args):
+            check_sortable(e, where, items)
             return SimpleValue(call_operator(e, where, "python::extreme", [items, e.constant(name == "max")]))
     return SimpleValue(call_operator(e, where, f"prim::{name}", args, keywords))
 
