@@ -53,7 +53,7 @@ def path_of(e: Emission, tree: Expr) -> str | None:
 def note(e: Emission, path: str, type_: Type | None) -> None:
     """From here on in this scope, an attribute is known to have a type, or nothing is known of it."""
     owner = _owner(e, path)
-    lasts = owner is None or isinstance(owner.type, TupleType) and path.count(".") == 1
+    lasts = owner is None or (isinstance(owner.type, TupleType) and path.count(".") == 1)
     e.frame.names[path] = AttributeFact(type_, None if lasts else _count(e, owner), owner)
 
 
@@ -77,7 +77,7 @@ def narrowed(e: Emission, where: SourceRange, tree: Select, found: Sugared) -> S
     fact = None if path is None else e.frame.find(path)
     if not isinstance(fact, AttributeFact) or fact.type is None or fact.type == type_:
         return found
-    if fact.calls is not None and fact.calls != _count(e, fact.owner) or fact.owner is not _owner(e, path or ""):
+    if (fact.calls is not None and fact.calls != _count(e, fact.owner)) or fact.owner is not _owner(e, path or ""):
         return found
     if isinstance(type_, OptionalType) and fact.type == type_.element:
         return SimpleValue(call_operator(e, where, "aten::_unwrap_optional", [found.value]))
