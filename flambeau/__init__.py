@@ -99,6 +99,7 @@ from flambeau.jit import futures, library  # noqa: E402
 from flambeau.jit import torch_names as _C  # noqa: E402, N812
 from flambeau.jit.classes.interfaces import interface  # noqa: E402
 from flambeau.jit.disabled import disabled  # noqa: E402
+from flambeau.jit.loading.load import load_values as load  # noqa: E402
 from flambeau.jit.script import script  # noqa: E402
 from flambeau.jit.tracing.trace import trace  # noqa: E402
 from flambeau.jit.unit import CompilationUnit  # noqa: E402

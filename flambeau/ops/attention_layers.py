@@ -16,7 +16,8 @@ from flambeau.ops.attention import masked_softmax
 from flambeau.ops.families.composite import composite
 from flambeau.ops.language.declare import declare
 from flambeau.schema.dtype import bool_
-from flambeau.schema.opdef import ErrorSample, Sample
+from flambeau.schema.opdef import ErrorSample, Sample, Sizes
+from flambeau.schema.types import TensorType
 from flambeau.tensor.tensor import Tensor, wrap
 
 NO_NESTED: Final = "there are no nested tensors: keep batches of different lengths padded, with a mask"
@@ -43,6 +44,18 @@ def layer(
     if not need_weights:
         return result, F.new_empty(result, [0])
     return result, F.mean(weights, [1]) if average_attn_weights else weights
+
+
+def _layer_shape(
+    query: TensorType, key: TensorType, num_head: Any, need_weights: Any, average_attn_weights: Any
+) -> tuple[Sizes | None, Sizes | None]:
+    if need_weights is False:
+        return query.sizes, (0,)
+    is_told = need_weights is True and isinstance(average_attn_weights, bool) and isinstance(num_head, int)
+    if not is_told or query.sizes is None or key.sizes is None or len(query.sizes) != 3 or len(key.sizes) != 3:
+        return query.sizes, None
+    heads = () if average_attn_weights else (num_head,)
+    return query.sizes, (query.sizes[0], *heads, query.sizes[1], key.sizes[1])
 
 
 def _heads(F: Any, x: Tensor, count: int) -> Any:
@@ -110,7 +123,7 @@ composite(
     body=layer,
     doc="A layer of attention with several heads: the result and the weights.",
     dtype=lambda query: (query.dtype, query.dtype),
-    shape=lambda query: (query.sizes, None),
+    shape=_layer_shape,
     samples=lambda: [
         Sample(args=(_X, _X, _X, 4, 2, *_ATTENTION)),
         Sample(args=(_X, _X, _X, 4, 2, *_ATTENTION, _PADDED, True, False, 1)),

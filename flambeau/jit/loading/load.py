@@ -7,11 +7,9 @@ import warnings
 from collections.abc import Callable, Mapping, MutableMapping
 from typing import IO, Any, Final
 
-from flambeau.executor.options import Options
-from flambeau.jit.loading.module import LoadedModule
+from flambeau.jit.loading.objects import view
 from flambeau.jit.loading.shapes import restore_shapes
 from flambeau.jit.modules.script_module import RecursiveScriptModule
-from flambeau.jit.script import CLASSES
 from flambeau.schema.device import Device
 from flambeau.serialize.archive_reader.container import Container
 from flambeau.serialize.archive_reader.pickle_names import read_pickle
@@ -52,7 +50,7 @@ def load(
     if _extra_files is not None:
         for name, data in extra_files(container, _extra_files).items():
             _extra_files[name] = _as_text(data)
-    module = LoadedModule.around(program.module, CLASSES, Options(), {})
+    module: RecursiveScriptModule = view(program.module)
     if _restore_shapes:
         restore_shapes(module, program.traced_inputs())
     return module
@@ -68,7 +66,7 @@ def load_values(f: Source, map_location: Place = None) -> Any:
     container = Container.open(f)
     if is_program(container):
         warnings.warn(IS_PROGRAM, UserWarning, stacklevel=2)
-        return LoadedModule.around(read_program(container, _place(map_location)).module, CLASSES, Options(), {})
+        return view(read_program(container, _place(map_location)).module)
     return read_pickle(container, "data", None, _place(map_location))
 
 

@@ -62,6 +62,9 @@ class LoadedModule(RecursiveScriptModule):
         raise RuntimeError(f"methods cannot be added to {self._original_name}, which was loaded from an archive")
 
 
+LoadedModule.__name__ = RecursiveScriptModule.__name__  # as messages and users know all scripted modules
+
+
 class _LoadedContainer(LoadedModule, ScriptContainer):
     """A container that is reached by position."""
 
@@ -79,7 +82,7 @@ def _kind_for(definition: ClassDefinition) -> Any:
     if is_own and short in (*_ORDERED, *_KEYED):
         return _LoadedContainer if short in _ORDERED else _LoadedTable
     magic = [n for n in definition.methods if n.startswith("__") and n.endswith("__") and n not in _STATE]
-    return type("LoadedModule", (kind,), {n: forwarding(n) for n in magic}) if magic else kind
+    return type(kind.__name__, (kind,), {n: forwarding(n) for n in magic}) if magic else kind
 
 
 _STATE = frozenset(("__getstate__", "__setstate__", "__init__"))

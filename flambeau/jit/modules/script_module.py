@@ -477,10 +477,3 @@ def forwarding(name: str) -> Callable[..., Any]:
 def without_module(method: ScriptMethod) -> Callable[..., Any]:
     """A compiled hook as Python's calls of hooks want it: its object is bound already."""
     return lambda module, *args: method(*args)
-
-
-def _view(held: ScriptObject) -> RecursiveScriptModule:
-    raise RuntimeError(f"{held} has no scripted module any more")
-
-
-python_view.made_by(_view)

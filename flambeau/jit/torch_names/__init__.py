@@ -16,6 +16,11 @@ from functools import partial
 from typing import Any
 
 from flambeau.jit._state import _clear_class_state as _jit_clear_class_registry
+from flambeau.jit.torch_names.file_reader import (
+    PyTorchFileReader,
+    _get_model_extra_files,
+    _get_model_extra_files_from_buffer,
+)
 from flambeau.jit.torch_names.file_writer import PyTorchFileWriter
 from flambeau.jit.torch_names.graph import AliasDb, Graph
 from flambeau.jit.torch_names.handle import ModuleHandle, _freeze_module, _jit_debug_module_iterators
@@ -98,6 +103,7 @@ __all__ = [
     "NoneType",
     "NumberType",
     "OptionalType",
+    "PyTorchFileReader",
     "PyTorchFileWriter",
     "StringType",
     "TensorType",
@@ -108,6 +114,8 @@ __all__ = [
     "Value",
     "_create_function_from_graph",
     "_freeze_module",
+    "_get_model_extra_files",
+    "_get_model_extra_files_from_buffer",
     "_infer_size",
     "_jit_clear_class_registry",
     "_jit_debug_module_iterators",

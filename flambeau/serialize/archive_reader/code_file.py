@@ -52,17 +52,10 @@ class CodeFile:
 
     def function(self, node: ast.FunctionDef) -> Def:
         """A function as the front end's tree, without the defaults of its parameters."""
-        return self._definition(node, node.body)
-
-    def declaration(self, node: ast.FunctionDef) -> Def:
-        """The same without its body."""
-        return self._definition(node, [ast.copy_location(ast.Pass(), node)])
-
-    def _definition(self, node: ast.FunctionDef, body: list[ast.stmt]) -> Def:
         fields: dict[str, Any] = {name: getattr(node, name) for name in node._fields}
         parameters = {name: getattr(node.args, name) for name in node.args._fields}
         parameters.update(defaults=[], kw_defaults=[None] * len(node.args.kwonlyargs))
-        fields.update(body=body, args=ast.arguments(**parameters))
+        fields.update(args=ast.arguments(**parameters))
         tree = convert_node(self._context, ast.copy_location(ast.FunctionDef(**fields), node))
         assert isinstance(tree, Def)
         return tree

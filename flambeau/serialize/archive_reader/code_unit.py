@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import ast
 import enum
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any, Final
 
 from flambeau.executor.executor import attach
 from flambeau.frontend.annotations import type_of_tree
-from flambeau.frontend.compile import compile_def, declared_schema
+from flambeau.frontend.compile import compile_def
 from flambeau.frontend.constants import enum_type
+from flambeau.frontend.defaults import as_declared
 from flambeau.frontend.depth import deep_recursion
 from flambeau.ir.graph import Graph
 from flambeau.program.classes import ClassDefinition, InterfaceDefinition
 from flambeau.program.function import Function
-from flambeau.program.unit import CompilationUnit
-from flambeau.schema.function import FunctionSchema
-from flambeau.schema.types import TupleType, Type
+from flambeau.program.unit import CompilationUnit, demangle
+from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
+from flambeau.schema.types import TENSOR, TupleType, Type
 from flambeau.serialize.archive_format import CODE, ROOT, code_record
 from flambeau.serialize.archive_reader.code_file import CodeFile
 from flambeau.serialize.archive_reader.code_names import ArchiveNames
@@ -93,7 +95,7 @@ class CodeUnit(CompilationUnit):
         if found is None and self.container.has(record):
             text = self.container.text(record)
             with self._located():
-                found = self._files[record] = CodeFile(text, f"{self.container.title}:{record}")
+                found = self._files[record] = CodeFile(text, record)
             self._ranges[record] = SourceRanges(self.container, record)
         return found
 
@@ -173,7 +175,11 @@ class CodeUnit(CompilationUnit):
         text = file.text(annotation)
         found = self._annotations.get(text)
         if found is None:
-            found = self._annotations[text] = type_of_tree(file.expression(annotation), self.names)
+            is_class = isinstance(annotation, ast.Attribute) and text.startswith(f"{ROOT}.")
+            found = self.find_type(text) if is_class else None
+            if found is None:
+                found = type_of_tree(file.expression(annotation), self.names)
+            self._annotations[text] = found
         return found
 
     def _named_tuple(self, name: str, file: CodeFile, node: ast.ClassDef) -> Type:
@@ -199,7 +205,9 @@ class CodeUnit(CompilationUnit):
                     raise file.error("expected a member and its value in an enum", part)
         module, _, short = name.rpartition(".")
         try:
-            python = enum.Enum(short, members, module=module.removeprefix(f"{ROOT}."))  # type: ignore[misc]
+            make: Callable[..., type[enum.Enum]] = enum.Enum
+            known = _known_enum(name, members)
+            python = make(short, members, module=module.removeprefix(ROOT).lstrip(".")) if known is None else known
             found = self.types[name] = enum_type(python)
         except (TypeError, ValueError) as error:
             raise file.error(str(error), node) from None
@@ -218,16 +226,26 @@ class CodeUnit(CompilationUnit):
     # -- functions ----------------------------------------------------------------------------------------------------
 
     def _schema(self, file: CodeFile, node: ast.FunctionDef, self_type: Type | None) -> FunctionSchema:
-        found = declared_schema(
-            file.declaration(node), self.names, defaults=self._defaults(file, node.args), self_type=self_type
-        )
-        if found is None:
-            raise file.error(f"function '{node.name}' does not say what it returns", node)
-        return found
+        written = node.args
+        if written.vararg is not None or written.kwarg is not None or written.posonlyargs or node.returns is None:
+            raise file.error(f"function '{node.name}' does not say what it takes and returns", node)
+        defaults = self._defaults(file, written)
+        arguments = []
+        for index, parameter in enumerate((*written.args, *written.kwonlyargs)):
+            if self_type is not None and index == 0:
+                type_ = self_type
+            elif parameter.annotation is None:
+                type_ = TENSOR
+            else:
+                type_ = self._type(file, parameter.annotation)
+            default = as_declared(defaults.get(parameter.arg, NO_DEFAULT), type_)
+            by_name = index >= len(written.args)
+            arguments.append(Argument(parameter.arg, type_, default=default, kwarg_only=by_name))
+        result = self._type(file, node.returns)
+        return FunctionSchema(node.name, "", tuple(arguments), (Argument("", result),))
 
     def _defaults(self, file: CodeFile, written: ast.arguments) -> dict[str, Any]:
-        positional = [*written.posonlyargs, *written.args]
-        last = positional[len(positional) - len(written.defaults) :]
+        last = written.args[len(written.args) - len(written.defaults) :]
         pairs = [*zip(last, written.defaults, strict=True), *zip(written.kwonlyargs, written.kw_defaults, strict=True)]
         return {argument.arg: self.names.literal(file, value) for argument, value in pairs if value is not None}
 
@@ -240,16 +258,19 @@ class CodeUnit(CompilationUnit):
             with self._lock:
                 if made_before:  # by another thread that asked too
                     return made_before[0]
-                with deep_recursion():
-                    made = compile_def(file.function(node), self.names, name=name, self_type=self_type).graph
+                try:
+                    with deep_recursion():
+                        made = compile_def(file.function(node), self.names, name=name, self_type=self_type).graph
+                except CompileError as error:
+                    error.message = f"{self.container.title}: {error.message}"
+                    raise
                 finish(made)
                 to_original(made, self._ranges[record])
                 made_before.append(made)
                 return made
 
         with self._located():
-            schema = self._schema(file, node, self_type)
-        function = Function(name, graph, schema)
+            function = Function(name, graph, self._schema(file, node, self_type))
         attach(function)
         return function
 
@@ -259,7 +280,16 @@ class CodeUnit(CompilationUnit):
         return _AsArchiveError(self._error)
 
     def _error(self, error: CompileError) -> ArchiveError:
-        return ArchiveError(str(error))
+        return ArchiveError(f"{self.container.title}: {error}")
+
+
+def _known_enum(name: str, members: list[tuple[str, Any]]) -> type[enum.Enum] | None:
+    """The running program's own enum of that name, if it has the same members; nothing is imported for it."""
+    module, _, short = demangle(name).removeprefix(ROOT).lstrip(".").rpartition(".")
+    found = getattr(sys.modules.get(module or "__main__"), short, None)
+    if not isinstance(found, type) or not issubclass(found, enum.Enum):
+        return None
+    return found if [(m.name, m.value) for m in found] == members else None
 
 
 class _AsArchiveError:

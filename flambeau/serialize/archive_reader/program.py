@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from flambeau.frontend.depth import deep_recursion
 from flambeau.program.object import ScriptObject
 from flambeau.serialize.archive_format import (
     CODE,
@@ -85,6 +86,11 @@ def read_program(container: Container, place: MapLocation) -> Program:
     if missing:
         raise container.error(MISSING.format(missing="; ".join(map(str, missing))))
     unit = CodeUnit(container, version)
+    with deep_recursion():
+        return Program(_read(container, unit, place), unit, version, container)
+
+
+def _read(container: Container, unit: CodeUnit, place: MapLocation) -> ScriptObject:
     objects = Objects(unit)
     constants = read_pickle(container, CONSTANTS, objects, place)
     if not isinstance(constants, tuple | list):
@@ -93,7 +99,7 @@ def read_program(container: Container, place: MapLocation) -> Program:
     module = read_pickle(container, DATA, objects, place)
     if not isinstance(module, ScriptObject) or not module.type.definition.is_module:
         raise container.error(f"expected a module, got {type(module).__name__}", f"{DATA}.pkl")
-    return Program(module, unit, version, container)
+    return module
 
 
 def extra_files(container: Container, wanted: Mapping[str, Any]) -> dict[str, bytes]:
