@@ -18,6 +18,7 @@ from flambeau.frontend.compile import compile_def, compile_source
 from flambeau.frontend.convert.functions import parse_source
 from flambeau.frontend.emit.conversions import convert
 from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.schema_matching import call_method
 from flambeau.frontend.resolver import Names
 from flambeau.frontend.trees.views import Apply, StringLiteral
 from flambeau.frontend.values.language_forms import LANGUAGE_FORMS
@@ -138,18 +139,31 @@ class ConstantNamespace(Sugared):
 
 
 class QualifiedName:
-    """`__torch__.a.b`: a function or type of the unit, or the way to one. Its attributes are the longer names."""
+    """`__torch__.a.b`: a function or type of the unit, or the way to one. Its attributes are the longer names.
+
+    Every attribute but Python's own is such a name, so that code reaches nothing else of it.
+    """
+
+    __slots__ = ("_name", "_unit")
 
     def __init__(self, unit: CompilationUnit, name: str) -> None:
         self._unit = unit
         self._name = name
 
-    def __getattr__(self, name: str) -> Any:
-        longer = f"{self._name}.{name}"
-        return self._unit.find_type(longer) or self._unit.find_function(longer) or QualifiedName(self._unit, longer)
+    def __getattribute__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            return object.__getattribute__(self, name)
+        return longer(self, name)
 
     def __repr__(self) -> str:
-        return self._name
+        return str(object.__getattribute__(self, "_name"))
+
+
+def longer(path: QualifiedName, name: str) -> Any:
+    """What a name behind a qualified name means: a type, a function, or a longer qualified name."""
+    unit: CompilationUnit = object.__getattribute__(path, "_unit")
+    found = f"{path!r}.{name}"
+    return unit.find_type(found) or unit.find_function(found) or QualifiedName(unit, found)
 
 
 @dataclass(slots=True)
@@ -165,7 +179,7 @@ class Qualified(Sugared):
 
     def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
         """What the longer name means."""
-        found = getattr(self.path, name)
+        found = longer(self.path, name)
         return NamedTypeValue(found) if isinstance(found, Type) else e.wrap(found, where)
 
 
@@ -188,8 +202,8 @@ class NamedTypeValue(Sugared):
             return SimpleValue(e.emit("prim::Constant", (), self.type, value=member))
         if isinstance(self.type, ClassType) and name == "__new__":
             return NewObject(self.type)
-        if isinstance(self.type, ClassType) and any(name in names for names in self.type.definition.hooks):
-            return e.wrap(self.type.definition.method(name), where)
+        if isinstance(self.type, ClassType) and name in self.type.definition.methods:
+            return UnboundMethod(self.type.definition.methods[name])
         raise CompileError(f"{self.kind} has no attribute '{name}' in printed code", where)
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
@@ -208,6 +222,25 @@ class NewObject(Sugared):
     def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
         """`C.__new__(C)`: an object whose attributes are not set."""
         return SimpleValue(e.emit("prim::CreateObject", (), self.type))
+
+
+@dataclass(slots=True)
+class UnboundMethod(Sugared):
+    """`C.method`: hooks are called that way, with their object as first argument."""
+
+    function: Function
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "method"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A call of the method."""
+        if not args or args[0].value.type != self.function.schema.arguments[0].type:
+            raise CompileError(f"'{self.function.name}' is called without its object", where)
+        name, owner = self.function.short_name, args[0].value
+        return SimpleValue(call_method(e, where, self.function, name, owner, args[1:], keywords))
 
 
 class DeviceForm(Sugared):

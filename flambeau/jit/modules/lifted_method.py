@@ -108,7 +108,7 @@ class LiftedMethod(ScriptMethod):
     @property
     def lifting(self) -> Lifting | None:
         """How the method runs without its object; None where it needs it."""
-        return lifting_of(self.script_function)
+        return None if self._gives_objects else lifting_of(self.script_function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run it. Raises ArgumentError before anything runs, ScriptError for its own raise, else RuntimeError."""

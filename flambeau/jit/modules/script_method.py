@@ -16,11 +16,11 @@ from flambeau.serialize.python_print import print_code, print_code_with_constant
 from flambeau.tensor import observer
 
 
-def _has_view(type_: Type) -> bool:
+def has_view(type_: Type) -> bool:
     """Whether values of the type, or values in them, look otherwise in Python: modules, objects without a class."""
     if isinstance(type_, NamedType):
         return not getattr(type_.definition, "has_instances", False)
-    return any(map(_has_view, type_.contained))
+    return any(map(has_view, type_.contained))
 
 
 def shown(value: Any) -> Any:
@@ -46,7 +46,7 @@ class ScriptMethod(ScriptFunction):
         self._first: tuple[Any, ...] = (owner,)
         self._signature = Signature(function.schema, first=1)
         prepare(self, executor.switch, type(self)._call_slowly, owner)
-        self._gives_objects = any(_has_view(r.type) for r in function.schema.returns)
+        self._gives_objects = any(has_view(r.type) for r in function.schema.returns)
 
     @property
     def code(self) -> str:

@@ -30,7 +30,7 @@ from flambeau.jit.modules.methods import (
 )
 from flambeau.jit.modules.old_style import ScriptModule
 from flambeau.jit.modules.prepared import prepared
-from flambeau.jit.modules.script_method import ScriptMethod
+from flambeau.jit.modules.script_method import ScriptMethod, has_view, shown
 from flambeau.jit.modules.source import ModuleSource
 from flambeau.nn import hooks
 from flambeau.nn.hooks import Registered
@@ -236,7 +236,10 @@ class RecursiveScriptModule(FixedModule):
             if name in definition.methods:
                 return self._method(name)
             if name in definition.slots and name not in self._modules:
-                return held.get(name)
+                value = held.get(name)
+                if not isinstance(value, ScriptObject | list | tuple | dict):
+                    return value
+                return shown(value) if has_view(definition.attributes[definition.slot(name)].type) else value
             if name in definition.constants:
                 return definition.constants[name]
             origin = self._classes.origin(definition)

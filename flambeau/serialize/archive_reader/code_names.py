@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from flambeau.serialize.archive_reader.code_unit import CodeUnit
     from flambeau.util.source import SourceRange
 
+_BUILTINS: Final = frozenset((
+    "abs", "all", "any", "bin", "bool", "chr", "complex", "dict", "divmod", "enumerate", "float", "getattr",
+    "hasattr", "hash", "hex", "id", "int", "isinstance", "len", "list", "max", "min", "oct", "ord", "pow", "print",
+    "range", "reversed", "round", "set", "slice", "sorted", "str", "sum", "tuple", "zip",
+))  # fmt: skip
 _NUMBERS: Final = {"inf": math.inf, "nan": math.nan, "infj": cmath.infj, "nanj": cmath.nanj}
 
 
@@ -61,9 +66,8 @@ class ArchiveNames(PrintedNames):
         raise file.error("expected a literal", node)
 
     def resolve(self, name: str) -> Any:
-        """The value of a name; of Python's builtins only those that code prints."""
-        found = super().resolve(name)
-        return MISSING if isinstance(found, type) and issubclass(found, BaseException) else found
+        """The value of a name; of Python's builtins only those that programs have."""
+        return super().resolve(name) if name in self.values or name in _BUILTINS else MISSING
 
 
 class _VersionedOperators(OperatorNamespace):

@@ -205,10 +205,10 @@ class CodeUnit(CompilationUnit):
                     raise file.error("expected a member and its value in an enum", part)
         module, _, short = name.rpartition(".")
         try:
-            make: Callable[..., type[enum.Enum]] = enum.Enum
+            make: Any = enum.Enum
             known = _known_enum(name, members)
-            python = make(short, members, module=module.removeprefix(ROOT).lstrip(".")) if known is None else known
-            found = self.types[name] = enum_type(python)
+            kind = make(short, members, module=module.removeprefix(ROOT).lstrip(".")) if known is None else known
+            found = self.types[name] = enum_type(kind)
         except (TypeError, ValueError) as error:
             raise file.error(str(error), node) from None
         return found
