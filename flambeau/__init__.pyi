@@ -133,6 +133,7 @@ from flambeau.jit import library as library
 from flambeau.jit import torch_names as _C
 from flambeau.jit.classes.interfaces import interface as interface
 from flambeau.jit.disabled import disabled as disabled
+from flambeau.jit.loading.load import load_values as load
 from flambeau.jit.script import script as script
 from flambeau.jit.tracing.trace import trace as trace
 from flambeau.jit.unit import CompilationUnit as CompilationUnit
