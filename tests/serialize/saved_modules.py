@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -374,6 +375,22 @@ def function(x: Tensor, k: int = 2, *, name: str = "a") -> Tensor:
     return helper(x, k) + len(name)
 
 
+@dataclass
+class Record:
+    size: int = 3
+    rows: list[int] = field(default_factory=list)
+
+
+def keywords(x: Tensor, k: int = 2, *, scale: float, n: int = 1) -> Tensor:
+    record = Record(n)
+    record.rows.append(k)
+    return x * scale + record.size + len(record.rows)
+
+
+def calls_keywords(x: Tensor) -> Tensor:
+    return keywords(x, scale=0.5) + keywords(x, 3, n=4, scale=0.25)
+
+
 def vector(*values: float) -> Tensor:
     return flambeau.tensor(list(values))
 
@@ -397,6 +414,7 @@ CASES: dict[str, Case] = {
     "frozen": (frozen, [("forward", (flambeau.ones(2, 3),))]),
     "traced": (traced, [("forward", (flambeau.ones(2, 3),))]),
     "function": (lambda: function, [("forward", (_X,)), ("forward", (_X, 5))]),
+    "keywords": (lambda: calls_keywords, [("forward", (_X,))]),
 }
 """What makes a module or function, and methods to call with arguments, in this order on one module."""
 

@@ -300,7 +300,15 @@ def uses_open_class(n: int) -> int:
     return Base().get() + n
 
 
+def tries(n: int) -> int:
+    try:
+        return 3 // n
+    except ZeroDivisionError:
+        return 0
+
+
 REFUSED = [
+    (lambda: flambeau.script(tries), RuntimeError, "cannot save a program with a try block: archives have no form"),
     (lambda: flambeau.script(calls_python), RuntimeError, "Could not export Python function call 'stays_python'"),
     (lambda: flambeau.script(calls_python), RuntimeError, "mark it with @flambeau.jit.unused"),
     (lambda: flambeau.script(calls_python), RuntimeError, "return stays_python"),

@@ -27,11 +27,20 @@ PYTHON_CALL = (
     "script it, or to mark it with @flambeau.jit.unused (what it is called for then raises), or with "
     "@flambeau.jit.ignore(drop_on_export=True)?{where}"
 )
+NO_FORM = (
+    "cannot save a program with {construct}: archives have no form for that. Keep it in the Python code around the "
+    "program{where}"
+)
+_BESIDES = ("flambeau.frontend.", "flambeau.interpreter.", "flambeau.program.", "flambeau.tensor.")
+"""Where the functions are that stand for constructs TorchScript does not have."""
+_CONSTRUCTS = {
+    "^try": "a try block", "^raise": "a try block", "^text": "a try block", "^generator": "a generator in a variable",
+    "^iter": "an iterator in a variable", "^next": "a generator in a variable",
+}  # fmt: skip
 OPEN_CLASS = (
     "cannot save a program that uses class '{name}': objects of its subclasses may stand for its own, and archives say "
     "nothing of inheritance. Declare what they have in common with @flambeau.jit.interface and annotate with that"
 )
-FOREIGN_BLOCK = "cannot save a program with '{kind}': archives have no form for it{where}"
 SET_ATTRIBUTE = (
     "cannot save attribute '{name}' of '{owner}': archives have no form for sets; keep a dict from items to True"
 )
@@ -150,10 +159,8 @@ class Contents:
 
     def _node(self, node: Node) -> None:
         self.operators.add(node.kind)
-        if node.kind.startswith("^"):
-            raise RuntimeError(PYTHON_CALL.format(name=node.kind[1:], where=_where(node)))
-        if node.blocks and node.kind not in CONTROL:
-            raise RuntimeError(FOREIGN_BLOCK.format(kind=node.kind, where=_where(node)))
+        if node.kind.startswith("^") or (node.blocks and node.kind not in CONTROL):
+            raise RuntimeError(why_not(node))
         for value in node.outputs:
             self._type(value.type)
         for attribute in node.attributes.values():
@@ -214,6 +221,16 @@ def type_of_constant(value: Any) -> Type:
     if isinstance(value, list | dict):
         return type_of(constant_value(value) if not isinstance(value, list) else [constant_value(v) for v in value])
     return constant_type(value)
+
+
+def why_not(node: Node) -> str:
+    """Why a node has no form in archives."""
+    python = node.attributes.get("callable")
+    module = str(getattr(python, "__module__", None) or type(python).__module__)
+    if node.kind.startswith("^") and not module.startswith(_BESIDES):
+        return PYTHON_CALL.format(name=node.kind[1:], where=_where(node))
+    construct = _CONSTRUCTS.get(node.kind, f"'{node.kind.lstrip('^')}'")
+    return NO_FORM.format(construct=construct, where=_where(node))
 
 
 def _where(node: Node) -> str:

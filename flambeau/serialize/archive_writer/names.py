@@ -18,7 +18,7 @@ from flambeau.ir.node import Node
 from flambeau.ir.walk import blocks, subgraphs
 from flambeau.program.function import Function
 from flambeau.program.unit import demangle, mangle
-from flambeau.schema.function import Argument, FunctionSchema
+from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
 from flambeau.schema.types import FUNCTION, ClassType, EnumType, NamedType, SimpleType, TensorType, TupleType, Type
 from flambeau.serialize.archive_format import ROOT
 from flambeau.serialize.archive_writer.contents import called, canonical, function_key, hook_owner, is_hook
@@ -92,12 +92,15 @@ class ArchiveNames:
         return found
 
     def schema(self, schema: FunctionSchema) -> FunctionSchema:
-        """A schema with the archive's names."""
+        """A schema with the archive's names. Defaults before a parameter without one are left out."""
 
-        def changed(arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
-            return tuple(replace(a, type=self.renamed(a.type)) for a in arguments)
+        def changed(arguments: tuple[Argument, ...]) -> list[Argument]:
+            return [replace(a, type=self.renamed(a.type)) for a in arguments]
 
-        return replace(schema, arguments=changed(schema.arguments), returns=changed(schema.returns))
+        arguments = changed(schema.arguments)
+        needed = max((k for k, a in enumerate(arguments) if not a.has_default), default=0)
+        arguments[:needed] = [replace(a, default=NO_DEFAULT) for a in arguments[:needed]]
+        return replace(schema, arguments=tuple(arguments), returns=tuple(changed(schema.returns)))
 
     def graph(self, graph: Graph) -> Graph:
         """A copy of a graph with the archive's names."""
