@@ -1,4 +1,4 @@
-"""The models of the examples as archives: PyTorch loads them and gives the same; loaded here they are what they were."""
+"""The models of the examples as archives: PyTorch gives the same, and loaded here they stay."""
 
 from __future__ import annotations
 
