@@ -169,14 +169,15 @@ def freeze_module(
 ) -> ScriptModule:
     """`freeze` of a module in any mode, without optimising its numbers; dropouts and batch norms stay what they are.
 
-    With `preserve_parameters`, parameters and buffers stay attributes. Raises what `freeze` raises, but for the mode.
+    In training mode the parameters and `training` flags that programs read stay attributes: it can be trained on. With `preserve_parameters`, parameters and buffers stay attributes. Raises what `freeze` raises, but for the mode.
     """
     root = mod.script_object
     wanted = _Wanted(mod)
     tensors = [name for name, _ in (*mod.named_parameters(), *mod.named_buffers())] if preserve_parameters else []
     for name in dict.fromkeys((*preserved, *tensors)):
         wanted.add(name)
-    state = frozen_reads.freeze(wanted.methods, kept=wanted.attributes, whole=wanted.whole)
+    kept = wanted.attributes | (_trained(mod) if mod.training else set())
+    state = frozen_reads.freeze(wanted.methods, kept=kept, whole=wanted.whole)
     held, made = rebuild(root, state, wanted.attributes, REGISTRY.unit.unique_name)
     for definition in made:
         _own.add(definition)
@@ -186,6 +187,15 @@ def freeze_module(
     object.__setattr__(found, "_kept_hooks", wanted.hooks)
     found._take_hooks()
     return found
+
+
+def _trained(mod: ScriptModule) -> Attributes:
+    """What training changes: parameters, and whether a module is in training."""
+    return {
+        (id(inner.script_object), name)
+        for inner in mod.modules() if isinstance(inner, ScriptModule)
+        for name in ("training", *(n for n, p in inner._parameters.items() if p is not None and p.requires_grad))
+    }  # fmt: skip
 
 
 def _hooks_of(module: ScriptModule) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -270,9 +280,9 @@ def run_frozen_optimizations(mod: ScriptModule, optimize_numerics: bool = True) 
 def optimize_for_inference(mod: Any, other_methods: Sequence[str] | None = None) -> ScriptModule:
     """The module frozen, unless it is, and made as fast as it gets for inference. `other_methods` stay with `forward`.
 
-    Raises what `freeze` raises.
+    A module that is not frozen is put into eval mode first. Raises what `freeze` raises.
     """
     if isinstance(mod, FrozenModule):
         run_frozen_optimizations(mod)
         return mod
-    return freeze(mod, list(other_methods or ()))
+    return freeze(mod.eval() if isinstance(mod, ScriptModule) else mod, list(other_methods or ()))

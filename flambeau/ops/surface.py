@@ -14,6 +14,7 @@ from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import TensorType
 from flambeau.tensor import dispatch
 from flambeau.tensor.tensor import Tensor, install_method
+from flambeau.util.not_here import NO_GRADIENTS, OF_PACKAGE
 from flambeau.util.choice import Shortcut
 
 Function = Callable[..., Any]
@@ -43,6 +44,8 @@ def function(short: str) -> Function:
     name = f"aten::{short}"
     found = definitions(name) if not short.startswith("__") else []
     if not any(d.is_function for d in found):
+        if short in OF_PACKAGE:
+            raise AttributeError(f"module 'flambeau' has no attribute '{short}'. {NO_GRADIENTS}")
         similar = [n.removeprefix("aten::") for n in registry.similar(name) if n.startswith("aten::")]
         hint = f"; similar: {', '.join(similar)}" if similar else ""
         raise AttributeError(f"module 'flambeau' has no attribute '{short}'{hint}")

@@ -19,6 +19,7 @@ from flambeau.tensor.defaults import get_default_dtype
 from flambeau.tensor.dispatch import call
 from flambeau.tensor.python_forms import nonzero
 from flambeau.tensor.tensor import Tensor, install_method
+from flambeau.util.not_here import NO_GRADIENTS, OF_TENSORS
 
 _OPERANDS: Final = (Tensor, int, float, complex, SymbolicNumber, np.ndarray, np.generic)
 
@@ -47,6 +48,12 @@ def _binary(special: str, name: str, is_reflected: bool = False) -> Callable[[Te
     method.__name__ = special
     method.__qualname__ = f"Tensor.{special}"
     return method
+
+
+def _missing(self: Tensor, name: str) -> Any:
+    """An attribute that tensors do not have."""
+    text = f"'{type(self).__name__}' object has no attribute '{name}'"
+    raise AttributeError(f"{text}. {NO_GRADIENTS}" if name in OF_TENSORS else text, name=name, obj=self)
 
 
 def _reflected_symbolic(self: Tensor, other: SymbolicNumber, name: str) -> Any:
@@ -176,8 +183,8 @@ def _install() -> None:
     for name, dtype in CASTS.items():
         install_method(name, _cast(name, dtype))
     methods: dict[str, Any] = _arithmetic() | {
-        "__getitem__": _getitem, "__setitem__": _setitem, "__repr__": _repr, "new_tensor": _new_tensor, "type": _type,
-        "nonzero": nonzero,
+        "__getattr__": _missing, "__getitem__": _getitem, "__setitem__": _setitem, "__repr__": _repr,
+        "new_tensor": _new_tensor, "type": _type, "nonzero": nonzero,
         "__iter__": _iter, "__contains__": _contains, "__reversed__": _reversed,
         "T": _attribute("aten::numpy_T", "The dimensions in reverse order; a view."),
         "mT": _attribute("aten::mT", "The last two dimensions swapped; a view."),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from flambeau.schema.types import DictType, ListType, StringType, TensorType, Type
+from flambeau.util.not_here import NO_GRADIENTS
 
-_GRADIENTS: Final = "Programs compute no gradients: write the derivative out, or take it outside of the program."
+_GRADIENTS: Final = f"{NO_GRADIENTS}."
 _BYTES: Final = "Programs have no bytes: keep the text, or ord() of its letters."
 _LETTERS: Final = "Write replace() for each letter."
 ADVICE: Final[dict[type[Type], dict[str, str]]] = {

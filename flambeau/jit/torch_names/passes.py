@@ -38,6 +38,7 @@ from flambeau.tensor.tensor import Tensor
 
 TENSOR_CONSTANT = "the graph has a tensor constant, {text}: parse_ir(text, parse_tensor_constants=True) reads it"
 NO_SIZES = "neither the tensor constant {text} nor its type says of which sizes it is"
+IN_TRAINING = "Dropout removal module in training mode is not yet supported: call .eval() on it first"
 UNKNOWN = "there is no pass '{name}' here; there are {names}"
 
 
@@ -75,8 +76,8 @@ PASSES: Final[dict[str, Callable[..., Any]]] = {
 """By TorchScript's names, without `_jit_pass_`."""
 
 
-def run_pass(name: str, graph: Graph | graphs.Graph, *options: Any) -> Graph | graphs.Graph:
-    """Run a pass over a graph, which is given back. Raises RuntimeError, with the names, for a pass that is not here.
+def run_pass(name: str, graph: Any, *options: Any) -> Any:
+    """Run a pass over a graph, or over `forward` of a module's handle, which is given back. Raises RuntimeError, with the names, for a pass that is not here.
 
     >>> g = run_pass("dce", parse_ir("graph(%x):\\n  %y = aten::relu(%x)\\n  return (%x)"))
     >>> [n.kind() for n in g.nodes()]
@@ -85,8 +86,22 @@ def run_pass(name: str, graph: Graph | graphs.Graph, *options: Any) -> Graph | g
     found = PASSES.get(name.removeprefix("_jit_pass_"))
     if found is None:
         raise RuntimeError(UNKNOWN.format(name=name, names=", ".join(PASSES)))
-    found(graph.ours if isinstance(graph, Graph) else graph, *options)
+    if isinstance(graph, ModuleHandle):
+        _run_on_module(name.removeprefix("_jit_pass_"), graph)
+    else:
+        found(graph.ours if isinstance(graph, Graph) else graph, *options)
     return graph
+
+
+def _run_on_module(name: str, module: ModuleHandle) -> None:
+    if name == "remove_dropout" and module.ours.training:
+        raise RuntimeError(IN_TRAINING)
+    function = module._get_method("forward").script_function
+    copy = clone_graph(function.graph)
+    if PASSES[name](copy):
+        function.graph = copy
+        attach(function)
+        module.ours._methods.clear()
 
 
 def parse_ir(text: str, parse_tensor_constants: bool = False) -> Graph:
