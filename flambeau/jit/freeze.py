@@ -169,14 +169,15 @@ def freeze_module(
 ) -> ScriptModule:
     """`freeze` of a module in any mode, without optimising its numbers; dropouts and batch norms stay what they are.
 
-    In training mode the parameters and `training` flags that programs read stay attributes: it can be trained on. With `preserve_parameters`, parameters and buffers stay attributes. Raises what `freeze` raises, but for the mode.
+    In training mode the parameters and `training` flags that programs read stay attributes: it can be trained on. With
+    `preserve_parameters`, parameters and buffers stay attributes. Raises what `freeze` raises, but for the mode.
     """
     root = mod.script_object
     wanted = _Wanted(mod)
     tensors = [name for name, _ in (*mod.named_parameters(), *mod.named_buffers())] if preserve_parameters else []
     for name in dict.fromkeys((*preserved, *tensors)):
         wanted.add(name)
-    kept = wanted.attributes | (_trained(mod) if mod.training else set())
+    kept = wanted.attributes | (_trained(mod) if getattr(mod, "training", False) else set())
     state = frozen_reads.freeze(wanted.methods, kept=kept, whole=wanted.whole)
     held, made = rebuild(root, state, wanted.attributes, REGISTRY.unit.unique_name)
     for definition in made:

@@ -76,6 +76,12 @@ composite(
     samples=lambda: [Sample(args=(sample(2, 3), sample(3)))], doc="The sum, and zero where that is negative.",
 )  # fmt: skip
 composite(
+    "aten::_add_relu_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
+    body=lambda F, self, other, alpha: F.relu_(F.add_(self, other, alpha=alpha)), dtype=lambda self, other: self.dtype,
+    shape=lambda self, other: self.sizes, samples=lambda: [Sample(args=(sample(2, 3), sample(3)))],
+    doc="`_add_relu` in place.",
+)  # fmt: skip
+composite(
     "aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     body=lambda F, self, indices, values, accumulate: F.index_put(self, indices, values, accumulate),
     dtype=same_dtype, shape=lambda self: self.sizes,

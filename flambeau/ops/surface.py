@@ -14,8 +14,8 @@ from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import TensorType
 from flambeau.tensor import dispatch
 from flambeau.tensor.tensor import Tensor, install_method
-from flambeau.util.not_here import NO_GRADIENTS, OF_PACKAGE
 from flambeau.util.choice import Shortcut
+from flambeau.util.not_here import NO_GRADIENTS, OF_PACKAGE
 
 Function = Callable[..., Any]
 

@@ -12,7 +12,7 @@ input whether the weights may be folded, the graph asks for the rank.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -48,26 +48,27 @@ class Affine:
     """Whether the result has one dimension more than an operand without a batch."""
 
 
-def do(graph: Graph) -> bool:
-    """Fold until nothing more folds."""
+def do(graph: Graph, kinds: Collection[str] = (), *, linears: bool | None = None) -> bool:
+    """Fold until nothing more folds: all, or nodes of these kinds alone, into linears or into convolutions alone."""
     changed = False
-    while _fold_one(graph):
+    while _fold_one(graph, kinds, linears):
         changed = True
     return changed
 
 
-def _fold_one(graph: Graph) -> bool:
+def _fold_one(graph: Graph, kinds: Collection[str], linears: bool | None) -> bool:
     facts: AliasAnalysis | None = None
     for node in graph.all_nodes():
         read = _READERS.get(node.kind)
-        if read is None:
+        if read is None or (kinds and node.kind.removesuffix("_") not in kinds):
             continue
         for side in (0, 1) if node.kind in _TWO_SIDED else (0,):
             source = node.input(side)
             before = source.node
             if before is None or before.owner_block is not node.owner_block or not _is_private(source):
                 continue
-            if before.kind == "aten::linear" and _is_guarded(before):
+            is_linear = before.kind == "aten::linear"
+            if (is_linear and _is_guarded(before)) or (linears is not None and linears is not is_linear):
                 continue
             weights = _weights(before)
             affine = read(node, side, before, weights) if weights is not None else None

@@ -12,6 +12,7 @@ turns -0. into 0.), nobody writes to either, and not both are seen outside.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from flambeau.analysis.alias import AliasAnalysis
@@ -20,26 +21,26 @@ from flambeau.ir.constants import CONSTANT, insert_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
-from flambeau.passes.peephole_rules import KEEP, RULES, Chain, Constant, Literal
+from flambeau.passes.peephole_rules import KEEP, RULES, Chain, Constant, Literal, Rule
 
 
-def do(graph: Graph) -> bool:
+def do(graph: Graph, rules: Mapping[str, tuple[Rule, ...]] = RULES) -> bool:
     """Apply the rules until none applies."""
     changed = False
-    while _Peephole(graph).run():
+    while _Peephole(graph, rules).run():
         changed = True
     return changed
 
 
 class _Peephole:
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
+    def __init__(self, graph: Graph, rules: Mapping[str, tuple[Rule, ...]]) -> None:
+        self._graph, self._rules = graph, rules
         self._facts: AliasAnalysis | None = None
 
     def run(self) -> bool:
         changed = False
         for node in list(self._graph.all_nodes()):
-            for rule in RULES.get(node.kind, ()):
+            for rule in self._rules.get(node.kind, ()):
                 found = rule(node)
                 if found is not KEEP and self._replace(node, found):
                     changed = True
@@ -48,7 +49,7 @@ class _Peephole:
 
     def _replace(self, node: Node, found: Any) -> bool:
         old = node.output()
-        if isinstance(found, Literal):
+        while isinstance(found, Literal):
             if not found.is_valid(self._has_writers):
                 return False
             found = found.replacement

@@ -13,6 +13,9 @@ sizes the tensor has anyway: one that promotes or broadcasts would fail in place
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from flambeau.analysis import shapes
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.memory import Place
@@ -24,20 +27,33 @@ from flambeau.schema import match
 from flambeau.schema.types import TensorType, Type, is_number
 
 
-def do(graph: Graph) -> bool:
-    """Make every write functional that can be."""
-    writes = [n for n in graph.all_nodes() if is_removable(n)]
+def do(graph: Graph, wanted: Callable[[Node], bool] = lambda node: True, *, checks_dtype: bool = True) -> bool:
+    """Make every write functional that can be, and that is `wanted`.
+
+    Without `checks_dtype`, a write of one operand alone is taken to succeed.
+    """
+    may_go = partial(_may_go, wanted=wanted, checks_dtype=checks_dtype)
+    writes = [n for n in graph.all_nodes() if may_go(n)]
     if not writes:
         return False
     facts = AliasAnalysis(graph)
     holders = _holders(graph, facts)
     changed = False
-    for value in dict.fromkeys(_first(n) for n in writes):
+    for value in dict.fromkeys(_first(n, may_go) for n in writes):
         known = holders.get(_only_place(value, facts), None)
-        if known is not None and _is_private(value, known, facts):
+        if known is not None and _is_private(value, known, facts, may_go):
             _rewrite(value, known)
             changed = True
     return changed
+
+
+def _may_go(node: Node, wanted: Callable[[Node], bool], checks_dtype: bool) -> bool:
+    if not wanted(node):
+        return False
+    definition = node.definition
+    if checks_dtype or definition is None or definition.family != "in_place":
+        return is_removable(node)
+    return len(node.outputs) == 1 and sum(isinstance(v.type, TensorType) for v in node.inputs) == 1
 
 
 def is_removable(node: Node) -> bool:
@@ -102,10 +118,10 @@ def _pointwise_sources(value: Value) -> tuple[set[Value], set[Value]]:
     return leaves, through
 
 
-def _first(node: Node) -> Value:
+def _first(node: Node, may_go: Callable[[Node], bool]) -> Value:
     """The tensor whose memory a chain of writes began with."""
     value = node.input()
-    while value.node is not None and is_removable(value.node):
+    while value.node is not None and may_go(value.node):
         value = value.node.input()
     return value
 
@@ -129,7 +145,9 @@ def _holders(graph: Graph, facts: AliasAnalysis) -> dict[Place | None, list[Valu
     return found
 
 
-def _is_private(value: Value, holders: list[Value], facts: AliasAnalysis) -> bool:
+def _is_private(
+    value: Value, holders: list[Value], facts: AliasAnalysis, may_go: Callable[[Node], bool]
+) -> bool:
     """Whether the memory is new, seen by the graph alone, and known only under the names of in-place results."""
     if value.node is None or facts.escapes(value) or value not in holders:
         return False
@@ -138,7 +156,7 @@ def _is_private(value: Value, holders: list[Value], facts: AliasAnalysis) -> boo
         if other is value:
             continue
         node = other.node
-        if node is None or node.owner_block is not block or not is_removable(node) or node.input() not in holders:
+        if node is None or node.owner_block is not block or not may_go(node) or node.input() not in holders:
             return False
     made = {other.node for other in holders if other is not value}
     return all(writer in made for writer in facts.writers(value))

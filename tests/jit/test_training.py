@@ -106,5 +106,5 @@ def test_programs_are_told_so_at_the_place(function: Any) -> None:
 
 def test_other_attributes_that_tensors_do_not_have() -> None:
     assert not hasattr(flambeau.ones(1), "backward")
-    with pytest.raises(AttributeError, match="'Tensor' object has no attribute 'bakward'$"):
+    with pytest.raises(AttributeError, match=r"'Tensor' object has no attribute 'bakward'$"):
         _ = flambeau.ones(1).bakward

@@ -15,19 +15,26 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from flambeau.interpreter.awaiting import Await as _Await
 from flambeau.jit._state import _clear_class_state as _jit_clear_class_registry
+from flambeau.jit.containers import ScriptDict, ScriptList
+from flambeau.jit.modules.script_module import RecursiveScriptModule as ScriptModule
 from flambeau.jit.torch_names.file_reader import (
     PyTorchFileReader,
     _get_model_extra_files,
     _get_model_extra_files_from_buffer,
 )
 from flambeau.jit.torch_names.file_writer import PyTorchFileWriter
+from flambeau.jit.torch_names.flattened import _jit_flatten, _jit_unflatten
 from flambeau.jit.torch_names.graph import AliasDb, Graph
 from flambeau.jit.torch_names.handle import ModuleHandle, _freeze_module, _jit_debug_module_iterators
+from flambeau.jit.torch_names.pass_table import PASSES
 from flambeau.jit.torch_names.passes import (
-    PASSES,
     _create_function_from_graph,
+    _jit_erase_non_input_shape_information,
     _jit_interpret_graph,
+    _jit_pass_custom_pattern_based_rewrite_graph,
+    _propagate_shapes,
     parse_ir,
     run_pass,
 )
@@ -64,8 +71,10 @@ from flambeau.jit.torch_names.types import (
     Type,
     UnionType,
 )
+from flambeau.jit.unit import CompilationUnit
 from flambeau.ops.operator_namespaces import OperatorNamespace
 from flambeau.ops.python_forms import infer_size as _infer_size
+from flambeau.tensor.observer import current as _get_tracing_state
 
 _nn = OperatorNamespace("aten")
 """Operators of `nn.functional` under PyTorch's name for them: `_C._nn.gelu`."""
@@ -86,6 +95,7 @@ __all__ = [
     "Block",
     "BoolType",
     "ClassType",
+    "CompilationUnit",
     "ComplexType",
     "DeviceObjType",
     "DictType",
@@ -105,6 +115,9 @@ __all__ = [
     "OptionalType",
     "PyTorchFileReader",
     "PyTorchFileWriter",
+    "ScriptDict",
+    "ScriptList",
+    "ScriptModule",
     "StringType",
     "TensorType",
     "TupleType",
@@ -112,17 +125,24 @@ __all__ = [
     "UnionType",
     "Use",
     "Value",
+    "_Await",
     "_create_function_from_graph",
     "_freeze_module",
     "_get_model_extra_files",
     "_get_model_extra_files_from_buffer",
+    "_get_tracing_state",
     "_infer_size",
     "_jit_clear_class_registry",
     "_jit_debug_module_iterators",
+    "_jit_erase_non_input_shape_information",
+    "_jit_flatten",
     "_jit_get_all_schemas",
     "_jit_get_operation",
     "_jit_get_schemas_for_operator",
     "_jit_interpret_graph",
+    "_jit_pass_custom_pattern_based_rewrite_graph",
+    "_jit_unflatten",
+    "_propagate_shapes",
     "parse_ir",
     "parse_schema",
     "run_pass",

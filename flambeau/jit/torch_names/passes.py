@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from flambeau.analysis import shapes
+from flambeau.executor.executor import attach
 from flambeau.interpreter.machine import interpret
 from flambeau.ir import graph as graphs
+from flambeau.ir.clone import clone_graph
 from flambeau.ir.constants import TensorLiteral
 from flambeau.ir.parser import parse_ir as parse
-from flambeau.ir.verify import verify
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.torch_names.graph import Graph
+from flambeau.jit.torch_names.handle import ModuleHandle
+from flambeau.jit.torch_names.pass_table import PASSES
 from flambeau.jit.unit import create_function_from_graph
-from flambeau.passes import (
-    canonicalize,
-    constant_pooling,
-    constant_propagation,
-    cse,
-    dce,
-    inline,
-    inline_tasks,
-    loop_unrolling,
-    lower_tuples,
-    peephole,
-    remove_dropout,
-    remove_mutation,
-    run_decompositions,
-)
+from flambeau.passes import retype, rewrite_patterns
 from flambeau.schema.dtype import float32
 from flambeau.schema.types import TENSOR, TensorType, Type
 from flambeau.tensor.create import tensor
@@ -42,42 +30,10 @@ IN_TRAINING = "Dropout removal module in training mode is not yet supported: cal
 UNKNOWN = "there is no pass '{name}' here; there are {names}"
 
 
-def _peephole(graph: graphs.Graph, disable_shape_peepholes: bool = False, addmm_fusion_enabled: bool = False) -> bool:
-    return peephole.do(graph)
-
-
-def _values_only(graph: graphs.Graph) -> bool:
-    return constant_propagation.do(graph, values_only=True)
-
-
-def _all_tuples(graph: graphs.Graph) -> bool:
-    return lower_tuples.do(graph, signature=True)
-
-
-PASSES: Final[dict[str, Callable[..., Any]]] = {
-    "canonicalize": canonicalize.do,
-    "constant_pooling": constant_pooling.do,
-    "constant_propagation": constant_propagation.do,
-    "constant_propagation_immutable_types": _values_only,
-    "cse": cse.do,
-    "dce": dce.do,
-    "erase_shape_information": shapes.erase,
-    "inline": inline.do,
-    "inline_fork_wait": inline_tasks.do,
-    "lint": verify,
-    "loop_unrolling": loop_unrolling.do,
-    "lower_all_tuples": _all_tuples,
-    "peephole": _peephole,
-    "propagate_shapes": shapes.propagate,
-    "remove_dropout": remove_dropout.do,
-    "remove_mutation": remove_mutation.do,
-    "run_decompositions": run_decompositions.do,
-}
-"""By TorchScript's names, without `_jit_pass_`."""
-
-
 def run_pass(name: str, graph: Any, *options: Any) -> Any:
-    """Run a pass over a graph, or over `forward` of a module's handle, which is given back. Raises RuntimeError, with the names, for a pass that is not here.
+    """Run a pass over a graph, or over `forward` of a module's handle, which is given back.
+
+    Raises RuntimeError, with the names, for a pass that is not here.
 
     >>> g = run_pass("dce", parse_ir("graph(%x):\\n  %y = aten::relu(%x)\\n  return (%x)"))
     >>> [n.kind() for n in g.nodes()]
@@ -94,7 +50,7 @@ def run_pass(name: str, graph: Any, *options: Any) -> Any:
 
 
 def _run_on_module(name: str, module: ModuleHandle) -> None:
-    if name == "remove_dropout" and module.ours.training:
+    if name == "remove_dropout" and getattr(module.ours, "training", False):
         raise RuntimeError(IN_TRAINING)
     function = module._get_method("forward").script_function
     copy = clone_graph(function.graph)
@@ -102,6 +58,37 @@ def _run_on_module(name: str, module: ModuleHandle) -> None:
         function.graph = copy
         attach(function)
         module.ours._methods.clear()
+
+
+def _jit_pass_custom_pattern_based_rewrite_graph(
+    pattern: str, replacement: str, graph: Graph | graphs.Graph, value_name_pairs: Sequence[tuple[str, str]] = ()
+) -> None:
+    """Replace a pattern in a graph; both are texts. Pairs of a name in the replacement and one in the pattern say which
+    node's place in the source goes to which. Raises RuntimeError for texts that do not fit each other.
+
+    >>> g = parse_ir("graph(%x):\\n  %y = aten::mul(%x, %x)\\n  return (%y)")
+    >>> square = "graph(%a):\\n  %b = aten::square(%a)\\n  return (%b)"
+    >>> _jit_pass_custom_pattern_based_rewrite_graph(square.replace("square(", "mul(%a, "), square, g)
+    >>> [n.kind() for n in g.nodes()]
+    ['aten::square']
+    """
+    own = graph.ours if isinstance(graph, Graph) else graph
+    try:
+        rewrite_patterns.do(own, parse(pattern), parse(replacement), places=value_name_pairs)
+    except ValueError as error:
+        raise RuntimeError(str(error)) from None
+
+
+def _propagate_shapes(graph: Graph | graphs.Graph, inputs: Sequence[Any], with_grad: bool = False) -> Graph:
+    """A copy of a graph with the types that follow from example inputs."""
+    copy = clone_graph(graph.ours if isinstance(graph, Graph) else graph)
+    retype.complete_shapes(copy, inputs, with_grad)
+    return Graph(copy)
+
+
+def _jit_erase_non_input_shape_information(graph: Graph | graphs.Graph) -> None:
+    """Forget what is known of tensors, parameters excepted."""
+    retype.erase_shapes_inside(graph.ours if isinstance(graph, Graph) else graph)
 
 
 def parse_ir(text: str, parse_tensor_constants: bool = False) -> Graph:

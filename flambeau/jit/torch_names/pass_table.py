@@ -1,0 +1,90 @@
+"""The passes by the names that TorchScript's users know them by, without `_jit_pass_`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final
+
+from flambeau.analysis import shapes
+from flambeau.ir import graph as graphs
+from flambeau.ir.verify import verify
+from flambeau.passes import (
+    activations_in_place,
+    canonicalize,
+    constant_pooling,
+    constant_propagation,
+    cse,
+    dce,
+    decompose_ops,
+    frozen_numerics,
+    fuse_add_relu,
+    fuse_linear,
+    inline,
+    inline_tasks,
+    list_idioms,
+    loop_unrolling,
+    lower_tuples,
+    peephole,
+    refine_from_conditions,
+    remove_dropout,
+    remove_mutation,
+    retype,
+    run_decompositions,
+)
+
+
+def _peephole(graph: graphs.Graph, disable_shape_peepholes: bool = False, addmm_fusion_enabled: bool = False) -> bool:
+    return peephole.do(graph)
+
+
+def _values_only(graph: graphs.Graph) -> bool:
+    return constant_propagation.do(graph, values_only=True)
+
+
+def _all_tuples(graph: graphs.Graph) -> bool:
+    return lower_tuples.do(graph, signature=True)
+
+
+def _complete(graph: graphs.Graph, examples: Sequence[Any], with_grad: bool = False) -> bool:
+    return retype.complete_shapes(graph, examples, with_grad)
+
+
+SUMS: Final = ("aten::add", "aten::sub")
+PRODUCTS: Final = ("aten::mul", "aten::div")
+NORMS: Final = ("aten::batch_norm",)
+PASSES: Final[dict[str, Callable[..., Any]]] = {
+    "canonicalize": canonicalize.do,
+    "complete_shape_analysis": _complete,
+    "constant_pooling": constant_pooling.do,
+    "constant_propagation": constant_propagation.do,
+    "constant_propagation_immutable_types": _values_only,
+    "cse": cse.do,
+    "dce": dce.do,
+    "decompose_ops": decompose_ops.do,
+    "erase_number_types": retype.erase_numbers,
+    "erase_shape_information": shapes.erase,
+    "fold_frozen_conv_add_or_sub": partial(frozen_numerics.do, kinds=SUMS, linears=False),
+    "fold_frozen_conv_bn": partial(frozen_numerics.do, kinds=NORMS, linears=False),
+    "fold_frozen_conv_mul_or_div": partial(frozen_numerics.do, kinds=PRODUCTS, linears=False),
+    "fold_frozen_linear_bn": partial(frozen_numerics.do, kinds=NORMS, linears=True),
+    "functional_to_inplace_activation": activations_in_place.to_in_place,
+    "fuse_add_relu": fuse_add_relu.do,
+    "fuse_linear": fuse_linear.do,
+    "inline": inline.do,
+    "inline_fork_wait": inline_tasks.do,
+    "inplace_to_functional_activation": activations_in_place.to_functional,
+    "lint": verify,
+    "loop_unrolling": loop_unrolling.do,
+    "lower_all_tuples": _all_tuples,
+    "peephole": _peephole,
+    "peephole_list_idioms": list_idioms.do,
+    "propagate_device": retype.propagate_devices,
+    "propagate_dtype": retype.propagate_dtypes,
+    "propagate_shapes": shapes.propagate,
+    "refine_integer_values": refine_from_conditions.integers,
+    "refine_tuple_types": retype.refine_tuples,
+    "remove_dropout": remove_dropout.do,
+    "remove_mutation": remove_mutation.do,
+    "run_decompositions": run_decompositions.do,
+}

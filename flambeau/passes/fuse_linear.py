@@ -1,0 +1,83 @@
+"""Write products with transposed matrices, and sums with them, as `aten::linear`.
+
+```
+%t = aten::t(%w)
+%m = aten::matmul(%x, %t)            →      %y = aten::linear(%x, %w, %b)
+%y = aten::add(%m, %b, %1)
+```
+
+`aten::addmm` with factors of 1 likewise. The weight must be a matrix: what `aten::t` gives, or by its type. A sum is
+taken in if the type of what is added says that it has one dimension, as a bias has. What is made has the place in the
+source that the product had.
+"""
+
+from __future__ import annotations
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.ir import constants
+from flambeau.ir.constants import insert_constant
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.schema.types import TENSOR, TensorType
+
+TRANSPOSE = "aten::t"
+
+
+def do(graph: Graph) -> bool:
+    """Make all the linears that there are."""
+    changed = False
+    for node in list(graph.all_nodes()):
+        if node.kind == "aten::addmm" and _is_one(node.input(3)) and _is_one(node.input(4)):
+            given, x, turned = node.inputs[:3]
+            if _rank(turned) == 2 or _is_transposed(turned):
+                _replace(node, node, x, turned, given)
+                changed = True
+        elif node.kind == "aten::matmul" and (_rank(node.input(1)) == 2 or _is_transposed(node.input(1))):
+            total = _sum_of(graph, node)
+            bias = None if total is None else total.input(1)
+            _replace(node, node if total is None else total, node.input(0), node.input(1), bias)
+            changed = True
+    return changed
+
+
+def _replace(product: Node, last: Node, x: Value, turned: Value, bias: Value | None) -> None:
+    """A linear in the place of `last`."""
+    graph = product.graph
+    with graph.inserting(last), graph.at_range(product.range):
+        weight = turned.node.input() if turned.node is not None and _is_transposed(turned) else None
+        if weight is None:
+            weight = graph.insert(TRANSPOSE, [turned], [TENSOR]).output()
+        given = insert_constant(graph, None) if bias is None else bias
+        made = graph.insert("aten::linear", [x, weight, given], [last.output().type])
+    last.output().replace_uses_with(made.output())
+    for node in (last, product) if last is not product else (last,):
+        node.destroy()
+    if turned.node is not None and _is_transposed(turned) and not turned.is_used:
+        turned.node.destroy()
+
+
+def _sum_of(graph: Graph, product: Node) -> Node | None:
+    """What adds a bias to a product, and is all that looks at it."""
+    uses = product.output().uses
+    found = uses[0].user if len(uses) == 1 and uses[0].offset == 0 else None
+    if found is None or found.kind not in ("aten::add", "aten::add_") or found.owner_block is not product.owner_block:
+        return None
+    if len(found.inputs) != 3 or not _is_one(found.input(2)) or _rank(found.input(1)) != 1:
+        return None
+    between = found.previous
+    if between is not None and between is not product and not AliasAnalysis(graph).can_move_after(product, between):
+        return None
+    return found
+
+
+def _is_transposed(value: Value) -> bool:
+    return value.node is not None and value.node.kind == TRANSPOSE
+
+
+def _rank(value: Value) -> int | None:
+    return value.type.rank if isinstance(value.type, TensorType) else None
+
+
+def _is_one(value: Value) -> bool:
+    return constants.is_constant(value) and constants.constant_value(value) == 1

@@ -1,0 +1,91 @@
+"""Simplify what is asked of lists that are written out and never change.
+
+```
+%l : int[] = prim::ListConstruct(%a, %b, %c)       %m : int[] = prim::ListConstruct(%b, %c)
+%m : int[] = aten::slice(%l, %1, %none, %1)
+%n : int = aten::len(%m)                       →   %n : int = prim::Constant[value=2]()
+%x : int, %y : int = prim::ListUnpack(%m)          (%b and %c take the places of %x and %y)
+```
+
+Lengths, items, slices with constant bounds, sums and unpackings. With `refine_lengths` also the lengths of other lists
+where a condition that was met says them (`refine_from_conditions`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.ir import constants
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.passes import peephole, refine_from_conditions
+from flambeau.passes.peephole_rules import KEEP, RULES, Chain, Literal, Rule
+from flambeau.schema.types import ListType
+
+MADE = "prim::ListConstruct"
+
+
+def do(graph: Graph, refine_lengths: bool = False) -> bool:
+    """Simplify until nothing more can be."""
+    changed = peephole.do(graph, _RULES) | _unpack(graph)
+    if refine_lengths:
+        changed |= refine_from_conditions.lengths(graph)
+    return changed
+
+
+def _unpack(graph: Graph) -> bool:
+    """`prim::ListUnpack` of a list that is written out: its elements."""
+    facts: AliasAnalysis | None = None
+    changed = False
+    for node in graph.find_all("prim::ListUnpack"):
+        elements = _elements(node.input())
+        if elements is None or len(elements) != len(node.outputs):
+            continue
+        facts = facts or AliasAnalysis(graph)
+        if facts.has_writers(node.input()):
+            continue
+        for output, element in zip(node.outputs, elements, strict=True):
+            output.replace_uses_with(element)
+        node.destroy()
+        changed = True
+    return changed
+
+
+def _elements(value: Value) -> tuple[Value, ...] | None:
+    made = value.node
+    return made.inputs if made is not None and made.kind == MADE and isinstance(value.type, ListType) else None
+
+
+def _sliced(node: Node) -> Any:
+    """A slice with constant bounds."""
+    elements = _elements(node.input())
+    bounds = node.inputs[1:]
+    if elements is None or len(bounds) != 3 or not all(map(constants.is_constant, bounds)):
+        return KEEP
+    start, stop, step = map(constants.constant_value, bounds)
+    return _new(node, elements[slice(start, stop, step)]) if step else KEEP
+
+
+def _joined(node: Node) -> Any:
+    """A sum of two lists."""
+    parts = [_elements(v) for v in node.inputs[:2]]
+    if len(node.inputs) != 2 or parts[0] is None or parts[1] is None:
+        return KEEP
+    made = _new(node, (*parts[0], *parts[1]))
+    return Literal(node.input(1), made) if node.input(1) is not node.input(0) else made
+
+
+def _new(node: Node, elements: tuple[Value, ...]) -> Literal:
+    def make() -> Value:
+        return node.graph.insert(MADE, elements, [node.output().type]).output()
+
+    return Literal(node.input(0), Chain(make, node))
+
+
+_RULES: Mapping[str, tuple[Rule, ...]] = {
+    "aten::len": RULES["aten::len"], "aten::__getitem__": RULES["aten::__getitem__"], "aten::slice": (_sliced,),
+    "aten::add": (_joined,),
+}  # fmt: skip

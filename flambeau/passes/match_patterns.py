@@ -1,0 +1,114 @@
+"""Where in a graph another, small graph occurs.
+
+A pattern's nodes must be there with the same kinds and attributes, connected alike; its parameters may be any values. A
+result inside the pattern that is no result of it must be used nowhere else, because whoever looks for patterns wants to
+replace them. `match::module[name="Conv2d"](%self)` is the read of a submodule of that class.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from flambeau.ir import constants
+from flambeau.ir.constants import CONSTANT, same_constant
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.schema.types import ClassType
+from flambeau.util.record import dataclass, field
+
+MODULE = "match::module"
+_MANGLED = re.compile(r"\.___torch_mangle_\d+")
+
+
+@dataclass(frozen=True)
+class Match:
+    """One place where a pattern occurs."""
+
+    values: dict[Value, Value] = field(default_factory=dict)
+    """For each value of the pattern the graph's."""
+    nodes: dict[Node, Node] = field(default_factory=dict)
+    """For each node of the pattern the graph's."""
+
+
+def check_pattern(pattern: Graph) -> None:
+    """Raise ValueError for a pattern with blocks, or with nodes that its first result does not depend on."""
+    if not pattern.outputs or pattern.outputs[0].node is None:
+        raise ValueError("a pattern needs a node, whose result it returns")
+    needed: set[Node] = set()
+    waiting = [pattern.outputs[0].node]
+    while waiting:
+        node = waiting.pop()
+        if node not in needed:
+            needed.add(node)
+            waiting += [v.node for v in node.inputs if v.node is not None]
+    for node in pattern.nodes():
+        if node.blocks:
+            raise ValueError(f"a pattern has no blocks, but there is {node.kind}")
+        if node not in needed:
+            raise ValueError(f"the first result of a pattern must depend on all its nodes, but not on {node.kind}")
+
+
+def matches(pattern: Graph, graph: Graph) -> Iterator[Match]:
+    """The places where a pattern occurs, in order; none shares a node other than a constant with one before."""
+    taken: set[Node] = set()
+    last = pattern.outputs[0].node
+    assert last is not None
+    for node in list(graph.all_nodes()):
+        if node.kind != last.kind and last.kind != MODULE:
+            continue
+        found = Match()
+        if _same_node(found, pattern, last, node):
+            own = {n for n in found.nodes.values() if n.kind != CONSTANT}
+            if not own & taken:
+                taken |= own
+                yield found
+
+
+def _same_node(found: Match, pattern: Graph, wanted: Node, node: Node) -> bool:
+    if wanted in found.nodes:
+        return found.nodes[wanted] is node
+    if wanted.kind == MODULE:
+        is_alike = node.kind == "prim::GetAttr" and _is_module(wanted.attributes.get("name"), node)
+    else:
+        is_alike = node.kind == wanted.kind and _same_attributes(wanted, node)
+    if not is_alike or len(wanted.inputs) != len(node.inputs) or len(wanted.outputs) != len(node.outputs):
+        return False
+    found.nodes[wanted] = node
+    if not all(_same_value(found, pattern, a, b) for a, b in zip(wanted.outputs, node.outputs, strict=True)):
+        return False
+    return all(_same_value(found, pattern, a, b) for a, b in zip(wanted.inputs, node.inputs, strict=True))
+
+
+def _same_value(found: Match, pattern: Graph, wanted: Value, value: Value) -> bool:
+    if wanted in found.values:
+        return found.values[wanted] is value
+    made, own = value.node, wanted.node
+    if own is not None:
+        if made is None or wanted.owner_block is not pattern.block:
+            return False
+        is_free = own.kind == CONSTANT or wanted in pattern.outputs
+        if not is_free and len(wanted.uses) != len(value.uses):
+            return False
+        if own.outputs.index(wanted) != made.outputs.index(value):
+            return False
+    found.values[wanted] = value
+    return own is None or (made is not None and _same_node(found, pattern, own, made))
+
+
+def _same_attributes(wanted: Node, node: Node) -> bool:
+    if wanted.kind == CONSTANT:
+        return constants.is_constant(wanted.output()) == constants.is_constant(node.output()) and same_constant(
+            wanted.attributes.get("value"), node.attributes.get("value")
+        )
+    mine, theirs = wanted.attributes, node.attributes
+    return mine.keys() == theirs.keys() and all(same_constant(mine[name], theirs[name]) for name in mine)
+
+
+def _is_module(name: object, node: Node) -> bool:
+    type_ = node.output().type
+    if not isinstance(type_, ClassType):
+        return False
+    full = _MANGLED.sub("", type_.name)
+    return name in (full, full.removeprefix("__torch__."), full.rpartition(".")[2])

@@ -1,0 +1,135 @@
+"""Use what a condition says where it was met: the values of ints, the lengths of lists.
+
+```
+%c : bool = aten::eq(%n, %4)                  %c : bool = aten::eq(%n, %4)
+%r : int = prim::If(%c)                       %r : int = prim::If(%c)
+  block0():                                     block0():
+    %m : int = aten::add(%n, %1)       →          %m : int = aten::add(%4, %1)
+    -> (%m)                                       -> (%m)
+```
+
+Behind a branch that always raises, the other way was taken. `a and b` says what both say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.ir import constants
+from flambeau.ir.constants import insert_constant
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Block, Node
+from flambeau.ir.value import Value
+from flambeau.schema.types import INT, ListType
+
+Known = Mapping[Value, int]
+"""What ints are, and how long lists are."""
+Use = Callable[[Node, Known], bool]
+
+
+def integers(graph: Graph) -> bool:
+    """Put constants where ints are known."""
+    return _refine(graph.block, {}, _use_integers)
+
+
+def lengths(graph: Graph) -> bool:
+    """Put constants where the lengths of lists are known that nobody changes."""
+    facts = AliasAnalysis(graph)
+
+    def use(node: Node, known: Known) -> bool:
+        if node.kind != "aten::len" or node.input() not in known or facts.has_writers(node.input()):
+            return False
+        with node.graph.inserting(node):
+            node.output().replace_uses_with(insert_constant(node.graph, known[node.input()]))
+        node.destroy()
+        return True
+
+    return _refine(graph.block, {}, use)
+
+
+def _use_integers(node: Node, known: Known) -> bool:
+    changed = False
+    for index, value in enumerate(node.inputs):
+        if value.type == INT and value in known:
+            with node.graph.inserting(node):
+                node.replace_input(index, insert_constant(node.graph, known[value]))
+            changed = True
+    return changed
+
+
+def _refine(block: Block, known: Known, use: Use) -> bool:
+    changed = False
+    for node in list(block):
+        if node.kind == "prim::If":
+            condition = node.input()
+            for inner, truth in zip(node.blocks, (True, False), strict=True):
+                changed |= _refine(inner, {**known, **said(condition, truth)}, use)
+                changed |= _use_results(inner, {**known, **said(condition, truth)}, use)
+            first, second = map(_always_raises, node.blocks)
+            if first is not second:
+                known = {**known, **said(condition, second)}
+            continue
+        for inner in node.blocks:
+            changed |= _refine(inner, known, use)
+            changed |= _use_results(inner, known, use)
+        changed |= use(node, known)
+    return changed | (_use_results(block, known, use) if block.owner_node is None else False)
+
+
+def _use_results(block: Block, known: Known, use: Use) -> bool:
+    """What a block gives is an operand too."""
+    if use is not _use_integers:
+        return False
+    changed = False
+    for index, value in enumerate(block.outputs):
+        if value.type == INT and value in known:
+            with block.graph.inserting(block):
+                block.return_node.replace_input(index, insert_constant(block.graph, known[value]))
+            changed = True
+    return changed
+
+
+def _always_raises(block: Block) -> bool:
+    return any(n.kind == "prim::RaiseException" for n in block)
+
+
+def said(condition: Value, truth: bool) -> dict[Value, int]:
+    """What is known where a condition has this truth."""
+    node = condition.node
+    if node is None:
+        return {}
+    if node.kind in ("aten::eq", "aten::ne"):
+        return _compared(node) if truth is (node.kind == "aten::eq") else {}
+    if node.kind == "aten::__not__":
+        return said(node.input(), not truth)
+    if (node.kind == "aten::__and__" and truth) or (node.kind == "aten::__or__" and not truth):
+        return {**said(node.input(0), truth), **said(node.input(1), truth)}
+    return _of_branch(node, condition, truth) if node.kind == "prim::If" else {}
+
+
+def _of_branch(node: Node, condition: Value, truth: bool) -> dict[Value, int]:
+    """Of a branch that can have this truth on one of its ways only, as `a and b` does."""
+    index = node.outputs.index(condition)
+    results = [block.outputs[index] for block in node.blocks]
+    open_ways = [i for i, r in enumerate(results) if not (constants.is_constant(r) and
+                                                          constants.constant_value(r) is not truth)]  # fmt: skip
+    if len(open_ways) != 1:
+        return {}
+    way = open_ways[0]
+    return {**said(node.input(), way == 0), **said(results[way], truth)}
+
+
+def _compared(node: Node) -> dict[Value, int]:
+    if len(node.inputs) != 2:
+        return {}
+    for value, other in (node.inputs, node.inputs[::-1]):
+        number = constants.constant_value(other) if constants.is_constant(other) else None
+        if type(number) is not int or constants.is_constant(value) or value.type != INT:
+            continue
+        found = {value: number}
+        made = value.node
+        if made is not None and made.kind == "aten::len" and isinstance(made.input().type, ListType):
+            found[made.input()] = number
+        return found
+    return {}

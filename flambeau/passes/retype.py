@@ -1,0 +1,122 @@
+"""Passes that change what types say, and nothing else of importance.
+
+```
+%t : (Tensor, int) = prim::TupleConstruct(%x, %n)     →     %t : (Float(*, 3), int) = prim::TupleConstruct(%x, %n)
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from flambeau.analysis import shapes
+from flambeau.ir import constants
+from flambeau.ir.constants import insert_constant
+from flambeau.ir.graph import Graph
+from flambeau.ir.value import Value
+from flambeau.schema.types import TENSOR, TensorType, TupleType, Type, is_number
+from flambeau.tensor.create import tensor
+from flambeau.util.record import replace
+
+CONVERSIONS: Final = frozenset({
+    "prim::NumToTensor", "aten::Bool", "aten::Float", "aten::Int", "aten::FloatImplicit", "aten::IntImplicit",
+    "aten::ScalarImplicit",
+})  # fmt: skip
+"""Between numbers and tensors without axes."""
+
+
+def refine_tuples(graph: Graph) -> bool:
+    """Let the types of new tuples say what is known of their elements."""
+    changed = False
+    for node in graph.find_all("prim::TupleConstruct"):
+        old = node.output().type
+        if isinstance(old, TupleType):
+            new = replace(old, elements=tuple(v.type for v in node.inputs))
+            changed |= new != old
+            node.output().set_type(new)
+    return changed
+
+
+def erase_numbers(graph: Graph) -> bool:
+    """Make tensors of all numbers, as for systems that have nothing else."""
+    changed = False
+    for value in graph.inputs:
+        changed |= _as_tensor(value)
+    for node in list(graph.all_nodes()):
+        if constants.is_constant(node.output()) if len(node.outputs) == 1 else False:
+            held = constants.constant_value(node.output())
+            if isinstance(held, bool | int | float | complex):
+                with graph.inserting(node):
+                    node.output().replace_uses_with(insert_constant(graph, tensor(held)))
+                node.destroy()
+                changed = True
+            continue
+        if node.kind in CONVERSIONS:
+            node.output().replace_uses_with(node.input())
+            node.destroy()
+            changed = True
+            continue
+        for value in (*node.outputs, *(p for block in node.blocks for p in block.inputs)):
+            changed |= _as_tensor(value)
+    return changed
+
+
+def _as_tensor(value: Value) -> bool:
+    if not is_number(value.type):
+        return False
+    value.set_type(TENSOR)
+    return True
+
+
+def complete_shapes(graph: Graph, examples: Sequence[Any], with_grad: bool = False) -> bool:
+    """Give the parameters the types of example tensors, and all else what follows.
+
+    Raises ValueError unless there is an example for each parameter.
+    """
+    if len(examples) != len(graph.inputs):
+        raise ValueError(f"the graph takes {len(graph.inputs)} inputs, but there are {len(examples)} examples")
+    for value, example in zip(graph.inputs, examples, strict=True):
+        if isinstance(value.type, TensorType) and hasattr(example, "dtype"):
+            value.set_type(constants.type_of(example))
+            value.set_type(replace(value.type, requires_grad=bool(with_grad and example.requires_grad)))
+    shapes.propagate(graph)
+    return True
+
+
+def erase_shapes_inside(graph: Graph) -> bool:
+    """Forget what is known of tensors, parameters excepted."""
+    before = _types(graph)
+    shapes.erase(graph)
+    return before != _types(graph)
+
+
+def propagate_dtypes(graph: Graph) -> bool:
+    """Find out dtypes from those of the parameters, and nothing else."""
+    return _propagate(graph, "dtype")
+
+
+def propagate_devices(graph: Graph) -> bool:
+    """Find out devices from those of the parameters, and nothing else."""
+    return _propagate(graph, "device")
+
+
+def _propagate(graph: Graph, field: str) -> bool:
+    before = _types(graph)
+    shapes.propagate(graph)
+    changed = False
+    for value, old in before:
+        found = value.type
+        if isinstance(found, TensorType) and isinstance(old, TensorType):
+            known = getattr(found, field)
+            new = replace(old, **{field: known}) if known is not None else old
+            changed |= new != old
+            value.set_type(new)
+        else:
+            value.set_type(old)
+    return changed
+
+
+def _types(graph: Graph) -> list[tuple[Value, Type]]:
+    nodes = graph.all_nodes()
+    return [(v, v.type) for n in nodes for v in (*n.outputs, *(p for b in n.blocks for p in b.inputs))]
