@@ -102,7 +102,7 @@ def test_freezing_a_handle() -> None:
     c = flambeau.script(Net())._c
     assert not flambeau._C._freeze_module(c).hasattr("w")
     assert flambeau._C._freeze_module(c, ["n"]).getattr("n") == 3
-    module = flambeau.script(nn.Linear(2, 1))
+    module = flambeau.script(nn.Linear(2, 1).eval())
     assert flambeau._C._freeze_module(module._c, preserveParameters=True).hasattr("weight")
     assert not flambeau._C._freeze_module(module._c, freezeInterfaces=False).hasattr("weight")
     norm = flambeau.script(nn.Sequential(nn.BatchNorm1d(2)).eval())

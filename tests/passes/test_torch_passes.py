@@ -199,7 +199,8 @@ def test_ints_that_a_condition_says() -> None:
     assert refine_from_conditions.integers(graph)
     verify(graph)
     inner = graph.find("aten::mul")
-    assert inner is not None and all(v.node.attribute("value") == 4 for v in inner.inputs if v.node is not None)
+    assert inner is not None
+    assert all(v.node.attribute("value") == 4 for v in inner.inputs if v.node is not None)
     assert [evaluate(graph, [n])[0] for n in (4, 5)] == [16, 5]
 
 
@@ -343,8 +344,11 @@ def test_frozen_in_training_keeps_what_training_changes() -> None:
     module = flambeau.nn.Sequential(flambeau.nn.Linear(2, 2), flambeau.nn.Dropout(), flambeau.nn.BatchNorm1d(2))
     frozen = _C._freeze_module(flambeau.script(module)._c)
     linear, dropout, norm = (frozen.getattr(str(i)) for i in range(3))
-    assert linear.hasattr("weight") and not linear.hasattr("training")
-    assert dropout.hasattr("training") and norm.hasattr("training") and norm.hasattr("running_mean")
+    assert linear.hasattr("weight")
+    assert not linear.hasattr("training")
+    assert dropout.hasattr("training")
+    assert norm.hasattr("training")
+    assert norm.hasattr("running_mean")
     optimised = flambeau.jit.optimize_for_inference(flambeau.script(module))
     assert not module.training or not hasattr(optimised, "0")
 
