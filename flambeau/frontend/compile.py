@@ -269,7 +269,7 @@ def _emit_nested(e: Emission, tree: t.Def) -> bool:
 
 
 def _nested(e: Emission, tree: t.Def) -> ClosureValue:
-    return closure(e, tree, written_defaults(tree, e.resolver), compile_def)
+    return closure(e, tree, compile_def)
 
 
 def _as_def(tree: t.Lambda) -> t.Def:

@@ -12,7 +12,9 @@ from flambeau.frontend.annotations import type_of_tree
 from flambeau.frontend.arguments import MISSING, Argument, emit_all, is_function, matched, takes_anything
 from flambeau.frontend.bound import Bound
 from flambeau.frontend.captures import Closure, captures
+from flambeau.frontend.computed_defaults import computed_defaults, left_out
 from flambeau.frontend.constants import constant_type, constant_value
+from flambeau.frontend.defaults import written_defaults
 from flambeau.frontend.emit.boxes import close_box
 from flambeau.frontend.emit.conversions import pack_list, pack_tuple
 from flambeau.frontend.emit.environment import Variable
@@ -36,7 +38,7 @@ from flambeau.schema.function import Argument as FormalArgument
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.types import TensorType, Type
 from flambeau.util.errors import CompileError
-from flambeau.util.record import dataclass, field
+from flambeau.util.record import dataclass, field, replace
 from flambeau.util.source import SourceRange
 
 if TYPE_CHECKING:
@@ -245,6 +247,8 @@ class ClosureValue(Sugared):
     """Those of them that it assigns."""
     home: str
     """The function it was defined in."""
+    computed: Mapping[str, str] = field(default_factory=dict)
+    """The variables there that hold defaults, by parameter."""
 
     @property
     def kind(self) -> str:
@@ -275,6 +279,9 @@ class ClosureValue(Sugared):
             return instantiate(e, where, self.template, args, keywords, self).as_value(e, where)
 
         template = self.template
+        if self.computed:
+            rest = left_out(e, self, template.tree, self.computed, where, args, keywords)
+            keywords = {**keywords, **rest}
         if makes_function(template.tree, e.resolver, functions_given(template.tree, args, keywords)):
             return call_maker(e, where, template, args, keywords, self)
         if yields(template.tree):
@@ -295,7 +302,11 @@ def functions_given(
     return {name: argument for name, argument in given.items() if not argument.is_value}
 
 
-def closure(e: Emission, tree: Def, defaults: Mapping[str, Any], compile_: Compiler) -> ClosureValue:
+def closure(e: Emission, tree: Def, compile_: Compiler) -> ClosureValue:
     """The value of a nested definition."""
     scope = scope_of(tree)
-    return ClosureValue(Template(tree, e.resolver, defaults, compile_), scope.free, scope.nonlocals, e.home)
+    computed = {} if holds_closures(e) else computed_defaults(e, tree)
+    params = tuple(replace(p, default=None) if p.name in computed else p for p in tree.decl.params)
+    tree = replace(tree, decl=replace(tree.decl, params=params)) if computed else tree
+    template = Template(tree, e.resolver, written_defaults(tree, e.resolver), compile_)
+    return ClosureValue(template, (*scope.free, *computed.values()), scope.nonlocals, e.home, computed)

@@ -514,7 +514,7 @@ CASES: list[tuple[str, str, int, str, str]] = [
         "def f(x: Optional[int]):\n    if x:\n        return 1\n",
         2,
         "x",
-        "Could not cast value of type Optional[int] to bool",
+        "Could not cast value of type Optional[int] to bool. Write `x is not None`, or `x is not None and x` if 0",
     ),
     (
         "tuple condition",

@@ -156,6 +156,9 @@ class ConditionValue(Sugared):
         return self.condition.as_value(e)
 
 
+NONE_IS_FALSE = ". Write `x is not None`, or `x is not None and x` if 0 and what is empty count as None"
+
+
 def refine(e: Emission, facts: Facts) -> None:
     """Let variables have the types that follow from a condition, from here on in this scope."""
     for name, type_ in facts.items():
@@ -188,7 +191,8 @@ def to_bool(e: Emission, where: SourceRange, value: Value) -> Value:
                 return call_operator(e, where, "python::truth", [value])
             case NamedType() if (known := magic.truth(e, where, value)) is not None:
                 return known
-    raise CompileError(f"Could not cast value of type {shown(type_)} to bool", where)
+    advice = NONE_IS_FALSE if may_be_none(type_) and type_ != NONE else ""
+    raise CompileError(f"Could not cast value of type {shown(type_)} to bool{advice}", where)
 
 
 def _negated(e: Emission, condition: Condition, where: SourceRange) -> Condition:

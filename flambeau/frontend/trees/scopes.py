@@ -65,6 +65,8 @@ def _own(body: Sequence[Stmt]) -> Iterator[Tree]:
     while pending:
         part = pending.pop()
         yield part
+        if isinstance(part, Lambda | Def):  # its defaults are computed around it
+            pending.extend(p.default for p in part.decl.params if p.default is not None)
         if isinstance(part, Lambda):
             pending.append(part.body)
         elif not isinstance(part, Def):
