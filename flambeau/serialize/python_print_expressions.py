@@ -17,7 +17,7 @@ from flambeau.ir.value import Value
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.types import FUNCTION, TENSOR, DictType, ListType, TupleType
 from flambeau.serialize.python_print_literals import ConstantTable, literal, shows_type, tuple_name
-from flambeau.serialize.python_print_names import is_identifier
+from flambeau.serialize.python_print_names import is_identifier, is_plain_name
 from flambeau.serialize.python_print_text import Tagged, separated
 from flambeau.util.record import dataclass
 
@@ -184,7 +184,7 @@ def _new(node: Node, operands: Operands) -> Parts:
 
 def _attribute(node: Node, operands: Operands) -> Parts:
     name = node.attribute("name")
-    if is_identifier(name):
+    if is_plain_name(name):
         return [operands[0], f".{name}"]
     return ["getattr(", operands[0], f", {quoted(name)})"]
 
@@ -203,7 +203,7 @@ def _call_function(node: Node, operands: Operands) -> Parts:
 def _call_method(node: Node, operands: Operands) -> Parts:
     name = node.attribute("name")
     method: Parts = ["(", operands[0], f").{name}"]
-    if not is_identifier(name):
+    if not is_plain_name(name):
         method = ["getattr(", operands[0], f", {quoted(name)})"]
     return [*method, "(", *_trailing(operands[1:]), ")"]
 

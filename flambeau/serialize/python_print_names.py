@@ -39,6 +39,11 @@ def is_identifier(name: str) -> bool:
     return _IDENTIFIER.fullmatch(name) is not None
 
 
+def is_plain_name(name: str) -> bool:
+    """Whether an attribute can be written behind a dot: no word of Python, which would not parse."""
+    return is_identifier(name) and not keyword.iskeyword(name)
+
+
 def as_identifier(name: str) -> str:
     """A name with everything replaced that an identifier cannot hold."""
     text = _FOREIGN.sub("_", name)

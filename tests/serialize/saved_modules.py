@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
@@ -362,6 +363,68 @@ class Versions(nn.Module):
         return flambeau.nn.functional.gelu(x) / 2 + full + steps
 
 
+class Keys(nn.Module):
+    """Names that are words of Python, or no names at all."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.ModuleDict({"class": nn.Tanh(), "if": nn.ReLU(), "é": nn.Identity(), "a b": nn.Sigmoid()})
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.table.values():
+            x = layer(x)
+        return x
+
+
+class Constants(nn.Module):
+    color: jit.Final[Color]
+    pair: jit.Final[tuple[int, str]]
+    low: jit.Final[float]
+    none: jit.Final[list[float]]
+    place: jit.Final[flambeau.device]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.color, self.pair, self.low, self.none = Color.GREEN, (1, "é"), float("-inf"), [0.5]
+        self.place = flambeau.device("cpu")
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.color == Color.GREEN:
+            x = x + self.pair[0] + len(self.pair[1])
+        return flambeau.maximum(x, flambeau.full_like(x, self.low)) + len(self.none)
+
+
+class OldStyle(jit.ScriptModule):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(flambeau.ones(3) * 2)
+
+    @jit.script_method
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.weight
+
+
+def contexts(x: Tensor) -> Tensor:
+    with flambeau.enable_grad():
+        x = x + 1
+    with flambeau.inference_mode():
+        x = x * 2
+    with flambeau.set_grad_enabled(False), flambeau.autocast("cpu", enabled=False):
+        x = x - 3
+    return x
+
+
+class Around(nn.Module):
+    """A loaded module inside another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = jit.load(io.BytesIO(flambeau.script(Tree()).save_to_buffer()))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.inner(x) + 1
+
+
 def frozen() -> Any:
     return jit.freeze(flambeau.script(Tree().eval()))
 
@@ -414,6 +477,11 @@ CASES: dict[str, Case] = {
     "frozen": (frozen, [("forward", (flambeau.ones(2, 3),))]),
     "traced": (traced, [("forward", (flambeau.ones(2, 3),))]),
     "function": (lambda: function, [("forward", (_X,)), ("forward", (_X, 5))]),
+    "keys": (Keys, [("forward", (_X,))]),
+    "constants": (Constants, [("forward", (_X,))]),
+    "old style": (OldStyle, [("forward", (_X,))]),
+    "contexts": (lambda: contexts, [("forward", (_X,))]),
+    "around": (Around, [("forward", (flambeau.ones(2, 3),))]),
     "keywords": (lambda: calls_keywords, [("forward", (_X,))]),
 }
 """What makes a module or function, and methods to call with arguments, in this order on one module."""

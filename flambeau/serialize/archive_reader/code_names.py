@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from flambeau.frontend.resolver import MISSING
-from flambeau.schema.types import ANY
+from flambeau.ir.constants import EnumMember
+from flambeau.schema.device import Device
+from flambeau.schema.types import ANY, EnumType
 from flambeau.serialize.archive_reader.special_operators import SPECIAL, MakesObject
 from flambeau.serialize.archive_reader.upgrades import UpgradedOperator, upgrade_of
 from flambeau.serialize.python_print_resolver import OperatorNamespace, PrintedNames
@@ -63,6 +65,12 @@ class ArchiveNames(PrintedNames):
                     return self._unit.constants[int(name[1:])]
             case ast.Call(func=ast.Name(id="annotate"), args=[_, value_node]):
                 return self.literal(file, value_node)
+            case ast.Call(func=ast.Attribute(attr="device"), args=[ast.Constant(value=str(place))]):
+                return Device(place)
+            case ast.Attribute(value=owner, attr=name):
+                type_ = self._unit.find_type(file.text(owner))
+                if isinstance(type_, EnumType) and name in dict(type_.members):
+                    return EnumMember(type_.name, name) if type_.python is None else type_.python[name]
         raise file.error("expected a literal", node)
 
     def resolve(self, name: str) -> Any:

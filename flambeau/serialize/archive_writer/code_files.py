@@ -16,7 +16,6 @@ class Net(Module):
 
 from __future__ import annotations
 
-import keyword
 from collections.abc import Iterable
 from typing import Any
 
@@ -32,7 +31,7 @@ from flambeau.serialize.archive_writer.names import ArchiveNames
 from flambeau.serialize.archive_writer.objects import FULL_BACKWARD_HOOK, has_full_backward_hook, none_constants
 from flambeau.serialize.python_print import print_with_marks, result_type
 from flambeau.serialize.python_print_literals import ConstantTable, literal
-from flambeau.serialize.python_print_names import is_identifier
+from flambeau.serialize.python_print_names import is_plain_name
 from flambeau.serialize.python_print_text import INDENT, Mark
 from flambeau.util.record import dataclass, field
 
@@ -147,7 +146,7 @@ class CodeFiles:
         found += [(name, NONE) for name in none_constants(definition)]
         for index, (name, type_) in enumerate(found):
             annotation = self._names.renamed(type_).annotation
-            if is_identifier(name) and not keyword.iskeyword(name):
+            if is_plain_name(name):
                 file.line(f"{name} : {annotation}")
                 continue
             if index == 0:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cache
 
 from flambeau.ir.clone import clone_graph
-from flambeau.ir.constants import is_constant
+from flambeau.ir.constants import insert_constant, is_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.walk import subgraphs
@@ -72,10 +72,12 @@ def _replacement(node: Node) -> ClassDefinition | None:
 
 
 def _replace(graph: Graph, node: Node, definition: ClassDefinition) -> None:
-    takes = len(definition.methods["__init__"].schema.arguments) - 1
+    parameters = definition.methods["__init__"].schema.arguments[1:]
+    given = list(node.inputs[: len(parameters)])
     with graph.inserting(node), graph.at_range(node.range):
         made = graph.insert("prim::CreateObject", (), (definition.type,)).output()
-        graph.insert("prim::CallMethod", (made, *node.inputs[:takes]), (NONE,), name="__init__")
+        given += [insert_constant(graph, p.default) for p in parameters[len(given) :]]
+        graph.insert("prim::CallMethod", (made, *given), (NONE,), name="__init__")
     context = node.output()
     for user, _ in list(context.uses):
         if user.kind == "prim::Enter":
