@@ -20,7 +20,9 @@ from flambeau.schema.device import Device
 from flambeau.schema.dtype import DType
 from flambeau.schema.remembered import remembered
 from flambeau.schema.set_type import SetType
+from flambeau.schema.symbolic import SymbolicInt, SymbolicNumber
 from flambeau.tensor.bridge import from_numpy
+from flambeau.tensor.observer import current
 from flambeau.tensor.tensor import Tensor
 
 Converter = Callable[[Any], Any]
@@ -35,7 +37,7 @@ def _tensor(value: Any) -> Tensor:
     raise MismatchError(f"{_shown(value)} is no tensor; flambeau.tensor(...) makes one of numbers and lists")
 
 
-def _int(value: Any) -> int:
+def _int(value: Any) -> Any:
     if type(value) is int or isinstance(value, int | np.integer | np.bool_):
         number = int(value)
         if not INT_MIN <= number <= INT_MAX:
@@ -45,14 +47,18 @@ def _int(value: Any) -> int:
         return value.code
     if isinstance(value, Tensor) and value.ndim == 0 and not value.dtype.is_floating_point:
         return int(value.item())
+    if isinstance(value, SymbolicInt):
+        return value
     raise MismatchError(f"{_shown(value)} is no int")
 
 
-def _float(value: Any) -> float:
+def _float(value: Any) -> Any:
     if isinstance(value, float | int | np.floating | np.integer | np.bool_):
         return float(value)
     if isinstance(value, Tensor) and value.ndim == 0 and value.dtype.is_floating_point:
         return float(value.item())
+    if isinstance(value, SymbolicNumber):
+        return value.as_float()
     raise MismatchError(f"{_shown(value)} is no float")
 
 
@@ -79,6 +85,8 @@ def _number(value: Any) -> Any:
         return float(value)
     if isinstance(value, complex | np.complexfloating):
         return complex(value)
+    if isinstance(value, SymbolicNumber):
+        return value
     raise MismatchError(f"{_shown(value)} is no number")
 
 
@@ -137,6 +145,18 @@ def converter(type_: t.Type) -> Converter:
         case t.NamedType():
             return object_converter(type_, converter)
     return _as_it_is
+
+
+def outliving(value: Any) -> Any:
+    """A converted value that stays when a trace is over: numbers that the trace knows are fixed in it."""
+    if isinstance(value, SymbolicNumber):
+        return int(value) if isinstance(value, SymbolicInt) else float(value)
+    if isinstance(value, list | tuple | dict) and current() is not None:
+        if isinstance(value, dict):
+            return {k: outliving(v) for k, v in value.items()}
+        parts = [outliving(v) for v in value]
+        return parts if isinstance(value, list) else tuple(parts)
+    return value
 
 
 def _as_it_is(value: Any) -> Any:

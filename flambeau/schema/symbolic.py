@@ -12,6 +12,12 @@ class SymbolicNumber:
     number: Any
     """What it is in the run being traced."""
 
+    def __int__(self) -> int:
+        return int(self.number)
+
+    def __float__(self) -> float:
+        return float(self.number)
+
     def as_float(self) -> SymbolicNumber:
         """The same as a float."""
         return self

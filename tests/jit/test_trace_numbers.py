@@ -121,3 +121,47 @@ def test_a_float_made_of_a_size_may_be_marked() -> None:
         warnings.simplefilter("error", TracerWarning)
         traced = flambeau.trace(scaled, flambeau.ones(3))
     assert [b.value for b in traced.baked] == [1.5]
+
+
+def test_sizes_given_to_scripts_stay_open() -> None:
+    @flambeau.script
+    def grown(x: flambeau.Tensor, n: int, by: float, rest: list[int], table: dict[str, int]) -> flambeau.Tensor:
+        for _ in range(n):
+            x = x + by
+        return x + rest[0] + table["k"]
+
+    def given(x: Any) -> Any:
+        n = x.shape[0]
+        return grown(x, n, n / 2, [n, 1], {"k": n})
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", TracerWarning)
+        traced = flambeau.trace(given, flambeau.ones(2))
+    assert traced.baked == []
+    assert traced(flambeau.ones(4)).tolist() == given(flambeau.ones(4)).tolist() == [17.0] * 4
+
+
+def test_a_size_that_an_attribute_is_given_is_fixed() -> None:
+    class Last(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.size = 0
+
+        def forward(self, x: flambeau.Tensor) -> flambeau.Tensor:
+            return x + self.size
+
+    class Outer(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.last = flambeau.script(Last())
+
+        def forward(self, x: flambeau.Tensor) -> flambeau.Tensor:
+            self.last.size = x.shape[0]
+            return self.last(x)
+
+    outer = Outer()
+    with pytest.warns(TracerWarning, match="a Python integer"):
+        traced = flambeau.trace(outer, flambeau.ones(3))
+    assert type(outer.last.size) is int
+    with pytest.raises(GuardError, match="a Python integer"):
+        traced(flambeau.ones(5))

@@ -15,7 +15,7 @@ from flambeau.frontend.source.python_source import NameScope
 from flambeau.ir.graph import Graph
 from flambeau.jit import saving
 from flambeau.jit.arguments import ArgumentError
-from flambeau.jit.convert import MismatchError, converter, type_name
+from flambeau.jit.convert import MismatchError, converter, outliving, type_name
 from flambeau.jit.modules import python_view
 from flambeau.jit.modules.classes import KEYED, ORDERED, ModuleClasses, Origin
 from flambeau.jit.modules.fixed import FixedModule
@@ -275,7 +275,7 @@ class RecursiveScriptModule(FixedModule):
             super().__setattr__(name, value)
         else:
             try:
-                held.set(name, converter(attribute.type)(value))
+                held.set(name, outliving(converter(attribute.type)(value)))
             except MismatchError as reason:
                 wanted, given = attribute.type.annotation, type_name(value)
                 raise RuntimeError(

@@ -394,4 +394,6 @@ def plain(given: Any) -> Any:
         return given.number
     if isinstance(given, list | tuple) and any(isinstance(g, TracedNumber) for g in given):
         return type(given)(plain(g) for g in given)
+    if isinstance(given, dict) and any(isinstance(g, TracedNumber) for g in given.values()):
+        return {k: plain(g) for k, g in given.items()}
     return given
