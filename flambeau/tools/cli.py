@@ -1,4 +1,4 @@
-"""The command line: `flambeau show FILE.py:FN`, `opt -p dce,cse FILE.ir`, `cache info|clear`, `doctor`."""
+"""The command line: `flambeau show FILE.py:FN|model.pt`, `opt -p dce,cse FILE.ir`, `cache info|clear`, `doctor`."""
 
 from __future__ import annotations
 
@@ -74,7 +74,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"flambeau {flambeau.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     show = commands.add_parser("show", help="print the stages of a function on its way through the compiler")
-    show.add_argument("target", metavar="FILE.py:FN", help="a Python file and a function or module in it")
+    show.add_argument(
+        "target", metavar="FILE.py:FN", help="a Python file and a function or module in it; or model.pt[:method]"
+    )
     show.add_argument("--stage", choices=[*STAGES, "all"], default="all", help="which stage (default: all)")
     show.add_argument(
         "--args",
@@ -112,8 +114,14 @@ class _ListPasses(argparse.Action):
 
 
 def load_target(target: str) -> tuple[ScriptFunction, ModuleType]:
-    """The function that `FILE.py:FN` names, scripted, and its Python module. Raises CommandError when there is none."""
+    """The function that `FILE.py:FN` names, scripted, and its Python module. Raises CommandError when there is none.
+
+    Of an archive, `model.pt` or `model.pt:sub.method`, it is the method, of the module by default `forward`.
+    """
     path, _, name = target.rpartition(":")
+    archive = next((Path(p) for p in (target, path) if p and _is_archive(Path(p))), None)
+    if archive is not None:
+        return _method_of_archive(archive, target[len(str(archive)) + 1 :]), ModuleType(archive.stem)
     if not path or not name:
         raise CommandError(f"expected FILE.py:FN, got {target!r}; for example examples/nbody.py:energy")
     module = load_module(Path(path))
@@ -128,6 +136,32 @@ def load_target(target: str) -> tuple[ScriptFunction, ModuleType]:
         raise CommandError(f"{name} is a {kind}; {hint}")
     scripted: Any = flambeau.script(found)
     return (scripted.forward if isinstance(scripted, RecursiveScriptModule) else scripted), module
+
+
+def _is_archive(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"PK\x03\x04"
+
+
+def _method_of_archive(path: Path, name: str) -> ScriptFunction:
+    """A method of the module in an archive, by its dotted name."""
+    found: Any = flambeau.jit.load(path)
+    for part in name.split(".") if name else ():
+        if not hasattr(found, part):
+            raise CommandError(f"{path} has no {name!r}; at {part!r} there is {', '.join(_parts(found)) or 'nothing'}")
+        found = getattr(found, part)
+    if isinstance(found, RecursiveScriptModule) and "forward" in found.script_object.type.definition.methods:
+        found = found.forward
+    if not isinstance(found, ScriptFunction):
+        raise CommandError(f"{name or path} is no method; there are {', '.join(_parts(found)) or 'none in it'}")
+    return found
+
+
+def _parts(found: Any) -> list[str]:
+    held = getattr(found, "script_object", None)
+    return [] if held is None else [*held.type.definition.methods, *found._modules]
 
 
 def _known(module: ModuleType) -> str:

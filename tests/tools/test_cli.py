@@ -106,6 +106,22 @@ def test_modules_and_traces(capsys: pytest.CaptureFixture[str], program: Path) -
     assert "so it has no tree" in refusal_of(capsys, "show", f"{program}:traced", "--stage", "tree")
 
 
+def test_archives(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    model = flambeau.nn.Sequential(flambeau.nn.Linear(2, 3), flambeau.nn.ReLU())
+    path = tmp_path / "model.pt"
+    flambeau.script(model).save(path)
+    assert cli.main(["show", str(path), "--stage", "code"]) == 0
+    assert "forward(self" in capsys.readouterr().out
+    assert cli.main(["show", f"{path}:0", "--stage", "graph"]) == 0
+    assert "aten::linear" in capsys.readouterr().out
+    assert cli.main(["show", f"{path}:0.forward", "--stage", "passes", "--args", "flambeau.ones(1, 2)"]) == 0
+    assert "dce" in capsys.readouterr().out
+    assert cli.main(["show", f"{path}:nothing"]) == 1
+    assert "has no 'nothing'; at 'nothing' there is forward, 0, 1" in capsys.readouterr().err
+    assert cli.main(["show", f"{path}:0.weight"]) == 1
+    assert "0.weight is no method" in capsys.readouterr().err
+
+
 def test_pictures(capsys: pytest.CaptureFixture[str], program: Path, tmp_path: Path) -> None:
     pytest.importorskip("igraph", reason="lays pictures out; optional")
     picture = tmp_path / "graph.svg"
