@@ -9,12 +9,14 @@ from collections.abc import Mapping, Sequence
 
 from flambeau.frontend.arguments import Argument, emit_all
 from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.generators import yields
 from flambeau.frontend.emit.schema_matching import call_method
-from flambeau.frontend.templates import Template
+from flambeau.frontend.templates import Template, instantiate
 from flambeau.frontend.trees.views import Apply
 from flambeau.frontend.values.generator_calls import generator_call
 from flambeau.frontend.values.object_methods import find_method
-from flambeau.frontend.values.simple_value import SimpleValue
+from flambeau.frontend.values.python import may_be_function
+from flambeau.frontend.values.simple_value import MethodValue, SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.types import NamedType, Type
@@ -67,8 +69,46 @@ class GeneratorMethod(Sugared):
         return call
 
 
+@dataclass(slots=True)
+class HigherMethod(Sugared):
+    """A method that may take functions, with its object: compiled for the call that passes some."""
+
+    owner: Value
+    name: str
+    template: Template
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "method"
+
+    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared | None:
+        """A call that passes functions; None for other calls."""
+        where = tree.callee.range
+        if not any(may_be_function(e, arg) for arg in (*tree.args, *(k.value for k in tree.keywords))):
+            return None
+        args, keywords = emit_all(e, tree)
+        if all(a.is_value for a in (*args, *keywords.values())):
+            given = [Given(a.value(e), a.where) for a in args]
+            return self.call(e, where, given, [Given(k.value(e), k.where, name) for name, k in keywords.items()])
+        try:
+            own = Argument(SimpleValue(self.owner), where)
+            return instantiate(e, where, self.template, [own, *args], keywords)
+        except CompileError as error:
+            raise error.with_caller(self.template.tree.name, e.name, where) from None
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A call of the compiled method."""
+        assert isinstance(self.owner.type, NamedType)
+        method = find_method(e, self.owner.type, self.name, where)
+        assert method is not None
+        python = getattr(self.owner.type.definition, "python", None)
+        others = getattr(getattr(python, self.name, None), "other_methods", ())
+        return MethodValue(self.owner, self.name, method, others).call(e, where, args, keywords)
+
+
 def generator_method(e: Emission, owner: Value, name: str, where: SourceRange) -> Sugared | None:
-    """A method of an object that yields; None for other methods."""
+    """A method of an object that yields or may take functions; None for other methods."""
     find = getattr(e.resolver, "generator_method", None)
     if find is None or not isinstance(owner.type, NamedType):
         return None
@@ -76,4 +116,6 @@ def generator_method(e: Emission, owner: Value, name: str, where: SourceRange) -
         template = find(owner.type, name)
     except CompileError:
         return None  # which compiling the method says better
-    return None if template is None else GeneratorMethod(owner, name, template)
+    if template is None:
+        return None
+    return (GeneratorMethod if yields(template.tree) else HigherMethod)(owner, name, template)

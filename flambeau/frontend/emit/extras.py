@@ -14,6 +14,7 @@ from flambeau.frontend.emit.conditions import Condition, ConditionValue, emit_co
 from flambeau.frontend.emit.control import emit_branches
 from flambeau.frontend.emit.conversions import convert, pack_list
 from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.literals import dict_type, list_element, without_none
 from flambeau.frontend.emit.loops import emit_for
 from flambeau.frontend.emit.operators import compare
@@ -67,9 +68,17 @@ def emit_plus(e: Emission, tree: UnaryPlus, hint: Type | None) -> Sugared:
 
 
 def emit_walrus(e: Emission, tree: Walrus, hint: Type | None) -> Sugared:
-    """`(name := value)`."""
+    """`(name := value)`; in a comprehension, a name that is a variable around it is that variable."""
     value = e.value(tree.value, hint)
-    assign_name(e, tree.target.range, tree.target.name, SimpleValue(value))
+    name, before, frame = tree.target.name, e.frame, e.frame
+    while frame.parent is not None:
+        if frame.hides and isinstance(frame.parent.find(name), Variable):
+            e.frame = frame.parent
+        frame = frame.parent
+    try:
+        assign_name(e, tree.target.range, name, SimpleValue(value))
+    finally:
+        e.frame = before
     return SimpleValue(value)
 
 

@@ -200,7 +200,7 @@ def _is_compiled_for(e: Emission, template: Template, python: Any, tree: Apply) 
         return True
     if any(p.annotation is not None and takes_anything(p) for p in template.tree.decl.params):
         return True
-    return any(_may_be_function(e, arg) for arg in (*tree.args, *(k.value for k in tree.keywords)))
+    return any(may_be_function(e, arg) for arg in (*tree.args, *(k.value for k in tree.keywords)))
 
 
 def _gathers(python: Any) -> bool:
@@ -210,7 +210,7 @@ def _gathers(python: Any) -> bool:
     return bool(code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
 
 
-def _may_be_function(e: Emission, tree: Expr) -> bool:
+def may_be_function(e: Emission, tree: Expr) -> bool:
     """Whether an argument may be a function or an object, as its tree tells."""
     if isinstance(tree, Var):
         found = e.frame.find(tree.name)

@@ -195,7 +195,7 @@ class PythonSource:
         return self._add_method(name, self._compiled(found, name))
 
     def generator(self, name: str) -> Template | None:
-        """A method that yields, to be written out or kept where it is called; None for others, and where heirs are."""
+        """A method that yields or may take functions; None for others, and where heirs are."""
         if name not in self._generators:
             found = yielding(inspect.getattr_static(self.python, name, None))
             made = None if found is None else self._to_compile(found, has_self=True, bind_class=False)

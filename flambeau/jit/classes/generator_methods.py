@@ -17,9 +17,17 @@ from flambeau.util.record import replace
 
 
 def yielding(member: Any) -> FunctionType | None:
-    """A member of a class that is a method and yields; None for others."""
-    is_method = isinstance(member, FunctionType) and modifier(member) is None
-    return member if is_method and inspect.isgeneratorfunction(innermost_function(member)) else None
+    """A member of a class that is a method and yields, or may take functions; None for others."""
+    if not isinstance(member, FunctionType) or modifier(member) is not None:
+        return None
+    function = innermost_function(member)
+    return member if inspect.isgeneratorfunction(function) or _may_take_functions(function) else None
+
+
+def _may_take_functions(function: FunctionType) -> bool:
+    code, annotations = function.__code__, function.__annotations__
+    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    return any(name not in annotations or "Callable" in str(annotations[name]) for name in names)
 
 
 def method_template(tree: Def, resolver: Resolver, defaults: Mapping[str, Any]) -> Template | None:
