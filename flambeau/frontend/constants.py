@@ -54,6 +54,20 @@ def constant_type(value: Any) -> Type:
     raise TypeError(f"a value of type {type(value).__name__} cannot be a constant")
 
 
+def is_constant(value: Any) -> bool:
+    """Whether programs can have a Python value as a constant.
+
+    >>> is_constant(3), is_constant([3]), is_constant(1 << 70)
+    (True, False, False)
+    """
+    try:
+        constant_type(value)
+        constant_value(value)
+    except (TypeError, OverflowError):
+        return False
+    return True
+
+
 def constant_value(value: Any) -> Any:
     """The value as constants hold it: dtypes are their numbers. An int beyond 64 bits raises OverflowError."""
     if isinstance(value, DType):

@@ -19,7 +19,7 @@ from flambeau.frontend.convert.functions import get_tree
 from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.source.python_source import parameter_defaults
 from flambeau.ir.value import Value
-from flambeau.jit.classes.definitions import bound_to_class
+from flambeau.jit.classes.method_trees import bound_to_class
 from flambeau.jit.classes.scope import class_scope
 from flambeau.jit.classes.values import BoundFunction
 from flambeau.jit.compiling import compiling, tidy

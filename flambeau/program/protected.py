@@ -35,6 +35,24 @@ _SAID: Final[tuple[tuple[str, type[Exception]], ...]] = (
 """What operators say, and what Python raises where they say it; the first that fits counts."""
 
 
+class Message:
+    """What a `^message` node calls: the text of an exception whose class makes it of the arguments.
+
+    >>> Message(UnicodeDecodeError, ())("ascii", b"x", 0, 1, "why")
+    "'ascii' codec can't decode byte 0x78 in position 0: why"
+    """
+
+    def __init__(self, cls: type[BaseException], keywords: Sequence[str]) -> None:
+        self.cls = cls
+        self.keywords = tuple(keywords)
+        self.__name__ = "message"
+
+    def __call__(self, *values: Any) -> str:
+        """The text; the last values are those of keywords."""
+        count = len(values) - len(self.keywords)
+        return str(self.cls(*values[:count], **dict(zip(self.keywords, values[count:], strict=True))))
+
+
 class Protected:
     """What a `^try` node calls: the body as a function, and the classes that each handler takes."""
 

@@ -311,7 +311,7 @@ def _before_raise(block: Block) -> list[Node]:
         return []
     nodes = [raising]
     current = raising.previous
-    while current is not None and not current.blocks and is_pure(current):
+    while current is not None and not current.blocks and (is_pure(current) or current.kind == "^message"):
         nodes.insert(0, current)
         current = current.previous
     return nodes

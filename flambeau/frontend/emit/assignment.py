@@ -150,6 +150,11 @@ def assign_name(e: Emission, where: SourceRange, name: str, value: Sugared, anno
             found = held.type.annotation
             text = WRONG_ANNOTATION.format(name=name, wanted=annotation.annotation, found=found)
             raise CompileError(text + why_no_interface(held.type, annotation), where)
+    own = e.frame.names.get(name)
+    box = e.boxes.get(own.slot) if isinstance(own, Variable) else None
+    if box is not None:  # the variable is of another function, and keeps its type
+        assert isinstance(box.type, ListType)
+        held = convert(e, held, without_refinement(box.type.element), implicit=True)
     e.store(name, held, annotation, None if annotation is not None else _before_narrowing(e, held))
 
 

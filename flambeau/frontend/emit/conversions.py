@@ -54,7 +54,8 @@ def keep(value: Value) -> Plan:
 def plan_conversion(value: Value, wanted: Type, *, implicit: bool) -> tuple[Type, Plan]:
     """The type and plan of `value`, as near to `wanted` as conversions bring it; if that will do, the caller says."""
     actual = value.type
-    if is_container(actual) and not is_subtype(actual, wanted) and not has_variables(wanted):
+    is_held = is_container(actual) or isinstance(actual, OptionalType)
+    if is_held and not is_subtype(actual, wanted) and not has_variables(wanted):
         new = written_as(value, wanted)
         if new is not None:
             return new, lambda e: _retyped(value, new)

@@ -174,6 +174,7 @@ class _Attempt:
         if formal.name == "self" and (has_tensors or not self.implicit):
             return None  # `max(a, b)` is of two numbers and `x.sum(dim)` of a tensor, not of the list of both
         first = self.args[self.used].value.type
+        first = first.element if isinstance(first, OptionalType) else first
         if isinstance(first, ListType) or (isinstance(first, TupleType) and _all_fit(first, element)):
             return None
         items = self.args[self.used :]

@@ -35,6 +35,7 @@ from flambeau.frontend.values.object_methods import has_method
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given
 from flambeau.ir.value import Value
+from flambeau.program import protected
 from flambeau.program.classes import why_no_interface
 from flambeau.schema.subtype import is_subtype, unify
 from flambeau.schema.types import NONE, STRING, DictType, ListType, NamedType, Type
@@ -136,9 +137,15 @@ def emit_raise(e: Emission, tree: Raise) -> bool:
         raised = ExceptionValue(raised, [])
     if not isinstance(raised, ExceptionValue):
         raise CompileError(f"exceptions must derive from BaseException, but this is a {raised.kind}", where)
-    message = _message(e, raised.arguments)
+    message = _own_text(e, raised) if raised.cls.has_own_text else _message(e, raised.arguments)
     e.insert("prim::RaiseException", (message, e.constant(raised.cls.qualified_name)))
     return False
+
+
+def _own_text(e: Emission, raised: ExceptionValue) -> Value:
+    """What the class itself makes of the arguments."""
+    made = protected.Message(raised.cls.python, raised.keywords)
+    return e.emit("^message", raised.arguments, STRING, callable=made)
 
 
 def _message(e: Emission, arguments: list[Value]) -> Value:

@@ -20,6 +20,9 @@ def written_as(value: Value, wanted: Type, uses: int = 0) -> Type | None:
 
     `uses` says how many nodes use it beside those that fill it.
     """
+    choices = _choices(value) if len(value.uses) <= uses else ()
+    if choices:
+        return wanted if all(is_subtype(c.type, wanted) or written_as(c, wanted, 1) for c in choices) else None
     for candidate in _candidates(wanted):
         if _parts(value, candidate, uses) is not None:
             return candidate
@@ -28,6 +31,10 @@ def written_as(value: Value, wanted: Type, uses: int = 0) -> Type | None:
 
 def retype(value: Value, wanted: Type) -> None:
     """Give a container, and those in it, the type that `written_as` found."""
+    for choice in _choices(value):
+        inner = None if is_subtype(choice.type, wanted) else written_as(choice, wanted, 1)
+        if inner is not None:
+            retype(choice, inner)
     for part, type_ in _parts(value, wanted, len(value.uses)) or ():
         inner = None if is_subtype(part.type, type_) else written_as(part, type_, 1)
         if inner is not None:
@@ -36,6 +43,12 @@ def retype(value: Value, wanted: Type) -> None:
     for use in _filling(value):
         for output in use.user.outputs:
             output.set_type(wanted)
+
+
+def _choices(value: Value) -> tuple[Value, ...]:
+    """The values that a conditional expression chooses from."""
+    node = value.node
+    return () if node is None or node.kind != "prim::If" else tuple(b.outputs[value.index] for b in node.blocks)
 
 
 def _candidates(wanted: Type) -> Iterator[Type]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import inspect
 from collections.abc import Sequence
 
 from flambeau.frontend.annotations import try_type_of
@@ -45,8 +46,15 @@ class ExceptionClass(Sugared):
         raise CompileError(f"{self.python.__name__} cannot be used as a value: it can only be raised", where)
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
-        """The exception with its arguments."""
-        return ExceptionValue(self, [a.value for a in args])
+        """The exception with its arguments. Raises CompileError for keywords that its class does not take."""
+        if keywords and not self.has_own_text:
+            raise CompileError(f"{self.python.__name__}() takes no keyword arguments", keywords[0].where)
+        return ExceptionValue(self, [g.value for g in (*args, *keywords)], tuple(k.name for k in keywords))
+
+    @property
+    def has_own_text(self) -> bool:
+        """Whether the class says itself what becomes of its arguments."""
+        return any(inspect.isfunction(getattr(self.python, name)) for name in ("__init__", "__str__"))
 
 
 @dataclass(slots=True)
@@ -55,6 +63,8 @@ class ExceptionValue(Sugared):
 
     cls: ExceptionClass
     arguments: list[Value]
+    keywords: tuple[str, ...] = ()
+    """The names of the last of the arguments."""
 
     @property
     def kind(self) -> str:

@@ -125,7 +125,7 @@ class GeneratorIteration(Iteration):
             assert call.closure is not None
             found = e.frame.find(name_at(call.closure, name, e.home))
             if isinstance(found, Variable | Sugared):
-                names[name] = found
+                names[name] = names[f"{name}__{call.closure.home}"] = found  # the latter for what calls itself
             for slot in slots_of(found):
                 held = e.frame.find(slot)
                 assert isinstance(held, Variable)

@@ -9,6 +9,7 @@ from typing import Final
 
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.values import receivers
 from flambeau.frontend.values.object_methods import find_method, has_method, takes
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given
@@ -28,6 +29,10 @@ MAGIC: Final = {
 
 REFLECTED: Final = {"<": "__gt__", ">": "__lt__", "<=": "__ge__", ">=": "__le__", "==": "__eq__", "!=": "__ne__"}
 """The method of the right object that a comparison means. Arithmetic has `__radd__` and so on."""
+WHICH: Final = (
+    "Python asks the right object first where its class inherits from the left one's: {heir}.{name} if the left one is "
+    "a {base}, and not if it is a {heir} itself, which is not known here. Call the method that is meant by its name"
+)
 
 
 def is_magic(op: str, left: Value, right: Value) -> bool:
@@ -39,6 +44,8 @@ def emit_magic(e: Emission, where: SourceRange, op: str, left: Value, right: Val
     """`left op right`. Raises CompileError if neither operand has a method for it."""
     name = MAGIC[op]
     reflected = REFLECTED.get(op) or name.replace("__", "__r", 1)
+    if _comes_first(e, where, right, reflected, left, is_comparison=op in REFLECTED):
+        return _call(e, where, right, reflected, left)
     if _has(e, left, name, where) and not _defers(e, where, left, name, right):
         return _call(e, where, left, name, right)
     if _has(e, right, reflected, where):
@@ -83,6 +90,41 @@ def _defers(e: Emission, where: SourceRange, left: Value, name: str, right: Valu
         return False
     method = find_method(e, left.type, name, where)
     return method is not None and not takes(method, [Given(left, where), Given(right, where)], ())
+
+
+def _comes_first(
+    e: Emission, where: SourceRange, right: Value, name: str, left: Value, *, is_comparison: bool
+) -> bool:
+    """Whether the right object is asked first: its class inherits from the left one's, and has its own method.
+
+    As Python does it, where it is known that the left object is of no other class.
+    """
+    classes = [getattr(getattr(v.type, "definition", None), "python", None) for v in (left, right)]
+    base, heir = classes
+    if not isinstance(base, type) or not isinstance(heir, type) or base is heir or not issubclass(heir, base):
+        return False
+    if getattr(heir, name, None) is getattr(base, name, None) or not _has(e, right, name, where):
+        return False
+    if getattr(left.type.definition, "is_open", False) and not _is_made_here(e, left):  # type: ignore[attr-defined]
+        if is_comparison:
+            return False
+        raise CompileError(WHICH.format(base=base.__name__, heir=heir.__name__, name=name), where)
+    method = find_method(e, right.type, name, where) if isinstance(right.type, NamedType) else None
+    return method is not None and (
+        not is_comparison or takes(method, [Given(right, where), Given(left, where)], ())
+    )
+
+
+def _is_made_here(e: Emission, value: Value) -> bool:
+    """Whether a value is an object of its very class: `self`, or one that was just made, as its variable is too."""
+    node = value.node
+    if receivers.is_own(e, value):
+        return True
+    if node is None or node.kind != "prim::Load":
+        return node is not None and node.kind == "prim::CreateObject"
+    name = node.attribute("name")
+    stored = [n.input() for n in e.graph.all_nodes() if n.kind == "prim::Store" and n.attribute("name") == name]
+    return all(v.node is not None and v.node.kind == "prim::CreateObject" for v in stored)
 
 
 def _call(e: Emission, where: SourceRange, owner: Value, name: str, other: Value) -> Value:

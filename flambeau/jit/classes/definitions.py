@@ -19,7 +19,7 @@ from typing import Any, Final
 from flambeau.frontend.annotations import try_type_of
 from flambeau.frontend.bound import NOTHING_BOUND, Bound
 from flambeau.frontend.compile import compile_def, declared_schema
-from flambeau.frontend.constants import constant_type
+from flambeau.frontend.constants import constant_type, is_constant
 from flambeau.frontend.convert.functions import get_tree
 from flambeau.frontend.emit.unsettled import Unsettled
 from flambeau.frontend.resolver import Resolver
@@ -34,6 +34,7 @@ from flambeau.ir.graph import Graph
 from flambeau.jit.classes import heirs
 from flambeau.jit.classes.forms import is_class_variable, is_final
 from flambeau.jit.classes.generator_methods import method_template, yielding
+from flambeau.jit.classes.method_trees import COMPARISONS, bound_to_class, compared_with_any
 from flambeau.jit.classes.records import RecordSource, Written, is_generated, is_generated_text, record_fields
 from flambeau.jit.classes.rules import check_class
 from flambeau.jit.classes.scope import class_scope
@@ -58,7 +59,8 @@ CHANGED = (
 )
 CLASS_ATTRIBUTE = (
     "{type} object has no attribute or method '{name}'. '{name}' is defined as a class attribute which currently is "
-    "not supported. Consider converting this to an instance attribute."
+    "not supported. Consider converting this to an instance attribute. If it is a number, a text or a tuple of those "
+    "and never changes, annotate it with ClassVar or Final"
 )
 STAYS_PYTHON: Final = (IGNORE, UNUSED)
 """Marks of methods that are not compiled."""
@@ -155,7 +157,7 @@ class PythonSource:
         self._inherited = {k: f for k, f in self._inherited.items() if id(f) not in functions}
 
     def _declared(self) -> dict[str, Type]:
-        """The types of annotations in class bodies; `Final` ones with a value are constants."""
+        """The types of annotations in class bodies; `Final` ones with a value are constants, `ClassVar` that can be."""
         found: dict[str, Type] = {}
         resolver = self._resolver()
         for base in reversed(self.python.__mro__):
@@ -164,7 +166,10 @@ class PythonSource:
                 if is_final(annotation) and name in vars(base):
                     constant_type(given)
                     self.definition.add_constant(name, given)
-                elif not is_class_variable(annotation) and not (name in vars(base) and self.record is None):
+                elif is_class_variable(annotation):
+                    if name in vars(base) and is_constant(given):
+                        self.definition.add_constant(name, given)
+                elif not (name in vars(base) and self.record is None):
                     type_ = self.record_type(name, annotation, resolver)
                     if type_ is not None:
                         found[name] = type_
@@ -437,6 +442,7 @@ class PythonSource:
         owner = next((b for b in self.python.__mro__ if vars(b).get(fn.__name__) is fn), self.python)
         if not is_generated(owner, fn.__name__):
             tree = get_tree(fn, self_name=self.definition.name if has_self else None)
+            tree = compared_with_any(tree) if fn.__name__ in COMPARISONS else tree
             return _Method(tree, parameter_defaults(fn), self._scope(fn))
         record = RecordSource(owner)
         written = record.written(fn.__name__, self._resolver())
@@ -480,11 +486,3 @@ def _members(cls: type) -> dict[str, Any]:
             if isinstance(member, FunctionType | staticmethod | classmethod | property):
                 found[name] = member
     return found
-
-
-def bound_to_class(tree: Def, scope: Callable[[str], Any], cls: type) -> tuple[Def, Callable[[str], Any]]:
-    """A class method without its first parameter, which means the class."""
-    first = tree.decl.params[0].name
-    decl = replace(tree.decl, params=tree.decl.params[1:])
-    bound = Def(tree.range, tree.ident, decl, tree.body)
-    return bound, lambda name: cls if name == first else scope(name)

@@ -23,7 +23,20 @@ from flambeau.jit.classes.definitions import PythonSource
 from flambeau.jit.modules.source import ModuleSource
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
-from flambeau.schema.types import ClassType, Type
+from flambeau.schema.set_type import SetType
+from flambeau.schema.types import (
+    BoolType,
+    ClassType,
+    ComplexType,
+    DictType,
+    FloatType,
+    IntType,
+    ListType,
+    NoneType,
+    TensorType,
+    Type,
+)
+from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import CompileError, FrontendError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
@@ -36,6 +49,13 @@ SET_ATTRIBUTE = "object.__setattr__ takes an object of a class that programs hav
 NO_FIELD = "Tried to set nonexistent attribute: {name}. Did you forget to initialize it in __init__()?"
 NO_TYPE = "type() takes one object of a class that programs have; use isinstance to test the type of other values"
 OPEN_TYPE = "type() of an object that may be of a subclass of '{name}': write a method that makes the new object"
+NAMES = ("__name__", "__qualname__", "__module__")
+"""What can be asked of a class."""
+PLAIN: dict[type, type] = {
+    IntType: int, FloatType: float, BoolType: bool, ComplexType: complex, NoneType: type(None),
+    ListType: list, DictType: dict, SetType: set, TensorType: Tensor,
+}  # fmt: skip
+"""Types of values by those of the language."""
 NO_OBJECT = "Cannot instantiate class '{name}' in a script function: it is marked with ignore"
 NO_INIT = "Class {name} does not have an __init__ function defined"
 ABSTRACT = "Can't instantiate abstract class {name} with abstract methods {methods}"
@@ -113,6 +133,8 @@ class ClassValue(Sugared):
             return e.wrap(static, where)
         if name in self.definition.constants:
             return e.wrap(self.definition.constants[name], where)
+        if name in NAMES:
+            return e.wrap(getattr(self.definition.python, name), where)
         nested = source.nested(name)
         if nested is not None:
             return e.wrap(nested, where)
@@ -140,11 +162,39 @@ class TypeForm(Sugared):
         """The class of the object."""
         type_ = args[0].value.type if len(args) == 1 and not keywords else None
         definition = type_.definition if isinstance(type_, ClassType) else None
+        if type(type_) in PLAIN:
+            return PlainType(PLAIN[type(type_)])
         if definition is None or not isinstance(definition.source, PythonSource):
             raise CompileError(NO_TYPE, where)
         if definition.is_open and not receivers.is_own(e, args[0].value):
             raise CompileError(OPEN_TYPE.format(name=definition.python.__name__), where)
         return ClassValue(definition)
+
+
+@dataclass(slots=True)
+class PlainType(Sugared):
+    """The type of a value that is no object, which has a name."""
+
+    python: type
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "type"
+
+    def as_value(self, e: Emission, where: SourceRange) -> Value:
+        """Types are no values."""
+        raise CompileError(NO_TYPE, where)
+
+    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+        """Its name."""
+        if name not in NAMES:
+            raise CompileError(NO_TYPE, where)
+        return e.wrap(getattr(self.python, name), where)
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A conversion."""
+        return e.wrap(self.python, where).call(e, where, args, keywords)
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from flambeau.frontend.convert.functions import NO_SELF, get_tree, parse_source
 from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.source.python_source import NameScope, parameter_defaults
 from flambeau.frontend.trees.views import Def, Ident, Param
-from flambeau.jit.classes.definitions import bound_to_class
+from flambeau.jit.classes.method_trees import bound_to_class
 from flambeau.jit.compiling import compiling, is_compiling, kept, promise, tidy
 from flambeau.jit.modules.hooks import HookTable, compile_hooks
 from flambeau.jit.modules.methods import is_of_base, is_unused_property, method_source
