@@ -225,6 +225,17 @@ def test_bodies_are_refused_when_they_are_reached_with_their_place() -> None:
             loaded(X)
         assert 'File "code/__torch__.py", line 6' in str(caught.value)
         assert str(caught.value).startswith("<stream>: ")
+    code = (
+        module(
+            "def forward(self: __torch__.M, x: Tensor) -> Tensor:\n  return __torch__.a(x, )",
+        )
+        + "def a(x: Tensor) -> Tensor:\n  return __torch__.b(x, )\n"
+        + "def b(x: Tensor) -> Tensor:\n  return torch.relu(1.5)\n"
+    )
+    with pytest.raises(flambeau.jit.CompileError) as caught:
+        load(archive(code))(X)
+    assert "'__torch__.b' is being compiled since it was called from '__torch__.a'" in str(caught.value)
+    assert "'__torch__.a' is being compiled since it was called from '__torch__.M.forward'" in str(caught.value)
     for body in ("open('x')", "__import__('os')", "eval('1')", "__torch__._unit", "x.__class__", "print.__self__"):
         with pytest.raises(flambeau.jit.CompileError):
             run(f"return {body}")(X)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 import cmath
+import enum
 import math
-from collections.abc import Sequence
+import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from flambeau.frontend.resolver import MISSING
 from flambeau.ir.constants import EnumMember
+from flambeau.program.unit import demangle
 from flambeau.schema.device import Device
 from flambeau.schema.types import ANY, EnumType
+from flambeau.serialize.archive_format import ROOT
 from flambeau.serialize.archive_reader.special_operators import SPECIAL, MakesObject
 from flambeau.serialize.archive_reader.upgrades import UpgradedOperator, upgrade_of
 from flambeau.serialize.python_print_resolver import OperatorNamespace, PrintedNames
@@ -106,4 +109,10 @@ class _OperatorSpaces(OperatorNamespace):
         return MakesObject(qualified, self._unit) if qualified in SPECIAL else super().attribute(e, where, name)
 
 
-__all__: Sequence[str] = ["ArchiveNames"]
+def known_enum(name: str, members: list[tuple[str, Any]]) -> type[enum.Enum] | None:
+    """The running program's own enum of that name, if it has the same members; nothing is imported for it."""
+    module, _, short = demangle(name).removeprefix(ROOT).lstrip(".").rpartition(".")
+    found = getattr(sys.modules.get(module or "__main__"), short, None)
+    if not isinstance(found, type) or not issubclass(found, enum.Enum):
+        return None
+    return found if [(m.name, m.value) for m in found] == members else None

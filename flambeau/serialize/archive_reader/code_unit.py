@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import enum
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any, Final
@@ -22,14 +21,14 @@ from flambeau.frontend.depth import deep_recursion
 from flambeau.ir.graph import Graph
 from flambeau.program.classes import ClassDefinition, InterfaceDefinition
 from flambeau.program.function import Function
-from flambeau.program.unit import CompilationUnit, demangle
+from flambeau.program.unit import CompilationUnit
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
 from flambeau.schema.types import TENSOR, TupleType, Type
-from flambeau.serialize.archive_format import CODE, ROOT, code_record
+from flambeau.serialize.archive_format import ROOT, code_record
 from flambeau.serialize.archive_reader.code_file import CodeFile
-from flambeau.serialize.archive_reader.code_names import ArchiveNames
+from flambeau.serialize.archive_reader.code_names import ArchiveNames, known_enum
 from flambeau.serialize.archive_reader.container import Container
-from flambeau.serialize.archive_reader.finish import finish
+from flambeau.serialize.archive_reader.finish import compile_callees, finish
 from flambeau.serialize.archive_reader.source_ranges import SourceRanges, to_original
 from flambeau.util.errors import ArchiveError, CompileError
 
@@ -206,7 +205,7 @@ class CodeUnit(CompilationUnit):
         module, _, short = name.rpartition(".")
         try:
             make: Any = enum.Enum
-            known = _known_enum(name, members)
+            known = known_enum(name, members)
             kind = make(short, members, module=module.removeprefix(ROOT).lstrip(".")) if known is None else known
             found = self.types[name] = enum_type(kind)
         except (TypeError, ValueError) as error:
@@ -267,6 +266,7 @@ class CodeUnit(CompilationUnit):
                 finish(made)
                 to_original(made, self._ranges[record])
                 made_before.append(made)
+                compile_callees(made, name)
                 return made
 
         with self._located():
@@ -283,15 +283,6 @@ class CodeUnit(CompilationUnit):
         return ArchiveError(f"{self.container.title}: {error}")
 
 
-def _known_enum(name: str, members: list[tuple[str, Any]]) -> type[enum.Enum] | None:
-    """The running program's own enum of that name, if it has the same members; nothing is imported for it."""
-    module, _, short = demangle(name).removeprefix(ROOT).lstrip(".").rpartition(".")
-    found = getattr(sys.modules.get(module or "__main__"), short, None)
-    if not isinstance(found, type) or not issubclass(found, enum.Enum):
-        return None
-    return found if [(m.name, m.value) for m in found] == members else None
-
-
 class _AsArchiveError:
     """Within it, what is refused of the code is an error of the archive."""
 
@@ -306,8 +297,3 @@ class _AsArchiveError:
             raise self._error(error) from None
         if isinstance(error, RecursionError):
             raise ArchiveError("the code of the archive is nested too deeply") from None
-
-
-def code_records(container: Container) -> list[str]:
-    """The records of code."""
-    return [name for name in container.names() if name.startswith(CODE) and name.endswith(".py")]

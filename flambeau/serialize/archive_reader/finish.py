@@ -13,9 +13,11 @@ from flambeau.ir.constants import constant_value, insert_constant, is_constant
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.printer import SUBGRAPH
+from flambeau.ir.walk import subgraphs
 from flambeau.passes import constant_pooling
 from flambeau.passes.inline import callee_of
 from flambeau.serialize.python_print_resolver import forget_temporaries
+from flambeau.util.errors import CompileError
 
 _TASKS: Final = frozenset(("prim::fork", "prim::awaitable"))
 
@@ -60,3 +62,16 @@ def _fold(node: Node) -> None:
         graph.rename(found, node.output().name)
     node.output().replace_uses_with(found)
     node.destroy()
+
+
+def compile_callees(graph: Graph, name: str) -> None:
+    """Compile what a graph calls, so that what is wrong there is told before anything runs."""
+    for one in subgraphs(graph):
+        for node in one.all_nodes():
+            callee = callee_of(node)
+            if callee is not None and not callee.is_compiled:
+                try:
+                    callee.graph  # noqa: B018  (compiles it)
+                except CompileError as error:
+                    place = node.range
+                    raise (error if place is None else error.with_caller(callee.name, name, place)) from None

@@ -16,6 +16,7 @@ from flambeau.schema.device import Device
 from flambeau.serialize.archive_reader.code_unit import CodeUnit
 from flambeau.serialize.archive_reader.pickle_machine import PickleError
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.errors import ScriptError
 
 _PYTHON: dict[type[t.Type], tuple[type, ...]] = {
     t.TensorType: (Tensor,), t.IntType: (int,), t.FloatType: (float, int), t.BoolType: (bool,),
@@ -60,7 +61,11 @@ class Objects:
             arguments = restore.schema.arguments
             if len(arguments) != 2:
                 raise PickleError(f"__setstate__ of {definition.name} takes something besides a state")
-            restore(instance, self._fitting(state, arguments[1].type, f"the state of {definition.name}"))
+            given = self._fitting(state, arguments[1].type, f"the state of {definition.name}")
+            try:
+                restore(instance, given)
+            except (RuntimeError, ScriptError) as error:
+                raise PickleError(f"__setstate__ of {definition.name} failed: {error}") from None
             return
         if not isinstance(state, dict):
             raise PickleError(f"expected the attributes of {definition.name} as a dict, got {type(state).__name__}")
