@@ -193,6 +193,32 @@ def test_paths_streams_and_extra_files(tmp_path: Path) -> None:
     assert scripted._c.save_to_buffer() == scripted.save_to_buffer()
 
 
+class Slow:
+    """A stream that takes a few bytes at a time, as unbuffered files may."""
+
+    def __init__(self) -> None:
+        self.found = bytearray()
+
+    def write(self, data: memoryview) -> int:
+        self.found += data[:700]
+        return min(len(data), 700)
+
+
+class Silent:
+    def __init__(self) -> None:
+        self.found = bytearray()
+
+    def write(self, data: memoryview) -> None:
+        self.found += data
+
+
+def test_streams_that_take_pieces_or_say_nothing() -> None:
+    scripted = flambeau.script(nn.Linear(30, 30))
+    for stream in (Slow(), Silent()):
+        jit.save(scripted, stream)  # type: ignore[arg-type]
+        assert bytes(stream.found) == scripted.save_to_buffer()
+
+
 def test_a_failed_save_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "net.pt"
     path.write_bytes(b"old")

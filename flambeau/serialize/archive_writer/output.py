@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 from flambeau.serialize.archive_format import STREAM_NAME
-from flambeau.serialize.archive_writer.container import Sink
+from flambeau.serialize.archive_writer.container import Bytes, Sink
 
 Target = str | os.PathLike[str] | IO[bytes]
 NO_DIRECTORY = "Parent directory {directory} does not exist: make it before saving '{path}'"
@@ -35,7 +36,7 @@ def opened(target: Any) -> Iterator[Sink]:
     if not isinstance(target, str | os.PathLike):
         if not callable(getattr(target, "write", None)):
             raise TypeError(NOT_WRITABLE.format(kind=type(target).__name__))
-        yield target.write
+        yield partial(_write_all, target.write)
         return
     path = Path(os.path.realpath(target))
     if not path.parent.is_dir():
@@ -46,6 +47,14 @@ def opened(target: Any) -> Iterator[Sink]:
         return
     with _replacing(path) as file:
         yield file.write
+
+
+def _write_all(write: Callable[[memoryview], object], data: Bytes) -> None:
+    """Write it all, in as many pieces as the stream takes: unbuffered files say how much they took."""
+    left = memoryview(data).cast("B")
+    while len(left):
+        taken = write(left)
+        left = left[taken:] if isinstance(taken, int) else left[:0]
 
 
 @contextmanager

@@ -133,17 +133,17 @@ class ValuePickler:
         self.stream.put(id(value))
 
     def _anew(self, value: Any, type_: Type) -> None:
-        definition = instances.definition_or_compiled(value)
         if isinstance(value, Tensor):
             write_tensor(self.stream, value, self.storages)
         elif isinstance(value, list):
             self._list(value, self.type_within(type_, ListType, value))
         elif isinstance(value, dict):
             self._dict(value, self.type_within(type_, DictType, value))
-        elif definition is not None:
-            self._object(value, definition)
         else:
-            raise self.without_form(value)
+            definition = instances.definition_or_compiled(value)
+            if definition is None:
+                raise self.without_form(value)
+            self._object(value, definition)
 
     def _list(self, value: list[Any], type_: Type) -> None:
         element = type_.element if isinstance(type_, ListType) else ANY
