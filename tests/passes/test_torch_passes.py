@@ -15,6 +15,7 @@ from flambeau.ir import parse_ir
 from flambeau.ir.verify import verify
 from flambeau.passes import (
     activations_in_place,
+    create_functional_graphs,
     decompose_ops,
     fuse_add_relu,
     fuse_linear,
@@ -226,6 +227,30 @@ def test_types_from_examples_and_one_fact_alone() -> None:
         _C._jit_pass_complete_shape_analysis(graph, (flambeau.ones(1),), False)
 
 
+LONG = """  %b = aten::mul(%y, %y)
+  %c = aten::relu(%b)
+  %e = aten::exp(%c)
+  %k = aten::sin(%e)
+  %f = aten::tanh(%k)
+  %g = aten::tanh(%f)
+  %h = aten::cos(%g)
+"""
+
+
+def test_functional_regions() -> None:
+    text = f"graph(%x, %y):\n{ONES}  %a = aten::add(%x, %y, %1)\n  %d = aten::zero_(%a)\n{LONG}  return (%h, %d)"
+    graph, before = parse_ir(text), parse_ir(text)
+    assert create_functional_graphs.do(graph)
+    verify(graph)
+    assert kinds(graph) == ["add", "zero_", "FunctionalGraph"]
+    given = [flambeau.rand(3), flambeau.rand(3)]
+    wanted = [t.tolist() for t in evaluate(before, given)]
+    assert [t.tolist() for t in evaluate(graph, given)] == wanted
+    assert [t.tolist() for t in _C._create_function_from_graph("f", graph)(*given)] == wanted
+    expect_same(create_functional_graphs.do, text.replace("aten::relu(", "aten::relu_("))
+    expect_same(create_functional_graphs.do, text.replace("%g = aten::tanh(%f)", "%g = aten::zero_(%f)"))
+
+
 # -- patterns ---------------------------------------------------------------------------------------------------------
 
 PATTERN = "graph(%a, %b):\n  %c = aten::mul(%a, %b)\n  %d = aten::relu(%c)\n  return (%d)"
@@ -363,6 +388,7 @@ PEER: list[tuple[str, str]] = [
     ("inplace_to_functional_activation", f"{TO_ACT}{CONV}  %y = aten::relu_(%c)\n  return (%y)"),
     ("functional_to_inplace_activation", f"{TO_ACT}{CONV}  %y = aten::relu(%c)\n  return (%y)"),
     ("functional_to_inplace_activation", f"{TO_ACT}  %y = aten::relu(%x)\n  return (%y)"),
+    ("create_functional_graphs", f"graph(%y):\n{LONG}  %v = aten::relu(%h)\n  %z = aten::zero_(%v)\n  return (%z)"),
     ("peephole_list_idioms", "graph(%a : int, %b : int):\n  %l : int[] = prim::ListConstruct(%a, %b)\n"
                              "  %k : int[] = aten::add(%l, %l)\n  %n : int = aten::len(%k)\n  return (%n)"),
 ]  # fmt: skip
