@@ -371,3 +371,30 @@ def test_declarations() -> None:
     assert (run(flambeau.tensor([1])).tolist(), "out" in overloads) == ([-1], True)
     with pytest.raises(RuntimeError, match="No such operator aten::ad_d"):
         _C._jit_get_operation("aten::ad_d")
+
+
+def test_switches_of_executors_are_options_of_functions() -> None:
+    with pytest.raises(AttributeError, match="options belong to a function"):
+        _ = _C._jit_set_profiling_executor
+    with pytest.raises(AttributeError, match="^flambeau._C has no 'nothing'$"):
+        _ = _C.nothing
+
+
+def test_inputs_in_a_row() -> None:
+    one, two, three = (flambeau.full([2], v) for v in (1.0, 2.0, 3.0))
+    nested = (one, [two], {"b": one, "a": (three, two)})
+    tensors, shape = _C._jit_flatten(nested)
+    assert [t[0].item() for t in tensors] == [1.0, 2.0, 3.0, 2.0, 1.0]
+    again = _C._jit_unflatten(tensors, shape)
+    assert again[1][0] is two
+    assert again[2]["a"][0] is three
+    with pytest.raises(RuntimeError, match="only tensors, and tuples, lists and dicts of them, can be flattened"):
+        _C._jit_flatten((one, 3))
+    with pytest.raises(RuntimeError, match="there are 1 tensors, but 5 places"):
+        _C._jit_unflatten([one], shape)
+    torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
+    theirs, _ = torch._C._jit_flatten(tuple(
+        torch.tensor(v.tolist()) if isinstance(v, Tensor) else [torch.tensor(t.tolist()) for t in v]
+        for v in nested[:2]
+    ))  # fmt: skip
+    assert [t.tolist() for t in theirs] == [t.tolist() for t in _C._jit_flatten(nested[:2])[0]]

@@ -80,10 +80,22 @@ _nn = OperatorNamespace("aten")
 """Operators of `nn.functional` under PyTorch's name for them: `_C._nn.gelu`."""
 
 
+SWITCHES = (
+    "_jit_set_", "_jit_get_", "_jit_override_", "_jit_texpr", "_jit_can_fuse", "_debug_set_", "_debug_get_",
+    "_set_graph_executor", "_get_graph_executor",
+)  # fmt: skip
+"""How the names of switches of PyTorch's executors and fusers begin."""
+SWITCH = (
+    ": it is a switch of PyTorch's executors, for the whole process. Here options belong to a function: "
+    "script(fn, without=(\"fuse\",), max_plans=16, backend=\"interpreter\")"
+)
+
+
 def __getattr__(name: str) -> Callable[..., Any]:
     """`_jit_pass_dce` and its like: passes as functions of a graph."""
     if name.removeprefix("_jit_pass_") not in PASSES or not name.startswith("_jit_pass_"):
-        raise AttributeError(f"flambeau._C has no '{name}'")
+        hint = SWITCH if name.startswith(SWITCHES) else ""
+        raise AttributeError(f"flambeau._C has no '{name}'{hint}")
     return partial(run_pass, name)
 
 
