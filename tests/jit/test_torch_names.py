@@ -376,7 +376,7 @@ def test_declarations() -> None:
 def test_switches_of_executors_are_options_of_functions() -> None:
     with pytest.raises(AttributeError, match="options belong to a function"):
         _ = _C._jit_set_profiling_executor
-    with pytest.raises(AttributeError, match="^flambeau._C has no 'nothing'$"):
+    with pytest.raises(AttributeError, match=r"^flambeau._C has no 'nothing'$"):
         _ = _C.nothing
 
 
