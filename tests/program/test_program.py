@@ -97,7 +97,7 @@ def test_a_new_graph_needs_new_bytecode() -> None:
         (("one(Any self, Any x) -> Tensor",), None),
         (("one(Any self, Tensor x, int k=1) -> Tensor",), None),
         ((), "does not have method 'one'"),
-        (("one(Any self, int x) -> Tensor",), "not compatible with interface '__torch__.I': argument 'x' has type int"),
+        (("one(Any self, int x) -> Tensor",), "not compatible with interface __torch__.I: argument 'x' has type int"),
         (("one(Any self, Tensor y) -> Tensor",), "argument 'y' is called 'x' in the interface"),
         (("one(Any self, Tensor x, int k) -> Tensor",), "it takes 2 arguments but the interface declares 1"),
         (("one(Any self, Tensor x) -> int",), "it returns int, which is no Tensor"),
