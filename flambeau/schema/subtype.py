@@ -178,13 +178,24 @@ def union_of(members: Iterable[Type]) -> Type:
     return UnionType(tuple(sorted(kept, key=union_order)))
 
 
+def common(type_: Type, other: Type) -> Type | None:
+    """The members of a union or optional that are of another type too; None where none is.
+
+    >>> from flambeau.schema.types import FLOAT, INT, STRING
+    >>> str(common(UnionType((FLOAT, INT, STRING)), UnionType((INT, STRING))))
+    'Union(int, str)'
+    """
+    left = [m for m in _members(type_) if is_subtype(m, other)]
+    return union_of(left) if left else None
+
+
+def _members(type_: Type) -> tuple[Type, ...]:
+    if isinstance(type_, OptionalType):
+        return type_.element, NONE
+    return type_.members if isinstance(type_, UnionType) else (type_,)
+
+
 def subtract(type_: Type, removed: Type) -> Type | None:
     """What is left of a union or optional when `removed` is ruled out; None when nothing is."""
-    if isinstance(type_, OptionalType):
-        members: tuple[Type, ...] = (type_.element, NONE)
-    elif isinstance(type_, UnionType):
-        members = type_.members
-    else:
-        members = (type_,)
-    left = [m for m in members if not is_subtype(m, removed)]
+    left = [m for m in _members(type_) if not is_subtype(m, removed)]
     return union_of(left) if left else None

@@ -16,7 +16,7 @@ from flambeau.frontend.trees.views import Expr, Select, Var
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Sugared
 from flambeau.ir.value import Value
-from flambeau.schema.subtype import is_subtype
+from flambeau.schema.subtype import common, is_subtype
 from flambeau.schema.types import BOOL, NoneType, OptionalType, TupleType, Type, UnionType
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
@@ -53,6 +53,9 @@ def path_of(e: Emission, tree: Expr) -> str | None:
 def note(e: Emission, path: str, type_: Type | None) -> None:
     """From here on in this scope, an attribute is known to have a type, or nothing is known of it."""
     owner = _owner(e, path)
+    before = _known(e, path)
+    if before is not None and isinstance(type_, OptionalType | UnionType):
+        type_ = common(type_, before) or type_
     lasts = owner is None or (isinstance(owner.type, TupleType) and path.count(".") == 1)
     e.frame.names[path] = AttributeFact(type_, None if lasts else _count(e, owner), owner)
 
@@ -74,16 +77,22 @@ def narrowed(e: Emission, where: SourceRange, tree: Select, found: Sugared) -> S
     if not isinstance(found, SimpleValue):
         return found
     path, type_ = path_of(e, tree), found.value.type
-    fact = None if path is None else e.frame.find(path)
-    if not isinstance(fact, AttributeFact) or fact.type is None or fact.type == type_:
+    known = None if path is None else _known(e, path)
+    if known is None or known == type_:
         return found
-    if (fact.calls is not None and fact.calls != _count(e, fact.owner)) or fact.owner is not _owner(e, path or ""):
-        return found
-    if isinstance(type_, OptionalType) and fact.type == type_.element:
+    if isinstance(type_, OptionalType) and known == type_.element:
         return SimpleValue(call_operator(e, where, "aten::_unwrap_optional", [found.value]))
-    if not is_subtype(fact.type, type_):
+    if not is_subtype(known, type_):
         return found
-    return SimpleValue(_checked(e, found.value, path or "", fact.type))
+    return SimpleValue(_checked(e, found.value, path or "", known))
+
+
+def _known(e: Emission, path: str) -> Type | None:
+    """The type that an attribute is known to have here, beside that which it was declared with; None for none."""
+    fact = e.frame.find(path)
+    if not isinstance(fact, AttributeFact) or fact.owner is not _owner(e, path):
+        return None
+    return fact.type if fact.calls is None or fact.calls == _count(e, fact.owner) else None
 
 
 def _checked(e: Emission, value: Value, path: str, type_: Type) -> Value:
