@@ -57,7 +57,8 @@ def _extreme(e: Emission, tree: Apply, name: str) -> Sugared:
     if len(tree.args) == 1 and not tree.keywords:
         source = e.sugared(tree.args[0])
         held = source.value if isinstance(source, SimpleValue) else None
-        is_list = held is not None and not isinstance(held.type, TupleType | DictType | SetType | NamedType)
+        others = TupleType | DictType | SetType | NamedType | StringType
+        is_list = held is not None and not isinstance(held.type, others)
         value = held if held is not None and is_list else _listed(e, tree, source)
         type_ = value.type
         if isinstance(type_, ListType) and isinstance(type_.element, StringType | TupleType | ListType | NamedType):

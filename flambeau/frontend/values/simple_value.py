@@ -50,7 +50,9 @@ from flambeau.schema.types import (
     DeviceType,
     DictType,
     EnumType,
+    FloatType,
     FutureType,
+    IntType,
     ListType,
     NamedType,
     OptionalType,
@@ -79,7 +81,7 @@ NO_STATIC_SIZE = "cannot statically infer the expected size of a list in this co
 PYTHON_METHODS = {
     StringType: ("removeprefix", "removesuffix", "casefold", "isascii"),
     ListType: ("index", "remove", "count"),
-    ComplexType: ("conjugate",),
+    ComplexType: ("conjugate",), IntType: ("bit_length", "bit_count"), FloatType: ("is_integer",),
 }
 """Methods that TorchScript does not have, or not for every type of element."""
 CONTAINER_METHODS = {ListType: ("extend", "sort"), DictType: ("update",)}
