@@ -36,10 +36,12 @@ def do(graph: Graph, *, values_only: bool = False, facts: bool = False) -> bool:
     """Fold until nothing more folds; with `values_only` only what takes and gives numbers, strings and the like, which
     needs no look at who shares memory; with `facts` control flow too whose way the types of tensors tell.
     """
-    changed = False
-    while _Folder(graph, values_only).run() | fold_control.do(graph, facts=facts):
-        changed = True
-    return changed
+    folder, changed = _Folder(graph, values_only), False
+    while True:
+        if folder.run() | fold_control.do(graph, facts=facts):
+            changed = folder.is_stale = True
+        elif not folder.look_again():
+            return changed
 
 
 class _Folder:
@@ -48,7 +50,9 @@ class _Folder:
         self._values_only = values_only
         self._facts: AliasAnalysis | None = None
         self._settled: set[Value] = set()
-        """Constants made in this round, of which the facts know nothing: nobody writes to them."""
+        """Constants that were made, of which the facts know nothing: nobody writes to them."""
+        self.is_stale = False
+        """Whether the graph has changed since the facts were found."""
 
     def run(self) -> bool:
         changed = False
@@ -59,10 +63,17 @@ class _Folder:
 
     @property
     def facts(self) -> AliasAnalysis:
-        """Aliasing as it was before this round: folding only takes memory away."""
+        """Aliasing as it was: folding only takes memory and writers away, so what it says holds, if not the most."""
         if self._facts is None:
-            self._facts = AliasAnalysis(self._graph)
+            self._facts, self.is_stale = AliasAnalysis(self._graph), False
         return self._facts
+
+    def look_again(self) -> bool:
+        """Forget facts that could say more by now; whether there were any."""
+        if self._facts is None or not self.is_stale:
+            return False
+        self._facts = None
+        return True
 
     def _may_run(self, node: Node) -> bool:
         if not node.outputs or own_effect(node) is not Effect.NONE or own_writes(node):
