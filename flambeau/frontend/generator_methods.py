@@ -71,7 +71,7 @@ class GeneratorMethod(Sugared):
 
 @dataclass(slots=True)
 class HigherMethod(Sugared):
-    """A method that may take functions, with its object: compiled for the call that passes some."""
+    """A method that may take functions or gathers arguments, with its object: compiled for calls that pass them."""
 
     owner: Value
     name: str
@@ -85,10 +85,11 @@ class HigherMethod(Sugared):
     def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared | None:
         """A call that passes functions; None for other calls."""
         where = tree.callee.range
-        if not any(may_be_function(e, arg) for arg in (*tree.args, *(k.value for k in tree.keywords))):
+        gathers = self.template.tree.decl.vararg is not None or self.template.tree.decl.kwarg is not None
+        if not gathers and not any(may_be_function(e, arg) for arg in (*tree.args, *(k.value for k in tree.keywords))):
             return None
         args, keywords = emit_all(e, tree)
-        if all(a.is_value for a in (*args, *keywords.values())):
+        if not gathers and all(a.is_value for a in (*args, *keywords.values())):
             given = [Given(a.value(e), a.where) for a in args]
             return self.call(e, where, given, [Given(k.value(e), k.where, name) for name, k in keywords.items()])
         try:

@@ -46,6 +46,8 @@ ROWS = [
     refused("item() of nothing", "def f(x: List[Tensor]):\n    return flambeau.cat(x[0], dim=0)", "for argument 'tensors' but instead found type 'Tensor"),
     refused("a text for a tensor", "def f(x: Tensor):\n    return flambeau.add(x, 'a')", "Arguments for call are not valid"),
     refused("tolist without type", "def f(x: Tensor):\n    return x.tolist()", "Expected type hint for result of tolist()"),
+    refused("a variable for a number that only the run tells", "def f(x: Tensor):\n    t = 0\n    for i in range(3):\n        t = x.item()\n    return t", "becomes a float with float(x), an int with int(x)", torch=False),
+    refused("a result for a number that only the run tells", "def f(x: Tensor) -> List[int]:\n    return x.item()", "becomes a float with float(x), an int with int(x)"),
     refused("tolist of texts", "def f(x: Tensor):\n    y: List[str] = x.tolist()\n    return y", "str is not one of the supported element types for tolist"),
     refused("tolist of another depth", "def f(x: Tensor):\n    y: List[float] = x.tolist()\n    return y", "Output annotation list dimension and runtime tensor dimension must match", calls=("f(flambeau.ones(2, 2))",)),
     refused("tolist of another element", "def f(x: Tensor):\n    y: List[int] = x.tolist()\n    return y", "Output annotation element type and runtime tensor element type must match", calls=("f(flambeau.ones(2))",)),

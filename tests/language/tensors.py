@@ -25,4 +25,5 @@ ROWS = [
     refused("a number where a tensor stands", "def f(x: Tensor):\n    return flambeau.relu(3)", "Expected a value of type 'Tensor' for argument 'self' but instead found type 'int'"),
     refused("a size that does not fit", "def f(x: Tensor):\n    return x.view(7)", "shape '[7]' is invalid for input of size 4", calls=("f(flambeau.ones(2, 2))",)),
     refused("truth of several elements", "def f(x: Tensor):\n    if x:\n        return 1\n    return 0", "Boolean value of Tensor with more than one value is ambiguous", calls=("f(flambeau.ones(2))",)),
+    accepted("item() where a float is wanted", "def g(v: float) -> float:\n    return v * 2\ndef f(x: Tensor) -> Tuple[float, float, Optional[float]]:\n    t = 0.0\n    for i in range(2):\n        t += x.item()\n    u = 1.0\n    if t > 1:\n        u = x.item()\n    return x.item(), t + u, x.item()", "f(flambeau.tensor(1.5))"),
 ]

@@ -22,7 +22,7 @@ from flambeau.frontend.values.tuples import TupleValue
 from flambeau.ir.value import Value
 from flambeau.program.classes import why_no_interface
 from flambeau.schema.subtype import is_subtype
-from flambeau.schema.types import TENSOR, ListType, OptionalType, Type, UnionType, without_refinement
+from flambeau.schema.types import TENSOR, ListType, NumberType, OptionalType, Type, UnionType, without_refinement
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
@@ -39,6 +39,7 @@ WAS_NOT_FIRST_CLASS = (
     "Only reassignments to first-class values are allowed"
 )
 CHANGED_TYPE = "Variable '{name}' previously had type {before} but is now being assigned to a value of type {after}\n"
+NUMBER = ". A number of which only the run tells whether it is an int becomes a float with float(x), an int with int(x)"
 EMPTY_LIST = (
     "Empty lists default to List[Tensor]. Annotate the variable, as in `{name}: List[int] = []`, to have another type"
 )
@@ -158,6 +159,11 @@ def assign_name(e: Emission, where: SourceRange, name: str, value: Sugared, anno
     e.store(name, held, annotation, None if annotation is not None else _before_narrowing(e, held))
 
 
+def about_numbers(found: Type) -> str:
+    """What to write for a number of which only the run tells what it is; nothing for other types."""
+    return NUMBER if isinstance(found, NumberType) or any(about_numbers(t) for t in found.contained) else ""
+
+
 def _before_narrowing(e: Emission, value: Value) -> Type | None:
     """What a value was declared as that a condition has narrowed; None for any other."""
     node, type_ = value.node, None
@@ -181,5 +187,6 @@ def _as_before(e: Emission, where: SourceRange, name: str, value: Value, variabl
         text = CHANGED_TYPE.format(name=name, before=before.annotation, after=value.type.annotation)
         if before == ListType(TENSOR):
             text += EMPTY_LIST.format(name=name)
+        text += about_numbers(value.type).removeprefix(". ")
         raise CompileError(text, where)
     return plan(e)

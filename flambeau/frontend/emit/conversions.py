@@ -80,6 +80,8 @@ def plan_conversion(value: Value, wanted: Type, *, implicit: bool) -> tuple[Type
     elif implicit and isinstance(actual, TensorType) and wanted in FROM_TENSOR:
         kind = FROM_TENSOR[wanted]
         return wanted, lambda e: e.emit(kind, (value,), wanted)
+    elif implicit and actual == NUMBER and wanted == FLOAT:
+        return FLOAT, lambda e: e.emit("aten::Float", (value,), FLOAT)
     elif implicit and actual == STRING and wanted == DEVICE:
         return DEVICE, lambda e: to_device(e, value)
     return actual, keep(value)
@@ -161,18 +163,22 @@ def _tuple_to_tuple(value: Value, wanted: TupleType, implicit: bool) -> tuple[Ty
         )
 
     assert isinstance(value.type, TupleType)
-    return (wanted if all(map(_converts, value.type.elements, wanted.elements)) else value.type), build
+    pairs = zip(value.type.elements, wanted.elements, strict=True)
+    return (wanted if all(_converts(t, w, implicit) for t, w in pairs) else value.type), build
 
 
-def _converts(actual: Type, wanted: Type) -> bool:
+def _converts(actual: Type, wanted: Type, implicit: bool) -> bool:
     """Whether an item of a tuple is or becomes a `wanted`."""
     if is_subtype(actual, wanted):
         return True
     inner = wanted.element if isinstance(wanted, OptionalType) else wanted
+    if implicit and actual == NUMBER and inner == FLOAT:
+        return True
     if isinstance(actual, TupleType) and isinstance(inner, ListType):
         return all(is_subtype(t, inner.element) for t in actual.elements)
     return (
         isinstance(actual, TupleType)
         and isinstance(inner, TupleType)
-        and all(map(_converts, actual.elements, inner.elements))
+        and len(actual.elements) == len(inner.elements)
+        and all(_converts(t, w, implicit) for t, w in zip(actual.elements, inner.elements, strict=True))
     )

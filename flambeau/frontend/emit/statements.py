@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flambeau.frontend.annotations import type_of_tree
-from flambeau.frontend.emit.assignment import assign
+from flambeau.frontend.emit.assignment import about_numbers, assign
 from flambeau.frontend.emit.conditions import emit_condition, refine
 from flambeau.frontend.emit.contexts import leave_contexts
 from flambeau.frontend.emit.control import emit_branches
@@ -124,7 +124,7 @@ def _as_declared(e: Emission, tree: Return, value: Value, declared: Type) -> Val
     type_, plan = plan_conversion(value, declared, implicit=True)
     if not is_subtype(type_, declared):
         text = WRONG_RETURN.format(wanted=declared.annotation, found=value.type.annotation)
-        text += why_no_interface(value.type, declared)
+        text += why_no_interface(value.type, declared) + about_numbers(value.type)
         raise CompileError(text, tree.range)
     return value if is_subtype(value.type, declared) else plan(e)
 

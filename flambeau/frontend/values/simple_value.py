@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from flambeau.frontend.emit.emission import Emission
     from flambeau.frontend.trees.views import Apply
 
-NO_LIST_TYPE = "Expected type hint for result of tolist()"
+NO_LIST_TYPE = "Expected type hint for result of tolist(): write `values: List[float] = x.tolist()`, as it is"
 BAD_ELEMENT_TYPE = "{type} is not one of the supported element types for tolist"
 NO_ATTRIBUTE = "'{type}' object has no attribute or method '{name}'."
 NO_SETTER = "cannot assign to '{name}': it is a property without a setter"

@@ -17,7 +17,7 @@ from flambeau.util.record import replace
 
 
 def yielding(member: Any) -> FunctionType | None:
-    """A member of a class that is a method and yields, or may take functions; None for others."""
+    """A member of a class that is a method and yields, gathers arguments or may take functions; None for others."""
     if not isinstance(member, FunctionType) or modifier(member) is not None:
         return None
     function = innermost_function(member)
@@ -26,6 +26,8 @@ def yielding(member: Any) -> FunctionType | None:
 
 def _may_take_functions(function: FunctionType) -> bool:
     code, annotations = function.__code__, function.__annotations__
+    if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+        return True
     names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
     return any(name not in annotations or "Callable" in str(annotations[name]) for name in names)
 
