@@ -37,4 +37,5 @@ ROWS = [
     refused("int() of what is no number", "def f(s: str):\n    return int(s)", "invalid literal for int()", calls=("f('a')",)),
     refused("float() of what is no number", "def f(s: str):\n    return float(s)", "could not convert string to float", calls=("f('a')",)),
     refused("an empty separator", "def f(s: str):\n    return s.split('')", "empty separator", calls=("f('a')",)),
+    accepted('join of map', 'def f(xs: List[int]):\n    return ",".join(map(str, xs)), "".join(map(str, range(3))), "-".join(sorted(map(str, xs)))', 'f([10, 2])', 'f([])', torch=False),
 ]

@@ -10,7 +10,7 @@ from flambeau.frontend.emit.schema_matching import call_method, call_operator
 from flambeau.frontend.resolver import ObjectResolver
 from flambeau.frontend.values import receivers, sets
 from flambeau.frontend.values.advice import advice, advice_on_assigning
-from flambeau.frontend.values.container_methods import ContainerMethod, named_tuple_attribute
+from flambeau.frontend.values.container_methods import ContainerMethod, listed, named_tuple_attribute
 from flambeau.frontend.values.future_methods import future_method
 from flambeau.frontend.values.held_objects import frozen, held_count, module_keys
 from flambeau.frontend.values.methods import (
@@ -246,6 +246,14 @@ class OperatorValue(Builtin):
 
     name: str
     receiver: Given | None = None
+
+    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared | None:
+        """`",".join(map(str, x))`, where what is joined is no value."""
+        if self.name != "aten::join" or len(tree.args) != 1 or tree.keywords:
+            return None
+        where, source = tree.args[0].range, e.sugared(tree.args[0])
+        items = listed(e, where, source) if source.kind in ("map", "zip") else source.as_value(e, where)
+        return self.call(e, tree.callee.range, [Given(items, where)], ())
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The overload that fits."""
