@@ -36,6 +36,8 @@ class AttributeFact(Sugared):
     """How many calls there were when something told it, where the next may change it; None where it lasts."""
     owner: Variable | None = None
     """What the variable meant at the time; None for `self`, which stays what it is."""
+    told: int | None = None
+    """How many calls and assignments there were when a condition told it."""
 
 
 def path_of(e: Emission, tree: Expr) -> str | None:
@@ -52,12 +54,12 @@ def path_of(e: Emission, tree: Expr) -> str | None:
 
 def note(e: Emission, path: str, type_: Type | None) -> None:
     """From here on in this scope, an attribute is known to have a type, or nothing is known of it."""
-    owner = _owner(e, path)
-    before = _known(e, path)
-    if before is not None and isinstance(type_, OptionalType | UnionType):
-        type_ = common(type_, before) or type_
+    owner, told, before = _owner(e, path), e.calls + e.writes, e.frame.find(path)
+    if isinstance(before, AttributeFact) and before.told == told and isinstance(type_, OptionalType | UnionType):
+        known = _known(e, path)
+        type_ = type_ if known is None else common(type_, known) or type_
     lasts = owner is None or (isinstance(owner.type, TupleType) and path.count(".") == 1)
-    e.frame.names[path] = AttributeFact(type_, None if lasts else _count(e, owner), owner)
+    e.frame.names[path] = AttributeFact(type_, None if lasts else _count(e, owner), owner, told)
 
 
 def _count(e: Emission, owner: Variable | None) -> int:
