@@ -23,7 +23,7 @@ from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.ir.walk import nodes_within
-from flambeau.schema import match
+from flambeau.schema import match, registry
 from flambeau.schema.types import TensorType, Type, is_number
 
 
@@ -61,7 +61,7 @@ def is_removable(node: Node) -> bool:
     definition = node.definition
     if definition is None or definition.family != "in_place" or len(node.outputs) != 1:
         return False
-    kind = _functional(node)
+    kind = registry.out_of_place(node.kind)
     self_type = node.input().type
     if not isinstance(self_type, TensorType) or self_type.dtype is None:
         return False
@@ -73,10 +73,6 @@ def is_removable(node: Node) -> bool:
         return False
     given = [t if isinstance(t, TensorType) or is_number(t) else None for t in types]
     return functional.dtype(*given) is self_type.dtype
-
-
-def _functional(node: Node) -> str:
-    return node.kind.removesuffix("_")
 
 
 def _keeps_sizes(type_: Type, target: TensorType) -> bool:
@@ -174,7 +170,7 @@ def _rewrite(value: Value, holders: list[Value]) -> None:
         for inner in nodes_within(node):
             _use(inner, names, current)
         if node in writers:
-            node.kind = _functional(node)
+            node.kind = registry.out_of_place(node.kind)
             current = node.output()
         node = node.next
     _use(block.return_node, names, current)

@@ -65,3 +65,12 @@ def names() -> tuple[str, ...]:
 def similar(name: str, accept: Callable[[str], bool] = lambda _: True) -> list[str]:
     """Registered names that look like `name`, best first."""
     return difflib.get_close_matches(name, [n for n in _by_name if accept(n)], n=5, cutoff=0.7)
+
+
+def out_of_place(name: str) -> str:
+    """The name of the operator that computes what one in place writes.
+
+    >>> out_of_place("aten::add_"), out_of_place("aten::__ixor__")
+    ('aten::add', 'aten::__xor__')
+    """
+    return name.replace("::__i", "::__") if name.endswith("__") else name.removesuffix("_")

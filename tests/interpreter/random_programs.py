@@ -34,8 +34,8 @@ OPERATIONS = {
     "aten::neg.int": ("int", "int", "wrapped(-{})"),
     "aten::__and__.int": ("int int", "int", "({} & {})"),
     "aten::__xor__.int": ("int int", "int", "({} ^ {})"),
-    "aten::__lshift__.int": ("int int", "int", "wrapped({} << ({} % 64))"),
-    "aten::__rshift__.int": ("int int", "int", "({} >> ({} % 64))"),
+    "aten::__lshift__.int": ("int int", "int", "wrapped({} << {})"),
+    "aten::__rshift__.int": ("int int", "int", "({} >> {})"),
     "aten::add.float": ("float float", "float", "({} + {})"),
     "aten::sub.float": ("float float", "float", "({} - {})"),
     "aten::mul.float": ("float float", "float", "({} * {})"),
@@ -94,6 +94,11 @@ class Program:
         self.python_lines.append(f"    {name} = {f'float({text!r})' if type_ == 'float' else repr(value)}")
         return name
 
+    def constant_here(self, depth: int, value: int) -> str:
+        name = self.name()
+        self.line(depth, f"%{name} : int = prim::Constant[value={value}]()")
+        return name
+
     def pick(self, known: list[tuple[str, str]], type_: str) -> str:
         return self.random.choice([n for n, t in known if t == type_])
 
@@ -117,6 +122,10 @@ class Program:
         chosen = [self.pick(known, t) for t in operands.split()]
         name = self.name()
         kind = full.partition(".")[0]
+        if kind.endswith("shift__"):  # by fewer bits than there are: others are refused
+            bits, count = self.constant_here(depth, 63), self.name()
+            self.line(depth, f"%{count} : int = aten::__and__(%{chosen[1]}, %{bits})", f"{count} = {chosen[1]} & 63")
+            chosen[1] = count
         self.line(
             depth + (2 - depth) * 0,
             f"%{name} : {result} = {kind}({', '.join('%' + c for c in chosen)})",

@@ -17,7 +17,7 @@ from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import ErrorSample, OpDef, Sample
 from flambeau.schema.types import TensorType
 from flambeau.tensor import dispatch
-from flambeau.tensor.tensor import Tensor
+from flambeau.tensor.tensor import Tensor, wrap
 
 FAMILIES = frozenset({"reduce", "scan", "row", "opaque", "composite"})
 
@@ -59,11 +59,16 @@ def bound(definition: OpDef, sample: Sample | ErrorSample) -> tuple[OpDef, list[
     seen: list[tuple[OpDef, list[Any]]] = []
 
     def watch(overload: OpDef, arguments: Any, proceed: Any) -> Any:
-        seen.append((overload, list(arguments)))
+        seen.append((overload, [before(a) for a in arguments]))
         return proceed(arguments)
 
+    def before(value: Any) -> Any:
+        """What the call is not to change: samples are used again."""
+        return wrap(value._array.copy(order="K")) if writes and isinstance(value, Tensor) else value
+
+    writes = any(a.alias is not None and a.alias.is_write for a in definition.schema.arguments)
     with dispatch.intercepting(watch):
-        result = dispatch.call(definition.name, *sample.args, **sample.kwargs)
+        result = dispatch.call(definition.name, *map(before, sample.args), **sample.kwargs)
     return *seen[0], result
 
 

@@ -64,7 +64,7 @@ def in_place(fn: FunctionEmitter, node: Node, definition: OpDef) -> bool:
     schema = definition.schema
     if definition.family != "in_place" or not isinstance(fn.get(node.input(0)).rep, Array):
         return False
-    plain = registry.find(schema.name[:-1] + (f".{schema.overload}" if schema.overload else ""))
+    plain = registry.find(registry.out_of_place(schema.name) + (f".{schema.overload}" if schema.overload else ""))
     if plain is None or plain.scalar is None:
         return False
     natives = [fn.get(v) for v in node.inputs]

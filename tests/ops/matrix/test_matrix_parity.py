@@ -139,6 +139,8 @@ def test_schemas_are_those_of_torch() -> None:
     wrong = []
     for definition in registry.all_definitions():
         theirs = known.get(definition.full_name)
+        if definition.name.startswith("profiler::"):
+            continue  # PyTorch's own classes of objects, which are Any here
         if theirs is not None and str(parse_schema(theirs)) != str(definition.schema):
             wrong.append(f"{definition.schema}\n    PyTorch: {theirs}")
     assert not wrong, "\n".join(wrong)
