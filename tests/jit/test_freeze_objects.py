@@ -285,3 +285,27 @@ def test_optimisations_leave_the_source_alone() -> None:
     run_frozen_optimizations(found)
     assert found.graph.find("aten::dropout") is None
     assert scripted.child.graph.find("aten::dropout") is not None
+
+
+# -- attributes that overlap ------------------------------------------------------------------------------------------
+
+
+class Overlapping(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        whole = flambeau.arange(3.0)
+        self.whole, self.part = whole, whole[1:]
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.part + self.whole.sum() + x
+
+
+class OverlappingWritten(Overlapping):
+    def forward(self, x: Tensor) -> Tensor:
+        self.whole.add_(1)
+        return self.part + x
+
+
+def test_attributes_that_overlap_go_on_sharing_memory() -> None:
+    assert kept(frozen(Overlapping())) == []
+    assert set(kept(frozen(OverlappingWritten()))) == {"whole", "part"}
