@@ -69,6 +69,9 @@ def iterator(e: Emission, where: SourceRange, value: Value, compile_: Compiler) 
     type_ = value.type
     if not isinstance(type_, NamedType) or getattr(type_.definition, "is_module", False):
         return None
+    generator = e.rules.generator_method(e, value, "__iter__", where)
+    if generator is not None:
+        return generator.call(e, where, (), ())
     method = find_method(e, type_, "__iter__", where)
     if method is None:
         return _call(e, where, value, _by_index, compile_) if _has_index(e, type_, where) else None
