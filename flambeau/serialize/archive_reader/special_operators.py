@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Builtin, Given, Sugared
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 
@@ -25,16 +25,11 @@ SPECIAL: Final[dict[str, str]] = {
 
 
 @dataclass(slots=True)
-class MakesObject(Sugared):
+class MakesObject(Builtin):
     """An operator that gives an object of a class of the archive."""
 
     name: str
     unit: CodeUnit
-
-    @property
-    def kind(self) -> str:
-        """As messages call it."""
-        return "builtin"
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The node, whose result is of that class."""

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 from flambeau.executor.executor import attach
 from flambeau.frontend.emit.schema_matching import Mismatch, call_function, match_schema
 from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Builtin, Given, Sugared
 from flambeau.program.function import Function
+from flambeau.serialize.archive_format import OPERATOR_VERSIONS
 from flambeau.serialize.python_print_resolver import read_code
 from flambeau.util.record import dataclass
 
@@ -65,24 +66,20 @@ def {name}_out(start: number, end: number, steps: Optional[int]=None{base}, *, o
     count = steps
   return torch.{name}(start, end, count{pass_on}, out=out)
 """
-_CHANGES: Final[dict[str, tuple[int, str]]] = {
+_CHANGES: Final[dict[str, str]] = {
     "div": (
-        4,
         _DIVIDE.format(name="div", more="", pass_on="", decides="other")
         + _DIVIDE_NUMBER.format(name="div")
         + _DIVIDE.format(name="div", more=", *, out: Tensor", pass_on=", out=out", decides="out").replace(
             "div_tensor", "div_out"
-        ),
+        )
     ),
-    "div_": (
-        4,
-        _DIVIDE.format(name="div_", more="", pass_on="", decides="other") + _DIVIDE_NUMBER.format(name="div_"),
-    ),
-    "full": (5, _FULL),
-    "linspace": (8, _SPACE.format(name="linspace", base="", pass_on="")),
-    "logspace": (9, _SPACE.format(name="logspace", base=", base: float=10.", pass_on=", base")),
+    "div_": _DIVIDE.format(name="div_", more="", pass_on="", decides="other") + _DIVIDE_NUMBER.format(name="div_"),
+    "full": _FULL,
+    "linspace": _SPACE.format(name="linspace", base="", pass_on=""),
+    "logspace": _SPACE.format(name="logspace", base=", base: float=10.", pass_on=", base"),
 }
-"""By name in `aten`: the first version that has what it means today, and functions that do what it meant before."""
+"""Functions that do what an operator of `aten` meant before, by its name; since when it does not is in the format."""
 
 
 def upgrade_of(name: str, version: int) -> str | None:
@@ -91,28 +88,27 @@ def upgrade_of(name: str, version: int) -> str | None:
     >>> upgrade_of("div", 3), upgrade_of("div", 4), upgrade_of("add", 1)
     ('div', None, None)
     """
-    return name if name in _CHANGES and version < _CHANGES[name][0] else None
+    return name if name in _CHANGES and version < _since(name) else None
+
+
+def _since(name: str) -> int:
+    return OPERATOR_VERSIONS[f"aten::{name}"]
 
 
 @cache
 def _functions(name: str) -> tuple[Function, ...]:
-    functions = read_code(_CHANGES[name][1], filename=f"<{name} before version {_CHANGES[name][0]}>")
+    functions = read_code(_CHANGES[name], filename=f"<{name} before version {_since(name)}>")
     for function in functions:
         attach(function)
     return tuple(functions)
 
 
 @dataclass(slots=True)
-class UpgradedOperator(Sugared):
+class UpgradedOperator(Builtin):
     """An operator that meant something else when the archive was written."""
 
     name: str
     change: str
-
-    @property
-    def kind(self) -> str:
-        """As messages call it."""
-        return "builtin"
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A call of what it meant; of the operator where that is the same."""
