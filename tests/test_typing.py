@@ -14,8 +14,11 @@ RIGHT = """
 from typing import assert_type
 
 import flambeau
+import flambeau.fft as transforms
+import flambeau.nn.functional as F
 from flambeau import Tensor, nn
 from flambeau.ir import parse_ir
+from flambeau.linalg import LinAlgError, det
 from flambeau.jit import RecursiveScriptModule, ScriptFunction
 
 x = flambeau.randn(2, 3)
@@ -51,7 +54,29 @@ class Model(nn.Module):
 
 halving: ScriptFunction[[Tensor, int], Tensor] = halve
 assert_type(halve(x, 2), Tensor)
+@flambeau.script(backend="interpreter")
+def counted(n: int) -> list[int]:
+    return list(range(n))
+
+
+@flambeau.script(backend="interpreter")
+class Pair:
+    def __init__(self, a: int) -> None:
+        self.a = a
+
+
+def more(x: Tensor, /) -> Tensor:
+    return x + 1
+
+
 assert_type(flambeau.script(Model()), RecursiveScriptModule)
+assert_type(counted(2), list[int])
+assert_type(Pair(3), Pair)
+assert_type(flambeau.trace(more, x), ScriptFunction[[Tensor], Tensor])
+assert_type(F.softmax(F.hardswish(x, inplace=False), dim=-1), Tensor)
+assert_type(det(x), Tensor)
+assert_type(transforms.fft(x), Tensor)
+assert issubclass(LinAlgError, Exception)
 print(halve(x, 2), halve.graph, halve.explain(), plain(x))
 print(parse_ir(str(halve.graph)), flambeau.trace(halve, x))
 """
