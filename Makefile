@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV ?= .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
+NATIVE := tests/codegen tests/executor
 
 .PHONY: help demo test lint types bench docs clean
 help: ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
+	@grep -E '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z%-]+):.*## /  make \1\t/' | expand -t 18
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Flambeau needs Python 3.11 or newer; this is %s. Say make PYTHON=/path/to/python3.12" % sys.version.split()[0] or 0)'
@@ -20,6 +21,9 @@ demo: $(READY) ## script the examples, show every stage, write build/demo.html
 
 test: $(READY) ## run all tests
 	$(PY) -m pytest -n 2 --dist worksteal -q --durations=10 $(PYTEST)
+
+test-v%: $(READY) ## run the tests of native code at a level of x86-64: test-v2, test-v3 (no AVX-512), test-v4
+	FLAMBEAU_CPU=x86-64-v$* $(PY) -m pytest -n 2 --dist worksteal -q $(NATIVE) $(PYTEST)
 
 lint: $(READY) ## ruff: style and formatting
 	$(PY) -m ruff check .

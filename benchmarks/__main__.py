@@ -1,4 +1,4 @@
-"""Runs the benchmarks: `python -m benchmarks [--threads 1,2] [--only REGEX] [--json FILE]`."""
+"""Runs the benchmarks: `python -m benchmarks [--threads 1,2] [--cpu x86-64-v3] [--only REGEX] [--json FILE]`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks import levels
+
 SLOWING = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 """Settings of some environments that halve NumPy's matrix products."""
 THREADS = (
@@ -20,13 +22,15 @@ THREADS = (
     "FLAMBEAU_NUM_THREADS",
 )  # fmt: skip
 INTERRUPTED = 130
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+PAGES = {"host": DOCS / "benchmarks.md", "x86-64-v3": DOCS / "benchmarks-avx2.md"}
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     found = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     found.add_argument("--threads", default="1,2", help="numbers of threads for every peer, one table each (1,2)")
+    found.add_argument("--cpu", default="host", help="x86-64-v2, x86-64-v3, x86-64-v4: no library uses more (host)")
     found.add_argument("--only", default="", help="regular expression that `kind: name` of a row must contain")
     found.add_argument("--peers", default="", help="comma-separated peers; default all that are installed")
     found.add_argument("--rounds", type=int, default=9, help="rounds; the median of them counts (9)")
@@ -38,11 +42,15 @@ def parser() -> argparse.ArgumentParser:
     return found
 
 
-def settings(threads: int) -> dict[str, str]:
-    """The environment of a process in which every peer has that many threads; all of it is read at import."""
+def settings(threads: int, cpu: str = "host") -> dict[str, str]:
+    """The environment of a process in which every peer has that many threads and keeps to a level of processors.
+
+    All of it is read at import.
+    """
     clean = {k: v for k, v in os.environ.items() if k not in SLOWING} | {k: str(threads) for k in THREADS}
-    clean["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=" + ("true" if threads > 1 else "false")
-    return clean
+    level = {} if cpu == "host" else levels.settings(cpu)
+    eigen = "--xla_cpu_multi_thread_eigen=" + ("true" if threads > 1 else "false")
+    return {**clean, **level, "XLA_FLAGS": " ".join(filter(None, (eigen, level.get("XLA_FLAGS"))))}
 
 
 def child(options: argparse.Namespace) -> None:
@@ -90,14 +98,14 @@ def progress(line: str) -> None:
         print(f"{time.strftime('%H:%M:%S')} {line}", file=sys.stderr, flush=True)
 
 
-def collect(threads: int, at_once: bool) -> tuple[list[str], int]:
+def collect(threads: int, at_once: bool, cpu: str) -> tuple[list[str], int]:
     """What a process of its own measures, line by line, and how it ended; an interrupted one keeps its rows."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.jsonl"
         command = [sys.executable, "-m", "benchmarks", *sys.argv[1:], "--threads", str(threads), "--child", str(path)]
         command += ["--at-once"] if at_once else []
         try:
-            code = subprocess.run(command, env=settings(threads), check=False).returncode
+            code = subprocess.run(command, env=settings(threads, cpu), check=False).returncode
         except KeyboardInterrupt:
             code = INTERRUPTED
         return path.read_text(encoding="utf-8").splitlines() if path.exists() else [], code
@@ -117,7 +125,7 @@ def main() -> None:
     plans += [(1, True, "Calls from two Python threads at once, libraries with one thread")] if max(counts) > 1 else []
     runs: list[report.Run] = []
     for threads, at_once, title in plans:
-        lines, code = collect(threads, at_once)
+        lines, code = collect(threads, at_once, options.cpu)
         found = [json.loads(line) for line in lines]
         machines = [x for x in found if "limits" in x]
         if not machines and not code:
@@ -139,7 +147,7 @@ def main() -> None:
     if not runs:
         sys.exit(f"benchmarks: no row matches --only {options.only!r}")
     print(report.text(runs), end="")
-    place = options.page or (None if options.only or options.peers else PAGE)
+    place = options.page or (None if options.only or options.peers else PAGES.get(options.cpu))
     if place:
         place.write_text(report.page(runs, shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]])), encoding="utf-8")
         print(f"\nwritten to {place}")

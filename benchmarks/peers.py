@@ -33,6 +33,20 @@ def flambeau(program: Program, *arguments: Any, **options: Any) -> Call:
     return Call(fb.script(program, **options), inputs)
 
 
+def flambeau_eager(program: Program, *arguments: Any) -> Call:
+    """Ours, operator by operator."""
+    import flambeau as fb
+
+    return Call(program, tuple(fb.from_numpy(a) if isinstance(a, np.ndarray) else a for a in arguments))
+
+
+def flambeau_library(operation: Callable[[Any], Program], *arguments: Any) -> Call:
+    """The one operation that we have for it: `operation` makes it from the package."""
+    import flambeau as fb
+
+    return flambeau_eager(operation(fb), *arguments)
+
+
 def numpy(program: Program, *arguments: Any) -> Call:
     """The NumPy expression as people write it."""
     return Call(program, arguments)
@@ -44,7 +58,10 @@ def numba(program: Program, *arguments: Any, **options: Any) -> Call:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that strided products are slow, that a parallel region found nothing
-        compiled = nb.njit(**options)(rebound(program, prange=nb.prange))
+        function = rebound(program, prange=nb.prange)
+        compiled = nb.njit(**options)(function)
+        if function.__globals__.get(program.__name__) is program:
+            function.__globals__[program.__name__] = compiled  # what calls itself calls what is compiled
         compiled(*arguments)
     return Call(compiled, arguments)
 

@@ -1,4 +1,4 @@
-"""A page with the stages of functions side by side: source, tree, graph, passes, bytecode, LLVM IR, picture."""
+"""A page with the stages of functions: source, picture, graph, passes, bytecode, what was compiled, tree, LLVM IR."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
+from flambeau.ir import to_html
+
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem; color: #263238; background: #fafafa }
 h1, h2 { font-weight: 600 } h2 { margin-top: 2.5rem; border-top: 1px solid #cfd8dc; padding-top: 1rem }
-.row { display: flex; gap: 1rem; overflow-x: auto; align-items: flex-start; padding-bottom: 1rem }
-.stage { background: white; border: 1px solid #cfd8dc; border-radius: 8px; padding: .75rem 1rem; flex: 0 0 auto;
-         max-width: 46rem; max-height: 40rem; overflow: auto }
+nav a { margin-right: 1rem; color: inherit }
+.stages { display: grid; gap: 1rem; align-items: start;
+          grid-template-columns: repeat(auto-fill, minmax(min(100%, 34rem), 1fr)) }
+.stage { background: white; border: 1px solid #cfd8dc; border-radius: 8px; padding: .75rem 1rem; min-width: 0;
+         max-height: 34rem; overflow: auto }
+.stage svg { max-width: 100%; height: auto } .wide { grid-column: 1 / -1 }
 .stage h3 { margin: 0 0 .5rem; font-size: 13px; text-transform: uppercase; letter-spacing: .05em; color: #607d8b }
 pre { margin: 0; font: 12px/1.4 ui-monospace, monospace } details { margin: .2rem 0 } summary { cursor: pointer }
 @media (prefers-color-scheme: dark) {
@@ -22,31 +27,39 @@ pre { margin: 0; font: 12px/1.4 ui-monospace, monospace } details { margin: .2re
 
 def render(functions: Sequence[tuple[Any, tuple[Any, ...]]]) -> str:
     """The page for scripted functions, each with arguments to specialise for."""
+    links = "".join(f"<a href='#{html.escape(f.name)}'>{html.escape(f.name)}</a>" for f, _ in functions)
     sections = "\n".join(_section(function, given) for function, given in functions)
     return (
         f"<!doctype html><html lang='en'><meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
-        f"<title>Flambeau: every stage</title><style>{STYLE}</style><h1>Every stage, side by side</h1>"
-        f"<p>Scroll sideways: source, tree, graph, what each pass changed, the graph that runs, bytecode, native "
-        "code.</p>"
+        f"<title>Flambeau: every stage</title><style>{STYLE}</style><h1>Every stage</h1>"
+        "<p>Source, the graph that runs as a picture and as text, what each pass changed, bytecode, what was compiled "
+        "and how long it took; last the tree and the native code.</p>"
+        f"<nav>{links}</nav>"
         f"{sections}</html>"
     )
 
 
 def _section(function: Any, given: tuple[Any, ...]) -> str:
     function(*given)
+    optimised = function.graph_for(*given)
     stages = [
         ("source", _text(inspect.getsource(function.__wrapped__))),
-        ("tree", _text(str(function.tree))),
-        ("graph", function.graph._repr_html_()),
-        ("picture", function.graph_for(*given)._repr_svg_() or "<p>pip install 'flambeau[viz]' draws it</p>"),
+        ("graph", to_html(str(function.graph))),
+        ("picture of the graph that runs", optimised._repr_svg_() or "<p>pip install 'flambeau[viz]' draws it</p>"),
+        ("the graph that runs", to_html(str(optimised))),
         ("passes", function.passes(*given)._repr_html_()),
-        ("optimised graph", function.graph_for(*given)._repr_html_()),
         ("bytecode", _text(str(function.bytecode))),
-        ("LLVM IR", _text(function.llvm_ir)),
         ("explain", _text(str(function.explain()))),
+        ("tree", _text(str(function.tree))),
+        ("LLVM IR", _text(function.llvm_ir)),
     ]
-    shown = "".join(f"<div class='stage'><h3>{name}</h3>{body}</div>" for name, body in stages)
-    return f"<h2>{html.escape(function.name)}</h2><div class='row'>{shown}</div>"
+    shown = "".join(_card(name, body) for name, body in stages)
+    return f"<h2 id='{html.escape(function.name)}'>{html.escape(function.name)}</h2><div class='stages'>{shown}</div>"
+
+
+def _card(name: str, body: str) -> str:
+    wide = " wide" if name.startswith("picture") else ""
+    return f"<div class='stage{wide}'><h3>{name}</h3>{body}</div>"
 
 
 def _text(text: str) -> str:

@@ -82,6 +82,7 @@ from flambeau.tensor.typed import (
     LongTensor,
     ShortTensor,
 )
+from flambeau.util.errors import PerformanceWarning
 from flambeau.util.version import __version__
 
 dtype, device, layout, memory_format = DType, Device, Layout, MemoryFormat
@@ -95,6 +96,7 @@ _surface.install()
 
 from flambeau import amp, backends, cpu, cuda, fft, ir, jit, linalg, nn, special  # noqa: E402  (methods of tensors come first)
 from flambeau.codegen import get_num_threads, set_num_threads  # noqa: E402
+from flambeau.interpreter.tasks import get_num_interop_threads, set_num_interop_threads  # noqa: E402
 from flambeau.jit import futures, library  # noqa: E402
 from flambeau.jit import torch_names as _C  # noqa: E402, N812
 from flambeau.jit.classes.interfaces import interface  # noqa: E402

@@ -108,6 +108,7 @@ from flambeau.tensor.typed import HalfTensor as HalfTensor
 from flambeau.tensor.typed import IntTensor as IntTensor
 from flambeau.tensor.typed import LongTensor as LongTensor
 from flambeau.tensor.typed import ShortTensor as ShortTensor
+from flambeau.util.errors import PerformanceWarning as PerformanceWarning
 from flambeau.util.version import __version__ as __version__
 dtype, device, layout, memory_format = (DType, Device, Layout, MemoryFormat)
 strided = layout.strided
@@ -128,6 +129,8 @@ from flambeau import nn as nn
 from flambeau import special as special
 from flambeau.codegen import get_num_threads as get_num_threads
 from flambeau.codegen import set_num_threads as set_num_threads
+from flambeau.interpreter.tasks import get_num_interop_threads as get_num_interop_threads
+from flambeau.interpreter.tasks import set_num_interop_threads as set_num_interop_threads
 from flambeau.jit import futures as futures
 from flambeau.jit import library as library
 from flambeau.jit import torch_names as _C

@@ -1,4 +1,7 @@
-"""For all tests: compiled code is kept in a directory of its own, which goes away, and Ctrl-C interrupts."""
+"""For all tests: compiled code is kept in a directory of its own, which goes away, and Ctrl-C interrupts.
+
+With `FLAMBEAU_CPU`, which chooses what code is made for, tests run at a level that this machine has, or are skipped.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,12 @@ import shutil
 import signal
 import tempfile
 
+import pytest
+
+from flambeau.codegen.llvm.engine import available
+from flambeau.codegen.llvm.host import VARIABLE, ProcessorError, processor_of
+from flambeau.codegen.llvm.processor import LEVELS
+
 _directory = tempfile.mkdtemp(prefix="flambeau-tests-")
 atexit.register(shutil.rmtree, _directory, ignore_errors=True)
 os.environ["FLAMBEAU_CACHE_DIR"] = _directory
@@ -15,3 +24,16 @@ os.environ.pop("FLAMBEAU_CACHE", None)
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells start what runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    level = os.environ.get(VARIABLE)
+    if not level or not available():
+        return
+    try:
+        processor_of(level)
+    except ProcessorError as error:
+        if level not in LEVELS:
+            raise
+        for item in items:
+            item.add_marker(pytest.mark.skip(reason=str(error)))

@@ -120,6 +120,30 @@ def test_nothing_is_left_open(name: str) -> None:
         assert not (isinstance(node, ast.ExceptHandler) and node.type is None), f"{name}:{node.lineno}: bare except"
 
 
+OWN_LOCKS = {
+    "threading": {"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "Barrier"},
+    "functools": {"cached_property"},
+    "concurrent": set(), "concurrent.futures": set(), "multiprocessing.pool": set(), "queue": set(),
+}  # fmt: skip
+"""What would stay locked in a forked process. No names stand for all of a module."""
+
+
+@pytest.mark.parametrize("name", sorted(set(MODULES) - {"flambeau.util.locks"}))
+def test_c10_locks_are_those_that_a_forked_process_finds_free(name: str) -> None:
+    for node in ast.walk(TREES[name]):
+        match node:
+            case ast.ImportFrom(module=str(module), names=names) if module in OWN_LOCKS:
+                used = {alias.name for alias in names}
+            case ast.Attribute(value=ast.Name(id=str(module)), attr=used_name) if OWN_LOCKS.get(module):
+                used = {used_name}
+            case ast.Import(names=names) if any(OWN_LOCKS.get(alias.name) == set() for alias in names):
+                module, used = next(alias.name for alias in names if alias.name in OWN_LOCKS), set()
+            case _:
+                continue
+        wrong = used & OWN_LOCKS[module] if OWN_LOCKS[module] else used | {module}
+        assert not wrong, f"{name}, line {node.lineno}: {wrong}: take Lock, RLock of util.locks, util.cached"
+
+
 def test_importing_the_package_brings_nothing_heavy() -> None:
     import subprocess
     import sys

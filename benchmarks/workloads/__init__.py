@@ -8,18 +8,23 @@ from benchmarks.harness import Workload
 from benchmarks.workloads import (
     broadcasting,
     calls,
+    elements,
     loops,
     loops_with_tensors,
+    matrix_slices,
+    operators,
     places,
     pointwise,
     products,
     rows,
+    tasks,
     threads,
 )  # fmt: skip
 
 KINDS = {
     "calls": calls, "pointwise": pointwise, "rows": rows, "places": places, "broadcasting": broadcasting,
-    "products": products, "loops": loops, "loops with tensors": loops_with_tensors, "threads": threads,
+    "products": products, "loops": loops, "elements": elements, "loops with tensors": loops_with_tensors,
+    "operators": operators, "tasks": tasks, "matrix slices": matrix_slices, "threads": threads,
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What a node does besides computing its results: touch the world, draw random numbers, raise.
+"""What a node does besides computing its results: touch the world, run in order, draw random numbers, raise.
 
 Writes to memory are no effects here; `alias` knows about those. What nothing is known of is taken to do everything.
 
@@ -57,13 +57,14 @@ _HIDDEN_WRITES: Mapping[str, tuple[int, tuple[int, ...]]] = {
     "aten::instance_norm": (5, (3, 4)),
 }
 """Of operators that move running statistics: which operand says whether they do, and which ones are written."""
+_NOTICED = (Effect.ORDERED, Effect.WORLD)
 _NUMBERS = (IntType, FloatType, BoolType)
 _PLAIN = (*_NUMBERS, StringType, NoneType)
 
 
 def has_effect(node: Node) -> bool:
-    """Whether the world would notice if the node, or anything nested in it, did not run."""
-    return any(own_effect(n) is Effect.WORLD for n in _deep(node))
+    """Whether somebody would notice if the node, or anything nested in it, did not run."""
+    return any(own_effect(n) in _NOTICED for n in _deep(node))
 
 
 def is_random(node: Node) -> bool:
@@ -99,10 +100,12 @@ def _deep(node: Node) -> Iterator[Node]:
 
 
 def own_effect(node: Node) -> Effect:
-    """What the node does to the world, apart from what is nested in it."""
+    """What the node does besides its results, apart from what is nested in it."""
     kind = node.kind
-    if kind in kinds.OPAQUE or kind in kinds.WORLD or kind.startswith("^"):
+    if kind in kinds.OPAQUE or kind.startswith("^"):
         return Effect.WORLD
+    if kind in kinds.ORDERED:
+        return Effect.ORDERED
     if kinds.is_known(kind):
         return Effect.NONE
     definition = node.definition

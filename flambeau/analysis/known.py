@@ -42,16 +42,26 @@ from flambeau.schema.types import (
 )
 
 
-def known(value: Value) -> Any:
-    """The Python value of what is known, else UNKNOWN; tensors in a list or tuple are known by their types."""
+def known(value: Value, conditions: dict[Value, Any] | None = None) -> Any:
+    """The Python value of what is known, else UNKNOWN; tensors in a list or tuple are known by their types.
+
+    `conditions` remembers what is known of the conditions of `prim::If`, for callers who ask for those of many: a chain
+    of `and` has each inside the one before.
+    """
     node = value.node
     if node is None:
         return UNKNOWN
     if constants.is_constant(value):
         return constants.constant_value(value)
     if node.kind == "prim::If":
-        way = known(node.input())
-        return known(node.blocks[0 if way else 1].outputs[value.index]) if isinstance(way, bool) else UNKNOWN
+        condition = node.input()
+        conditions = {} if conditions is None else conditions
+        if condition not in conditions:
+            conditions[condition] = known(condition, conditions)
+        way = conditions[condition]
+        if not isinstance(way, bool):
+            return UNKNOWN
+        return known(node.blocks[0 if way else 1].outputs[value.index], conditions)
     rule = _RULES.get(node.kind)
     return UNKNOWN if rule is None else rule(node)
 

@@ -20,7 +20,8 @@ is so. Types of values that something may resize keep no sizes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from flambeau.analysis import lattice
 from flambeau.analysis.alias import AliasAnalysis
@@ -84,6 +85,8 @@ class _Propagation:
         self._unstable = self._written_by(may_resize)
         self._asked = self._written_by(lambda node: node.kind == "aten::requires_grad_")
         self._lists = ListContents(graph, self._facts)
+        self._conditions: dict[Value, Any] = {}
+        """What is known of the condition of each `prim::If` that was come to, as of the last time."""
 
     def run(self) -> None:
         self._lists.changed = True
@@ -148,7 +151,7 @@ class _Propagation:
     def _if(self, node: Node) -> None:
         for block in node.blocks:
             self._block(block)
-        way = known(node.input())
+        way = self._conditions[node.input()] = known(node.input(), self._conditions)
         if isinstance(way, bool):
             for result, returned in zip(node.outputs, node.blocks[0 if way else 1].outputs, strict=True):
                 self._set(result, returned.type)
@@ -251,6 +254,36 @@ def may_resize(node: Node) -> bool:
     """Whether the node may change the sizes of a tensor that exists."""
     if node.kind.startswith("^"):
         return not getattr(node.attributes.get("callable"), "keeps_sizes", False)
+    called = _called_graph(node)
+    if called is not None:
+        return any(_resizes_here(n) for graph in _reached(called) for n in graph.all_nodes())
+    return _resizes_here(node)
+
+
+def _called_graph(node: Node) -> Graph | None:
+    """The graph of the function that a node certainly calls."""
+    named = node.input(0).node if node.kind == "prim::CallFunction" and node.inputs else None
+    graph = getattr(named.attributes.get("function"), "graph", None) if named is not None else None
+    return graph if isinstance(graph, Graph) else None
+
+
+def _reached(graph: Graph) -> Iterable[Graph]:
+    """A graph and those of all functions that it calls, and that these call."""
+    found = {graph: None}
+    waiting = [graph]
+    while waiting:
+        for node in waiting.pop().all_nodes():
+            called = _called_graph(node)
+            if called is not None and called not in found:
+                found[called] = None
+                waiting.append(called)
+    return found
+
+
+def _resizes_here(node: Node) -> bool:
+    """Whether the node itself may, what it calls left aside if it is known what that is."""
+    if _called_graph(node) is not None:
+        return False
     if node.kind in kinds.OPAQUE or node.kind in _RESIZING:
         return True
     definition = node.definition

@@ -14,17 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.codegen.callable_type import (
-    HEAD,
-    Member,
-    Slot,
-    address_of,
-    direct,
-    forward_parts,
-    is_supported,
-    make_type,
-    word,
-)
+from flambeau.codegen.callable_type import forward_parts
 from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.codegen.llvm.engine import NativeCode, engine
 from flambeau.codegen.llvm.entry import IMPORTS, entry_text
@@ -40,9 +30,12 @@ from flambeau.codegen.llvm.entry_tensors import (
     Slots,
     tensors_text,
 )
+from flambeau.codegen.llvm.host import is_remembered
+from flambeau.codegen.llvm.loops import LOOP_EXPORTS, loops_text
 from flambeau.codegen.native_plans import Chain
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.native_type import HEAD, Member, Slot, address_of, direct, is_supported, make_type, word
 
 _VECTORCALL, _CELL, _SLOW, _KEPT, _SIZE = (HEAD + 8 * k for k in range(5))
 """Fields of a native callable. ``_KEPT`` owns a tuple of all that the others point to."""
@@ -184,9 +177,8 @@ def objects(names: Iterable[str]) -> dict[str, int]:
     return {"flambeau_" + name: id(_OBJECTS[name]) for name in names if name in _OBJECTS}
 
 
-@functools.cache
-def _support(entry: str) -> NativeCode | None:
-    """The code of an entry, "entry" or "tensors"; None where objects do not look as they must."""
+def _entry_parts(entry: str) -> tuple[str, dict[str, int]] | None:
+    """Text and imports of an entry, "entry" or "tensors"; None where objects do not look as they must."""
     offsets, imports, slots = probe(), numpy_functions(), tensor_slots()
     if offsets is None or imports is None or slots is None:
         return None
@@ -194,11 +186,41 @@ def _support(entry: str) -> NativeCode | None:
     if entry == "tensors":
         imports |= objects(TENSOR_OBJECTS) | c_interface(TENSOR_IMPORTS)
     weak = Weak(np.ndarray.__weakrefoffset__, Storage.__weakrefoffset__)
-    text = entry_text(offsets) if entry == "entry" else tensors_text(offsets, slots, weak)
+    return entry_text(offsets) if entry == "entry" else tensors_text(offsets, slots, weak), imports
+
+
+@functools.cache
+def _support(entry: str) -> NativeCode | None:
+    """The code of an entry."""
+    parts = _entry_parts(entry)
+    if parts is None:
+        return None
     try:
-        return engine().link(text, (entry,), imports, is_glue=True, optimise=True)
+        return engine().link(parts[0], (entry,), parts[1], is_glue=True, optimise=True)
     except NativeError:
         return None
+
+
+@functools.cache
+def loops_code() -> tuple[NativeCode, int] | None:
+    """The kernel that runs NumPy's loops, and the address of the entry for tensors; None where there is none."""
+    entry = _support("tensors")
+    if entry is None:
+        return None
+    try:
+        code = engine().link(loops_text(), LOOP_EXPORTS, {}, is_glue=True, optimise=True)
+    except NativeError:
+        return None
+    return keep(code), keep(entry).addresses["tensors"]
+
+
+def has_cached_loops() -> bool:
+    """Whether making that code takes no compiler: this process has it, or the cache on disk."""
+    if not is_remembered():
+        return False
+    parts = _entry_parts("tensors")
+    texts = [loops_text(), *([] if parts is None or _support.cache_info().currsize else [parts[0]])]
+    return all(engine().is_cached(text, is_glue=True, optimise=True) for text in texts)
 
 
 def make(chain: Chain, slow: Callable[..., Any]) -> Callable[..., Any] | None:

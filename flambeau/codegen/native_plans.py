@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,35 +10,88 @@ import numpy as np
 import numpy.typing as npt
 
 from flambeau.codegen import threads
-from flambeau.codegen.llvm.entry_plan import INPUT_WORDS, PLAN, RELEASE_GIL
+from flambeau.codegen.llvm.entry_patterns import BUCKETS, LOOK
+from flambeau.codegen.llvm.entry_plan import CELL, INPUT_WORDS, PLAN, RELEASE_GIL
 from flambeau.codegen.llvm.entry_ready import READY, READY_UP_TO
+from flambeau.codegen.patterns import program
+from flambeau.codegen.planning import PARALLEL_FROM
 from flambeau.codegen.plans import RELEASE_FROM, Output, Plan
+from flambeau.codegen.size_classes import bucket_of
 from flambeau.codegen.sized_plans import SizedPlan, is_row_major
 from flambeau.tensor.storage import Storage
+from flambeau.util.locks import Lock
+from flambeau.util.record import dataclass
 
 _NUMBERS = {(float, "float64"): 0, (int, "int64"): 1}
 """Python numbers that the entry reads by itself, and how it calls them."""
-MAX_CHAIN = 32
-"""Patterns that the native entry tells apart; calls of further ones take the Python path."""
+MAX_CHAIN = 8
+"""Calls of exactly these sizes and strides that the native entry knows; others go by plans of patterns."""
 MAX_SIZED = 16
 """Plans for any size beside them."""
+MAX_PATTERNS = 2048
+"""Plans of patterns."""
+
+
+@dataclass(slots=True)
+class _Look:
+    """What inputs of patterns may be: their records, and the patterns by bucket."""
+
+    inputs: int
+    count: int
+    buckets: Any
+    record: Any
+
+
+def _pool(plan: Plan) -> int:
+    """The address of what runs a plan's pieces; 0 where one thread takes all of them."""
+    return threads.run_address(plan.threads) if threads.threads_for(plan.threads or None) > 1 else 0
+
+
+def _program(plan: Plan, shapes: Sequence[tuple[int, ...]]) -> list[int] | None:
+    assert plan.call is not None
+    assert plan.split is not None
+    return program(
+        plan.call, shapes, plan.split, plan.typical_nanoseconds, _pool(plan), is_staged=plan.is_staged,
+        release_from=RELEASE_FROM, parallel_from=PARALLEL_FROM,
+    )  # fmt: skip
+
+
+@dataclass(slots=True, eq=False)
+class LoopsPlan:
+    """A program of loops, for calls of an operator by itself."""
+
+    kernel: int
+    """The address of `loops`."""
+    block: list[int]
+    """Its words, with 0 where addresses of arrays go; the last is for the number of elements."""
+    result: np.dtype[Any]
+    most: int
+    """Elements that it serves."""
+    kept: Any
+    """What its words point to."""
 
 
 class Chain:
     """The plans of one kernel. Memory once published stays until the chain goes: another thread may be reading it."""
 
     def __init__(self) -> None:
-        self.cell = (ctypes.c_int64 * 2)()
-        """The address of the newest plan, which the entry reads, and how many calls were served, which it counts."""
+        self.cell = (ctypes.c_int64 * len(CELL))()
+        """What the entry reads, and where it counts the calls that it served."""
         self._keep: list[Any] = []
         self._known: set[Any] = set()
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._count = 0
         self._sized_count = 0
         self._shapes: dict[Any, tuple[int, ...]] = {}
         """By dtypes and ranks: the shape of the first row-major arrays."""
         self._last: Any = None
         """The plan that is tried last."""
+        self._calls = 0
+        """How often a plan was given to it: from the second time on there are plans of patterns."""
+        self._patterns = 0
+        self._programs: dict[Any, tuple[int, int, int]] = {}
+        """Words that plans of one pattern share, by what they say: a program's, a block's, those of outputs."""
+        self._looks: dict[Any, _Look] = {}
 
     def add(self, plan: Plan, given: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> bool:
         """Publish ``plan`` for inputs that look exactly like ``given``; ``arrays`` is what they became as arrays.
@@ -61,6 +113,77 @@ class Chain:
                 if self._sized_count < MAX_SIZED:
                     self._sized_count += 1
                     self._publish_last(self._sized(sized, given, arrays))
+
+    def add_loops(self, loops: LoopsPlan, given: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> None:
+        """Publish a program of loops for inputs like ``given``: of any sizes, or of no axes at all."""
+        with self._lock:
+            is_sized = any(a.ndim for a in arrays)
+            rank = max(a.ndim for a in arrays)
+            inputs: list[int] = []
+            for x, a in zip(given, arrays, strict=True):
+                sizes = 0 if a.ndim else self._numbers(())
+                is_array = type(x) is np.ndarray
+                inputs += [self._object(a.dtype), a.ndim, sizes, a.itemsize if a.ndim else sizes] if is_array \
+                    else self._number(x, a)
+            outputs = [self._object(loops.result), rank, 0, 0, loops.result.itemsize, 0, 0]
+            self._keep.append(loops)
+            words = self._words(loops.kernel, loops.block, 1, inputs, outputs)
+            sized = {"size_at": len(loops.block) - 1, "least": 1, "most": loops.most} if is_sized else {"high": 1}
+            self._publish_last(words | sized)
+
+    def add_pattern(self, plan: Plan, given: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> None:
+        """Publish what all calls of a plan's pattern have in common, for inputs of these types."""
+        kinds = [type(x) if type(x) is not np.ndarray else None for x in given]
+        is_known = all(k is None or (k, a.dtype.name) in _NUMBERS for k, a in zip(kinds, arrays, strict=True))
+        with self._lock:
+            self._calls += 1
+            if not is_known or self._calls < 2 or plan.call is None or self._patterns >= MAX_PATTERNS:
+                return
+            words = _program(plan, [a.shape for a in arrays])
+            if words is None:
+                return
+            self._patterns += 1
+            look = self._look(given, arrays)
+            bucket = bucket_of([None if k is not None else a for k, a in zip(kinds, arrays, strict=True)])
+            made = self._record(self._pattern(plan, words, look) | {"next": look.buckets[bucket]})
+            look.buckets[bucket] = ctypes.addressof(made)
+
+    def _look(self, given: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> _Look:
+        """The patterns of inputs of these types."""
+        key = tuple([(type(x), a.dtype, a.ndim) for x, a in zip(given, arrays, strict=True)])
+        look = self._looks.get(key)
+        if look is None:
+            inputs: list[int] = []
+            for x, a in zip(given, arrays, strict=True):
+                is_array = type(x) is np.ndarray
+                inputs += [self._object(a.dtype), a.ndim, 0, a.itemsize] if is_array else self._number(x, a)
+            buckets = (ctypes.c_int64 * BUCKETS)()
+            place = CELL.index("looks")
+            words = {"next": self.cell[place], "inputs": self._numbers(inputs), "n": len(arrays)}
+            words["buckets"] = ctypes.addressof(buckets)
+            record = (ctypes.c_int64 * len(LOOK))(*[words[name] for name in LOOK])
+            look = self._looks[key] = _Look(words["inputs"], len(arrays), buckets, record)
+            self.cell[place] = ctypes.addressof(record)
+        return look
+
+    def _pattern(self, plan: Plan, words: list[int], look: _Look) -> dict[str, int]:
+        """The words of a plan of a pattern."""
+        assert plan.variant is not None
+        assert plan.call is not None
+        outputs: list[int] = []
+        for o in plan.outputs:
+            outputs += [self._object(o.dtype), len(o.shape), 0, 0, 0, 0, 0]
+        key = (plan.variant.code.addresses[plan.variant.native.symbol], *words)
+        if key not in self._programs:
+            self._keep.append(plan.variant)
+            blank = self._numbers([0] * len(plan.words))
+            self._programs[key] = (self._numbers(words), blank, self._numbers(outputs))
+        listed, blank, records = self._programs[key]
+        return dict.fromkeys(PLAN, 0) | {
+            "kernel": key[0], "words": len(plan.words), "template": blank, "n_in": look.count, "inputs": look.inputs,
+            "n_out": len(plan.outputs), "outputs": records, "program": listed,
+            "pool": _pool(plan),
+        }  # fmt: skip
 
     def _changes(self, given: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> bool:
         """Whether this is the second size of a pattern."""
@@ -94,10 +217,10 @@ class Chain:
                 inputs += [self._object(a.dtype), a.ndim, self._numbers(a.shape), self._numbers(a.strides)]
             else:
                 inputs += self._number(x, a)
-        words = self._words(plan, inputs, outputs) | {
+        words = self._words(self._kernel(plan), plan.words, len(plan.outputs), inputs, outputs) | {
             "next": self.cell[0], "high": plan.high, "step": plan.step, "pieces": plan.pieces,
             "flags": RELEASE_GIL if plan.nanoseconds >= RELEASE_FROM else 0,
-            "pool": threads.pool(plan.threads).run_address if plan.step else 0,
+            "pool": threads.run_address(plan.threads) if plan.step else 0,
         }  # fmt: skip
         made = self._record(words)
         self._last = self._last or made
@@ -112,20 +235,26 @@ class Chain:
         outputs: list[int] = []
         for o in sized.plan.outputs:
             outputs += [self._object(o.dtype), len(o.shape), 0, 0, o.dtype.itemsize, 0, 0]
-        return self._words(sized.plan, inputs, outputs) | {
+        return self._words(self._kernel(sized.plan), sized.plan.words, len(sized.plan.outputs), inputs, outputs) | {
             "size_at": sized.size_at, "least": sized.least, "most": sized.most, "step": sized.step,
             "flags": RELEASE_GIL if sized.releases else 0,
-            "pool": threads.pool(sized.threads).run_address if sized.step else 0,
+            "pool": threads.run_address(sized.threads) if sized.step else 0,
         }  # fmt: skip
 
-    def _words(self, plan: Plan, inputs: list[int], outputs: list[int]) -> dict[str, int]:
-        """What all plans have."""
+    def _kernel(self, plan: Plan) -> int:
+        """The address of a plan's kernel."""
         assert plan.variant is not None
         self._keep.append(plan.variant)
+        return plan.variant.code.addresses[plan.variant.native.symbol]
+
+    def _words(
+        self, kernel: int, block: Sequence[int], n_out: int, inputs: list[int], outputs: list[int]
+    ) -> dict[str, int]:
+        """What all plans have."""
         return dict.fromkeys(PLAN, 0) | {
-            "kernel": plan.variant.code.addresses[plan.variant.native.symbol], "words": len(plan.words),
-            "template": self._numbers(plan.words), "n_in": len(inputs) // INPUT_WORDS,
-            "n_out": len(plan.outputs), "inputs": self._numbers(inputs), "outputs": self._numbers(outputs),
+            "kernel": kernel, "words": len(block), "template": self._numbers(block),
+            "n_in": len(inputs) // INPUT_WORDS, "n_out": n_out, "inputs": self._numbers(inputs),
+            "outputs": self._numbers(outputs),
         }  # fmt: skip
 
     def _record(self, words: dict[str, int]) -> Any:

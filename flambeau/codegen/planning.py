@@ -6,7 +6,7 @@ import functools
 import math
 
 from flambeau.codegen.changing import is_better_alone, is_little_work, meets_itself
-from flambeau.codegen.costs import NANOSECONDS, bytes_moved, estimate_nanoseconds
+from flambeau.codegen.costs import NANOSECONDS, bytes_moved
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import (
     Accumulate,
@@ -20,8 +20,9 @@ from flambeau.codegen.kernel.nest import (
 )
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.packing import packs_for
-from flambeau.codegen.schedule import Schedule
+from flambeau.codegen.schedule import Schedule, Split
 from flambeau.codegen.specialize import Specialized, parallel_group, widest_bits
+from flambeau.util.record import replace
 
 
 @functools.cache
@@ -36,8 +37,23 @@ def last_level_cache() -> int:
     return int(text.rstrip("KM")) * scale
 
 
-def choose(special: Specialized, target: Target, aligned_outputs: bool) -> Schedule:
-    """A schedule for ``special``; ``aligned_outputs``: every output row starts on a 64-byte boundary."""
+def choose(
+    special: Specialized, target: Target, aligned_outputs: bool, exact: frozenset[str] | None = None
+) -> Schedule:
+    """A schedule for ``special``; ``aligned_outputs``: every output row starts on a 64-byte boundary.
+
+    ``exact``: the axes whose size is this one in all calls that the schedule is for; None for all of them.
+    """
+    schedule = _choose(special, target, aligned_outputs, exact)
+    return replace(schedule, dense=_dense(special)) if scatters(special.kernel) else schedule
+
+
+def _dense(special: Specialized) -> frozenset[tuple[str, str]]:
+    sizes = {b.name: element_type(b.dtype).itemsize for b in special.kernel.inputs + special.kernel.outputs}
+    return frozenset(pair for pair, stride in special.strides.items() if stride == sizes.get(pair[0]))
+
+
+def _choose(special: Specialized, target: Target, aligned_outputs: bool, exact: frozenset[str] | None) -> Schedule:
     kernel = special.kernel
     axis = _vector_axis(special)
     if axis is None or is_better_alone(special, axis):
@@ -54,7 +70,7 @@ def choose(special: Specialized, target: Target, aligned_outputs: bool) -> Sched
         )
     )
     lanes = _lanes(special, axis, unit, target)
-    fixed = _fixed(special, axis, lanes)
+    fixed = tuple([(a, n) for a, n in _fixed(special, axis, lanes) if exact is None or a in exact])
     return Schedule(
         vector_axis=axis,
         lanes=lanes,
@@ -72,6 +88,11 @@ def choose(special: Specialized, target: Target, aligned_outputs: bool) -> Sched
 PREFETCHED = 8
 PREFETCH_FROM = 1 << 19
 """Bytes from which folds of columns ask for memory ahead: what is in the second cache comes soon enough."""
+
+
+STRIP, MOST_STRIP = 1024, 32
+"""Bytes of a row that folds of columns take at once, since each row may lie in a page of its own, and vectors at most:
+states that registers do not hold lie in the first cache."""
 
 
 def _remembers_places(kernel: Kernel) -> bool:
@@ -134,12 +155,12 @@ def _jam(kernel: Kernel, fixed: dict[str, int]) -> int:
 
 
 def _vector_axis(special: Specialized) -> str | None:
-    """The axis along which most inputs lie element by element; the innermost where none does."""
+    """The axis along which most inputs lie element by element; the innermost where none does, None without loops."""
     kernel = special.kernel
-    if not kernel.axes:
-        return None
     inner = [s.axes[-1] for s in walk(kernel.body) if isinstance(s, Loop) and s.axes]
     candidates = list(dict.fromkeys(reversed(inner)))
+    if not candidates:
+        return None
     candidates = [a for a in candidates if not (meets_itself(kernel, a) and is_little_work(kernel, a))] or candidates
     parallel = parallel_group(kernel)
 
@@ -174,10 +195,12 @@ def _wanted_lanes(kernel: Kernel, axis: str, unit: frozenset[str], target: Targe
     lets = [s for s in walk(kernel.body) if isinstance(s, Let)]
     folds = any(isinstance(s, Accumulate) for s in walk(kernel.body))
     if _folds_columns(kernel, axis) and _is_light(kernel, target):
-        return per_vector * 16
+        return min(STRIP * 8 // widest_bits(kernel), per_vector * MOST_STRIP)
     if folds and len(lets) <= 2:
         return per_vector * 8
-    return per_vector * (4 if target.vector_registers >= 32 else 2)
+    # Long chains of instructions wait for each other more than for registers; short ones wait for memory.
+    waits = any(s.op in NANOSECONDS for s in lets)
+    return per_vector * (4 if waits or target.vector_registers >= 32 else 2)
 
 
 def _is_light(kernel: Kernel, target: Target) -> bool:
@@ -202,17 +225,19 @@ PACKED_ROWS = 16
 """Rows of a tile that are copied together."""
 
 
-def split(special: Specialized, schedule: Schedule, is_divisible: bool, threads: int) -> tuple[int, int]:
-    """(turns of the outermost axis in a piece, number of pieces); (0, 1) where one thread does it all."""
+def _grain(special: Specialized, schedule: Schedule) -> int:
+    """What the number of turns in a piece is a multiple of."""
     first = next(iter(main_loops(special.kernel)), None)
-    if threads < 2 or not is_divisible or first is None or estimate_nanoseconds(special) < PARALLEL_FROM:
-        return 0, 1
-    size = special.sizes[first.axes[0]]
-    grain = schedule.lanes if first.axes[0] == schedule.vector_axis else 1
-    grain = max(grain, schedule.jam)
-    if any(p.along == first.axes[0] for p in schedule.packs):
-        grain = PACKED_ROWS * max(p.tiles for p in schedule.packs)
-    pieces = min(threads * PIECES_PER_THREAD, max(1, int(estimate_nanoseconds(special) / 3000)))
-    step = -(-size // pieces)
-    step = -(-step // grain) * grain
-    return (step, -(-size // step)) if step < size else (0, 1)
+    axis = first.axes[0] if first is not None and first.axes else None
+    if any(p.along == axis for p in schedule.packs):
+        return PACKED_ROWS * max(p.tiles for p in schedule.packs)
+    return max(schedule.lanes if axis == schedule.vector_axis else 1, schedule.jam)
+
+
+def split(special: Specialized, schedule: Schedule, is_divisible: bool, threads: int) -> Split:
+    """How the turns of the outermost axis are shared out."""
+    first = next(iter(main_loops(special.kernel)), None)
+    axis = first.axes[0] if first is not None and first.axes else None
+    if threads < 2 or not is_divisible or axis is None:
+        return Split(axis)
+    return Split(axis, 1, _grain(special, schedule), threads * PIECES_PER_THREAD)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-import threading
 import time
 import weakref
 from typing import Any
@@ -17,8 +16,7 @@ from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.costs import NANOSECONDS, bytes_moved, estimate_nanoseconds, operation_count
 from flambeau.codegen.hoist import hoist
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
-from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel, Loop, index_axes, main_loops, scatters, walk
-from flambeau.codegen.kernel.opset import NO_IDENTITY
+from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel, scatters
 from flambeau.codegen.kernel.printer import print_kernel
 from flambeau.codegen.llvm.abi import block_layout
 from flambeau.codegen.llvm.emitter import Target
@@ -26,13 +24,24 @@ from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine, memory_i
 from flambeau.codegen.llvm.entry_sizes import ALIGNED_FROM
 from flambeau.codegen.llvm.nest import NativeText, emit_kernel
 from flambeau.codegen.llvm.stages import emit_staged, is_staged
+from flambeau.codegen.patterns import Call, memory_order
 from flambeau.codegen.planning import PARALLEL_FROM, PREPARED_FROM, choose, split
 from flambeau.codegen.prepare import prepare
 from flambeau.codegen.products import Tiling, choose_tiling, emit_product, is_product, split_product
-from flambeau.codegen.schedule import Schedule
-from flambeau.codegen.shapes import Span, broadcast_sizes, check_spans
-from flambeau.codegen.specialize import Strides, filled_order, output_order, parallel_group, specialize, stride_order
-from flambeau.util import log
+from flambeau.codegen.schedule import Schedule, Split
+from flambeau.codegen.shapes import Span, broadcast_sizes, check_spans, refuse_empty
+from flambeau.codegen.size_classes import classes
+from flambeau.codegen.specialize import (
+    Strides,
+    filled_order,
+    output_order,
+    parallel_group,
+    resized,
+    specialize,
+    stride_order,
+)
+from flambeau.util import log, thread_count
+from flambeau.util.locks import Lock
 from flambeau.util.progress import progress
 from flambeau.util.record import dataclass, replace
 
@@ -96,17 +105,23 @@ class Plan:
     operations: int = 0
     """Scalar operations, folds included."""
     threads: int = 1
-    """Threads that may share the pieces."""
+    """Threads that may share the pieces; `ANY`: as many as are set when it is called."""
+    call: Call | None = None
+    """What a plan for all calls of this pattern is made from; None where there is none."""
+    split: Split | None = None
+    is_staged: bool = False
+    typical_nanoseconds: float = 0.0
+    """Estimated duration of the call of the pattern that the schedule was chosen for, per turn of all axes."""
 
 
 _variants: weakref.WeakValueDictionary[str, Variant] = weakref.WeakValueDictionary()
 """Code in use, by kernel text and schedule; it is freed with the last plan that uses it."""
-_variants_lock = threading.Lock()
+_variants_lock = Lock()
 
 
 def compile_variant(kernel: Kernel, schedule: Schedule) -> Variant:
     """Native code for ``kernel``, shared by all that have the same text."""
-    key = f"{engine().cpu} {schedule.key()}\n{print_kernel(kernel)}"
+    key = f"{engine().identity}\n{schedule.key()}\n{print_kernel(kernel)}"
     with _variants_lock:
         found = _variants.get(key)
         if found is None:
@@ -154,7 +169,7 @@ def make_plan(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array], choi
 
     Raises ``KernelError`` where shapes do not fit, and for the largest of nothing.
     """
-    count = threads.threads_for(choices.num_threads)
+    count, wanted = threads.threads_for(choices.num_threads), choices.num_threads or thread_count.ANY
     shapes = [a.shape for a in arrays]
     sizes = broadcast_sizes(kernel, shapes)
     check_spans(kernel, spans, sizes, shapes)
@@ -166,14 +181,20 @@ def make_plan(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array], choi
     else:
         orders = [output_order(kernel, b, sizes, strides) for b in kernel.outputs]
     outputs = tuple(_output(b, sizes, strides, o) for b, o in zip(kernel.outputs, orders, strict=True))
+    refuse_empty(kernel, sizes)
     if all(0 in o.shape for o in outputs):
         return Plan(outputs, [], 0, None)
-    _refuse_empty(kernel, sizes)
+    ranges = classes(kernel, sizes, spans)
     special = specialize(kernel, sizes, strides, order)
-    tiling = choose_tiling(special, engine().target, count) if is_product(kernel) else None
+    typical = resized(special, {axis: least for axis, (least, _) in ranges.items()})
+    tiling = choose_tiling(typical, special, engine().target, count) if is_product(kernel) else None
+    if tiling is not None and tiling.form == "blas":
+        tiling = replace(tiling, blas_threads=wanted)
     if tiling is None:
-        special = prepare(special, lambda op: NANOSECONDS.get(op, 0.0) >= PREPARED_FROM)
-    schedule = tiling or choose(special, engine().target, _rows_aligned(outputs))
+        typical = prepare(typical, lambda op: NANOSECONDS.get(op, 0.0) >= PREPARED_FROM)
+        special = replace(typical, sizes=special.sizes)
+    exact = frozenset(a for a, parts in special.axes.items() if all(ranges[p][0] == ranges[p][1] for p in parts))
+    schedule = tiling or choose(typical, engine().target, _rows_aligned(outputs), exact)
     if choices.fastmath and tiling is None:
         schedule = replace(schedule, fastmath=True)
     variant = compile_variant(special.kernel, schedule)
@@ -183,17 +204,29 @@ def make_plan(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array], choi
         words[place] = special.sizes[axis]
     for pair, place in layout.strides.items():
         words[place] = special.strides[pair]
-    first = next(iter(main_loops(special.kernel)), None)
-    high = special.sizes[first.axes[0]] if first is not None and first.axes else 1
     nanoseconds = estimate_nanoseconds(special)
-    if is_staged(special.kernel, schedule) and nanoseconds >= PARALLEL_FROM and count > 1:
-        words[layout.pool] = threads.pool(count).run_address
-    if tiling is not None:
-        high, step, pieces = split_product(special, tiling, count)
-    else:
-        step, pieces = split(special, schedule, variant.native.splits, count)
-    moved, operations = bytes_moved(special), operation_count(special)
-    return Plan(outputs, words, high, variant, step, pieces, nanoseconds, moved, operations, count)
+    staged = is_staged(special.kernel, schedule)
+    if staged and nanoseconds >= PARALLEL_FROM and count > 1:
+        words[layout.pool] = threads.run_address(wanted)
+    sharing = (
+        split(special, schedule, variant.native.splits, count)
+        if tiling is None
+        else split_product(special, tiling, count)
+    )
+    turns = 1 if sharing.axis is None else special.sizes[sharing.axis]
+    is_shared = nanoseconds >= PARALLEL_FROM
+    high, step, pieces = (sharing if is_shared else replace(sharing, most_pieces=0)).of(turns, nanoseconds)
+    call = None
+    if not schedule.nontemporal and (tiling is None or tiling.form != "blas"):
+        along = tuple([(p.buffer, p.along) for p in schedule.packs]) if tiling is None else tuple(tiling.sides)
+        along += tuple(schedule.dense)
+        unit = schedule.unit - {p.buffer for p in schedule.packs}
+        call = Call(kernel, sizes, strides, ranges, special, tuple(orders), unit, schedule.vector_axis, along)
+    all_turns = math.prod(least for least, _ in ranges.values())
+    return Plan(
+        outputs, words, high, variant, step, pieces, nanoseconds, bytes_moved(special), operation_count(special),
+        wanted, call, sharing, staged, estimate_nanoseconds(typical) / max(all_turns, 1),
+    )  # fmt: skip
 
 
 def _input_strides(kernel: Kernel, arrays: list[Array]) -> Strides:
@@ -211,16 +244,6 @@ def _refuse_nothing(kernel: Kernel, sizes: dict[str, int]) -> None:
         raise KernelError(f"{kernel.name}: places of what has no elements")
 
 
-def _refuse_empty(kernel: Kernel, sizes: dict[str, int]) -> None:
-    if any(sizes[a] == 0 for a in index_axes(kernel)):
-        raise KernelError(f"{kernel.name}: a place in an axis of size 0")
-    for s in walk(kernel.body):
-        if isinstance(s, Loop) and any(sizes[a] == 0 for a in s.axes):
-            for carry in s.carries:
-                if carry.reducer in NO_IDENTITY:
-                    raise KernelError(f"{carry.reducer}: no values to choose from and the reduction has no identity")
-
-
 def _rows_aligned(outputs: tuple[Output, ...]) -> bool:
     """Whether every row of every output can start on a 64-byte boundary."""
     return all(o.large and (len(o.shape) == 1 or o.memory_shape[-1] * o.dtype.itemsize % 64 == 0) for o in outputs)
@@ -230,9 +253,7 @@ def _output(b: Buffer, sizes: dict[str, int], strides: Strides, order: tuple[str
     """Allocation in the given order of axes, row-major without one; writes the output's strides into ``strides``."""
     shape = tuple(1 if a == ONE else sizes[a] for a in b.axes)
     dtype = element_type(b.dtype).numpy
-    places = list(range(len(b.axes)))
-    if order and all(a in order for a in b.moving_axes):
-        places.sort(key=lambda k: -1 if b.axes[k] == ONE else order.index(b.axes[k]))
+    places = memory_order(b, order)
     memory_shape = tuple(shape[k] for k in places)
     step = dtype.itemsize
     for k in reversed(places):

@@ -58,7 +58,7 @@ def prepare(special: Specialized, is_costly: Callable[[str], bool]) -> Specializ
     )
     body = tuple(x for s in kernel.body for x in ((before, Loop(loop.axes, (), _live(inside))) if s is loop else (s,)))
     made = Kernel(kernel.name, kernel.axes, kernel.buffers + tuple(scratch.values()), body)
-    return Specialized(made, special.sizes, special.strides)
+    return Specialized(made, special.sizes, special.strides, special.axes)
 
 
 def _varying_along(loop: Loop, kernel: Kernel, last: str) -> tuple[dict[str, Definition], dict[str, Let | Load]]:

@@ -27,7 +27,7 @@ from flambeau.codegen.kernel.nest import (
     Store,
     Within,
 )
-from flambeau.codegen.shapes import broadcast_sizes
+from flambeau.codegen.shapes import broadcast_sizes, refuse_empty
 
 Array = npt.NDArray[Any]
 
@@ -57,6 +57,7 @@ class _Machine:
         return tuple(1 if a == ONE else self.sizes[a] for a in axes)
 
     def run(self) -> tuple[Array, ...]:
+        refuse_empty(self.kernel, self.sizes)
         self.body(self.kernel.body)
         return tuple(self.memory[b.name] for b in self.kernel.outputs)
 

@@ -48,7 +48,7 @@ def start(plan: Plan, words: array[int]) -> None:
     block = words.buffer_info()[0]
     if plan.step:
         address = plan.variant.code.addresses[plan.variant.native.symbol]
-        threads.pool(plan.threads).run(address, block, plan.high, plan.step, plan.pieces)
+        threads.run(plan.threads)(address, block, plan.high, plan.step, plan.pieces)
     else:
         plan.variant.entry(block, 0, plan.high)
 
@@ -112,6 +112,8 @@ class CompiledKernel:
         plan = self._find_plan(arrays)
         if chain.add(plan, inputs, arrays):
             chain.add_sized(sized_plans(self.kernel, self.spans, arrays, self._choices), inputs, arrays)
+        else:
+            chain.add_pattern(plan, inputs, arrays)
         return self._call(plan, arrays)
 
     def _run(self, plan: Plan, arrays: list[Array], outputs: list[Array]) -> None:

@@ -48,6 +48,8 @@ class Schedule:
     """Rows computed side by side, statement by statement, so that one waits while others go on."""
     next_row: bool = False
     """The last pass over a row asks for the next row, which the processor does not do past the end of a page."""
+    dense: frozenset[tuple[str, str]] = frozenset()
+    """Buffers and axes along which elements lie side by side: a constant of the code, where loops go one by one."""
     fastmath: bool = False
     """Allow the user's own arithmetic to be regrouped."""
 
@@ -58,5 +60,31 @@ class Schedule:
         packs = "".join(f" pack={p.key()}" for p in self.packs)
         ahead += " next" if self.next_row else ""
         ahead += f" jam={self.jam}" if self.jam > 1 else ""
+        packs += f" dense={','.join(f'{b}.{a}' for b, a in sorted(self.dense))}" if self.dense else ""
         fixed = "".join(f" {axis}={size}" for axis, size in self.fixed)
         return f"{self.vector_axis} x{self.lanes} unit={','.join(sorted(self.unit))} {flags}{ahead}{packs}{fixed}"
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """How the turns of a call are shared out."""
+
+    axis: str | None
+    """Of the specialised kernel; None where there is but one turn."""
+    unit: int = 1
+    """Turns of that axis that count as one."""
+    grain: int = 1
+    most_pieces: int = 0
+    """0: one thread takes all."""
+    each: int = 3000
+    """Nanoseconds of a piece."""
+
+    def of(self, turns: int, nanoseconds: float) -> tuple[int, int, int]:
+        """(size of the range of a call, what a piece has of it, pieces); nothing: one thread does it all."""
+        high = -(-turns // self.unit)
+        pieces = min(self.most_pieces, max(1, int(nanoseconds / self.each)))
+        if pieces < 1:
+            return high, 0, 1
+        step = -(-high // pieces)
+        step = -(-step // self.grain) * self.grain
+        return (high, step, -(-high // step)) if step < high else (high, 0, 1)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from flambeau.codegen.kernel.dtypes import KernelError
-from flambeau.codegen.kernel.nest import ONE, Kernel
+from flambeau.codegen.kernel.nest import ONE, Kernel, Loop, index_axes, walk
+from flambeau.codegen.kernel.opset import NO_IDENTITY
 from flambeau.util.record import dataclass
 
 
@@ -58,3 +59,17 @@ def broadcast_sizes(kernel: Kernel, shapes: list[tuple[int, ...]]) -> dict[str, 
     for axis in kernel.axes:
         sizes.setdefault(axis, 1)
     return sizes
+
+
+def refuse_empty(kernel: Kernel, sizes: dict[str, int]) -> None:
+    """Raise ``KernelError`` where there is nothing to choose the largest of, or to look up, however few the results.
+
+    Operators refuse that even where they would have no result to give.
+    """
+    if any(sizes[a] == 0 for a in index_axes(kernel)):
+        raise KernelError(f"{kernel.name}: a place in an axis of size 0")
+    for s in walk(kernel.body):
+        if isinstance(s, Loop) and any(sizes[a] == 0 for a in s.axes):
+            for carry in s.carries:
+                if carry.reducer in NO_IDENTITY:
+                    raise KernelError(f"{carry.reducer}: no values to choose from and the reduction has no identity")

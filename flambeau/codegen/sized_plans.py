@@ -21,6 +21,7 @@ from flambeau.codegen.llvm.abi import block_layout
 from flambeau.codegen.planning import PARALLEL_FROM, last_level_cache
 from flambeau.codegen.plans import RELEASE_FROM, Plan, make_plan
 from flambeau.codegen.shapes import Span
+from flambeau.util import thread_count
 from flambeau.util.record import dataclass, replace
 
 EXAMPLE = 4096
@@ -88,14 +89,13 @@ def _ranges(plan: Plan, place: int, count: int, num_threads: int | None) -> list
     # What does not fit the cache is written past it, by other code.
     end = max(last_level_cache() * 3 // 4 * count // plan.bytes_moved, released)
     found = [SizedPlan(plan, place, 1, released - 1, False, 0, 1)]
-    several = threads.threads_for(num_threads)
-    if several == 1 or not plan.variant.native.splits:
+    if threads.threads_for(num_threads) == 1 or not plan.variant.native.splits:
         return [*found, SizedPlan(plan, place, released, end - 1, True, 0, 1)]
     lanes = plan.variant.schedule.lanes
     step = -(-shared // (2 * lanes)) * lanes
     shared = min(shared, end)
     found.append(SizedPlan(plan, place, released, shared - 1, True, 0, 1))
-    return [*found, SizedPlan(plan, place, shared, end - 1, True, step, several)]
+    return [*found, SizedPlan(plan, place, shared, end - 1, True, step, num_threads or thread_count.ANY)]
 
 
 def is_row_major(arrays: Sequence[npt.NDArray[Any]]) -> bool:

@@ -10,6 +10,8 @@ loop nests have equal text whatever they came from::
 
 from __future__ import annotations
 
+import math
+
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import (
     ONE,
@@ -42,6 +44,14 @@ class Specialized:
     kernel: Kernel
     sizes: dict[str, int]
     strides: Strides
+    axes: dict[str, tuple[str, ...]]
+    """By axis, those of the original kernel that became it, outermost first; its strides are those of the last."""
+
+
+def resized(special: Specialized, sizes: dict[str, int]) -> Specialized:
+    """The same for other sizes of the original axes."""
+    new = {axis: math.prod(sizes[part] for part in parts) for axis, parts in special.axes.items()}
+    return Specialized(special.kernel, new, special.strides, special.axes)
 
 
 def parallel_group(kernel: Kernel) -> tuple[str, ...]:
@@ -179,7 +189,8 @@ def _rename(
         (b.name, names[a]): strides[b.name, a] for b in buffers if b.role != "scratch" for a in b.axes if a in names
     }
     body = tuple(rebuild(s) for s in kernel.body)
-    return Specialized(Kernel("k", tuple(names.values()), new_buffers, body), new_sizes, new_strides)
+    made_of = {new: tuple(a for a, n in final.items() if n == new) for new in names.values()}
+    return Specialized(Kernel("k", tuple(names.values()), new_buffers, body), new_sizes, new_strides, made_of)
 
 
 def written_buffers(kernel: Kernel) -> set[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from flambeau.cuda import amp
 
 __all__ = ["amp", "current_device", "device_count", "empty_cache", "is_available", "is_initialized", "synchronize"]
+_NO_DEVICE = "tensors cannot be put on a CUDA device here: ask flambeau.cuda.is_available() first"
 
 
 def is_available() -> bool:
@@ -31,13 +32,14 @@ def is_initialized() -> bool:
 
 def current_device() -> int:
     """The index of the device in use. Raises RuntimeError: there is none."""
-    raise RuntimeError("tensors cannot be put on a CUDA device here: ask flambeau.cuda.is_available() first")
+    raise RuntimeError(_NO_DEVICE)
 
 
 def synchronize() -> None:
     """Wait for the device. Raises RuntimeError: there is none."""
-    raise RuntimeError("tensors cannot be put on a CUDA device here: ask flambeau.cuda.is_available() first")
+    raise RuntimeError(_NO_DEVICE)
 
 
 def empty_cache() -> None:
-    """There is no memory of a device to give back."""
+    """Give memory of the device back. Raises RuntimeError: there is none."""
+    raise RuntimeError(_NO_DEVICE)

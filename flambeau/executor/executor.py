@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from flambeau.codegen.callable_type import Switch
-from flambeau.executor import latest, listing, recording
+from flambeau.analysis.gradients import Flow
+from flambeau.codegen.callable_type import MISSED, Switch
+from flambeau.executor import eager as _eager  # noqa: F401  (operators by themselves)
+from flambeau.executor import gradients, latest, listing, recording
 from flambeau.executor import spec as specs
 from flambeau.executor.explain import compilation_of
+from flambeau.executor.forks import Tasks
 from flambeau.executor.options import Options
 from flambeau.executor.plan import ExecutionPlan, make_plan
 from flambeau.executor.report import Explanation, PassReport
@@ -24,10 +26,13 @@ from flambeau.ir.graph import Graph
 from flambeau.passes.pipeline import PassRecord
 from flambeau.program.function import Function
 from flambeau.program.generators import Suspended
+from flambeau.program.object import ScriptObject
 from flambeau.program.protected import Protected
 from flambeau.program.shared import SHARED
 from flambeau.tensor import defaults, dispatch
+from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.util import log
+from flambeau.util.locks import Lock
 from flambeau.util.record import replace
 
 
@@ -38,7 +43,8 @@ class Executor:
         self.function = function
         self.options = options
         self._plans: OrderedDict[specs.Spec, ExecutionPlan] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = Lock()
+        self._flows: dict[tuple[specs.Spec, gradients.Asking], Flow] = {}
         self._dropped = 0
         self._noted: dict[specs.Spec, int] = {}
         """How often plans had been called when that was last looked at: native code calls them without telling."""
@@ -63,15 +69,52 @@ class Executor:
         spec = specs.spec_of(arguments)
         plan = self._latest
         if plan is None or plan.spec != spec:
+            if specs.asks_for_gradients(spec):
+                return self._with_gradients(spec, arguments, gradients.asking(arguments))
             plan = self._plan(spec, arguments)
             self._latest = plan
         plan.runs += 1
         latest.note(self)
         try:
-            return single(plan.run(arguments))
+            if not arguments or not isinstance(arguments[0], ScriptObject) or not is_grad_enabled():
+                return single(plan.run(arguments))
+            return self._marked(plan, arguments)
         finally:
             if self._latest is plan:
                 self.switch.target = plan.short_way
+
+    def _marked(self, plan: ExecutionPlan, arguments: Sequence[Any]) -> Any:
+        """The call of a method whose object may have parameters that ask for gradients."""
+        asks = gradients.asking(arguments)
+        flow = None if asks[0] is False else self.flow(plan.spec, arguments, asks)
+        result = single(plan.run(arguments))
+        if flow is not None:
+            gradients.mark(flow, result, arguments)
+        return result
+
+    def _with_gradients(self, spec: specs.Spec, arguments: Sequence[Any], asks: gradients.Asking) -> Any:
+        """A call with arguments that ask for gradients."""
+        is_recording = is_grad_enabled()
+        flow = self.flow(spec, arguments, asks)
+        if flow.is_open or (is_recording and True in flow.written):
+            with dispatch.intercepting(gradients.one_by_one):
+                return single(run(self._plain_code(), arguments))
+        plain = gradients.Plain(arguments)
+        quick = self.switch.target
+        result = MISSED if quick is None else quick(*plain.arguments)
+        result = plain.restored(self(*plain.arguments) if result is MISSED else result)
+        if is_recording:
+            gradients.mark(flow, result, arguments)
+        return result
+
+    def flow(self, spec: specs.Spec, arguments: Sequence[Any], asks: gradients.Asking) -> Flow:
+        """What the function does with arguments that ask for gradients."""
+        found = self._flows.get((spec, asks))
+        if found is None:
+            if len(self._flows) >= self.options.max_plans:
+                self._flows.clear()
+            found = self._flows[spec, asks] = gradients.flow_through(self.function, arguments, asks)
+        return found
 
     def _plain_code(self) -> Code:
         """The function as written, for interceptors that want to see every operator."""
@@ -79,6 +122,7 @@ class Executor:
 
     def plan_for(self, arguments: Sequence[Any]) -> ExecutionPlan:
         """The plan for arguments like these, made now if there is none."""
+        arguments = gradients.Plain(arguments).arguments
         return self._plan(specs.spec_of(arguments), arguments)
 
     def forget_plans(self) -> None:
@@ -173,6 +217,7 @@ class Executor:
     def pass_report(self, arguments: Sequence[Any]) -> PassReport:
         """Make a plan anew, watching each pass; the plan is not kept."""
         records: list[PassRecord] = []
+        arguments = gradients.Plain(arguments).arguments
         make_plan(self.function, arguments, self.options, "looking", records.append)
         return PassReport(records, specs.describe(specs.spec_of(arguments)))
 
@@ -217,4 +262,5 @@ def _interpreted(function: Function) -> Executor:
 
 
 Protected.attach = _interpreted
+Tasks.attach = attach
 Suspended.run = run_suspended

@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from flambeau.codegen import available
 from flambeau.codegen.plans import Plan, Variant
 from flambeau.codegen.runtime import CompiledKernel
+from flambeau.codegen.threads import shared_by
 from flambeau.executor import limits
 from flambeau.executor import spec as specs
+from flambeau.executor.advice import SlowPart, calls_itself, loop_part, recursion_part
 from flambeau.executor.fused import FusedKernel, kernel_of
 from flambeau.executor.listing import kernel_plans, operators, place, shown_shapes
 from flambeau.executor.plan import FUSION, ExecutionPlan, is_worthwhile
-from flambeau.executor.region import is_region
+from flambeau.executor.region import Region, is_region
 from flambeau.executor.report import Compilation, Interpreted, KernelFacts, NativeFacts, Work
 from flambeau.executor.timing import best_seconds
 from flambeau.executor.whole import WholeFunction
@@ -42,6 +44,7 @@ def compilation_of(plan: ExecutionPlan, measure: bool | None) -> Compilation:
         kernels=tuple(kernel_facts(k, measure) for k in plan.kernels),
         natives=natives,
         state=_state(plan, natives, interpreted),
+        advice=tuple(f"slow: {part} ({part.blamed})" for part in _slow_parts(plan)),
         interpreted=interpreted,
     )
 
@@ -54,6 +57,32 @@ def _state(plan: ExecutionPlan, natives: tuple[NativeFacts, ...], interpreted: t
     if any(n.variants for n in natives) or any(k.kernels for k in plan.kernels):
         return "native in parts, interpreted between them"
     return "interpreted"
+
+
+def _slow_parts(plan: ExecutionPlan) -> Iterator[SlowPart]:
+    """What is interpreted although it may take long: loops, and functions that call themselves."""
+    whole = plan.whole
+    if whole is None or not whole.reason or plan.regions is None:
+        return
+    yield from _slow_loops(plan.graph.block, iter(plan.regions))
+    call = calls_itself(plan.graph)
+    if call is not None:
+        yield recursion_part(call, whole.reason, whole.blamed)
+
+
+def _slow_loops(block: Block, regions: Iterator[Region], *, is_inside: bool = False) -> Iterator[SlowPart]:
+    """Loops that are interpreted, those in others left aside. Regions stand in the order of their loops."""
+    for node in block:
+        if is_region(node):
+            region = next(regions)
+            if region.reason and not is_inside:
+                yield loop_part(node, region.reason, region.blamed)
+            continue
+        is_loop = node.kind == "prim::Loop"
+        if is_loop and not is_inside:
+            yield loop_part(node, "", None)
+        for inner in node.blocks:
+            yield from _slow_loops(inner, regions, is_inside=is_inside or is_loop)
 
 
 def _waits(plan: ExecutionPlan) -> bool:
@@ -203,7 +232,7 @@ def _work(kernel: CompiledKernel, measure: bool | None) -> Work | None:
     if not known:
         return None
     shapes, plan = known[-1]
-    threads = min(plan.pieces, plan.threads) if plan.step else 1
+    threads = min(plan.pieces, shared_by(plan.threads)) if plan.step else 1
     if measure is None:
         measure = plan.bytes_moved <= MEASURED_UP_TO
     seconds = _seconds(kernel, plan, shown_shapes(shapes)) if measure else None

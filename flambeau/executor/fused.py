@@ -7,7 +7,6 @@ at its own place.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -28,6 +27,7 @@ from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util import log
+from flambeau.util.locks import Lock
 from flambeau.util.user_code import warn_user
 
 Shared = dict[Hashable, CompiledKernel | str]
@@ -53,7 +53,7 @@ class FusedKernel:
         self._slow_calls = 0
         self._natives: dict[Spec, CompiledKernel | None] = {}
         """None for arguments that native code cannot serve."""
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._state = "not called yet"
         self._milliseconds = 0.0
         self._code: Code | None = None

@@ -11,6 +11,7 @@ import weakref
 from typing import Protocol
 
 from flambeau.ir.graph import Graph
+from flambeau.util.locks import Lock
 
 NOTHING = "no compiled function has run in this thread; call one, or ask a function itself: fn.graph_for(*args)"
 UNCLEAR = (
@@ -42,7 +43,7 @@ class _Latest(threading.local):
 _latest = _Latest()
 _counts: weakref.WeakKeyDictionary[Runs, int] = weakref.WeakKeyDictionary()
 """The executors that have plans, and how often these had run when that was last looked at."""
-_lock = threading.Lock()
+_lock = Lock()
 
 
 def note(executor: Runs) -> None:

@@ -212,8 +212,10 @@ def lines_of(ledger: Ledger) -> tuple[LineCost, ...]:
             continue
         for number, text in enumerate(source.text.rstrip("\n").split("\n")):
             texts[filename, first + number] = " " * source.leading_whitespace + text
+    foreign = {source.filename for source in ledger.sources.values() if not source.is_local}
     for filename, line in [*ledger.hits, *ledger.spent]:
-        texts.setdefault((filename, line), linecache.getline(filename, line).rstrip("\n"))
+        quoted = "" if filename in foreign else linecache.getline(filename, line).rstrip("\n")
+        texts.setdefault((filename, line), quoted)
     return tuple(
         LineCost(*line, texts[line], ledger.hits.get(line, 0), ledger.spent.get(line, 0.0)) for line in sorted(texts)
     )

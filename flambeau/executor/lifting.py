@@ -13,11 +13,11 @@ each combination met (`training` decides what a dropout is).
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Hashable, Sequence
 from typing import Any, Final
 
 from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.gradients import is_about_tensor
 from flambeau.executor.assigned import READ, WRITE, changes_nothing_else, make_variables, may_be_variable
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph
@@ -40,6 +40,7 @@ from flambeau.schema.types import (
     Type,
 )
 from flambeau.util.kept_on import KeptOn
+from flambeau.util.locks import Lock
 from flambeau.util.no_collection import no_collection
 from flambeau.util.record import replace
 
@@ -48,11 +49,6 @@ Path = tuple[str, ...]
 MAX_VARIANTS: Final = 8
 """Combinations of bools and texts for which a method has a function of its own."""
 _WRITTEN_IN = (BoolType, StringType, NoneType)
-_LOOKS_AT_TENSOR: Final = frozenset({
-    "prim::requires_grad", "prim::is_leaf", "prim::grad", "prim::data", "aten::set_", "aten::requires_grad_",
-    "aten::resize_", "aten::resize_as_", "aten::set_data",
-})  # fmt: skip
-"""What tells a parameter from a tensor on the same memory, or changes more than its elements."""
 
 
 class Lifting:
@@ -75,7 +71,7 @@ class Lifting:
         self.is_written_in = tuple(k < read and isinstance(v.type, _WRITTEN_IN) for k, v in enumerate(hidden))
         """Which of the attributes are constants of a function."""
         self._variants: dict[Hashable, Function | None] = {}
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def variant(self, values: Sequence[Any]) -> Function | None:
         """The function for attributes of these values, which takes those that are not written in.
@@ -141,7 +137,7 @@ def _take_apart(graph: Graph, index: int, count: int) -> None:
 
 
 _known: KeptOn[Function, tuple[Lifting | None]] = KeptOn()
-_lock = threading.Lock()
+_lock = Lock()
 
 
 def lifting_of(function: Function) -> Lifting | None:
@@ -157,13 +153,13 @@ def lifting_of(function: Function) -> Lifting | None:
 def _lift(function: Function) -> Lifting | None:
     if not function.graph.inputs or not _is_module(function.graph.inputs[0].type):
         return None
-    graph = clone_graph(function.graph)
+    graph = clone_graph(function.frozen_graph)
     inline.do(graph)
     owner, count = graph.inputs[0], len(graph.inputs) - 1
     reads: dict[Path, list[Node]] = {}
     types: dict[Path, Type] = {}
     objects: list[Node] = []
-    if not _collect(owner, (), reads, types, objects) or any(n.kind in _LOOKS_AT_TENSOR for n in graph.all_nodes()):
+    if not _collect(owner, (), reads, types, objects) or any(map(is_about_tensor, graph.all_nodes())):
         return None
     if types and not changes_nothing_else(graph):
         return None

@@ -52,7 +52,7 @@ def _copied(touched: int) -> float:
 
 @cache
 def operations_per_second() -> float:
-    """How many float32 operations one thread does: a fused product and sum on the widest vectors is two for each lane.
+    """How many float32 operations one thread does: a product and a sum of the widest vectors are two for each lane.
 
     Raises RuntimeError without LLVM.
     """
@@ -69,16 +69,16 @@ def operations_per_second() -> float:
 
 def _text(lanes: int) -> str:
     kind = f"<{lanes} x float>"
-    half = f"{kind} splat (float 0.5)"
+    half = "splat (float 0.5)"
     heads = "\n".join(f"  %s{k} = phi {kind} [splat (float {k}.0), %entry], [%t{k}, %turn]" for k in range(CHAINS))
     turns = "\n".join(
-        f"  %t{k} = call {kind} @llvm.fma.v{lanes}f32({kind} %s{k}, {half}, {half})" for k in range(CHAINS)
+        f"  %p{k} = fmul contract {kind} %s{k}, {half}\n  %t{k} = fadd contract {kind} %p{k}, {half}"
+        for k in range(CHAINS)
     )
     sums = "\n".join(
         f"  %u{k} = fadd {kind} {'%t0' if k == 1 else f'%u{k - 1}'}, %t{k}" for k in range(1, CHAINS)
     )
     return f"""
-declare {kind} @llvm.fma.v{lanes}f32({kind}, {kind}, {kind})
 define float @flambeau_limit(i64 %n) {{
 entry:
   br label %turn

@@ -9,25 +9,32 @@ from typing import Any
 from flambeau.codegen import available
 from flambeau.codegen.callable_type import missed
 from flambeau.codegen.choices import USUAL, Choices
+from flambeau.codegen.whole.module import Prepare
 from flambeau.executor import spec as specs
+from flambeau.executor.forks import attach_tasks
 from flambeau.executor.fused import FusedKernel, Shared
 from flambeau.executor.options import FUSING, Options
 from flambeau.executor.region import Region, with_regions
 from flambeau.executor.specialise import specialise
 from flambeau.executor.split_groups import split_groups
 from flambeau.executor.strict_fusion import check_strict_fusion
+from flambeau.executor.watch import Watch
 from flambeau.executor.whole import WholeFunction
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
 from flambeau.ir.clone import clone_graph
+from flambeau.ir.frozen import is_frozen
 from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
 from flambeau.passes import pipeline
+from flambeau.passes.inline import callee_of
 from flambeau.passes.pipeline import PassRecord
 from flambeau.program.function import Function
-from flambeau.schema.types import TupleType
-from flambeau.util import log
-from flambeau.util.errors import InternalError
+from flambeau.schema.types import TupleType, Type
+from flambeau.util import blas, log
+from flambeau.util.depth import TOO_DEEP, deep_recursion
+from flambeau.util.errors import CompileError, InternalError
 from flambeau.util.no_collection import no_collection
 from flambeau.util.progress import progress
 from flambeau.util.record import dataclass, field
@@ -59,22 +66,38 @@ class ExecutionPlan:
     """The parts of the graph that are native functions, where the whole cannot be one; None before that is known."""
     choices: Choices = USUAL
     """What the function asks of native code."""
+    prepare: Prepare | None = None
+    """Makes functions that the graph calls ready for native code."""
     runs: int = 0
     """Calls that did not take the short way."""
 
+    watch: Watch | None = None
+    """Counts what is interpreted although native code was wanted."""
+
     def run(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """The results for arguments of the spec: from native code, or from the machine where there is none."""
+        if self.choices.num_threads is not None:
+            with blas.at_most(self.choices.num_threads):
+                return self._run(arguments)
+        return self._run(arguments)
+
+    def _run(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         if self.whole is not None and (self.whole.has_loop or self.runs > CALLS_BEFORE_NATIVE):
             results = self.whole(arguments)
             if results is not None:
                 return results
             self.cut()
-        return run(self.code, arguments)
+        results = run(self.code, arguments)
+        if self.watch is not None:
+            self.watch.tell()
+        return results
 
     def cut(self) -> None:
         """Make regions where it has turned out that the whole graph has no native form."""
         if self.whole is not None and self.whole.reason and not self.whole.is_refused and self.regions is None:
-            self.regions, code = with_regions(self.graph, self.code.name, self.choices)
+            if self.watch is not None:
+                self.watch.calls(self.graph, self.whole.reason, self.whole.blamed)
+            self.regions, code = with_regions(self.graph, self.code.name, self.choices, self.prepare, self.watch)
             self.code = code or self.code
 
     @property
@@ -98,9 +121,35 @@ def make_plan(
     cause: str,
     record: Callable[[PassRecord], None] | None = None,
 ) -> ExecutionPlan:
-    """A plan for arguments like these; `record` is told of every pass."""
+    """A plan for arguments like these; `record` is told of every pass. Raises CompileError for too deep a program."""
+    try:
+        with deep_recursion():
+            return _make_plan(function, arguments, options, cause, record)
+    except RecursionError:
+        raise CompileError(TOO_DEEP, _deepest(function.graph).range) from None
+
+
+def _deepest(graph: Graph) -> Node:
+    """A node in the block that most blocks are around."""
+    depths = {graph.block: 0}
+    deepest = graph.block
+    for node in graph.all_nodes():
+        for block in node.blocks:
+            depths[block] = depths[node.owner_block] + 1
+            deepest = max(deepest, block, key=depths.__getitem__)
+    return deepest.first or deepest.owner_node or deepest.return_node
+
+
+def _make_plan(
+    function: Function,
+    arguments: Sequence[Any],
+    options: Options,
+    cause: str,
+    record: Callable[[PassRecord], None] | None,
+) -> ExecutionPlan:
     clock = _Clock()
     with progress(f"compiling {function.short_name}") as tell:
+        _freeze_callees(function.frozen_graph)
         graph = specialise(function.graph, arguments)
         clock.lap("specialise")
         tell("passes")
@@ -110,6 +159,8 @@ def make_plan(
             split_groups(graph)
         check_strict_fusion(graph, is_fused=not options.passes_left_out & FUSING)
         kernels = attach_kernels(graph, options.choices)
+        attach_tasks(graph, options)
+        clock.lap("groups")
         tell("bytecode")
         code = compile_graph(graph, function.name)
         clock.lap("bytecode")
@@ -119,10 +170,23 @@ def make_plan(
         choices=options.choices,
     )  # fmt: skip
     if options.backend == "native" and available() and quick is None and is_worthwhile(graph):
-        plan.whole = WholeFunction(function.name, graph, options.choices)
+        plan.prepare, plan.watch = prepare_callees(options), Watch(function)
+        plan.whole = WholeFunction(
+            function.name, graph, options.choices, prepare=plan.prepare, asked=plan.watch.operator
+        )
     if log.level("executor"):
         log.write("executor", _told(function, plan))
     return plan
+
+
+def _freeze_callees(graph: Graph) -> None:
+    """Freeze the graphs that will be inlined: a plan relies on them as on its own."""
+    waiting = [graph]
+    while waiting:
+        for node in waiting.pop().all_nodes():
+            callee = callee_of(node)
+            if callee is not None and not is_frozen(callee.graph):
+                waiting.append(callee.frozen_graph)
 
 
 def _told(function: Function, plan: ExecutionPlan) -> str:
@@ -157,6 +221,21 @@ _TRIVIAL = frozenset({"prim::Constant", "prim::TupleConstruct", "prim::ListConst
 def is_worthwhile(graph: Graph) -> bool:
     """Whether native code for the whole graph is faster than the machine."""
     return any(n.kind not in _TRIVIAL for n in graph.block)
+
+
+def prepare_callees(options: Options) -> Prepare:
+    """What makes the graphs of functions that call themselves ready to be called from native code."""
+
+    def prepare(function: Function, types: Sequence[Type]) -> Graph:
+        graph = clone_graph(function.graph)
+        for value, type_ in zip(graph.inputs, types, strict=True):
+            value.set_type(type_)
+        graph = _optimised(graph, options, None)
+        split_groups(graph)
+        attach_kernels(graph, options.choices)
+        return graph
+
+    return prepare
 
 
 def _is_one_group(graph: Graph) -> bool:

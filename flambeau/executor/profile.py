@@ -25,7 +25,7 @@ from flambeau.executor.limits import least_seconds
 from flambeau.executor.plan import FUSION, ExecutionPlan
 from flambeau.executor.region import Region
 from flambeau.executor.whole import StandIn, WholeFunction
-from flambeau.interpreter.code import Block, Code, Op
+from flambeau.interpreter.code import Block, Code, Op, step_by_step
 from flambeau.interpreter.machine import run
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
@@ -185,7 +185,7 @@ class _Profiler:
                 straight.append((Op.DO, 0, self.ledger.mark(place), (), 0, site))
                 line = here
             straight.append((op, d, self._watched_call(f, names), a, b, site))
-        return tuple(straight[:-1]), straight[-1]
+        return tuple(straight[:-1]), step_by_step(straight[-1])
 
     def _watched_call(self, f: Any, names: dict[int, str]) -> Any:
         target = getattr(f, "__wrapped__", f)

@@ -7,12 +7,12 @@ gets. A region that turns out to have no native form is interpreted like the res
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.choices import USUAL, Choices
+from flambeau.codegen.whole.module import Prepare
 from flambeau.executor import spec as specs
 from flambeau.executor.specialise import tell
 from flambeau.executor.whole import StandIn, WholeFunction
@@ -24,12 +24,14 @@ from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
 from flambeau.ir.walk import nodes_within, operands_within
+from flambeau.passes.inline import callee_of
 from flambeau.passes.outline import outline
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import (
     NONE,
     BoolType,
     FloatType,
+    FunctionType,
     IntType,
     ListType,
     NoneType,
@@ -39,6 +41,7 @@ from flambeau.schema.types import (
     Type,
 )
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.locks import Lock
 
 REGION = "prim::NativeRegion"
 MAX_SPECS = 8
@@ -46,17 +49,33 @@ MAX_SPECS = 8
 _PLAIN = (BoolType, FloatType, IntType, NoneType, TensorType)
 
 
+class Watching(Protocol):
+    """What is told of loops that are interpreted (`executor.watch`)."""
+
+    def loop(self, node: Node, region: Region | None = None) -> Callable[[int], None]:
+        """What is called with the turns of a loop when it ends."""
+
+    def operator(self, node: Node, reason: str) -> None:
+        """Python has often run a node for native code."""
+
+
 class Region:
     """What a `prim::NativeRegion` node calls with its inputs; gives one result, or a tuple of several."""
 
-    def __init__(self, name: str, graph: Graph, choices: Choices = USUAL) -> None:
+    def __init__(
+        self, name: str, graph: Graph, choices: Choices = USUAL, prepare: Prepare | None = None,
+        watch: Watching | None = None,
+    ) -> None:  # fmt: skip
+        """`watch` is told what is interpreted."""
+        self._prepare = prepare
+        self._watch = watch
         self.name = name
         self.graph = graph
         self.calls = 0
         self._choices = choices
         self._several = len(graph.outputs) != 1
         self._natives: dict[specs.Spec, WholeFunction] = {}
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._code: Code | None = None
         facts = AliasAnalysis(graph)
         self._lists = [k for k, v in enumerate(graph.inputs) if _has_lists(v.type) and facts.has_writers(v)]
@@ -66,6 +85,11 @@ class Region:
     def reason(self) -> str:
         """Why it is interpreted; empty where it is native, or has not run."""
         return next((n.reason for n in self._natives.values() if n.reason), "")
+
+    @property
+    def blamed(self) -> Node | None:
+        """The node that has no native form, where that is why it is interpreted."""
+        return next((n.blamed for n in self._natives.values() if n.reason), None)
 
     @property
     def natives(self) -> list[WholeFunction]:
@@ -82,9 +106,12 @@ class Region:
         results = native(inputs, self._lists, stand_in) if native is not None else None
         if results is None:
             if self._code is None:
-                self._code = compile_graph(self.graph, self.name)
+                self._code = compile_graph(self.graph, self.name, self._count)
             results = run(self._code, inputs)
         return tuple(results) if self._several else results[0]
+
+    def _count(self, node: Node) -> Callable[[int], None] | None:
+        return self._watch.loop(node, self) if self._watch is not None else None
 
     def _native_for(self, inputs: Sequence[Any]) -> WholeFunction | None:
         given = [id(found) for k in self._lists for found in _lists_in(inputs[k])]
@@ -104,7 +131,10 @@ class Region:
                             _leave_unset(graph, value)
                         else:
                             tell(graph, value, given_value)
-                    found = self._natives[spec] = WholeFunction(self.name, graph, self._choices, enters=False)
+                    found = self._natives[spec] = WholeFunction(
+                        self.name, graph, self._choices, enters=False, prepare=self._prepare,
+                        asked=self._watch.operator if self._watch is not None else None,
+                    )
         return found
 
 
@@ -122,24 +152,28 @@ def _leave_unset(graph: Graph, parameter: Value) -> None:
     parameter.set_type(NONE)
 
 
-def with_regions(graph: Graph, name: str, choices: Choices = USUAL) -> tuple[list[Region], Code | None]:
+def with_regions(
+    graph: Graph, name: str, choices: Choices = USUAL, prepare: Prepare | None = None, watch: Watching | None = None
+) -> tuple[list[Region], Code | None]:
     """The native regions of a graph, and code that calls them; no code where there are none."""
     copy = clone_graph(graph)
     regions: list[Region] = []
-    _cut(copy.block, name, choices, regions)
-    return regions, compile_graph(copy, name) if regions else None
+    _cut(copy.block, lambda region: Region(name, region, choices, prepare, watch), regions)
+    if not regions and (watch is None or copy.find("prim::Loop") is None):
+        return regions, None
+    return regions, compile_graph(copy, name, None if watch is None else watch.loop)
 
 
-def _cut(block: Block, name: str, choices: Choices, regions: list[Region]) -> None:
+def _cut(block: Block, make: Callable[[Graph], Region], regions: list[Region]) -> None:
     for node in list(block):
         if is_region(node):
             group = outline([node], REGION)
-            region = Region(name, group.attribute("Subgraph"), choices)
+            region = make(group.attribute("Subgraph"))
             group.attributes["kernel"] = region
             regions.append(region)
         else:
             for inner in node.blocks:
-                _cut(inner, name, choices, regions)
+                _cut(inner, make, regions)
 
 
 def is_region(node: Node) -> bool:
@@ -150,24 +184,26 @@ def is_region(node: Node) -> bool:
 def _may_be_native(node: Node) -> bool:
     """Whether everything that a loop touches has a native form, what only words an exception left aside."""
     for inner in nodes_within(node):
-        if inner.kind == "prim::RaiseException" or inner.kind == "prim::Constant" or _only_words(inner):
+        if inner.kind == "prim::RaiseException" or inner.kind == "prim::Constant" or only_words(inner):
             continue
-        if inner.kind.startswith("prim::Call") or not all(_is_plain(v.type) for v in inner.outputs):
+        if inner.kind.startswith("prim::Call") and callee_of(inner) is None:
+            return False
+        if not all(_is_plain(v.type) for v in inner.outputs):
             return False
         if any(not _is_plain(b.type) for block in inner.blocks for b in block.inputs):
             return False
-    return all(_is_plain(v.type) or _is_literal(v) for v in operands_within(node))
+    return all(_is_plain(v.type) or _is_literal(v) or isinstance(v.type, FunctionType) for v in operands_within(node))
 
 
-def _only_words(node: Node) -> bool:
+def only_words(node: Node) -> bool:
     """Whether what a node gives goes into exceptions only."""
     return bool(node.outputs) and all(
-        use.user.kind == "prim::RaiseException" or _only_words(use.user) for v in node.outputs for use in v.uses
+        use.user.kind == "prim::RaiseException" or only_words(use.user) for v in node.outputs for use in v.uses
     )
 
 
 def _is_literal(value: Any) -> bool:
-    return value.node is not None and (value.node.kind == "prim::Constant" or _only_words(value.node))
+    return value.node is not None and (value.node.kind == "prim::Constant" or only_words(value.node))
 
 
 def _has_lists(type_: Type) -> bool:

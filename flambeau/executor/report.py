@@ -63,6 +63,10 @@ class PassReport(Sequence[PassRecord]):
         return "\n".join(rows)
 
 
+IN_CACHE = 2.0
+"""Beyond the limit by more than reading beside copying explains, data lies nearer than where the limit was measured."""
+
+
 def _diff_line(line: str) -> str:
     colour = {"+": "#e8f5e9", "-": "#ffebee"}.get(line[:1], "transparent")
     return f'<span style="background:{colour}">{escape(line)}</span>\n'
@@ -111,7 +115,10 @@ class Work:
             return f"{self.shapes}: {size}, about {duration(self.estimated_seconds)}"
         rates = f"{self.bytes_moved / self.seconds / 1e9:.1f} GB/s, {self.operations / self.seconds / 1e9:.1f} Gop/s"
         times = f"{duration(self.seconds)} (estimated {duration(self.estimated_seconds)})"
-        percent = f"{(self.fraction or 0.0) * 100:.0f}% of the {self.bound} limit"
+        fraction = self.fraction or 0.0
+        percent = f"{fraction * 100:.0f}% of the {self.bound} limit" if fraction <= 1 else f"at the {self.bound} limit"
+        if fraction > IN_CACHE:
+            percent = f"in a cache, where the {self.bound} limit does not hold"
         shared = f" of {self.threads} threads" if self.threads > 1 else ""
         return f"{self.shapes}: {size}, {times}: {rates}, {percent}{shared}"
 
@@ -199,6 +206,8 @@ class Compilation:
     """The whole graph, then its regions where the whole has no native form."""
     state: str = ""
     """`native from end to end`, `native but for ...`, `interpreted`, or what has to happen first."""
+    advice: tuple[str, ...] = ()
+    """Of each loop, and of recursion, that is interpreted: why, where, and what to write instead."""
     interpreted: tuple[Interpreted, ...] = ()
     """What Python runs in a call; empty where all is native. Those with a reason of their own come first."""
 
@@ -209,7 +218,13 @@ class Compilation:
 
     def lines(self) -> Iterator[str]:
         """What `explain` prints of it."""
-        yield f"  ({self.spec}): {self.cause}; {self.milliseconds:.1f} ms; called {self.calls} times"
+        for advice in self.advice:
+            yield f"  {advice}"
+        compiled = sum(n.milliseconds for n in self.natives) + sum(k.milliseconds for k in self.kernels)
+        total = f"{self.milliseconds + compiled:.1f} ms"
+        if compiled:
+            total += f" ({self.milliseconds:.1f} ms until there was a graph to run, {compiled:.1f} ms for native code)"
+        yield f"  ({self.spec}): {self.cause}; {total}; called {self.calls} times"
         yield f"    {self.state}"
         yield "      " + ", ".join(f"{stage} {ms:.1f} ms" for stage, ms in self.stages)
         for native in self.natives:

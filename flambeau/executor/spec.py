@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+import numpy as np
+
 from flambeau.program.object import ScriptObject
 from flambeau.schema.types import ListType, NoneType, OptionalType, TensorType, TupleType, Type
 from flambeau.tensor.tensor import Tensor
@@ -35,6 +37,21 @@ class Alike:
 def spec_of(arguments: Sequence[Any]) -> Spec:
     """The key of a plan for these arguments."""
     return tuple([_part(a) for a in arguments])
+
+
+def asks_for_gradients(spec: Spec) -> bool:
+    """Whether arguments of a spec are, or hold, tensors that ask for gradients."""
+    return any(map(_asks, spec))
+
+
+def _asks(part: Hashable) -> bool:
+    if isinstance(part, Alike):
+        return _asks(part.item)
+    if not isinstance(part, tuple) or not part:
+        return False
+    if part[0] is tuple or part[0] is list:
+        return any(map(_asks, part[1:]))
+    return part[-1] is True if len(part) == 3 and isinstance(part[0], np.dtype) else any(map(_asks, part))
 
 
 def _part(value: Any) -> Hashable:

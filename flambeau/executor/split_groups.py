@@ -1,15 +1,16 @@
 """Groups that no one kernel can compute become several, before anything runs.
 
 The pass that makes groups knows operators; whether a kernel exists for all of them together is known to the lowering,
-from dtypes, ranks and sizes of 1. A group that it refuses is cut where folds begin and end: each piece is as long as a
-kernel can be, and what no kernel computes by itself stays in the graph as it was.
+from dtypes, ranks and sizes of 1. Results of fewer dimensions than others, with all that they need, become a group that
+runs first. What is refused for other reasons is cut where folds begin and end: each piece is as long as a kernel can
+be, and what no kernel computes by itself stays in the graph as it was.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 
-from flambeau.codegen.lower import LoweringError, lower_region
+from flambeau.codegen.lower import LoweringError, RepeatedResultsError, lower_region
 from flambeau.ir.clone import insert_graph
 from flambeau.ir.code_key import code_key
 from flambeau.ir.constants import CONSTANT
@@ -21,21 +22,23 @@ from flambeau.passes.fuse import GROUP
 from flambeau.passes.outline import outline
 from flambeau.schema.types import TensorType, Type
 
-Known = dict[Hashable, list[tuple[int, bool]]]
+Pieces = list[tuple[list[int], bool]]
+"""Of each piece the places of its nodes among those of a group that are no constants, and whether it has a kernel."""
+Known = dict[Hashable, Pieces]
 """What was found out of groups, by what they do and of what types their inputs are."""
 
 
 def split_groups(graph: Graph) -> bool:
     """Cut the groups whose inputs are known to have no kernel together; whether there were any."""
     known: Known = {}
-    found = [(node, lengths) for node in graph.find_all(GROUP) if (lengths := _lengths(node, known))]
-    for node, lengths in found:
-        _cut(node, lengths)
+    found = [(node, pieces) for node in graph.find_all(GROUP) if (pieces := _pieces_of(node, known))]
+    for node, pieces in found:
+        _cut(node, pieces)
     return bool(found)
 
 
-def _lengths(group: Node, known: Known) -> list[tuple[int, bool]]:
-    """How many nodes the pieces have, and whether each has a kernel; nothing where the group is one, or not known."""
+def _pieces_of(group: Node, known: Known) -> Pieces:
+    """What to cut a group into; nothing where the group is one, or not known."""
     inner: Graph = group.attribute("Subgraph")
     types = {v: _known(v.type, given.type) for v, given in zip(inner.inputs, group.inputs, strict=True)}
     if not all(_is_known(t) for t in types.values()):
@@ -44,24 +47,53 @@ def _lengths(group: Node, known: Known) -> list[tuple[int, bool]]:
     key = None if code is None else (code, *types.values())
     found = known.get(key)
     if found is None:
-        found = _pieces(inner, types)
+        found = _pieces([n for n in inner.nodes() if n.kind != CONSTANT], types)
         if key is not None:
             known[key] = found
     return found
 
 
-def _pieces(inner: Graph, types: Mapping[Value, Type]) -> list[tuple[int, bool]]:
-    nodes = [n for n in inner.nodes() if n.kind != CONSTANT]
-    if _lowers(nodes, types):
+def _pieces(nodes: list[Node], types: Mapping[Value, Type]) -> Pieces:
+    place = {node: k for k, node in enumerate(nodes)}
+    pieces: Pieces = []
+    waiting = [nodes]
+    while waiting:
+        run = waiting.pop()
+        refusal = _refusal(run, types)
+        if refusal is None:
+            pieces.append(([place[n] for n in run], True))
+            continue
+        first = _needed_first(run, refusal)
+        if not first:
+            ends = [k for k in _ends(run) if 0 < k < len(run)]
+            first = next((run[:k] for k in ends if _can_be_cut(run[:k], types)), [])
+        if not first:
+            pieces.append(([place[run[0]]], False))
+        rest = [n for n in run if n not in set(first or run[:1])]
+        waiting += [part for part in (rest, first) if part]
+    return [] if pieces == [(list(range(len(nodes))), True)] else pieces
+
+
+def _can_be_cut(run: Sequence[Node], types: Mapping[Value, Type]) -> bool:
+    """Whether a kernel computes these nodes, or one some of them and others the rest."""
+    refusal = _refusal(run, types)
+    return refusal is None or bool(_needed_first(run, refusal))
+
+
+def _needed_first(run: Sequence[Node], refusal: LoweringError) -> list[Node]:
+    """What gives the results that do not vary along all dimensions of others, if there is anything else."""
+    if not isinstance(refusal, RepeatedResultsError):
         return []
-    pieces: list[tuple[int, bool]] = []
-    start = 0
-    while start < len(nodes):
-        ends = [k for k in _ends(nodes) if k > start]
-        length = next((k - start for k in ends if _lowers(nodes[start:k], types)), 0)
-        pieces.append((length or 1, bool(length)))
-        start += length or 1
-    return pieces
+    outputs = _outputs(run)
+    inside = set(run)
+    needed: set[Node] = set()
+    waiting = [outputs[k].node for k in refusal.places]
+    while waiting:
+        node = waiting.pop()
+        if node in inside and node not in needed and node is not None:
+            needed.add(node)
+            waiting += [v.node for v in operands_within(node)]
+    return [n for n in run if n in needed] if len(needed) < len(run) else []
 
 
 def _ends(nodes: Sequence[Node]) -> list[int]:
@@ -80,24 +112,30 @@ def _is_known(type_: Type) -> bool:
     return not isinstance(type_, TensorType) or (type_.dtype is not None and type_.sizes is not None)
 
 
-def _lowers(nodes: Sequence[Node], types: Mapping[Value, Type]) -> bool:
-    """Whether a kernel computes these nodes of a group, which may use what nodes before them give."""
+def _outputs(nodes: Sequence[Node]) -> list[Value]:
+    """What nodes outside use of these."""
+    inside = set(nodes)
+    return [v for n in nodes for v in n.outputs if not all(u.user in inside for u in v.uses)]
+
+
+def _refusal(nodes: Sequence[Node], types: Mapping[Value, Type]) -> LoweringError | None:
+    """Why no kernel computes these nodes of a group, which may use what nodes before them give; None where one does."""
     inside = set(nodes)
     used = dict.fromkeys(v for n in nodes for v in operands_within(n) if v.node not in inside)
     constants = dict.fromkeys(v.node for v in used if v.node is not None and v.node.kind == CONSTANT)
     inputs = [v for v in used if v.node is None or v.node.kind != CONSTANT]
     known = [types.get(v, v.type) for v in inputs]
-    outputs = [v for n in nodes for v in n.outputs if not all(u.user in inside for u in v.uses)]
+    outputs = _outputs(nodes)
     if not all(map(_is_known, known)) or not all(isinstance(v.type, TensorType) for v in outputs):
-        return False
+        return LoweringError("types that are not known")
     try:
         lower_region([*constants, *nodes], inputs, outputs, known)
-    except LoweringError:
-        return False
-    return True
+    except LoweringError as refusal:
+        return refusal
+    return None
 
 
-def _cut(group: Node, lengths: Sequence[tuple[int, bool]]) -> None:
+def _cut(group: Node, pieces: Pieces) -> None:
     """Put a group's nodes back into its block, and make groups of the pieces that have kernels."""
     graph, before = group.graph, group.previous
     with graph.inserting(group):
@@ -109,12 +147,13 @@ def _cut(group: Node, lengths: Sequence[tuple[int, bool]]) -> None:
         current = current.next
     for old, new in zip(group.outputs, results, strict=True):
         old.replace_uses_with(new)
+    nodes = [n for n in added if n.kind != CONSTANT]
+    for node in (nodes[k] for places, _ in pieces for k in places):
+        node.move_before(group)
     group.destroy()
-    rest = iter([n for n in added if n.kind != CONSTANT])
-    for length, has_kernel in lengths:
-        piece = [next(rest) for _ in range(length)]
+    for places, has_kernel in pieces:
         if has_kernel:
-            outline(piece, GROUP)
+            outline([nodes[k] for k in places], GROUP)
     for node in added:
         if node.kind == CONSTANT and not node.output().is_used:
             node.destroy()

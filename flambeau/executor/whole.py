@@ -6,7 +6,6 @@ computes their results, or raises the error that the program's failing place des
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ from flambeau.codegen.native_plans import Chain
 from flambeau.codegen.whole import facts
 from flambeau.codegen.whole.boxing import Entry, Parameter, Signature, make_entry, ones_of
 from flambeau.codegen.whole.leaving import Site
+from flambeau.codegen.whole.module import Prepare
 from flambeau.codegen.whole.native import NativeFunction
 from flambeau.codegen.whole.representation import Array, Representation, Tupled
 from flambeau.codegen.whole.values import CannotCompileError
@@ -30,12 +30,17 @@ from flambeau.ir.clone import clone_node
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
+from flambeau.passes.inline import callee_of
 from flambeau.schema.types import ListType, TupleType, Type
 from flambeau.tensor.tensor import Tensor
-from flambeau.util import log
+from flambeau.util import blas, log
+from flambeau.util.depth import TOO_DEEP, deep_recursion
+from flambeau.util.locks import Lock
 from flambeau.util.no_collection import no_collection
 from flambeau.util.user_code import warn_user
 
+HOT = 10_000
+"""Turns of a loop, or calls, that are interpreted from which on it is worth a word."""
 MAX_VARIANTS = 4
 """Ways in which a plan's tensors may lie in memory that get code of their own; others share the code for any way."""
 Density = tuple[bool, ...]
@@ -46,20 +51,33 @@ StandIn = Callable[["WholeFunction", NativeFunction], NativeFunction]
 class WholeFunction:
     """The native code of one plan; `None` from a call means that the interpreter has to serve it."""
 
-    def __init__(self, name: str, graph: Graph, choices: Choices = USUAL, *, enters: bool = True) -> None:
-        """`enters`: whether users' calls may go to native code directly."""
+    def __init__(
+        self, name: str, graph: Graph, choices: Choices = USUAL, *, enters: bool = True, prepare: Prepare | None = None,
+        asked: Callable[[Node, str], None] | None = None,
+    ) -> None:  # fmt: skip
+        """`enters`: whether users' calls may go to native code directly. `prepare`: see `codegen.whole.module`.
+
+        `asked` is told of a node that native code has had Python run often, and why.
+        """
+        self._asked = asked
+        self._times: dict[int, int] = {}
+        """By the number of the site, how often Python ran it."""
         self._enters = enters
         self._choices = choices
-        self.has_loop = graph.find("prim::Loop") is not None
+        self._prepare = prepare
+        self.has_loop = graph.find("prim::Loop") is not None or any(callee_of(n) for n in graph.all_nodes())
+        """Whether it may take long: it has a loop, or calls a function that calls itself."""
         self.name = name
         self.graph = graph
         self._types = tuple([v.type for v in graph.inputs])
         self._variants: dict[Density, NativeFunction | None] = {}
         self._pieces: dict[int, tuple[Site, Code]] = {}
         """By the identity of the site, which is kept alive with its code."""
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self.reason = ""
         """Why there is no native code."""
+        self.blamed: Node | None = None
+        """The node that has no native form, where it is one."""
         self.is_refused = False
         """Whether that is because LLVM refused it."""
         self._written = tuple(_written_inputs(graph))
@@ -113,12 +131,19 @@ class WholeFunction:
         try:
             _refuse_named_tuples(self.graph)
             parameters = self._parameters(arguments, density)
-            made = NativeFunction(self.graph, parameters, self._run_site, self._chain, choices=self._choices)
+            with deep_recursion():
+                made = NativeFunction(
+                    self.graph, parameters, self._run_site, self._chain, choices=self._choices, prepare=self._prepare
+                )
+        except RecursionError:
+            self.reason = TOO_DEEP
+            return None
         except NativeError as error:
             self._give_up(error)
             return None
         except (CannotCompileError, KernelError) as reason:
             self.reason = str(reason)
+            self.blamed = reason.node if isinstance(reason, CannotCompileError) else None
             if log.level("codegen"):
                 log.write("codegen", f"{self.name} is interpreted: {reason}")
             return None
@@ -179,8 +204,15 @@ class WholeFunction:
 
     def _run_site(self, site: Site, values: Sequence[Any]) -> Sequence[Any]:
         given = tuple([_as_declared(v, i.type) for v, i in zip(values, site.inputs, strict=True)])
-        results: Sequence[Any] = run(self.code_of(site), given)
-        return results
+        if site.is_called and self._asked is not None:
+            times = self._times[site.number] = self._times.get(site.number, 0) + 1
+            if times == HOT:
+                self._asked(site.nodes[0], site.reason)
+        code = compile_graph(_piece(site), self.name) if site.chain else self.code_of(site)
+        if self._choices.num_threads is None:
+            return run(code, given)
+        with blas.at_most(self._choices.num_threads):
+            return run(code, given)
 
 
 def _unknown(type_: Type, argument: Any) -> str:
@@ -226,6 +258,8 @@ def _piece(site: Site) -> Graph:
             graph.block.append(clone_node(node, graph, copies))
     for value in site.outputs:
         graph.add_output(copies[value])
+    for node in graph.all_nodes() if site.chain else ():
+        node.call_chain = (*site.chain, *node.call_chain)
     return graph
 
 

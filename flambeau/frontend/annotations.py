@@ -219,7 +219,7 @@ def _python_value(tree: Expr, resolver: Resolver) -> Any:
         return resolver.resolve(tree.name)
     if isinstance(tree, Select):
         owner = _python_value(tree.value, resolver)
-        return MISSING if owner is MISSING else getattr(owner, tree.name, MISSING)
+        return MISSING if owner is MISSING else resolver.member(owner, tree.name)
     return MISSING
 
 
@@ -258,6 +258,22 @@ def _is_array(value: Any) -> bool:
     """Whether it is `np.ndarray` or `npt.NDArray`: what is in its brackets is not checked."""
     value = getattr(value, "__value__", value)  # NumPy's own name for it is an alias of Python 3.12
     return value is np.ndarray or typing.get_origin(value) is np.ndarray
+
+
+def names_array(tree: Expr, resolver: Resolver) -> bool:
+    """Whether an annotation is `np.ndarray` or `npt.NDArray[...]`, or has such in its brackets."""
+    match tree:
+        case StringLiteral():
+            return names_array(parse_annotation(tree.value, tree), resolver)
+        case BinOp(op="|"):
+            return names_array(tree.left, resolver) or names_array(tree.right, resolver)
+        case Subscript():
+            items = tree.indices
+            inner = items[0].items if len(items) == 1 and isinstance(items[0], TupleLiteral) else items
+            return names_array(tree.value, resolver) or any(names_array(i, resolver) for i in inner)
+        case Var() | Select():
+            return _is_array(_python_value(tree, resolver))
+    return False
 
 
 def broadcast_count(tree: Expr, resolver: Resolver) -> int | None:

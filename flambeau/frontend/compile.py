@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from flambeau.frontend.annotations import broadcast_count, type_of_tree
+from flambeau.frontend.annotations import broadcast_count, names_array, type_of_tree
 from flambeau.frontend.bound import NOTHING_BOUND, Bound
 from flambeau.frontend.captures import unused_home
 from flambeau.frontend.convert.functions import parse_source
 from flambeau.frontend.defaults import as_declared, broadcast_default, check_defaults, written_defaults
-from flambeau.frontend.depth import deep_recursion
 from flambeau.frontend.emit import (
     augmented,
     calls,
@@ -52,8 +51,10 @@ from flambeau.frontend.values.receivers import Receiver
 from flambeau.frontend.values.stepwise import emit_joined
 from flambeau.ir.graph import Graph
 from flambeau.program.function import Function
+from flambeau.schema.array_type import holds_arrays, plain
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
 from flambeau.schema.types import NONE, TENSOR, ListType, OptionalType, TensorType, Type
+from flambeau.util.depth import TOO_DEEP, deep_recursion
 from flambeau.util.errors import CompileError, NotSupportedError
 from flambeau.util.record import replace
 from flambeau.util.source import SourceRange
@@ -136,7 +137,6 @@ RULES: Final = Rules(
 )
 
 NO_RETURN = "Function was not annotated as having type None, but does not return along all paths"
-TOO_DEEP = "the program is nested too deeply to compile. Give names to parts of the longest expression, or write a loop"
 
 
 def compile_def(
@@ -219,6 +219,7 @@ def _compile(
         has_self=self_type is not None or bound.has_self,
         receiver=receiver,
         unsettled=unsettled,
+        arrays=_has_arrays(tree, resolver, bound),
         home=unused_home(tree, (*bound.constants, *bound.types), bound.constants.values()),
     )
     if self_type is not None and bound.base is not None:
@@ -257,9 +258,35 @@ def _compile(
         clean(graph)
     if bound is not NOTHING_BOUND:  # called by name, by the call that it is compiled for
         arguments = [replace(a, positional_only=False) for a in arguments]
-    parameters = tuple(map(broadcast_default, arguments))
-    schema = FunctionSchema(tree.name, "", parameters, (Argument("", result),))
-    return Function(name, graph, schema)
+    return _function(e, name, [broadcast_default(a) for a in arguments], result)
+
+
+def _function(e: Emission, name: str, arguments: list[Argument], result: Type) -> Function:
+    """The function of a graph that is done: to the rest of the system, its arrays are tensors."""
+    if e.arrays:
+        _without_arrays(e.graph)
+    parameters = tuple([replace(a, type=plain(a.type)) for a in arguments])
+    schema = FunctionSchema(e.name, "", parameters, (Argument("", plain(result)),))
+    function = Function(name, e.graph, schema)
+    if e.array_result is not None and holds_arrays(e.array_result):
+        function.result = e.array_result
+    return function
+
+
+def _has_arrays(tree: t.Def, resolver: Resolver, bound: Bound) -> bool:
+    """Whether a function takes arrays, or says that it gives some."""
+    returns = tree.decl.returns
+    return any(map(holds_arrays, bound.types.values())) or (returns is not None and names_array(returns, resolver))
+
+
+def _without_arrays(graph: Graph) -> None:
+    """Have all values of a graph be tensors that were arrays to the compiler."""
+    values = [*graph.inputs]
+    for node in graph.all_nodes():
+        values += [*node.outputs, *(v for block in node.blocks for v in block.inputs)]
+    for value in values:
+        if holds_arrays(value.type):
+            value.set_type(plain(value.type))
 
 
 def _emit_nested(e: Emission, tree: t.Def) -> bool:
@@ -357,6 +384,7 @@ class _SourceUnit:
 
     def __init__(self, trees: list[t.Def], outer: Resolver) -> None:
         self.outer = outer
+        self.reaches_python = outer.reaches_python
         self.trees: dict[str, t.Def] = {}
         for tree in trees:
             if tree.name in self.trees:
@@ -381,6 +409,10 @@ class _SourceUnit:
     def resolve(self, name: str) -> Any:
         """One of the text's own functions, or what the name means outside."""
         return self.trees[name] if name in self.trees else self.outer.resolve(name)
+
+    def member(self, owner: Any, name: str) -> Any:
+        """An attribute of what a name means outside."""
+        return self.outer.member(owner, name)
 
     def compile_function(self, fn: Any, where: SourceRange) -> Function | None:
         """One of the text's own functions, or another."""

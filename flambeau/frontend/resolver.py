@@ -29,8 +29,14 @@ MISSING: Final = _Missing()
 class Resolver(Protocol):
     """What a compilation needs to know of the Python world around it."""
 
+    reaches_python: bool
+    """Whether programs may import modules and have statements that stay Python. Code that came in a file may not."""
+
     def resolve(self, name: str) -> Any:
         """The Python value of a name where the program was defined (closure, globals, builtins), or `MISSING`."""
+
+    def member(self, owner: Any, name: str) -> Any:
+        """The attribute of a Python value that a program names, or `MISSING`."""
 
     def compile_function(self, fn: Any, where: SourceRange) -> Function | None:
         """The compiled form of a Python callable that the program calls at `where`.
@@ -60,12 +66,18 @@ class Names:
     3
     """
 
+    reaches_python = True
+
     def __init__(self, values: Mapping[str, Any] | None = None) -> None:
         self.values = dict(values or {})
 
     def resolve(self, name: str) -> Any:
         """The value of that name, or the builtin."""
         return self.values.get(name, getattr(builtins, name, MISSING))
+
+    def member(self, owner: Any, name: str) -> Any:
+        """The attribute, if programs reach Python values."""
+        return getattr(owner, name, MISSING) if self.reaches_python else MISSING
 
     def compile_function(self, fn: Any, where: SourceRange) -> Function | None:
         """Only what is compiled already."""

@@ -71,10 +71,15 @@ class Maker(Protocol):
     defaults: Mapping[str, Any]
 
 
-def makes_function(tree: Def, resolver: Resolver, given: Mapping[str, Any], depth: int = 0) -> bool:
-    """Whether a function returns functions, as far as its tree tells; `given` are parameters that are functions."""
-    if depth > 20:
+def makes_function(tree: Def, resolver: Resolver, given: Mapping[str, Any], asked: set[int] | None = None) -> bool:
+    """Whether a function returns functions, as far as its tree tells; `given` are parameters that are functions.
+
+    `asked` are the trees of those that were looked at before: what calls itself, or is called again, says nothing new.
+    """
+    asked = set() if asked is None else asked
+    if id(tree) in asked:
         return False
+    asked.add(id(tree))
     statements = list(own_statements(tree.body))
     own: dict[str, Expr | None] = {s.name: None for s in statements if isinstance(s, Def)}
     for statement in statements:
@@ -99,7 +104,7 @@ def makes_function(tree: Def, resolver: Resolver, given: Mapping[str, Any], dept
             case TupleLiteral(items=items) | ListLiteral(items=items) | DictLiteral(values=items):
                 return any(is_made(item, seen) for item in items)
             case Apply(callee=callee):
-                return _gives_function(callee, resolver, {**own, **dict.fromkeys(params)}, depth)
+                return _gives_function(callee, resolver, {**own, **dict.fromkeys(params)}, asked)
         return False
 
     return any(isinstance(s, Return) and is_made(s.value) for s in statements)
@@ -112,10 +117,10 @@ def _outside(tree: Expr, resolver: Resolver) -> Any:
     if not isinstance(tree, Select):
         return UNKNOWN
     owner = _outside(tree.value, resolver)
-    return UNKNOWN if owner is UNKNOWN else getattr(owner, tree.name, UNKNOWN)
+    return UNKNOWN if owner is UNKNOWN else resolver.member(owner, tree.name)
 
 
-def _gives_function(callee: Expr, resolver: Resolver, own: Mapping[str, Any], depth: int) -> bool:
+def _gives_function(callee: Expr, resolver: Resolver, own: Mapping[str, Any], asked: set[int]) -> bool:
     """Whether a call of something from outside gives a function: `partial`, or a function that makes some."""
     name: Expr = callee
     while isinstance(name, Select):
@@ -127,7 +132,7 @@ def _gives_function(callee: Expr, resolver: Resolver, own: Mapping[str, Any], de
         return True
     find = getattr(resolver, "template", None)
     template = find(python) if find is not None and hasattr(python, "__code__") else None
-    return template is not None and makes_function(template.tree, template.resolver, {}, depth + 1)
+    return template is not None and makes_function(template.tree, template.resolver, {}, asked)
 
 
 def call_maker(

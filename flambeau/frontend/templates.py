@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
-from flambeau.frontend.annotations import type_of_tree
+from flambeau.frontend.annotations import names_array, type_of_tree
 from flambeau.frontend.arguments import MISSING, Argument, emit_all, is_function, matched, takes_anything
 from flambeau.frontend.bound import Bound
 from flambeau.frontend.captures import Closure, captures
@@ -34,6 +34,7 @@ from flambeau.frontend.values.tuples import TupleValue
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
+from flambeau.schema.array_type import ArrayType
 from flambeau.schema.function import Argument as FormalArgument
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.types import TensorType, Type
@@ -106,7 +107,9 @@ def instantiate(
                 _default_type(e, param, default, types)
         elif argument.is_value:
             value = argument.value(e)
-            if takes_anything(param):
+            if isinstance(value.type, ArrayType) and _takes_array(param, template):
+                types[param.name] = value.type
+            elif takes_anything(param):
                 types[param.name] = TensorType() if isinstance(value.type, TensorType) else value.type
             values.append(Given(value, argument.where, param.name))
         else:
@@ -140,6 +143,11 @@ def instantiate(
     for box, variable in boxes.values():
         close_box(e, variable, box)
     return result
+
+
+def _takes_array(param: Param, template: Template) -> bool:
+    """Whether a parameter is declared as an array, or not at all."""
+    return param.annotation is None or names_array(param.annotation, template.resolver)
 
 
 def _default_type(e: Emission, param: Param, default: Any, types: dict[str, Type]) -> None:

@@ -7,13 +7,15 @@
 
 from __future__ import annotations
 
-import threading
+import pickle
 from collections.abc import Callable
 from typing import Any
 
 from flambeau.interpreter.future import _Subscripted
+from flambeau.util.locks import RLock
 
 _NOTHING: Any = object()
+NO_PICKLE = "an awaitable cannot be pickled: ask for its value and send that"
 
 
 class Await:
@@ -21,7 +23,7 @@ class Await:
 
     def __init__(self, fn: Callable[..., Any], *args: Any) -> None:
         self._fn, self._args, self._value = fn, args, _NOTHING
-        self._lock = threading.RLock()
+        self._lock = RLock()
 
     @classmethod
     def of(cls, value: Any) -> Await:
@@ -53,6 +55,9 @@ class Await:
             if self._value is _NOTHING:
                 self._value = self._fn(*self._args)
             return self._value
+
+    def __reduce__(self) -> Any:
+        raise pickle.PicklingError(NO_PICKLE)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

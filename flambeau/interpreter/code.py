@@ -43,9 +43,10 @@ class Op(Enum):
     ENTERED = "from here on, a failure leaves the context r[a]"
     LEFT = "the context entered last is being left"
     JUMP = "go to block a"
-    BRANCH = "go to block a if r[d] else to block b"
-    FOR = "r[d] += 1; go to block b[0] if r[d] < r[a] else to block b[1]"
-    LOOP = "r[d] += 1; go to block b[0] if r[d] < r[a] and r[f] else to block b[1]"
+    BRANCH = "go to block a if r[d] else to block b; both lead to block f"
+    FOR = "r[d] += 1; go to block b[0] if r[d] < r[a] else to block b[1]; b[2] is the HotLoop or None"
+    LOOP = "r[d] += 1; go to block b[0] if r[d] < r[a] and r[f] else to block b[1]; b[2] is the HotLoop or None"
+    WHILE = "go to block b[0] if r[d] else to block b[1]; b[2] is the HotLoop or None"
     CALL_FUNCTION = "r[d...] = function f(*r[a]); first drop r[b[1]...]; then block b[0]"
     CALL_METHOD = "r[d...] = method f of r[a[0]], with r[a]; first drop r[b[1]...]; then block b[0]"
     RETURN = "give r[a...] to the caller"
@@ -55,9 +56,17 @@ Instruction = tuple[Op, Any, Any, Any, Any, int]
 Block = tuple[tuple[Instruction, ...], Instruction]
 
 TERMINATORS: Final = frozenset({
-    Op.JUMP, Op.BRANCH, Op.FOR, Op.LOOP, Op.CALL_FUNCTION, Op.CALL_METHOD, Op.RETURN,
+    Op.JUMP, Op.BRANCH, Op.FOR, Op.LOOP, Op.WHILE, Op.CALL_FUNCTION, Op.CALL_METHOD, Op.RETURN,
 })  # fmt: skip
 """What a block ends in; these are nowhere else."""
+LOOPS: Final = frozenset({Op.FOR, Op.LOOP, Op.WHILE})
+"""What a round of a loop ends in, and stands before its first."""
+
+
+def step_by_step(last: Instruction) -> Instruction:
+    """The last instruction of a block, for runs in which every instruction is seen: no loop runs as a whole."""
+    op, d, f, a, b, site = last
+    return (op, d, f, a, (*b[:2], None), site) if op in LOOPS else last
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +114,9 @@ class Code:
 
     def __str__(self) -> str:
         return "".join(_lines(self))
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 def _lines(code: Code) -> Any:
@@ -176,6 +188,8 @@ def instruction_text(code: Code, instruction: Instruction) -> str:
             return f"{op.name:<9} r{d}: block {a}, else block {b}"
         case Op.FOR:
             return f"{op.name:<9} r{d} below r{a}: block {b[0]}, else block {b[1]}"
+        case Op.WHILE:
+            return f"{op.name:<9} r{d}: block {b[0]}, else block {b[1]}"
         case Op.LOOP:
             return f"{op.name:<9} r{d} below r{a} and r{f}: block {b[0]}, else block {b[1]}"
         case Op.CALL_FUNCTION | Op.CALL_METHOD:

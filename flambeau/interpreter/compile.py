@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau.interpreter.code import Code, Instruction, Op, Site
+from flambeau.interpreter.hot_loops import HotLoop
 from flambeau.interpreter.literals import literal
 from flambeau.interpreter.liveness import CONSTANTS, SAME_VALUE, Known, ends, is_constant, outer_uses, source
 from flambeau.interpreter.registers import Registers
@@ -18,23 +19,36 @@ from flambeau.program.function import Function
 INT64_MAX = (1 << 63) - 1
 
 
-def compile_graph(graph: Graph, name: str = "") -> Code:
-    """The code of a graph; tracebacks show the last part of `name`. Raises RuntimeError for a node nothing can run."""
-    return _Compiler(graph, (name or graph.name).rpartition(".")[2] or "<graph>").code()
+OnLoop = Callable[[Node], Callable[[int], None] | None]
+"""Gives what is called with the turns of a loop when it ends; None for a loop that nobody watches."""
+
+
+def compile_graph(
+    graph: Graph, name: str = "", on_loop: OnLoop | None = None, on_entry: Callable[[], None] | None = None
+) -> Code:
+    """The code of a graph; tracebacks show the last part of `name`. Raises RuntimeError for a node nothing can run.
+
+    `on_entry` is called whenever the code begins to run.
+    """
+    return _Compiler(graph, (name or graph.name).rpartition(".")[2] or "<graph>", on_loop, on_entry).code()
 
 
 def code_of(function: Function) -> Code:
     """The code of a function, made at its first call."""
     code = function.bytecode
     if code is None:
-        code = function.bytecode = compile_graph(function.graph, function.short_name)
+        code = function.bytecode = compile_graph(function.frozen_graph, function.short_name)
     assert isinstance(code, Code)
     return code
 
 
 class _Compiler:
-    def __init__(self, graph: Graph, name: str) -> None:
+    def __init__(
+        self, graph: Graph, name: str, on_loop: OnLoop | None, on_entry: Callable[[], None] | None
+    ) -> None:
         self.graph = graph
+        self.on_loop = on_loop
+        self.on_entry = on_entry
         self.name = name
         self.registers = Registers()
         self.blocks: list[list[Instruction]] = [[]]
@@ -56,6 +70,8 @@ class _Compiler:
                 self.minus_one = self.registers.constant(-1)
             elif node.kind == "prim::Exit" and self.none < 0:
                 self.none, self.spare = self.registers.constant(None), self.registers.constant(None)
+        if self.on_entry is not None:
+            self.emit(Op.DO, f=self.on_entry, a=())
         self.block(self.graph.block, ())
         results = tuple(self.registers[source(v)] for v in self.graph.outputs)
         self.site(self.graph.block.return_node)
@@ -198,8 +214,8 @@ class _Compiler:
         results = [registers.take(v) for v in outputs]
         outer = [v for v in ended if v not in mine]
         arms = [self.new_block(), self.new_block()]
-        self.emit(Op.BRANCH, d=condition, a=arms[0], b=arms[1])
         after = self.new_block()
+        self.emit(Op.BRANCH, d=condition, f=after, a=arms[0], b=arms[1])
         reserved = registers.reserve(results)
         state, since = registers.snapshot(), len(registers.template)
         for arm, block in zip(arms, node.blocks, strict=True):
@@ -234,7 +250,10 @@ class _Compiler:
         self.move([counter], [self.minus_one])
         reserved = registers.reserve((*results, counter))
         inside, after = self.new_block(), self.new_block()
-        self.test(node, counter, limit, registers[first_condition], inside, after)
+        rounds = (inside, after, HotLoop(inside))
+        watching = self.on_loop(node) if self.on_loop is not None else None
+        is_watched = watching is not None
+        self.test(node, counter, limit, registers[first_condition], rounds, is_watched=is_watched)
         place = len(self.sites) - 1
         self.start(inside)
         registers.pin(body.inputs[0], counter)
@@ -255,12 +274,14 @@ class _Compiler:
         self.sites.append(self.sites[place])
         self.move(targets, sources)
         self.drop(at_return, keep=results)
-        self.test(node, counter, limit, again, inside, after)
+        self.test(node, counter, limit, again, rounds, is_watched=is_watched)
         if again in targets:
             registers.give_back(again)
         registers.release(reserved, (*results, counter))
         registers.give_back(counter)
         self.start(after)
+        if watching is not None:
+            self.emit(Op.DO, f=watching, a=(counter,))
         self.drop([v for v in (*outer, *(v for v in ended if v in mine)) if v in registers])
 
     def carry(self, carried: Sequence[Value], ending: set[Value], outputs: Sequence[Value]) -> None:
@@ -277,20 +298,23 @@ class _Compiler:
                 copied.append((registers.take(output), registers[value]))
         self.move([t for t, _ in copied], [s for _, s in copied])
 
-    def test(self, node: Node, counter: int, limit: Value, condition: int, inside: int, after: int) -> None:
+    def test(
+        self, node: Node, counter: int, limit: Value, condition: int, rounds: tuple[int, int, HotLoop], *,
+        is_watched: bool,
+    ) -> None:  # fmt: skip
         """Whether there is another round. Conditions and limits that are constants need no test."""
         always = all(_is_true(source(v)) for v in (node.input(1), node.blocks[0].outputs[0]))
         endless = is_constant(limit) and self.registers.template[self.registers[limit]] == INT64_MAX
-        counts = source(node.blocks[0].inputs[0]).is_used or not endless
+        counts = source(node.blocks[0].inputs[0]).is_used or not endless or is_watched
         if not counts:
             if always:
-                self.emit(Op.JUMP, a=inside)
+                self.emit(Op.JUMP, a=rounds[0])
             else:
-                self.emit(Op.BRANCH, d=condition, a=inside, b=after)
+                self.emit(Op.WHILE, d=condition, b=rounds)
         elif always:
-            self.emit(Op.FOR, d=counter, a=self.registers[limit], b=(inside, after))
+            self.emit(Op.FOR, d=counter, a=self.registers[limit], b=rounds)
         else:
-            self.emit(Op.LOOP, d=counter, f=condition, a=self.registers[limit], b=(inside, after))
+            self.emit(Op.LOOP, d=counter, f=condition, a=self.registers[limit], b=rounds)
 
 
 def _is_own(value: Value, block: Block) -> bool:

@@ -1,5 +1,7 @@
 """What `fork` gives and `wait` takes: a task's result, or the error it ended in. Python completes one by hand, too.
 
+How tasks run is said in `tasks`.
+
 >>> future = Future()
 >>> doubled = future.then(lambda f: f.value() * 2)
 >>> future.set_result(21)
@@ -12,8 +14,13 @@ from __future__ import annotations
 import pickle
 import threading
 import warnings
+import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext, suppress
+from types import TracebackType
+from typing import Any, ClassVar, Self
+
+from flambeau.util.locks import Lock, in_child
 
 TWICE = "Future can only be marked completed once"
 NO_FUTURE = "Future can't be None"
@@ -22,33 +29,50 @@ NO_PICKLE = "Futures cannot be pickled: wait for the value and send that"
 NOT_READY = "the future has no value yet: wait for it"
 
 
+_lock = Lock()
+"""Held for a moment by whoever completes a future, or begins to wait for one."""
+
+
+class Work:
+    """What completes a future, for whoever waits for it."""
+
+    __slots__ = ()
+
+    def help(self) -> None:
+        """Do it here, if nobody has begun to."""
+
+
 class Future:
-    """The outcome of a task. A forked task runs when it is forked: its result does not depend on when.
+    """The outcome of a task, or what Python completes by hand.
 
     >>> Future.of(lambda: 3).wait()
     3
     """
 
-    __slots__ = ("_callbacks", "_error", "_lock", "_ready", "_value")
+    __slots__ = ("__weakref__", "_callbacks", "_error", "_is_done", "_ready", "_traceback", "_value", "work")
+    waiting: ClassVar[Callable[[], AbstractContextManager[None]]] = nullcontext
+    """A block for a thread that can do nothing but wait; given by `tasks`."""
 
     def __init__(self, *, devices: Sequence[Any] | None = None) -> None:
         """A future that somebody will complete. `devices` is accepted for PyTorch's programs and means nothing."""
-        self._lock = threading.Lock()
-        self._ready: threading.Event | None = threading.Event()
+        self._is_done = False
+        self._ready: threading.Event | None = None
+        """What waiters wait for; None before there is one."""
         self._value: Any = None
         self._error: BaseException | None = None
-        self._callbacks: list[Callable[[], None]] = []
+        self._traceback: TracebackType | None = None
+        self._callbacks: list[Callable[[], None]] | None = None
+        self.work: Work | None = None
+        """The task that completes it; None once it has, or where Python does."""
 
     @classmethod
-    def of(cls, task: Callable[[], Any]) -> Future:
-        """Run a task and keep its outcome."""
-        made = cls.__new__(cls)
-        made._lock, made._ready, made._callbacks = threading.Lock(), None, []
-        made._value = made._error = None
+    def of(cls, task: Callable[[], Any]) -> Self:
+        """Run a task now and keep its outcome."""
+        made = cls()
         try:
-            made._value = task()
+            made.end(task(), None)
         except Exception as error:
-            made._error = error
+            made.end(None, error)
         return made
 
     def __class_getitem__(cls, item: Any) -> Any:
@@ -56,15 +80,35 @@ class Future:
 
     def done(self) -> bool:
         """Whether the outcome is known."""
-        return self._ready is None or self._ready.is_set()
+        return self._is_done
 
     def wait(self) -> Any:
-        """The task's result, when it is there. Raises what the task raised."""
-        if self._ready is not None:
-            self._ready.wait()
+        """The task's result, when it is there. Raises what the task raised.
+
+        A task that has not begun is run by the thread that waits.
+        """
+        if not self._is_done:
+            self._wait()
         if self._error is not None:
-            raise self._error
+            raise self._error.with_traceback(self._traceback)
         return self._value
+
+    def _wait(self) -> None:
+        work = self.work
+        if work is not None:
+            work.help()
+        if self._is_done:
+            return
+        with _lock:
+            if self._is_done:
+                return
+            ready = self._ready
+            if ready is None:
+                ready = self._ready = threading.Event()
+                _waited_for.add(self)
+        with Future.waiting():
+            while not self._is_done:
+                ready.wait()
 
     def value(self) -> Any:
         """The result of a task that has ended. Raises RuntimeError for one that has not."""
@@ -83,14 +127,23 @@ class Future:
         self._complete(None, error)
 
     def _complete(self, result: Any, error: BaseException | None) -> None:
-        with self._lock:
-            if self.done() or self._ready is None:
-                raise RuntimeError(TWICE)
+        if not self.end(result, error):
+            raise RuntimeError(TWICE)
+
+    def end(self, result: Any, error: BaseException | None) -> bool:
+        """Complete it, unless it is complete: whether it was not."""
+        with _lock:
+            if self._is_done:
+                return False
             self._value, self._error = result, error
-            self._ready.set()
-            callbacks, self._callbacks = self._callbacks, []
-        for callback in callbacks:
+            self._traceback = None if error is None else error.__traceback__
+            self._is_done, self.work = True, None
+            ready, callbacks, self._callbacks = self._ready, self._callbacks, None
+        if ready is not None:
+            ready.set()
+        for callback in callbacks or ():
             callback()
+        return True
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
         """A future of what `callback`, called with this one when it is complete, returns or raises."""
@@ -120,10 +173,10 @@ class Future:
         self._when_done(run)
 
     def _when_done(self, run: Callable[[], None]) -> None:
-        with self._lock:
-            waits = not self.done()
+        with _lock:
+            waits = not self._is_done
             if waits:
-                self._callbacks.append(run)
+                self._callbacks = [*(self._callbacks or ()), run]
         if not waits:
             run()
 
@@ -132,6 +185,18 @@ class Future:
 
     def __repr__(self) -> str:
         return f"<Future {'done' if self.done() else 'pending'}>"
+
+
+_waited_for: weakref.WeakSet[Future] = weakref.WeakSet()
+"""Futures that some thread has waited for."""
+
+
+@in_child
+def _wait_anew() -> None:
+    """In a forked process: what threads that are no more held, they do not hold."""
+    for future in _waited_for:
+        if future._ready is not None:
+            future._ready = threading.Event()
 
 
 class _PicklingError(pickle.PickleError, RuntimeError):
@@ -158,7 +223,7 @@ def collect_all(futures: Iterable[Future]) -> Future:
     given = _checked(futures)
     collected = Future()
     left = len(given)
-    lock = threading.Lock()
+    lock = Lock()
 
     def one(_: Future) -> None:
         nonlocal left
@@ -178,7 +243,9 @@ def collect_all(futures: Iterable[Future]) -> Future:
 def wait_all(futures: Iterable[Future]) -> list[Any]:
     """The results of all; the first error in order is raised when all have ended."""
     given = _checked(futures)
-    collect_all(given).wait()
+    for future in given:
+        with suppress(Exception):
+            future.wait()
     return [future.wait() for future in given]
 
 

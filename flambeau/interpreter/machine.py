@@ -13,9 +13,10 @@ from typing import Any, Final
 
 from flambeau.interpreter import structural
 from flambeau.interpreter.awaiting import Await
-from flambeau.interpreter.code import Block, Code, Instruction, Op, Site
+from flambeau.interpreter.code import Block, Code, Instruction, Op, Site, step_by_step
 from flambeau.interpreter.compile import code_of, compile_graph
-from flambeau.interpreter.future import Future
+from flambeau.interpreter.fork_site import ForkSite
+from flambeau.interpreter.hot_loops import HOT
 from flambeau.interpreter.seldom import REGISTER_OPERATIONS, warn
 from flambeau.interpreter.traceback import Active, located
 from flambeau.ir.graph import Graph
@@ -24,6 +25,7 @@ from flambeau.program.function import Function
 from flambeau.program.instances import definition_of, unset
 from flambeau.program.object import UNSET
 from flambeau.tensor import dispatch
+from flambeau.util.errors import CALLS_TOO_DEEP
 
 CALL1: Final = Op.CALL1
 CALL2: Final = Op.CALL2
@@ -41,6 +43,7 @@ JUMP: Final = Op.JUMP
 BRANCH: Final = Op.BRANCH
 FOR: Final = Op.FOR
 LOOP: Final = Op.LOOP
+WHILE: Final = Op.WHILE
 CALL_FUNCTION: Final = Op.CALL_FUNCTION
 CALL_METHOD: Final = Op.CALL_METHOD
 RETURN: Final = Op.RETURN
@@ -51,7 +54,9 @@ DEEPEST: Final = 100_000
 
 
 def _fork(regs: Registers, d: int, f: Any, a: tuple[int, ...], b: Any) -> None:
-    regs[d] = Future.of(partial(call, f, *[regs[i] for i in a]))
+    """Of a node that a plan belongs to, the plan says how tasks run; others are run by the machine."""
+    site = f if isinstance(f, ForkSite) else ForkSite(partial(call, f), partial(getattr, f, "graph"))
+    regs[d] = site.fork(*[regs[i] for i in a])
 
 
 def _await(regs: Registers, d: int, f: Any, a: tuple[int, ...], b: Any) -> None:
@@ -128,16 +133,30 @@ def run(code: Code, inputs: Sequence[Any]) -> tuple[Any, ...]:
                 else:
                     SELDOM[op](regs, d, f, a, b)
             op, d, f, a, b, site = last
-            if op is FOR:
-                regs[d] = value = regs[d] + 1
-                block = b[0] if value < regs[a] else b[1]
-            elif op is BRANCH:
+            if op is BRANCH:
                 block = a if regs[d] else b
             elif op is JUMP:
                 block = a
-            elif op is LOOP:
-                regs[d] = value = regs[d] + 1
-                block = b[0] if regs[f] and value < regs[a] else b[1]
+            elif op is FOR or op is LOOP or op is WHILE:
+                if op is WHILE:
+                    goes_on = regs[d]
+                else:
+                    regs[d] = value = regs[d] + 1
+                    goes_on = value < regs[a] and (op is FOR or regs[f])
+                if not goes_on:
+                    block = b[1]
+                    continue
+                block, after, loop = b
+                if loop is not None:
+                    loop.heat += 1
+                    whole = loop.function(code) if loop.heat > HOT else None
+                    if whole is not None:
+                        try:
+                            whole(regs)
+                        except BaseException as error:
+                            site = loop.site_of(error.__traceback__)
+                            raise
+                        block = after
             elif op is RETURN:
                 results = tuple([regs[i] for i in a])
                 if not stack:
@@ -151,7 +170,7 @@ def run(code: Code, inputs: Sequence[Any]) -> tuple[Any, ...]:
                 for i in b[1]:
                     regs[i] = None
                 if len(stack) >= DEEPEST:
-                    raise RuntimeError("maximum recursion depth exceeded")
+                    raise RecursionError(CALLS_TOO_DEEP)
                 stack.append((code, regs, b[0], d, site))
                 code = code_of(callee(op, f, arguments))
                 regs = code.template.copy()
@@ -190,7 +209,8 @@ def _observed(code: Code) -> tuple[Block, ...]:
     found = code.observed
     if found is None:
         found = code.observed = tuple(
-            (tuple(_through_dispatch(i, code.sites[i[5]]) for i in straight), last) for straight, last in code.blocks
+            (tuple(_through_dispatch(i, code.sites[i[5]]) for i in straight), step_by_step(last))
+            for straight, last in code.blocks
         )
     return found
 

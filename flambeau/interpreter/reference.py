@@ -30,6 +30,7 @@ from flambeau.ir.value import Value
 from flambeau.program import instances
 from flambeau.program.function import Function
 from flambeau.tensor import dispatch
+from flambeau.util.depth import deep_recursion
 from flambeau.util.errors import InternalError
 
 Environment = dict[Value, Any]
@@ -45,6 +46,7 @@ class _Uninitialised:
 UNINITIALISED: Final = _Uninitialised()
 
 
+@deep_recursion()
 def evaluate(graph: Graph, inputs: Sequence[Any], *, check_types: bool = True) -> tuple[Any, ...]:
     """The results of a graph.
 

@@ -77,5 +77,5 @@ def warn_once(text: str, category: object, where: SourceRange | None, calls: Has
     warned.add(calls)
     found = protected.named_class(category) if isinstance(category, str) else None
     shown = found if found is not None and issubclass(found, Warning) else UserWarning
-    filename, line, _ = where.file_line_col() if where is not None else ("<script>", 0, 0)
+    filename, line = (where.source.shown_name, where.file_line_col()[1]) if where is not None else ("<script>", 0)
     warnings.warn_explicit(text, shown, filename, max(line, 1), registry={})

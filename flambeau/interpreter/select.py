@@ -18,6 +18,8 @@ from flambeau.util.record import dataclass
 SUBGRAPH = "Subgraph"
 KERNEL = "kernel"
 """The attribute that holds what runs a fused group: all inputs in order, one result or a tuple of several."""
+SITE = "site"
+"""The attribute that holds what makes the tasks of a fork, where a plan has decided that."""
 CALLABLE = "callable"
 """The attribute that holds what a `^python_function` node calls."""
 FUNCTION = "function"
@@ -105,7 +107,7 @@ def _unpack(node: Node) -> Selected:
 
 
 def _fork(node: Node) -> Selected:
-    return Selected(Op.FORK, _subroutine(node))
+    return Selected(Op.FORK, node.attributes.get(SITE) or _subroutine(node))
 
 
 def _context(method: str, otherwise: structural.Function) -> Callable[[Node], Selected]:

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from flambeau.interpreter.code import Code, Site
-from flambeau.util.errors import ExecutionError, Frame, InternalError, ScriptError
+from flambeau.program.protected import class_of
+from flambeau.util.errors import ExecutionError, Frame, InternalError, ScriptError, also
 
 CUT_OUT: Final = frozenset({"prim::FusionGroup", "prim::NativeRegion"})
 """Nodes that stand for others: their errors come with the frames of these."""
@@ -39,8 +40,9 @@ def site_frames(name: str, site: Site) -> list[Frame]:
 def located(error: Exception, active: list[Active]) -> Exception:
     """The error to raise: what the program raised or an operator said, with the traceback.
 
-    An error that comes with frames of its own, from a program called by a Python function, keeps them below these. What
-    is wrong with Flambeau itself stays as it is.
+    It is of the class that Python would have raised as well: an index error can be caught as IndexError. An error that
+    comes with frames of its own, from a program called by a Python function, keeps them below these. What is wrong with
+    Flambeau itself stays as it is.
     """
     if isinstance(error, InternalError):
         return error
@@ -51,13 +53,12 @@ def located(error: Exception, active: list[Active]) -> Exception:
         # A fused group is no function: its nodes know the calls around them, so they stand in place of the group.
         (_, where), *inner = error.frames
         return type(error)(error.message, (*frames_of(active[:-1]), (code.name, where), *inner))
-    if isinstance(error, ScriptError):
-        return type(error)(error.message, (*frames, *error.frames))
-    if isinstance(error, ExecutionError):
-        return ExecutionError(error.message, (*frames, *error.frames))
+    if isinstance(error, ScriptError | ExecutionError):
+        kind = also(type(error), class_of(error)) if type(error) in (ScriptError, ExecutionError) else type(error)
+        return kind(error.message, (*frames, *error.frames))
     text = str(error)
     if site.is_python and not isinstance(error, RuntimeError):
         text = f"{type(error).__name__}: {text}"
     elif isinstance(error, TypeError | AttributeError) and site.definition is not None:
         text = f"{text} (in {site.definition.full_name})"
-    return ExecutionError(text, frames)
+    return also(ExecutionError, class_of(error))(text, frames)  # type: ignore[no-any-return]

@@ -1,5 +1,6 @@
 """The graph: SSA values, nodes of open kind, structured blocks, and their text."""
 
+from flambeau.ir.clone import clone_graph
 from flambeau.ir.constants import insert_constant
 from flambeau.ir.draw import to_html, to_svg
 from flambeau.ir.graph import Graph
@@ -14,6 +15,7 @@ __all__ = [
     "Node",
     "Use",
     "Value",
+    "clone_graph",
     "insert_constant",
     "parse_ir",
     "print_graph",

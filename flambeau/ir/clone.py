@@ -14,11 +14,13 @@ from typing import Any
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
+from flambeau.util.depth import deep_recursion
 
 Copies = dict[Value, Value]
 """From each value to its copy; filled while copying. A value that is missing is used as it is."""
 
 
+@deep_recursion()
 def clone_graph(graph: Graph, copies: Copies | None = None) -> Graph:
     """A graph with the same text, numbers of unnamed values included. `copies` then tells which value became which."""
     copies = {} if copies is None else copies

@@ -188,13 +188,19 @@ class Graph:
     def __str__(self) -> str:
         return Graph._print(self)
 
+    __repr__ = __str__
+
     def _repr_svg_(self) -> str | None:
         """The picture that notebooks show; None without the library that lays it out."""
         return Graph._draw(self)
 
     def _repr_html_(self) -> str:
-        """The coloured text that notebooks show."""
-        return Graph._colour(str(self))
+        """What notebooks show: the picture, where there is the library that lays it out, and the coloured text."""
+        picture, text = self._repr_svg_(), Graph._colour(str(self))
+        if picture is None:
+            return text
+        shown = f"<div style='overflow:auto;max-height:40em'>{picture}</div>"
+        return f"{shown}<details><summary>text</summary>{text}</details>"
 
 
 def walk(block: Block) -> Iterator[Node]:

@@ -20,21 +20,16 @@ TAKE: Final = frozenset({"prim::ListUnpack", "prim::TupleUnpack", "prim::TupleIn
 """Give what is in a container."""
 
 PASS: Final = frozenset(
-    {
-        "prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::Guard", "prim::profile",
-        "prim::TypeCheck", "prim::RequiresGradCheck", "prim::data",
-    }
-)  # fmt: skip
+    {"prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::Guard", "prim::profile", "prim::data"}
+)
 """Results are the operands, seen differently."""
 
 QUERY: Final = frozenset(
     {
         "prim::Constant", "prim::Uninitialized", "prim::isinstance", "prim::NumToTensor",
         "prim::ImplicitTensorToNum", "prim::EnumName", "prim::EnumValue", "prim::dtype", "prim::device",
-        "prim::layout", "prim::shape", "prim::AutogradZero", "prim::AutogradAnyNonZero", "prim::AutogradAdd",
-        "prim::GetAttr", "prim::ModuleContainerIndex", "prim::CreateObject", "prim::MMTreeReduce",
-        "prim::MMBatchSide", "prim::rangelist",
-        "prim::min", "prim::max", "prim::abs",
+        "prim::layout", "prim::shape", "prim::GetAttr", "prim::ModuleContainerIndex", "prim::CreateObject",
+        "prim::rangelist", "prim::min", "prim::max", "prim::abs",
     }
 )  # fmt: skip
 """Give something new or immutable, and touch nothing."""
@@ -42,30 +37,26 @@ QUERY: Final = frozenset(
 OPAQUE: Final = frozenset(
     {
         "prim::CallFunction", "prim::CallMethod", "prim::fork", "prim::awaitable", "prim::awaitable_wait",
-        "prim::Closure", "prim::awaitable_nowait", "prim::PythonOp", "prim::Enter", "prim::Exit",
-        "prim::BailOut", "prim::BailoutTemplate", "prim::rpc_async", "aten::wait",
+        "prim::Closure", "prim::awaitable_nowait", "prim::Enter", "prim::Exit", "aten::wait",
     }
 )  # fmt: skip
 """May do anything to what they are given, and to the world."""
 
-GROUPS: Final = frozenset(
-    {"prim::FusionGroup", "prim::TensorExprGroup", "prim::FunctionalGraph", "prim::StaticSubgraph"}
-)
+GROUPS: Final = frozenset({"prim::FusionGroup", "prim::FunctionalGraph"})
 """Subgraphs of operators without effects, whose results are new."""
 
 WITH_SUBGRAPH: Final = GROUPS | {"prim::DifferentiableGraph", "prim::fork", "prim::awaitable", "prim::Closure"}
 """Nodes with an attribute `Subgraph`."""
 
-WORLD: Final = frozenset(
+ORDERED: Final = frozenset(
     {
-        "prim::Print", "prim::RaiseException", "prim::SetAttr", "prim::AddStatValue", "prim::TimePoint",
-        "prim::Store", "prim::Load", "prim::BreakStmt", "prim::ContinueStmt", "prim::ReturnStmt",
-        "aten::warn", "prim::With",
+        "prim::Print", "prim::RaiseException", "prim::SetAttr", "prim::TimePoint", "prim::Store", "prim::Load",
+        "prim::BreakStmt", "prim::ContinueStmt", "prim::ReturnStmt", "aten::warn",
     }
 )  # fmt: skip
-"""Seen from outside, or steering the program."""
+"""Run when and as often as the program says: seen from outside, or steering the program."""
 
-STRUCTURAL: Final = CONTROL | BUILD | TAKE | PASS | QUERY | OPAQUE | WITH_SUBGRAPH | WORLD
+STRUCTURAL: Final = CONTROL | BUILD | TAKE | PASS | QUERY | OPAQUE | WITH_SUBGRAPH | ORDERED
 
 
 def is_known(kind: str) -> bool:

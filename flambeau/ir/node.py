@@ -198,15 +198,7 @@ class Node:
         """Put it into the block of `place`, before it."""
         if self._owner is not None:
             raise ValueError(f"{self.kind} is in a block already; use move_before")
-        block = place.owner_block
-        before = place._previous
-        self._owner, self._previous, self._next = block, before, place
-        place._previous = self
-        if before is None:
-            block._first = self
-        else:
-            before._next = self
-        block._place(self)
+        place.owner_block._link(self, place)
         return self
 
     def insert_after(self, place: Node) -> Node:
@@ -407,6 +399,17 @@ class Block:
             node.destroy()
         for index in reversed(range(len(self._parameters))):
             self.remove_input(index)
+
+    def _link(self, node: Node, following: Node) -> None:
+        """Put a node that is in no block before one of this block."""
+        before = following._previous
+        node._owner, node._previous, node._next = self, before, following
+        following._previous = node
+        if before is None:
+            self._first = node
+        else:
+            before._next = node
+        self._place(node)
 
     def _place(self, node: Node) -> None:
         """Give a just linked node an order number between its neighbours'."""

@@ -11,6 +11,9 @@ graph(%x : Tensor,
   %y : Tensor = aten::add(%x, %x, %n) # model.py:3:4
   return (%y)
 
+A result that is written over another operand of the same node says so: `aten::relu(%x, out=%x)`. Operators that are
+declared are given as many operands as one of their overloads takes.
+
 Lines that hold only a comment, such as `# CHECK: aten::add`, are skipped, and indentation is free. Names of unknown
 operators and attributes are taken as they are.
 """
@@ -24,11 +27,13 @@ from flambeau.ir.constant_parser import ConstantParser, MakeTensor
 from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
+from flambeau.ir.operands import problem_of_operands
 from flambeau.ir.printer import PYTHON_ARGUMENTS, SUBGRAPH
 from flambeau.ir.value import Value
 from flambeau.schema.lexer import Token, Tokens
 from flambeau.schema.type_text import NameLookup, TypeParser
 from flambeau.schema.types import TENSOR, Type
+from flambeau.util.depth import deep_recursion
 from flambeau.util.source import SourceRange
 
 _PLACE = re.compile(r"# (.*):(\d+):(\d+)\s*$")
@@ -36,6 +41,7 @@ _GROUP_SUFFIX = re.compile(r"_(\d+)$")
 _NUMBER = re.compile(r"0|[1-9]\d{0,17}$")
 
 
+@deep_recursion()
 def parse_ir(
     text: str,
     parse_tensor_constants: MakeTensor | None = None,
@@ -171,14 +177,20 @@ class _Parser:
                 self.tokens.expect(",")
                 self.skip_lines()
         node = block.append(Node(graph, ""))
+        start = self.tokens.current
         self.kind(node, results[0][1] if len(results) == 1 else None)
         self.expect("(")
-        self.listed(lambda: node.add_input(self.operand()))
+        names: list[str] = []
+        self.listed(lambda: names.append(self.named_operand(node)))
+        end = self.tokens.peek(-1)
         if self.tokens.accept(","):
             node.scope = self.scope()
         node.range = self.end_line()
         for token, type_ in results:
             self.scopes[-1].define(node.add_output(type_), token, self.tokens)
+        problem = problem_of_operands(node, names)
+        if problem:
+            self.tokens.fail(problem, start._replace(end=end.end))
         if _GROUP_SUFFIX.search(node.kind):
             self.scopes[-1].candidates.append(node)
         return node
@@ -240,6 +252,15 @@ class _Parser:
     def define(self, make: Callable[[Type], Value]) -> None:
         token, type_ = self.typed_name()
         self.scopes[-1].define(make(type_), token, self.tokens)
+
+    def named_operand(self, node: Node) -> str:
+        """Add an operand; its name in `out=%x`, empty for `%x`."""
+        name = ""
+        if self.tokens.current.kind == "ident":
+            name = self.tokens.next().text
+            self.tokens.expect("=")
+        node.add_input(self.operand())
+        return name
 
     def operand(self) -> Value:
         token = self.tokens.current

@@ -18,14 +18,16 @@ from contextvars import ContextVar
 from flambeau.ir.constant_text import attribute_text, type_text
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
+from flambeau.ir.operands import outs_over_operands
 from flambeau.ir.value import Value
 from flambeau.schema.types import FUNCTION
+from flambeau.util.depth import deep_recursion
 
 SUBGRAPH = "Subgraph"
 """The attribute that holds the graph of a node such as `prim::fork`."""
 PYTHON_ARGUMENTS = "python_arguments"
 """The attribute of a `^python_function` node: the arguments that are no graph values, as text."""
-HIDDEN = frozenset({PYTHON_ARGUMENTS, "callable", "function", "kernel"})
+HIDDEN = frozenset({PYTHON_ARGUMENTS, "callable", "function", "kernel", "site"})
 """Attributes that live beside the text: what a `^python_function`, a function constant or a fused group calls."""
 
 _BETWEEN_PARAMETERS = ",\n      "
@@ -53,6 +55,7 @@ def hiding_source_ranges(hidden: bool = True) -> Iterator[None]:
         _ranges_shown.reset(token)
 
 
+@deep_recursion()
 def print_graph(graph: Graph, *, source_ranges: bool | None = None, note: Note | None = None) -> str:
     """The text of a graph and its subgraphs, ending in a newline; a line `^^^ text` per note under its node.
 
@@ -62,6 +65,7 @@ def print_graph(graph: Graph, *, source_ranges: bool | None = None, note: Note |
     return "".join(_Printer(shown, note).graph(graph))
 
 
+@deep_recursion()
 def print_node(node: Node, *, source_ranges: bool | None = None) -> str:
     """The text of one node and the blocks in it, ending in a newline; subgraphs are left out."""
     shown = _ranges_shown.get() if source_ranges is None else source_ranges
@@ -99,7 +103,7 @@ class _Printer:
             yield from self._notes(block.return_node, depth + 2)
 
     def line(self, node: Node, depth: int) -> Iterator[str]:
-        yield f"{'  ' * depth}{', '.join(map(typed, node.outputs))} = {self._kind(node)}({names(node.inputs)})"
+        yield f"{'  ' * depth}{', '.join(map(typed, node.outputs))} = {self._kind(node)}({_operands(node)})"
         if node.scope:
             yield f", scope: {node.scope}"
         if self._source_ranges and node.range is not None:
@@ -141,6 +145,12 @@ def typed(value: Value) -> str:
 def names(values: Iterable[Value]) -> str:
     """Values where they are used: `%x, %y`."""
     return ", ".join(f"%{v.name}" for v in values)
+
+
+def _operands(node: Node) -> str:
+    named = outs_over_operands(node)
+    called = (f"{named[index]}=" if index in named else "" for index in range(len(node.inputs)))
+    return ", ".join(f"{name}%{v.name}" for name, v in zip(called, node.inputs, strict=True))
 
 
 Graph._print = staticmethod(print_graph)

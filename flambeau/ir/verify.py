@@ -17,6 +17,7 @@ from flambeau.ir.node import Block, Node
 from flambeau.ir.printer import SUBGRAPH, print_graph
 from flambeau.ir.value import Use, Value
 from flambeau.ir.verify_nodes import check_node
+from flambeau.util.depth import deep_recursion
 from flambeau.util.errors import VerifyError
 
 
@@ -46,6 +47,7 @@ def verify(graph: Graph, *, operators: bool = True, stage: str = "") -> None:
     raise VerifyError(f"the graph is not valid{after}: {count}\n{shown}{left}")
 
 
+@deep_recursion()
 def findings(graph: Graph, *, operators: bool = True) -> list[Finding]:
     """Every violation, in program order."""
     return list(_Verifier(graph, operators).run())

@@ -30,6 +30,8 @@ from flambeau.schema.types import (
 def check_node(node: Node, operators: bool) -> Iterator[str]:
     """What is wrong with a node, apart from how it is linked."""
     check = _CHECKS.get(node.kind)
+    if node.kind in _OPERAND_COUNTS:
+        yield from _check_operand_count(node)
     if check is not None:
         yield from check(node)
     elif isinstance(node.attributes.get(SUBGRAPH), Graph):
@@ -147,6 +149,35 @@ def _check_unpack(node: Node) -> Iterator[str]:
         yield f"a tuple of {len(type_.elements)} is unpacked into {len(node.outputs)} values"
 
 
+def _check_dict(node: Node) -> Iterator[str]:
+    if len(node.inputs) % 2:
+        yield f"prim::DictConstruct takes keys and values in turn, not {len(node.inputs)} operands"
+
+
+_OPERAND_COUNTS: Mapping[str, int] = {
+    "aten::wait": 1,
+    "prim::ConstantChunk": 1,
+    "prim::CreateObject": 0,
+    "prim::Enter": 1,
+    "prim::GetAttr": 1,
+    "prim::ImplicitTensorToNum": 1,
+    "prim::ListUnpack": 1,
+    "prim::SetAttr": 2,
+    "prim::TupleSlice": 1,
+    "prim::Uninitialized": 0,
+    "prim::awaitable_nowait": 1,
+    "prim::awaitable_wait": 1,
+    "prim::isinstance": 1,
+}
+"""How many operands kinds without a schema take, those apart whose number the checks below explain."""
+
+
+def _check_operand_count(node: Node) -> Iterator[str]:
+    count = _OPERAND_COUNTS[node.kind]
+    if len(node.inputs) != count:
+        yield f"{node.kind} takes {count} operand{'s' * (count != 1)}, not {len(node.inputs)}"
+
+
 def _check_attribute(node: Node) -> Iterator[str]:
     if "name" not in node.attributes:
         yield f"{node.kind} has the attribute 'name'"
@@ -183,6 +214,7 @@ _CHECKS: Mapping[str, Callable[[Node], Iterator[str]]] = {
     "prim::If": _check_if,
     "prim::Loop": _check_loop,
     "prim::Constant": _check_constant,
+    "prim::DictConstruct": _check_dict,
     "prim::ListConstruct": _check_list,
     "prim::TupleConstruct": _check_tuple,
     "prim::TupleUnpack": _check_unpack,

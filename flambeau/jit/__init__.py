@@ -49,6 +49,7 @@ from flambeau.jit.script_profile import _ScriptProfile
 from flambeau.jit.tracing.helpers import allow, dynamic, script_if_tracing
 from flambeau.jit.tracing.trace import get_trace_graph, trace, trace_module
 from flambeau.jit.unit import CompilationUnit, create_function_from_graph
+from flambeau.serialize.archive_reader.limits import LoadLimits
 from flambeau.util.errors import (
     ArchiveError,
     CompileError,
@@ -56,6 +57,7 @@ from flambeau.util.errors import (
     FrontendError,
     GuardError,
     NotSupportedError,
+    PerformanceWarning,
     ScriptError,
     TracerWarning,
     TracingCheckError,
@@ -79,7 +81,9 @@ __all__ = [
     "FrontendError",
     "Future",
     "GuardError",
+    "LoadLimits",
     "NotSupportedError",
+    "PerformanceWarning",
     "RecursiveScriptModule",
     "ScriptDict",
     "ScriptError",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic
 
 from flambeau.codegen import available, native_call
-from flambeau.codegen.callable_type import MISSED, NativeBase, let_instances_be_native, prepare
+from flambeau.codegen.callable_type import MISSED, prepare
 from flambeau.executor.debug_state import DebugState
 from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.ledger import Profile
@@ -26,6 +26,8 @@ from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.serialize.python_print import print_code, print_code_with_constants
 from flambeau.tensor import observer
 from flambeau.tensor.observer import thread
+from flambeau.util.markup import Listing
+from flambeau.util.native_type import NativeBase, let_instances_be_native
 
 if TYPE_CHECKING:
     from typing_extensions import ParamSpec, TypeVar  # what type checkers bring along: defaults are new in 3.13
@@ -196,17 +198,17 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
     @property
     def llvm_ir(self) -> str:
         """The LLVM IR of the native code made so far, before LLVM's own passes; call the function first."""
-        return self._executor.llvm_ir()
+        return Listing(self._executor.llvm_ir())
 
     @property
     def loops(self) -> str:
         """The loop nests of fused groups with their schedules, and native functions' loops; call the function first."""
-        return self._executor.loops()
+        return Listing(self._executor.loops())
 
     @property
     def asm(self) -> str:
         """The machine instructions of the native code made so far. Raises RuntimeError without llvmlite."""
-        return self._executor.asm()
+        return Listing(self._executor.asm())
 
     def ptx(self, *args: Any, arch: str = "sm_90", **kwargs: Any) -> str:
         """The PTX of the fused groups that run for arguments like these, as CUDA kernels; no GPU is needed.
@@ -224,7 +226,7 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
         from flambeau.executor.ptx import plan_ptx  # few programs ask for it, and its modules take time to load
 
         arguments = self._full(args, kwargs)
-        return plan_ptx(self._executor.plan_for(arguments), arguments, arch)
+        return Listing(plan_ptx(self._executor.plan_for(arguments), arguments, arch))
 
     def _full(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """All that the executor is called with. To be asked for first: a method may have another executor then."""

@@ -5,6 +5,7 @@ Each works in plain Python too, with the same meaning, so that a program can be 
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Any, Final, TypeVar, overload
@@ -12,6 +13,7 @@ from typing import Any, Final, TypeVar, overload
 from flambeau.frontend.values.python_calls import IGNORE, MODIFIER, UNUSED
 from flambeau.interpreter.awaiting import Await
 from flambeau.interpreter.future import Future
+from flambeau.interpreter.tasks import submit
 from flambeau.jit import eager_isinstance
 from flambeau.tensor import observer
 from flambeau.util.scripting import is_scripting as is_scripting
@@ -131,7 +133,10 @@ def _marked(fn: Any, mark: str) -> Any:
 
 @_form("fork")
 def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
-    """Start `func(*args, **kwargs)` and return the future of its result.
+    """Start `func(*args, **kwargs)` in another thread, and return the future of its result.
+
+    A thread that waits for a task that has not begun runs it itself. `set_num_interop_threads` says how many tasks run
+    at the same time.
 
     >>> wait(fork(pow, 2, 5))
     32
@@ -140,7 +145,8 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
     if watching is not None:
         recorded: Future = watching.forked(lambda: func(*args, **kwargs))
         return recorded
-    return Future.of(lambda: func(*args, **kwargs))
+    call = functools.partial(func, *args, **kwargs)
+    return Future.of(call) if observer.thread.handlers else submit(call)
 
 
 @_form("wait")

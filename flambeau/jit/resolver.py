@@ -10,6 +10,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from flambeau.executor.options import Options
+from flambeau.frontend.annotations import names_array
 from flambeau.frontend.compile import compile_def, declared_schema
 from flambeau.frontend.convert.functions import get_tree
 from flambeau.frontend.resolver import MISSING
@@ -17,6 +19,7 @@ from flambeau.frontend.source.python_source import NameScope, innermost_function
 from flambeau.frontend.templates import Template
 from flambeau.frontend.values.python_calls import IGNORE, MODIFIER, PythonFunction, wrap_python
 from flambeau.ir.value import Value
+from flambeau.jit.array_function import ArrayFunction
 from flambeau.jit.classes.definitions import PythonSource, find_or_define
 from flambeau.jit.classes.interface_definitions import find_interface, is_interface
 from flambeau.jit.classes.rules import is_user_class
@@ -33,6 +36,8 @@ from flambeau.jit.with_numba.calls import NumbaValue, numba_function
 from flambeau.nn.module import Module
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
+from flambeau.schema.array_type import array_of
+from flambeau.schema.dtype import bool_, float64, int64
 from flambeau.schema.types import EnumType, NamedType, TupleType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.names import qualified_name
@@ -52,6 +57,8 @@ FOREIGN_MODULE = (
 class PythonResolver:
     """Resolves names in the scope of one function: what it closes over, its module's globals, builtins."""
 
+    reaches_python = True
+
     def __init__(self, scope: Callable[[str], Any], classes: ModuleClasses, caller: str) -> None:
         self._scope = scope
         self._classes = classes
@@ -63,6 +70,10 @@ class PythonResolver:
             return self._scope(name)
         except KeyError:
             return MISSING
+
+    def member(self, owner: Any, name: str) -> Any:
+        """The attribute of a Python value, or MISSING."""
+        return getattr(owner, name, MISSING)
 
     def compile_function(self, fn: Any, where: SourceRange) -> Function | None:
         """The compiled form of a called function. Raises CompileError with the chain of calls that led there."""
@@ -282,6 +293,43 @@ def compile_python_function(
     function = kept(inner, compiled)
     function.doc = inspect.getdoc(inner) or ""
     return registry.keep(inner, function)
+
+
+def array_function(fn: Any, classes: ModuleClasses, options: Options) -> ArrayFunction | None:
+    """A Python function that takes arrays of NumPy; None for others.
+
+    Raises CompileError for what is refused whatever the arrays are.
+    """
+    inner = innermost_function(fn)
+    if not any("ndarray" in str(a) or "NDArray" in str(a) for a in getattr(inner, "__annotations__", {}).values()):
+        return None
+    resolver = PythonResolver(NameScope.of_function(fn), classes, inner.__name__)
+    template = resolver.template(fn)
+    assert template is not None
+    params = template.tree.decl.params
+    named = [p.name for p in params if p.annotation is not None and names_array(p.annotation, template.resolver)]
+    returns = template.tree.decl.returns
+    if not named and not (returns is not None and names_array(returns, template.resolver)):
+        return None
+    if template.tree.decl.vararg is not None or template.tree.decl.kwarg is not None:
+        return None
+    made = ArrayFunction(inner, template, named, options, lambda: compile_python_function(fn, classes))
+    _check(made, named)
+    return made
+
+
+def _check(function: ArrayFunction, named: list[str]) -> None:
+    """Compile a function for arrays of the usual dtypes and ranks until one is taken. Raises the first refusal if none
+    is."""
+    first: CompileError | None = None
+    for dtype, rank in ((float64, 1), (float64, 2), (int64, 1), (int64, 2), (float64, 3), (bool_, 2)):
+        try:
+            function.compiled_for({name: array_of(dtype, rank) for name in named})
+            return
+        except CompileError as error:
+            first = first or error
+    assert first is not None
+    raise first
 
 
 def _first_of(names: Callable[[str], Any], scope: Callable[[str], Any]) -> Callable[[str], Any]:

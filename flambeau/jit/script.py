@@ -24,7 +24,7 @@ from flambeau.jit.modules.prepared import METHOD as SUBSTITUTE
 from flambeau.jit.modules.script_module import RecursiveScriptModule
 from flambeau.jit.overloads import refuse_direct
 from flambeau.jit.registry import REGISTRY
-from flambeau.jit.resolver import PythonResolver, compile_python_function
+from flambeau.jit.resolver import PythonResolver, array_function, compile_python_function
 from flambeau.nn.module import Module
 from flambeau.util.errors import CompileError, without_frames
 
@@ -214,6 +214,9 @@ def script_function(
     """A Python function, compiled; `names` gives values of names before its own scope does, or None."""
     refuse_direct(fn)
     with REGISTRY.lock:
+        of_arrays = array_function(fn, CLASSES, options) if names is None and inspect.isfunction(fn) else None
+        if of_arrays is not None:
+            return of_arrays
         function = compile_python_function(fn, CLASSES, names=names)
     executor = None if options == Options() else Executor(function, options)
     return ScriptFunction(function, innermost_function(fn), lambda: get_tree(fn), executor)

@@ -7,6 +7,7 @@ from typing import Any
 
 from flambeau.frontend.compile import compile_source
 from flambeau.frontend.source.python_source import NameScope
+from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph
 from flambeau.ir.verify import verify
 from flambeau.jit.compiling import tidy
@@ -80,8 +81,9 @@ class CompilationUnit:
 
 
 def create_function_from_graph(name: str, graph: Graph) -> ScriptFunction:
-    """A callable function from a graph, for example one read by `flambeau.ir.parse_ir`. Raises VerifyError for a broken
-    one.
+    """A callable function from a copy of a graph, for example of one read by `flambeau.ir.parse_ir`.
+
+    Raises VerifyError for a broken one.
 
     >>> from flambeau.ir.parser import parse_ir
     >>> text = '''graph(%n : int):
@@ -92,6 +94,6 @@ def create_function_from_graph(name: str, graph: Graph) -> ScriptFunction:
     42
     """
     verify(graph)
-    function = Function(name, graph, schema_of(name, graph))
+    function = Function(name, clone_graph(graph), schema_of(name, graph))
     REGISTRY.attach(function)
     return ScriptFunction(function)

@@ -14,6 +14,7 @@ from flambeau.tensor import dispatch
 from flambeau.tensor.grad_mode import no_grad
 from flambeau.tensor.random import Generator, drawing
 from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util import blas
 
 GAINS: Final = {
     **dict.fromkeys(
@@ -184,7 +185,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None =
     rows, columns = tensor.shape[0], tensor.numel() // tensor.shape[0]
     with drawing(generator) as rng:
         drawn = rng.standard_normal((max(rows, columns), min(rows, columns)))
-    made, triangle = np.linalg.qr(drawn)
+    made, triangle = blas.linalg.qr(drawn)
     made = made * np.sign(np.diag(triangle))
     made = (made.T if rows < columns else made) * gain
     return _fill("copy_", tensor, wrap(np.ascontiguousarray(made).reshape(tuple(tensor.shape))))

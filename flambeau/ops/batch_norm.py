@@ -166,6 +166,7 @@ declare(
     "bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
     outs=("out(out, save_mean, save_invstd)",),
     kernel=native_batch_norm_kernel,
+    differentiable=(True, False, False),
     dtype=lambda input: (input.dtype, None, None),
     shape=lambda input: (input.sizes, None, None),
     samples=lambda: [Sample(args=(_image(3, 2, 4), None, None, None, None, True, 0.1, 1e-5))],

@@ -19,6 +19,7 @@ from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
 from flambeau.tensor.layout import broadcast
+from flambeau.util import blas
 
 
 def outer_kernel(self: Array, vec2: Array) -> Array:
@@ -88,7 +89,7 @@ def chain_kernel(matrices: Sequence[Array]) -> Array:
     result = arrays[0] if len(arrays) > 1 else arrays[0].copy()
     if len(arrays) > 2:
         dtype = arrays[0].dtype
-        return np.asarray(np.linalg.multi_dot([widened(a) for a in arrays])).astype(dtype, copy=False)
+        return np.asarray(blas.linalg.multi_dot([widened(a) for a in arrays])).astype(dtype, copy=False)
     for other in arrays[1:]:
         result = mm_kernel(result, other)
     return result
@@ -154,7 +155,7 @@ def bilinear_kernel(input1: Array, input2: Array, weight: Array, bias: Array | N
                 f"{weight.shape[i]}"
             )
     a, b, w = widened(input1), widened(input2), widened(weight)
-    result = np.einsum("...i,oij,...j->...o", a, w, b, optimize=True)
+    result = blas.einsum("...i,oij,...j->...o", a, w, b, optimize=True)
     if bias is not None:
         result = result + bias
     return np.ascontiguousarray(result).astype(input1.dtype, copy=False)
@@ -212,6 +213,7 @@ for _name in ("outer", "ger"):
         f"aten::{_name}(Tensor self, Tensor vec2) -> Tensor",
         outs=("out",),
         kernel=outer_kernel,
+        accumulator="outer",
         doc="Every product of an element of the first vector and one of the second." if _name == "outer" else "",
         dtype=outer_dtype,
         shape=outer_shape,

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
+from numpy.lib.stride_tricks import as_strided
 
 from flambeau.ops.families import ranks
 from flambeau.ops.families.arrays import Array, contiguous, dtype_of, not_implemented, widened
@@ -19,6 +19,7 @@ from flambeau.ops.products import ULP
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
 from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util import blas
 
 Ints = Sequence[int]
 
@@ -85,25 +86,30 @@ def padded(x: Array, before: Ints, after: Ints) -> Array:
     """Zeros around the spatial dimensions."""
     if not any(before) and not any(after):
         return x
-    return np.pad(x, [(0, 0), (0, 0), *zip(before, after, strict=True)])
+    sizes = [n + b + a for n, b, a in zip(x.shape[2:], before, after, strict=True)]
+    made = np.zeros((*x.shape[:2], *sizes), x.dtype)
+    inside = [slice(b, b + n) for n, b in zip(x.shape[2:], before, strict=True)]
+    made[(slice(None), slice(None), *inside)] = x
+    return made
 
 
 def windows(x: Array, kernel: Ints, stride: Ints, dilation: Ints) -> Array:
-    """A view (batch, channels, *places, *kernel) of every window."""
-    dims = len(kernel)
+    """A view (batch, channels, *kernel, *places) of every window."""
+    steps = x.strides[2:]
     reach = [d * (k - 1) + 1 for d, k in zip(dilation, kernel, strict=True)]
-    seen = sliding_window_view(x, reach, axis=tuple(range(2, 2 + dims)))
-    every = (
-        slice(None),
-        slice(None),
-        *(slice(None, None, s) for s in stride),
-        *(slice(None, None, d) for d in dilation),
-    )
-    return np.asarray(seen[every])
+    places = [(n - r) // s + 1 for n, r, s in zip(x.shape[2:], reach, stride, strict=True)]
+    inner = [b * d for b, d in zip(steps, dilation, strict=True)]
+    outer = [b * s for b, s in zip(steps, stride, strict=True)]
+    sizes, strides = (*x.shape[:2], *kernel, *places), (*x.strides[:2], *inner, *outer)
+    return as_strided(x, sizes, strides, writeable=False)
+
+
+COLUMNS: Final = 1 << 20
+"""Bytes of windows that are laid out as columns at a time: they are read again while they are in the cache."""
 
 
 def convolved(x: Array, weight: Array, stride: Ints, before: Ints, after: Ints, dilation: Ints, groups: int) -> Array:
-    """(batch, *places, outputs), without bias. Raises RuntimeError where the kernel does not fit."""
+    """(batch, outputs, *places), without bias. Raises RuntimeError where the kernel does not fit."""
     kernel = weight.shape[2:]
     full = [s + b + a for s, b, a in zip(x.shape[2:], before, after, strict=True)]
     reach = [d * (k - 1) + 1 for d, k in zip(dilation, kernel, strict=True)]
@@ -113,14 +119,31 @@ def convolved(x: Array, weight: Array, stride: Ints, before: Ints, after: Ints, 
             f"({' x '.join(map(str, reach))}). Kernel size can't be greater than actual input size"
         )
     seen = windows(padded(x, before, after), kernel, stride, dilation)
-    dims, batch, inner = len(kernel), x.shape[0], weight.shape[1]
-    places = seen.shape[2 : 2 + dims]
-    grouped = seen.reshape(batch, groups, inner, *seen.shape[2:])
-    order = (1, 0, *range(3, 3 + dims), 2, *range(3 + dims, 3 + 2 * dims))
-    columns = grouped.transpose(order).reshape(groups, batch * prod(places), inner * prod(kernel))
-    filters = weight.reshape(groups, weight.shape[0] // groups, inner * prod(kernel)).transpose(0, 2, 1)
-    made: Array = np.matmul(columns, filters)
-    return made.transpose(1, 0, 2).reshape(batch, *places, weight.shape[0])
+    batch, outputs, inner = x.shape[0], weight.shape[0], weight.shape[1]
+    places = seen.shape[2 + len(kernel) :]
+    made = np.empty((batch, outputs, *places), np.result_type(x, weight))
+    if inner == 1 and groups == outputs:
+        return _each_channel(seen, weight, made)
+    rows, columns = inner * prod(kernel), prod(places)
+    filters = weight.reshape(groups, outputs // groups, rows)
+    target = made.reshape(batch, groups, outputs // groups, columns)
+    each = max(1, COLUMNS // max(1, groups * rows * columns * x.itemsize))
+    for start in range(0, batch, each):
+        part = seen[start : start + each]
+        blas.matmul(filters, part.reshape(len(part), groups, rows, columns), out=target[start : start + each])
+    return made
+
+
+def _each_channel(seen: Array, weight: Array, made: Array) -> Array:
+    """Where every output has one channel of its own: no products of matrices, but sums over the kernel's places."""
+    made[...] = 0
+    turned = np.empty_like(made)
+    with np.errstate(all="ignore"):
+        places: Iterable[Any] = product(*map(range, weight.shape[2:]))
+        for place in places:
+            factor = weight[(slice(None), 0, *place)].reshape(-1, *(1,) * (made.ndim - 2))
+            made += np.multiply(seen[(slice(None), slice(None), *place)], factor, out=turned)
+    return made
 
 
 def scattered(
@@ -135,7 +158,7 @@ def scattered(
     ]
     rows = x.reshape(batch, groups, inner, prod(x.shape[2:]))
     filters = weight.reshape(groups, inner, outputs * prod(kernel)).transpose(0, 2, 1)
-    parts = np.matmul(filters, rows).reshape(batch, groups * outputs, prod(kernel), *x.shape[2:])
+    parts = blas.matmul(filters, rows).reshape(batch, groups * outputs, prod(kernel), *x.shape[2:])
     made = np.zeros((batch, groups * outputs, *full), parts.dtype)
     for i, place in enumerate(product(*map(range, kernel))):
         target = tuple(
@@ -169,9 +192,9 @@ def convolution_kernel(
             )
         made = contiguous(scattered(widened(x), widened(weight), strides, pads, extra, dilations, groups))
     else:
-        made = np.moveaxis(convolved(widened(x), widened(weight), strides, pads, pads, dilations, groups), -1, 1)
-        if not is_channels_last(x):
-            made = contiguous(made)
+        made = convolved(widened(x), widened(weight), strides, pads, pads, dilations, groups)
+        if is_channels_last(x):
+            made = np.moveaxis(np.ascontiguousarray(np.moveaxis(made, 1, -1)), -1, 1)
     return finished(made, bias, input, unbatched)
 
 
@@ -247,7 +270,7 @@ def named_padding(
     before = [t // 2 for t in total]
     after = [t - b for t, b in zip(total, before, strict=True)]
     made = convolved(widened(x), widened(weight), strides, before, after, dilations, groups)
-    return finished(contiguous(np.moveaxis(made, -1, 1)), bias, input, unbatched)
+    return finished(made, bias, input, unbatched)
 
 
 def transposed_kernel(dims: int) -> Any:

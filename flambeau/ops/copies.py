@@ -99,6 +99,7 @@ def fill_tensor_kernel(self: Tensor, value: Tensor) -> Tensor:
             f"fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions."
         )
     check_writeable(self)
+    check_overlap(self, ())
     self._array[...] = cast(value._array, self.dtype)
     self.bump_version()
     return self
@@ -386,6 +387,7 @@ declare(
 declare(
     "aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     kernel=resize_kernel,
+    is_about_tensor=True,
     on_tensors=True,
     family="write",
     is_function=False,
@@ -394,6 +396,7 @@ declare(
 declare(
     "aten::resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     kernel=lambda self, the_template, memory_format: resize_kernel(self, the_template._array.shape, memory_format),
+    is_about_tensor=True,
     on_tensors=True,
     family="write",
     doc="The sizes of another tensor in place.",
@@ -401,6 +404,7 @@ declare(
 declare(
     "aten::set_.source_Tensor(Tensor(a!) self, Tensor source) -> Tensor(a!)",
     kernel=set_kernel,
+    is_about_tensor=True,
     on_tensors=True,
     family="write",
     is_function=False,
@@ -417,6 +421,7 @@ declare(
 declare(
     "aten::detach_(Tensor(a!) self) -> Tensor(a!)",
     kernel=detach_in_place,
+    is_about_tensor=True,
     on_tensors=True,
     family="write",
     doc="Forget how the tensor was computed.",

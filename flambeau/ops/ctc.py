@@ -132,6 +132,7 @@ _TENSORS = "Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor targe
 declare(
     f"aten::_ctc_loss({_LISTS}, bool zero_infinity=False) -> (Tensor, Tensor)",
     kernel=ctc,
+    differentiable=(True, False),
     doc="The loss of each text, and the table of prefixes.",
     dtype=lambda log_probs: (log_probs.dtype, log_probs.dtype),
     shape=lambda: ((None,), (None, None, None)),

@@ -13,6 +13,7 @@ from flambeau.ops.families.opaque import declare
 from flambeau.ops.products import ULP
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.tensor.tensor import Tensor, view_of, wrap
+from flambeau.util import blas
 
 
 def operands(equation: str) -> tuple[list[str], str | None]:
@@ -90,7 +91,7 @@ def einsum_kernel(equation: str, tensors: Sequence[Array], path: Sequence[int] |
     text = ",".join(squeezed) + "->" + (implied(named) if result is None else result)
     if result is not None and "..." in ",".join(named) and "..." not in result:
         return contiguous(_summed_ellipsis(squeezed, result, wide).astype(first.dtype, copy=False))
-    made = np.einsum(text, *wide, optimize=len(wide) > 1)
+    made = blas.einsum(text, *wide, optimize=len(wide) > 1)
     return contiguous(np.array(made) if made.base is not None else np.asarray(made)).astype(first.dtype, copy=False)
 
 
@@ -121,7 +122,7 @@ def singles_squeezed(named: Sequence[str], tensors: Sequence[Array]) -> tuple[li
 
 
 def _summed_ellipsis(named: Sequence[str], result: str, tensors: Sequence[Array]) -> Array:
-    made = np.einsum(",".join(named) + "->..." + result, *tensors, optimize=len(tensors) > 1)
+    made = blas.einsum(",".join(named) + "->..." + result, *tensors, optimize=len(tensors) > 1)
     extra = made.ndim - len(result)
     return np.asarray(reduce_with(np.add, made, axis=tuple(range(extra))))
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from flambeau.ops.families.arrays import Array, dtype_of, is_float, not_implemented, reduce_with, widened
 from flambeau.ops.families.opaque import declare
+from flambeau.ops.families.variants import check_overlap
 from flambeau.schema.dtype import float32, int64
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.tensor.tensor import Tensor, wrap
@@ -23,6 +24,7 @@ def embedding_renorm(self: Tensor, indices: Tensor, max_norm: float, norm_type: 
         raise RuntimeError("'self' must be 2-D")
     if places.size and (places[0] < 0 or places[-1] >= table.shape[0]):
         raise IndexError("index out of range in self")
+    check_overlap(self, (indices,))
     rows = widened(table[places])
     if norm_type == np.inf:
         norms = np.abs(rows).max(axis=1, initial=0)

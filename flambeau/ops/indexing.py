@@ -22,6 +22,26 @@ Array = np.ndarray[Any, Any]
 BAD_DTYPE = "tensors used as indices must be long, int, byte or bool tensors"
 
 
+def with_mask_axes(self: Array, indices: Sequence[Array | None]) -> tuple[Array, list[Array | None]]:
+    """A view of `self` with an axis of size 1 for each mask without axes, and that mask as one along it.
+
+    So NumPy and PyTorch mean `x[True]`: all of `x`, or nothing of it, behind a new axis of size 1 or 0.
+    """
+    changed: list[Array | None] = []
+    taken = 0
+    for index in indices:
+        if index is not None and index.ndim == 0 and _is_mask(index) and taken <= self.ndim:
+            self = np.expand_dims(self, taken)
+            index = index.reshape(1)
+        changed.append(index)
+        taken += index.ndim if index is not None and _is_mask(index) else 1
+    return self, changed
+
+
+def _is_mask(index: Array) -> bool:
+    return index.dtype.kind == "b" or bool(index.dtype == np.uint8)
+
+
 def places(shape: Sequence[int], indices: Sequence[Array | None]) -> tuple[Any, ...]:
     """The NumPy index for a list of index arrays, where None means all of a dimension and a mask counts for all of
     its own.
@@ -32,7 +52,7 @@ def places(shape: Sequence[int], indices: Sequence[Array | None]) -> tuple[Any, 
     for position, index in enumerate(indices):
         if index is None:
             result.append(slice(None))
-        elif index.dtype.kind == "b" or index.dtype == np.uint8:
+        elif _is_mask(index):
             result.extend(_mask_places(shape, len(result), position, index))
         elif index.dtype in (np.int64, np.int32):
             result.append(index)
@@ -56,7 +76,7 @@ def _mask_places(shape: Sequence[int], dim: int, position: int, mask: Array) -> 
                 f"The shape of the mask {list(mask.shape)} at index {i} does not match the shape of the indexed "
                 f"tensor {list(shape)} at index {dim + i}"
             )
-    return np.nonzero(mask.reshape(1) if mask.ndim == 0 else mask)
+    return np.nonzero(mask)
 
 
 def check_range(index: Array, size: int, dim: int) -> None:
@@ -79,6 +99,7 @@ def _check_broadcast(indices: Sequence[Array]) -> None:
 
 def index_kernel(self: Array, indices: Sequence[Array | None]) -> Array:
     """NumPy's advanced indexing: index dimensions stay in place if neighbours, else they come first."""
+    self, indices = with_mask_axes(self, indices)
     return np.array(self[places(self.shape, indices)], order="C")
 
 
@@ -231,9 +252,12 @@ def _select_shape(self: TensorType, dim: Any, index: TensorType) -> Sizes | None
 
 
 def _index_shape(self: TensorType, indices: Any) -> Sizes | None:
-    """Index dimensions stay in place if neighbours, else they come first; a mask counts for all of its dimensions."""
+    """Index dimensions stay in place if neighbours, else they come first; a mask counts for all of its dimensions, one
+    without any for a new one.
+    """
     if self.sizes is None or not isinstance(indices, list | tuple):
         return None
+    sizes = self.sizes
     at: list[int] = []
     named: list[Sizes] = []
     taken = 0
@@ -245,15 +269,17 @@ def _index_shape(self: TensorType, indices: Any) -> Sizes | None:
             return None
         is_mask = index.dtype in (bool_, uint8)
         count = max(len(index.sizes), 1) if is_mask else 1
+        if is_mask and not index.sizes:
+            sizes = (*sizes[:taken], 1, *sizes[taken:])
         at += range(taken, taken + count)
         named.append((None,) if is_mask else index.sizes)
         taken += count
     if not at:
-        return self.sizes
+        return sizes
     common = broadcast_known(named)
     first = at[0] if at[-1] - at[0] == len(at) - 1 else 0
-    kept = [s for i, s in enumerate(self.sizes) if i not in at]
-    return None if common is None or taken > len(self.sizes) else (*kept[:first], *common, *kept[first:])
+    kept = [s for i, s in enumerate(sizes) if i not in at]
+    return None if common is None or taken > len(sizes) else (*kept[:first], *common, *kept[first:])
 
 
 declare(
@@ -271,6 +297,8 @@ declare(
         Sample(args=(sample(3, 4), [longs(0, 2)])),
         Sample(args=(sample(3, 4), [None, longs(1, 1)])),
         Sample(args=(sample(2, 3), [wrap(np.array([True, False]))])),
+        Sample(args=(sample(2, 3), [None, wrap(np.array(True))])),
+        Sample(args=(sample(), [wrap(np.array(False))])),
     ),
     errors=lambda: (
         ErrorSample(

@@ -34,6 +34,7 @@ from flambeau.schema.dtype import float32, float64, int32
 from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
 from flambeau.tensor.tensor import wrap
+from flambeau.util import blas
 
 ULP: Final = {float32: 256.0, float64: 256.0}
 NOT_POSITIVE: Final = (
@@ -50,7 +51,7 @@ def _minor_order(matrix: Array) -> int:
     while low < high:
         middle = (low + high) // 2
         try:
-            np.linalg.cholesky(matrix[:middle, :middle])
+            blas.linalg.cholesky(matrix[:middle, :middle])
             low = middle + 1
         except np.linalg.LinAlgError:
             high = middle
@@ -65,12 +66,12 @@ def _cholesky(name: str, A: Array, upper: bool) -> tuple[Array, Array]:
     info = np.zeros(A.shape[:-2], np.int32)
     try:
         with np.errstate(all="ignore"):
-            made = np.linalg.cholesky(lower)
+            made = blas.linalg.cholesky(lower)
     except np.linalg.LinAlgError:
         made = np.full(A.shape, np.nan, A.dtype)
         for place in np.ndindex(A.shape[:-2]):
             try:
-                made[place] = np.linalg.cholesky(lower[place])
+                made[place] = blas.linalg.cholesky(lower[place])
             except np.linalg.LinAlgError:
                 info[place] = _minor_order(lower[place])
     return columns(adjoint(made) if upper else made), info
@@ -107,7 +108,7 @@ def cholesky_solve_kernel(self: Array, input2: Array, upper: bool = False) -> Ar
     check_same_dtype("cholesky_solve", self, input2, ("b", "A"))
     factor = adjoint(np.triu(input2)) if upper else np.tril(input2)
     with np.errstate(all="ignore"):
-        return columns(np.linalg.solve(factor @ adjoint(factor), self))
+        return columns(blas.linalg.solve(blas.matmul(factor, adjoint(factor)), self))
 
 
 def cholesky_inverse_kernel(self: Array, upper: bool = False) -> Array:
@@ -115,8 +116,8 @@ def cholesky_inverse_kernel(self: Array, upper: bool = False) -> Array:
     check_square("cholesky_inverse", self)
     factor = adjoint(np.triu(self)) if upper else np.tril(self)
     with np.errstate(all="ignore"):
-        inner = np.linalg.inv(factor)
-        return columns(adjoint(inner) @ inner)
+        inner = blas.linalg.inv(factor)
+        return columns(blas.matmul(adjoint(inner), inner))
 
 
 # -- QR ---------------------------------------------------------------------------------------------------------------
@@ -138,8 +139,8 @@ def qr_kernel(A: Array, mode: str = "reduced") -> tuple[Array, Array]:
         return (np.empty(0, A.dtype), r) if mode == "r" else (columns(q), columns(r))
     with np.errstate(all="ignore"):
         if mode == "r":
-            return np.empty(0, A.dtype), columns(np.asarray(np.linalg.qr(A, mode="r")))
-        q, r = np.linalg.qr(A, mode="complete" if mode == "complete" else "reduced")
+            return np.empty(0, A.dtype), columns(np.asarray(blas.linalg.qr(A, mode="r")))
+        q, r = blas.linalg.qr(A, mode="complete" if mode == "complete" else "reduced")
     return columns(q), columns(r)
 
 
@@ -147,7 +148,7 @@ def geqrf_kernel(self: Array) -> tuple[Array, Array]:
     """R with the Householder vectors below its diagonal, and their scales."""
     check_matrix("torch.geqrf", self, "input")
     check_floats("torch.geqrf", self)
-    packed, scales = np.linalg.qr(self, mode="raw")
+    packed, scales = blas.linalg.qr(self, mode="raw")
     return columns(packed.swapaxes(-1, -2)), rows(scales)
 
 
@@ -171,7 +172,7 @@ def _reflected(packed: Array, tau: Array, k: int, x: Array, conjugate: bool = Fa
     vector[..., k + 1 :, 0] = packed[..., k + 1 :, k]
     vector[..., k, 0] = 1
     scale = tau[..., k, None, None]
-    return np.asarray(x - (scale.conj() if conjugate else scale) * vector * (adjoint(vector) @ x))
+    return np.asarray(x - (scale.conj() if conjugate else scale) * vector * blas.matmul(adjoint(vector), x))
 
 
 def ormqr_kernel(self: Array, input2: Array, input3: Array, left: bool = True, transpose: bool = False) -> Array:

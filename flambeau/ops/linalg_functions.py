@@ -39,6 +39,7 @@ from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
 from flambeau.tensor.layout import broadcast
 from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util import blas
 
 ULP: Final = {float32: 256.0, float64: 256.0}
 
@@ -98,7 +99,7 @@ def _pade(a: Array) -> Array:
     b = _PADE
     odd = a @ (a6 @ (b[13] * a6 + b[11] * a4 + b[9] * a2) + b[7] * a6 + b[5] * a4 + b[3] * a2 + b[1] * one)
     even = a6 @ (b[12] * a6 + b[10] * a4 + b[8] * a2) + b[6] * a6 + b[4] * a4 + b[2] * a2 + b[0] * one
-    return np.asarray(np.linalg.solve(even - odd, even + odd))
+    return np.asarray(blas.linalg.solve(even - odd, even + odd))
 
 
 def pinv_kernel(
@@ -112,10 +113,10 @@ def pinv_kernel(
     if not self.size:
         return np.zeros((*self.shape[:-2], wide, tall), self.dtype)
     if hermitian:
-        values, left = np.linalg.eigh(self)
+        values, left = blas.linalg.eigh(self)
         sizes, right_side = np.abs(values), left
     else:
-        left, values, vh = np.linalg.svd(self, full_matrices=False)
+        left, values, vh = blas.linalg.svd(self, full_matrices=False)
         sizes, right_side = values, adjoint(vh)
     bound = tolerance(sizes, self.shape, atol, rtol)
     with np.errstate(all="ignore"):
@@ -152,7 +153,7 @@ def least_squares_kernel(
     rank = np.zeros(batch, np.int64)
     values = np.zeros((*batch, min(tall, wide)), self.real.dtype)
     for place in np.ndindex(batch):
-        solution[place], _, rank[place], values[place] = np.linalg.lstsq(a[place], given[place], bound)
+        solution[place], _, rank[place], values[place] = blas.linalg.lstsq(a[place], given[place], bound)
     nothing = np.empty(0, self.real.dtype)
     residuals = nothing
     if tall > wide and chosen != "gelsy" and (rank == wide).all():
@@ -190,7 +191,7 @@ def tensor_solve_kernel(self: Array, other: Array, dims: Any = None) -> Array:
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
             f"but got {count} != {prod(self.shape[: other.ndim])}"
         )
-    solved = np.linalg.solve(self.reshape(count, count), other.reshape(count, 1))
+    solved = blas.linalg.solve(self.reshape(count, count), other.reshape(count, 1))
     return contiguous(solved.reshape(shape))
 
 
@@ -284,7 +285,7 @@ declare(
 declare(
     "aten::linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor "
     "residuals, Tensor rank, Tensor singular_values)",
-    outs=("out",), kernel=least_squares_kernel, ulp=ULP, is_method=False,
+    outs=("out",), kernel=least_squares_kernel, ulp=ULP, is_method=False, differentiable=(True, True, False, False),
     dtype=lambda self: (self.dtype, None if self.dtype is None else self.dtype.to_real(), int64,
                         None if self.dtype is None else self.dtype.to_real()),
     samples=lambda: [Sample(args=(square(), right())), Sample(args=(square(), right()), kwargs={"driver": "gelsd"})],

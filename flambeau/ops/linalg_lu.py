@@ -200,7 +200,7 @@ declare(
 declare(
     "aten::linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
     outs=("out",), kernel=lu_kernel, dtype=dtypes_of(same, same, same), shape=_three, samples=_shapes, ulp=ULP,
-    is_method=False,
+    is_method=False, differentiable=(False, True, True),
     errors=lambda: [ErrorSample(args=(square(),), kwargs={"pivot": False}, error=RuntimeError,
                                 message="linalg.lu_factor: LU without pivoting is not implemented on the CPU")],
     doc="A permutation P, a lower L and an upper U with `A = P @ L @ U`.",
@@ -222,7 +222,7 @@ def _unpacked(LU_data: TensorType, unpack_data: Any, unpack_pivots: Any) -> tupl
 declare(
     "aten::lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, "
     "Tensor L, Tensor U)",
-    outs=("out",), kernel=lu_unpack_kernel, ulp=ULP, is_method=False,
+    outs=("out",), kernel=lu_unpack_kernel, ulp=ULP, is_method=False, differentiable=(False, True, True),
     dtype=lambda LU_data: (LU_data.dtype,) * 3, shape=_unpacked,
     samples=lambda: [Sample(args=_factors(2)), Sample(args=(*_factors(), True, False), note="data"),
                      Sample(args=(*_factors(), False, True), note="pivots")],

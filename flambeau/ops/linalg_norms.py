@@ -36,6 +36,7 @@ from flambeau.schema.dtype import Category, DType, float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
 from flambeau.tensor.tensor import wrap
+from flambeau.util import blas
 
 ULP: Final = {float32: 256.0, float64: 256.0}
 Order = float | str | None
@@ -116,7 +117,7 @@ def _by_singular_values(matrices: Array, ord: Order) -> Array:
 
 
 def _finite_values(matrices: Array) -> Array:
-    values: Array = np.linalg.svd(np.nan_to_num(matrices, posinf=0, neginf=0), compute_uv=False)
+    values: Array = blas.linalg.svd(np.nan_to_num(matrices, posinf=0, neginf=0), compute_uv=False)
     return values
 
 
@@ -159,9 +160,9 @@ def condition_kernel(self: Array, p: Order = None) -> Array:
     if p not in ("fro", "nuc", *_BY_SUMS):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p if isinstance(p, str) else f'{p:g}'}")
     check_square(f"linalg.cond(ord={p if isinstance(p, str) else f'{p:g}'})", self)
-    is_singular = np.asarray(np.linalg.det(self) == 0)
+    is_singular = np.asarray(blas.linalg.det(self) == 0)
     safe = np.where(is_singular[..., None, None], np.eye(self.shape[-1], dtype=self.dtype), self)
-    inverse = np.where(is_singular[..., None, None], np.inf, np.linalg.inv(safe)).astype(self.dtype, copy=False)
+    inverse = np.where(is_singular[..., None, None], np.inf, blas.linalg.inv(safe)).astype(self.dtype, copy=False)
     with np.errstate(all="ignore"):
         sizes = matrix_norm_kernel(self, p) * _norm_or_inf(inverse, p)
         return np.asarray(np.where(is_singular, np.inf, sizes)).astype(self.real.dtype, copy=False)
@@ -190,7 +191,7 @@ def rank_kernel(
     check_floats("linalg.eigh" if hermitian else "linalg.svd", input)
     if 0 in input.shape[-2:]:
         return np.zeros(input.shape[:-2], np.int64)
-    values = np.abs(np.linalg.eigvalsh(input)) if hermitian else np.linalg.svd(input, compute_uv=False)
+    values = np.abs(blas.linalg.eigvalsh(input)) if hermitian else blas.linalg.svd(input, compute_uv=False)
     bound = tolerance(values, input.shape, atol, rtol) if tol is None else np.asarray(tol)
     return np.asarray((values > bound[..., None]).sum(-1, dtype=np.int64))
 

@@ -34,6 +34,7 @@ from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
 from flambeau.tensor.layout import broadcast
 from flambeau.tensor.tensor import wrap
+from flambeau.util import blas
 
 ULP: Final = {float32: 256.0, float64: 256.0}
 """Libraries order sums differently; what a system amplifies comes on top of it."""
@@ -51,11 +52,11 @@ def _inverse_ex(A: Array, name: str) -> tuple[Array, Array]:
     check_floats(name, A)
     try:
         with np.errstate(all="ignore"):
-            return columns(np.linalg.inv(A)), np.zeros(A.shape[:-2], np.int32)
+            return columns(blas.linalg.inv(A)), np.zeros(A.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
         info = factored(A)[2]
     safe = np.where((info != 0)[..., None, None], eye_like(A, A.shape[-1]), A)
-    made = np.where((info != 0)[..., None, None], np.inf, np.linalg.inv(safe)).astype(A.dtype, copy=False)
+    made = np.where((info != 0)[..., None, None], np.inf, blas.linalg.inv(safe)).astype(A.dtype, copy=False)
     return columns(made), info
 
 
@@ -100,11 +101,11 @@ def solve_ex_kernel(A: Array, B: Array, left: bool = True, check_errors: bool = 
     given = np.broadcast_to(given, (*batch, *given.shape[-2:]))
     try:
         with np.errstate(all="ignore"):
-            x = np.linalg.solve(a, given)
+            x = blas.linalg.solve(a, given)
     except np.linalg.LinAlgError:
         info = factored(A)[2]
         safe = np.where((info != 0)[..., None, None], eye_like(a, a.shape[-1]), a)
-        x = np.linalg.solve(safe, given)
+        x = blas.linalg.solve(safe, given)
     if check_errors:
         first_of_batch("torch.linalg.solve", info, "The solver failed because the input matrix is singular.".format)
     if vector:
@@ -122,7 +123,7 @@ def slogdet_kernel(A: Array) -> tuple[Array, Array]:
     check_square("linalg.slogdet", A)
     check_floats("linalg.slogdet", A)
     with np.errstate(all="ignore"):
-        sign, size = np.linalg.slogdet(A)
+        sign, size = blas.linalg.slogdet(A)
     return np.asarray(sign), np.asarray(size)
 
 
@@ -131,7 +132,7 @@ def det_kernel(A: Array) -> Array:
     check_square("linalg.det", A)
     check_floats("linalg.det", A)
     with np.errstate(all="ignore"):
-        return np.asarray(np.linalg.det(A))
+        return np.asarray(blas.linalg.det(A))
 
 
 def logdet_kernel(self: Array) -> Array:
@@ -139,7 +140,7 @@ def logdet_kernel(self: Array) -> Array:
     check_square("logdet", self)
     check_floats("logdet", self)
     with np.errstate(all="ignore"):
-        sign, size = np.linalg.slogdet(self)
+        sign, size = blas.linalg.slogdet(self)
         if self.dtype.kind == "c":
             return np.asarray(np.log(sign) + size).astype(self.dtype, copy=False)
         return np.asarray(np.where(sign < 0, np.nan, size)).astype(self.dtype, copy=False)

@@ -33,6 +33,7 @@ from flambeau.schema.dtype import DType, float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
 from flambeau.tensor.tensor import wrap
+from flambeau.util import blas
 
 ULP: Final = {float32: 256.0, float64: 256.0}
 NO_DRIVER: Final = (
@@ -55,7 +56,7 @@ def eigh_kernel(self: Array, UPLO: str = "L") -> tuple[Array, Array]:
     upper = _check_hermitian(self, UPLO)
     with np.errstate(all="ignore"):
         try:
-            values, vectors = np.linalg.eigh(self, "U" if upper else "L")
+            values, vectors = blas.linalg.eigh(self, "U" if upper else "L")
         except np.linalg.LinAlgError:
             raise LinAlgError("linalg.eigh: The algorithm failed to converge because the input matrix is "
                               "ill-conditioned or has too many repeated eigenvalues.") from None  # fmt: skip
@@ -74,7 +75,7 @@ def eig_kernel(self: Array) -> tuple[Array, Array]:
     if not np.isfinite(self).all():
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
     dtype = np.complex64 if self.dtype.itemsize == (8 if self.dtype.kind == "c" else 4) else np.complex128
-    values, vectors = np.linalg.eig(self)
+    values, vectors = blas.linalg.eig(self)
     return np.asarray(values).astype(dtype, copy=False), columns(vectors.astype(dtype, copy=False))
 
 
@@ -94,7 +95,7 @@ def svd_kernel(A: Array, full_matrices: bool = True, driver: str | None = None) 
     if not np.isfinite(A).all():
         _svd_failed()
     try:
-        u, s, vh = np.linalg.svd(A, full_matrices)
+        u, s, vh = blas.linalg.svd(A, full_matrices)
     except np.linalg.LinAlgError:
         _svd_failed()
     return columns(u), np.asarray(s), columns(vh)

@@ -140,6 +140,7 @@ declare(
     "aten::multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) "
     "-> (Tensor output, Tensor is_target)",
     kernel=multilabel_margin_kernel,
+    differentiable=(True, False),
     doc="`multilabel_margin_loss`, and which classes are targets.",
     dtype=lambda self: (self.dtype, self.dtype),
     shape=lambda self, reduction: (loss_shape(self, reduction), self.sizes),

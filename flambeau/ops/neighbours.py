@@ -57,9 +57,7 @@ def im2col_kernel(self: Array, kernel_size: Ints, dilation: Ints, padding: Ints,
     image = self[None] if self.ndim == 3 else self
     count_windows(image.shape[2:], kernel, dilations, pads, strides)
     seen = windows(padded(image, pads, pads), kernel, strides, dilations)
-    columns = seen.transpose(0, 1, 4, 5, 2, 3).reshape(
-        image.shape[0], image.shape[1] * prod(kernel), prod(seen.shape[2:4])
-    )
+    columns = seen.copy().reshape(image.shape[0], image.shape[1] * prod(kernel), prod(seen.shape[4:]))
     return columns[0] if self.ndim == 3 else columns
 
 

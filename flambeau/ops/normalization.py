@@ -260,6 +260,7 @@ declare(
     " -> (Tensor, Tensor, Tensor)",
     outs=("out",),
     kernel=native_layer_norm_kernel,
+    differentiable=(True, False, False),
     family="row",
     accumulator="layer_norm",
     dtype=three_dtypes,

@@ -133,6 +133,7 @@ for _name in ("alias", "detach"):
         shape=lambda self: self.sizes,
         doc="The same memory as a tensor of its own, outside of any record of gradients.",
         is_function=_name == "detach",
+        differentiable=_name == "alias",
         samples=lambda: (Sample(args=(sample(2),)),),
     )
 

@@ -193,7 +193,7 @@ def assert_holds(self: Tensor, assert_msg: str = "Expected Tensor with single no
 declare(
     "aten::_assert_async(Tensor self) -> ()",
     "aten::_assert_async.msg(Tensor self, str assert_msg) -> ()",
-    kernel=assert_holds, family="language", on_tensors=True, effect=Effect.WORLD, is_method=False,
+    kernel=assert_holds, family="language", on_tensors=True, effect=Effect.ORDERED, is_method=False,
     errors=lambda: [ErrorSample(args=(wrap(np.array(False)),), error=RuntimeError, message="nonzero value"),
                     ErrorSample(args=(sample(2),), error=RuntimeError, message="more than one value")],
     doc="Raises RuntimeError unless the only element is not zero.",

@@ -20,6 +20,8 @@ def transpose_kernel(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Two dimensions swapped."""
     array = self._array
     rank = array.ndim
+    if -rank <= dim0 < rank and -rank <= dim1 < rank:
+        return share(self, array.swapaxes(dim0, dim1))
     a, b = wrap_dim(dim0, rank), wrap_dim(dim1, rank)
     return share(self, array.swapaxes(a, b) if rank else array[...])
 
@@ -32,10 +34,13 @@ def permute_kernel(self: Tensor, dims: Sequence[int]) -> Tensor:
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
             f"ordering of dimensions i.e. input.dim() = {array.ndim} is not equal to len(dims) = {len(dims)}"
         )
-    order = [wrap_dim(d, array.ndim) for d in dims]
-    if len(set(order)) < len(order):
-        raise RuntimeError("permute(): duplicate dims are not allowed.")
-    return share(self, array.transpose(order))
+    try:
+        return share(self, array.transpose(dims))
+    except ValueError:
+        order = [wrap_dim(d, array.ndim) for d in dims]
+        if len(set(order)) < len(order):
+            raise RuntimeError("permute(): duplicate dims are not allowed.") from None
+        raise
 
 
 def t_kernel(self: Tensor) -> Tensor:
@@ -210,7 +215,7 @@ for _name, _kernel in (
     for _overload in ("", ".a"):
         view(
             f"aten::{_name}{_overload}(Tensor(a) self) -> Tensor(a)",
-            kernel=(lambda run: lambda self: run(self))(_kernel),
+            kernel=_kernel if _name != "mT" else lambda self: mt_kernel(self),
             shape=_reversed if _name == "numpy_T" else _last_two_swapped,
             is_method=False,
             is_function=False,

@@ -16,6 +16,7 @@ from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
 from flambeau.tensor.layout import broadcast
 from flambeau.tensor.tensor import wrap
+from flambeau.util import blas
 
 ULP: Final = {float16: 2.0, bfloat16: 2.0, float32: 64.0, float64: 64.0, complex64: 64.0, complex128: 64.0}
 """Orders of adding up differ between libraries; sums that cancel are compared with an absolute bound instead."""
@@ -24,8 +25,8 @@ ULP: Final = {float16: 2.0, bfloat16: 2.0, float32: 64.0, float64: 64.0, complex
 def multiplied(a: Array, b: Array) -> Array:
     """`a @ b` in the dtype both have."""
     if a.dtype.itemsize == 2 and a.dtype.kind not in "iu":
-        return np.asarray(np.matmul(widened(a), widened(b))).astype(a.dtype)
-    return np.asarray(np.matmul(a, b))
+        return np.asarray(blas.matmul(widened(a), widened(b))).astype(a.dtype)
+    return np.asarray(blas.matmul(a, b))
 
 
 def check_matrices(a: Array, b: Array, first: str = "self") -> None:

@@ -20,10 +20,10 @@ class RecordedBlock:
 declare(
     "profiler::_record_function_enter_new(str name, str? args=None) -> Any",
     RecordedBlock,
-    effect=Effect.WORLD,
+    effect=Effect.ORDERED,
     doc="Begin a block with a name.",
 )
-declare("profiler::_record_function_exit(Any record) -> ()", lambda record: None, effect=Effect.WORLD, doc="End it.")
+declare("profiler::_record_function_exit(Any record) -> ()", lambda record: None, effect=Effect.ORDERED, doc="End it.")
 
 
 def _watched(record: Any, future: Any) -> Any:
@@ -33,6 +33,6 @@ def _watched(record: Any, future: Any) -> Any:
 declare(
     "profiler::_call_end_callbacks_on_jit_fut(Any x, Future(t) y) -> Future(t)",
     _watched,
-    effect=Effect.WORLD,
+    effect=Effect.ORDERED,
     doc="The future, at whose end the block ends.",
 )

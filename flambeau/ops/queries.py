@@ -27,6 +27,8 @@ def query(
     is_method: bool = False,
     doc: str = "",
     family: str = "query",
+    is_about_tensor: bool = False,
+    differentiable: bool = True,
 ) -> OpDef:
     """Declare an operator that looks at tensors and makes none. `Tensor` itself has the method, if there is one."""
     return register(
@@ -37,6 +39,8 @@ def query(
             doc=doc,
             is_method=is_method,
             is_function=is_function,
+            is_about_tensor=is_about_tensor,
+            differentiable=differentiable,
         )
     )
 
@@ -123,7 +127,7 @@ metadata("aten::is_same_size(Tensor self, Tensor other) -> bool", is_same_size, 
 query("aten::is_nonzero(Tensor self) -> bool", is_nonzero, is_function=True, is_method=True)
 query("aten::is_conj(Tensor self) -> bool", lambda self: False, is_function=True, is_method=True)
 query("aten::is_neg(Tensor self) -> bool", lambda self: False, is_function=True, is_method=True)
-query("aten::is_leaf(Tensor self) -> bool", lambda self: self.is_leaf)
+query("aten::is_leaf(Tensor self) -> bool", lambda self: self.is_leaf, is_about_tensor=True)
 query("aten::is_inference(Tensor self) -> bool", lambda self: False, is_function=True, is_method=True)
 query("aten::is_pinned(Tensor self, Device? device=None) -> bool", lambda self, device: False, is_method=True)
 query("aten::output_nr(Tensor self) -> int", lambda self: self.output_nr)
@@ -140,16 +144,23 @@ query(
 )
 query("aten::can_cast(ScalarType from_, ScalarType to) -> bool", can_cast, is_function=True)
 query("aten::_shape_as_tensor(Tensor self) -> Tensor", lambda self: wrap(np.array(self._array.shape, np.int64)))
-query("aten::requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)", Tensor.requires_grad_)
+query(
+    "aten::requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)",
+    Tensor.requires_grad_,
+    is_about_tensor=True,
+)
 metadata("prim::shape(Tensor self) -> int[]", _is_zero_dim)
 metadata("prim::dtype(Tensor a) -> int", lambda a: a.dtype.code)
 metadata("prim::device(Tensor a) -> Device", lambda a: a.device)
 metadata("prim::layout(Tensor a) -> Layout", lambda a: int(a.layout))
 metadata("prim::itemsize(Tensor a) -> int", Tensor.element_size)
 metadata("prim::nbytes(Tensor a) -> int", lambda a: a.nbytes)
-query("prim::requires_grad(Tensor a) -> bool", lambda a: a.requires_grad)
-query("prim::grad(Tensor a) -> Tensor(*)", lambda a: a.grad)
-query("prim::data(Tensor(a) a) -> Tensor(a)", lambda a: Tensor(a._array, a._storage))
+query("prim::requires_grad(Tensor a) -> bool", lambda a: a.requires_grad, is_about_tensor=True)
+query("prim::grad(Tensor a) -> Tensor(*)", lambda a: a.grad, is_about_tensor=True)
+query(
+    "prim::data(Tensor(a) a) -> Tensor(a)", lambda a: Tensor(a._array, a._storage), is_about_tensor=True,
+    differentiable=False,
+)
 query("prim::name(Tensor a) -> str?", lambda a: None)
 metadata("prim::is_cpu(Tensor a) -> bool", lambda a: a.is_cpu)
 metadata("prim::is_cuda(Tensor a) -> bool", lambda a: a.is_cuda)

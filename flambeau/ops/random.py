@@ -267,6 +267,7 @@ for _name, _words, _refused, _draw in (
         f"aten::{_name}_like(Tensor self, *, {LIKE_OPTIONS}) -> Tensor",
         f"aten::{_name}_like.generator(Tensor self, *, {_GENERATOR}, {LIKE_OPTIONS}) -> Tensor",
         kernel=_like(_refused, _draw),
+        differentiable=False,
         dtype=like_dtype,
         shape=same_shape,
         doc=f"{_words}, in the sizes and dtype of a tensor.",

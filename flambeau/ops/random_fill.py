@@ -163,6 +163,7 @@ def bernoulli_kernel(self: Array, p: Any = None, generator: Generator | None = N
 
 def bernoulli_into(self: Tensor, p: float, generator: Generator | None, out: Tensor) -> Tensor:
     """`bernoulli` with one probability, written into `out`."""
+    check_overlap(out, ())
     fit_out(out, self._array.shape)
     return write(out, bernoulli_kernel(self._array, p, generator))
 

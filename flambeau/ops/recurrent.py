@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
+from flambeau.ops import recurrent_arrays
+from flambeau.ops.families.composite import F as OPERATORS
 from flambeau.ops.families.composite import composite
 from flambeau.ops.recurrent_cells import Step, gru_step, lstm_step, numbers, rnn_relu_step, rnn_tanh_step
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.schema.types import TensorType
-from flambeau.tensor.tensor import Tensor
+from flambeau.tensor.dispatch import is_intercepted
+from flambeau.tensor.tensor import Tensor, wrap
 
 State = tuple[Tensor, ...]
 
@@ -57,12 +60,34 @@ def run_padded(
     F: Any, step: Step, xs: Tensor, state: State, weights: Weights, reverse: bool
 ) -> tuple[Tensor, State]:
     """Over (time, batch, features): the outputs of all steps, and the last state."""
+    quick = None if F is not OPERATORS or is_intercepted() else _on_arrays(step, xs, state, weights, reverse)
+    if quick is not None:
+        return quick
     given = F.unbind(F.linear(xs, weights.w_ih, weights.b_ih), 0)
     outputs = []
     for one in reversed(given) if reverse else given:
         state = advance(F, step, one, state, weights)
         outputs.append(state[0])
     return F.stack(outputs[::-1] if reverse else outputs, 0), state
+
+
+_ARRAY_STEPS: Final[dict[Step, recurrent_arrays.Pointwise]] = {
+    lstm_step: recurrent_arrays.lstm, gru_step: recurrent_arrays.gru, rnn_tanh_step: recurrent_arrays.rnn_tanh,
+    rnn_relu_step: recurrent_arrays.rnn_relu,
+}  # fmt: skip
+
+
+def _on_arrays(
+    step: Step, xs: Tensor, state: State, weights: Weights, reverse: bool
+) -> tuple[Tensor, State] | None:
+    """The same where nobody watches operators, in few calls of NumPy; None for dtypes that it does not compute in."""
+    biases = [None if b is None else b._array for b in (weights.b_ih, weights.b_hh, weights.w_hr)]
+    arrays: Any = (weights.w_ih._array, weights.w_hh._array, *biases)
+    given, starts = xs._array, [s._array for s in state]
+    if not recurrent_arrays.serves(given, *starts, *arrays):
+        return None
+    outputs, last = recurrent_arrays.run(_ARRAY_STEPS[step], given, starts, arrays, reverse)
+    return wrap(outputs), tuple(map(wrap, last))
 
 
 def run_packed(

@@ -19,7 +19,7 @@ from flambeau.ops.families.arrays import (
     some_dims,
     widened,
 )
-from flambeau.ops.families.reduce import ULP, reduction, total
+from flambeau.ops.families.reduce import AS_IT_IS, LONG, ULP, reduction, total
 from flambeau.ops.families.rules import accumulate_dtype, flag_dtype, given_dtype, reduced_shape, summed_dtype, to_int64
 from flambeau.schema.dtype import Category, DType
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
@@ -31,6 +31,8 @@ Dims = int | Sequence[int] | None
 
 def sum_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DType | int | None = None) -> Array:
     """Integers add up in int64, small floats in float32."""
+    if dim is None and dtype is None and not keepdim and self.size < LONG and self.dtype in AS_IT_IS:
+        return np.asarray(np.add.reduce(self, axis=None))
     target = as_dtype(dtype) or accumulate_dtype(dtype_of(self))
     return total(self, some_dims(dim, self.ndim), keepdim, target.numpy)
 

@@ -17,6 +17,7 @@ from flambeau.ops.resampling import Ints, check, same_layout, step, target_sizes
 from flambeau.schema.dtype import float32
 from flambeau.schema.opdef import ErrorSample, Sample
 from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util import blas
 
 Filter = Callable[[Array], Array]
 
@@ -69,7 +70,7 @@ def smooth(
         weights(input.shape[axis + 2], sizes[axis], align_corners, scales[axis], shape, reach).astype(wide.dtype)
         for axis in (0, 1)
     )
-    made = np.matmul(np.matmul(rows, wide), columns.T)
+    made = blas.matmul(blas.matmul(rows, wide), columns.T)
     return same_layout(np.asarray(made).astype(input.dtype, copy=False), input)
 
 

@@ -8,24 +8,31 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.ops.families.folds import FOLDS, display, fold_at, reduce_at
+from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.overwrite import overwrite
 from flambeau.ops.families.samples import longs, sample
 from flambeau.ops.families.scalars import exact_scalar
-from flambeau.ops.indexing import along, check_gather, check_index_range, places
+from flambeau.ops.indexing import along, check_gather, check_index_range, places, with_mask_axes
 from flambeau.schema.dtype import from_numpy_dtype
 from flambeau.schema.opdef import ErrorSample, Sample
-from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.tensor.tensor import Tensor, share, wrap
 
 Array = np.ndarray[Any, Any]
 
 
 def index_put(self: Array, indices: Sequence[Array | None], values: Array, accumulate: bool = False) -> None:
-    """`self[indices] = values` or, with `accumulate`, `+=` counting repeated places."""
+    """`self[indices] = values` or, with `accumulate`, `+=` counting repeated places.
+
+    Integers without axes are what ints are: the slice that they name is overwritten with values of any dtype.
+    """
+    if not accumulate and names_one_slice(indices):
+        values = cast(values, from_numpy_dtype(self.dtype))
     if values.dtype != self.dtype:
         raise RuntimeError(
             f"Index put requires the source and destination dtypes match, got {display(self)} for the destination and "
             f"{display(values)} for the source."
         )
+    self, indices = with_mask_axes(self, indices)
     where = places(self.shape, indices)
     shape = self[where].shape
     try:
@@ -39,6 +46,24 @@ def index_put(self: Array, indices: Sequence[Array | None], values: Array, accum
         fold_at(self, where, values, np.logical_or if self.dtype == np.bool_ else np.add)
     else:
         self[where] = values
+
+
+def names_one_slice(indices: Sequence[Array | None]) -> bool:
+    """Whether all indexes are integers without axes."""
+    named = [i for i in indices if i is not None]
+    return bool(named) and all(i.ndim == 0 and i.dtype in (np.int64, np.int32) for i in named)
+
+
+def _met(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, *rest: Any) -> tuple[Tensor, Sequence[Any]]:
+    """What `index_put_` writes to and what it reads: one slice and what is broadcast to it, or anything."""
+    arrays = [None if i is None else i._array for i in indices]
+    if not names_one_slice(arrays):
+        return self, (*indices, values)
+    where = tuple(i if isinstance(i, slice) else int(i) for i in places(self._array.shape, arrays))
+    part = share(self, self._array[(*where, ...)])
+    if values._array.shape != part._array.shape and values._array.size == 1:
+        return part, ()  # broadcast, as `copy_` of an expanded tensor is
+    return part, (values,)
 
 
 def _source_at(name: str, self: Array, dim: int, index: Array, src: Array) -> int:
@@ -140,10 +165,12 @@ overwrite(
     kernel=index_put,
     outs=("out",),
     is_in_place_function=True,
+    meets=_met,
     doc="Values at the places that index tensors name; `accumulate` adds and counts repeated places.",
     samples=lambda: (
         Sample(args=(sample(3), [longs(0, 0)], sample(2), True)),
         Sample(args=(sample(3, 2), [longs(1)], sample(2))),
+        Sample(args=(sample(3, 2), [wrap(np.array(True))], sample(2))),
     ),
     errors=lambda: (
         ErrorSample(

@@ -424,6 +424,7 @@ declare(
     "aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
     outs=("out",),
     kernel=histc_kernel,
+    differentiable=False,
     doc="How many elements fall into each of `bins` equal bins between `min` and `max`.",
     dtype=same_dtype,
     shape=lambda bins: (None if bins is UNKNOWN else bins,),

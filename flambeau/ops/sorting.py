@@ -141,9 +141,9 @@ def mode_kernel(self: Array, dim: int = -1, keepdim: bool = False) -> tuple[Arra
         raise not_implemented("mode_cpu", dtype_of(self))
 
     def pick(array: Array, axis: int) -> Array:
-        return (
-            np.apply_along_axis(most_frequent, axis, widened(array)) if array.size else np.empty_like(array, np.int64)
-        )
+        if not array.size:
+            return np.empty((*array.shape[:axis], 1, *array.shape[axis + 1 :]), np.int64)
+        return np.apply_along_axis(most_frequent, axis, widened(array))
 
     return along_one_dim(self, dim, keepdim, pick)
 

@@ -49,6 +49,7 @@ def _function(
     halves: bool = True,
     alias: str = "",
     samples: Callable[[], list[Sample]] = _samples,
+    differentiable: bool = True,
 ) -> None:
     """A function of one number, `special_name`, and under `alias` also in place and as a method."""
     for full in (f"special_{name}", alias):
@@ -58,6 +59,7 @@ def _function(
                 scalar=lambda s, x: meaning(x), result=to_float, accepts=REAL,
                 refusal=f"\"{name}_cpu\" not implemented for '{{}}'", check=None if halves else _refuse_halves(name),
                 in_place=full == alias, is_method=full == alias, samples=samples, native=False, doc=doc, ulp=16,
+                differentiable=differentiable,
             )  # fmt: skip
 
 
@@ -76,13 +78,13 @@ for _name, _meaning, _doc in (
     ("modified_bessel_k1", numpy_bessel.k1, "The modified Bessel function of the second kind of order 1."),
     ("erfcx", numpy_gamma.erfcx, "exp(x**2) erfc(x), which does not vanish far out."),
 ):
-    _function(_name, _meaning, _doc, halves=False)
+    _function(_name, _meaning, _doc, halves=False, differentiable=_name == "erfcx")
 for _name, _meaning, _doc in (
     ("scaled_modified_bessel_k0", numpy_bessel.k0e, "exp(x) times `modified_bessel_k0`."),
     ("scaled_modified_bessel_k1", numpy_bessel.k1e, "exp(x) times `modified_bessel_k1`."),
     ("spherical_bessel_j0", numpy_bessel.spherical_j0, "sin(x) / x, and 1 at zero."),
 ):
-    _function(_name, _meaning, _doc, argument="x", halves=False)
+    _function(_name, _meaning, _doc, argument="x", halves=False, differentiable=False)
 
 
 def _parts() -> list[Sample]:

@@ -18,6 +18,7 @@ from flambeau.schema.dtype import DType, float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
 from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util import blas
 
 ULP: Final = {float32: 256.0, float64: 256.0}
 
@@ -48,7 +49,7 @@ def cov_kernel(
             divisor = total - correction * (weights * aweights).sum() / total
         apart = wide - mean
         weighted = apart if weights is None else apart * weights
-        found = weighted @ apart.conj().T / np.maximum(divisor, 0)
+        found = blas.matmul(weighted, apart.conj().T) / np.maximum(divisor, 0)
     made = found.astype(to_float(dtype_of(self)).numpy)
     return np.asarray(made.reshape(()) if made.size == 1 else made)
 

@@ -41,8 +41,10 @@ def function(short: str) -> Function:
     >>> function("add").__name__
     'add'
     """
+    if short.startswith("__"):  # Python asks for these by itself, and wants no names that are similar
+        raise AttributeError(f"module 'flambeau' has no attribute '{short}'")
     name = f"aten::{short}"
-    found = definitions(name) if not short.startswith("__") else []
+    found = definitions(name)
     if not any(d.is_function for d in found):
         if short in OF_PACKAGE:
             raise AttributeError(f"module 'flambeau' has no attribute '{short}'. {NO_GRADIENTS}")
@@ -113,15 +115,13 @@ def self_position(definition: OpDef) -> int | None:
 
 
 def _method(name: str, short: str, position: int) -> Function:
-    run = dispatch.operator(name).__call__
-
-    def first(self: Tensor, /, *args: Any, **kwargs: Any) -> Any:
-        return run(self, *args, **kwargs)
+    target = dispatch.operator(name)
+    run = target.__call__
 
     def inner(self: Tensor, /, *args: Any, **kwargs: Any) -> Any:
         return run(*args[:position], self, *args[position:], **kwargs)
 
-    method = first if position == 0 else inner
+    method = dispatch.caller(target) if position == 0 else inner
     method.__name__ = short
     method.__qualname__ = f"Tensor.{short}"
     doc = next((d.doc for d in definitions(name) if d.doc), "")

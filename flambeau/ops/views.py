@@ -27,12 +27,23 @@ VIEW_REFUSED = (
 )
 
 
+def _reshaped(array: Any, size: Sequence[int]) -> Any:
+    """A row-major array under other sizes; None for another array, or sizes that do not fit."""
+    if array.flags.c_contiguous and array.size and (not size or min(size) >= -1):
+        try:
+            return array.reshape(size)
+        except ValueError:
+            return None
+    return None
+
+
 def view_kernel(self: Tensor, size: Sequence[int]) -> Tensor:
     """The elements in order, under other sizes."""
     array = self._array
+    seen = _reshaped(array, size)
+    if seen is not None:
+        return share(self, seen)
     sizes = layout.infer_size(size, array.size)
-    if array.flags.c_contiguous and array.size:
-        return share(self, array.reshape(sizes))
     strides = layout.view_strides(array.shape, self.stride(), sizes)
     if strides is None:
         raise RuntimeError(VIEW_REFUSED)
@@ -42,9 +53,10 @@ def view_kernel(self: Tensor, size: Sequence[int]) -> Tensor:
 def reshape_kernel(self: Tensor, shape: Sequence[int]) -> Tensor:
     """A view where one exists, else a copy."""
     array = self._array
+    seen = _reshaped(array, shape)
+    if seen is not None:
+        return share(self, seen)
     sizes = layout.infer_size(shape, array.size)
-    if array.flags.c_contiguous and array.size:
-        return share(self, array.reshape(sizes))
     strides = layout.view_strides(array.shape, self.stride(), sizes)
     if strides is None:
         return wrap(np.ascontiguousarray(array).reshape(sizes))
@@ -82,7 +94,10 @@ def view_dtype_kernel(self: Tensor, dtype: int) -> Tensor:
 
 def flatten_kernel(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Dimensions `start_dim` to `end_dim` as one."""
-    rank = self._array.ndim
+    array = self._array
+    rank = array.ndim
+    if start_dim == 0 and end_dim == -1 and rank > 1 and array.size and array.flags.c_contiguous:
+        return share(self, array.reshape(-1))
     start, end = wrap_dim(start_dim, rank), wrap_dim(end_dim, rank)
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
@@ -90,7 +105,7 @@ def flatten_kernel(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tenso
         return reshape_kernel(self, (1,))
     if start == end:
         return self
-    shape = self._array.shape
+    shape = array.shape
     return reshape_kernel(self, (*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :]))
 
 
@@ -120,12 +135,37 @@ def unflatten_kernel(self: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 def expand_kernel(self: Tensor, size: Sequence[int], implicit: bool = False) -> Tensor:
     """Dimensions of size 1 repeated without copying; -1 keeps a size."""
     array = self._array
+    if array.flags.c_contiguous:
+        window = _expanded(array, size)
+        if window is not None:
+            return share(self, window)
     if len(size) < array.ndim:
         raise RuntimeError(
             f"expand(torch.{self.dtype.display}Tensor{{{list(array.shape)}}}, size={list(size)}): the number of sizes "
             f"provided ({len(size)}) must be greater or equal to the number of dimensions in the tensor ({array.ndim})"
         )
     return view_of(self, *layout.expand(array.shape, self.stride(), size))
+
+
+def _expanded(array: Any, size: Sequence[int]) -> Any:
+    """A row-major array with dimensions repeated, where these sizes need no further thought; else None."""
+    lead = len(size) - array.ndim
+    if lead < 0 or min(size[:lead], default=2) < 2 or 0 in size:
+        return None
+    sizes, strides = list(size), [0] * lead
+    for place, (old, stride) in enumerate(zip(array.shape, array.strides, strict=True), lead):
+        wanted = sizes[place]
+        if wanted in (old, -1):
+            sizes[place] = old
+            strides.append(stride)
+        elif old == 1:
+            strides.append(0)
+        else:
+            return None
+    try:
+        return np.ndarray(sizes, array.dtype, array, 0, strides)
+    except (TypeError, ValueError):
+        return None
 
 
 def contiguous_first(self: Tensor) -> Tensor:
@@ -206,6 +246,7 @@ view(
     kernel=view_dtype_kernel,
     dtype=lambda dtype: None if dtype is UNKNOWN else by_code(dtype),
     shape=ranks.self_rank,
+    differentiable=False,
 )
 
 

@@ -72,6 +72,9 @@ def unsqueeze_kernel(self: Tensor, dim: int) -> Tensor:
     """A new dimension of size 1 at `dim`."""
     array = self._array
     at = wrap_dim(dim, array.ndim + 1)
+    shape = array.shape
+    if array.flags.c_contiguous and 1 not in shape and 0 not in shape:
+        return share(self, array.reshape((*shape[:at], 1, *shape[at:])))
     strides = self.stride()
     step = array.shape[at] * strides[at] if at < array.ndim else 1
     return view_of(self, (*array.shape[:at], 1, *array.shape[at:]), (*strides[:at], step, *strides[at:]))

@@ -12,6 +12,7 @@ from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import TensorType, Type
+from flambeau.util.foreign import is_foreign
 
 LARGEST: Final = 1024
 """Tensors, strings and lists that are larger are not worth a constant."""
@@ -33,7 +34,9 @@ def evaluate(node: Node) -> Any:
         if node.definition is None or (makes_memory and not _is_cheap(node, given)):
             return NOT_FOLDED
         result = node.definition.kernel(*given)
-    except Exception:  # An operator may raise anything; it will raise it again when the program comes here.
+    except Exception as error:  # An operator may raise anything; it will raise it again when the program comes here.
+        if node.definition is not None and node.definition.family != "custom" and is_foreign(error):
+            raise
         return NOT_FOLDED
     results = (result,) if len(node.outputs) == 1 else result
     if not isinstance(results, tuple) or len(results) != len(node.outputs) or (

@@ -34,11 +34,12 @@ def do(graph: Graph, *, facts: bool = False) -> bool:
     too, which must hold then, and not stem from an example.
     """
     changed = False
+    conditions: dict[Value, Any] = {}
     for node in _inside_out(graph):
         if not node.is_inserted:
             continue
         if node.kind == "prim::If":
-            changed = _fold_if(node, facts) or changed
+            changed = _fold_if(node, facts, conditions) or changed
         elif node.kind == "prim::Loop":
             changed = _fold_loop(node) or changed
     return changed
@@ -55,8 +56,8 @@ def _inside_out(graph: Graph) -> list[Node]:
     return found[::-1]
 
 
-def _fold_if(node: Node, facts: bool) -> bool:
-    way = known(node.input()) if facts else _constant(node.input())
+def _fold_if(node: Node, facts: bool, conditions: dict[Value, Any]) -> bool:
+    way = known(node.input(), conditions) if facts else _constant(node.input())
     if isinstance(way, bool):
         taken = node.blocks[0 if way else 1]
         _replace(node, move_nodes(taken, node))

@@ -20,7 +20,7 @@ ACCUMULATORS = frozenset(
 """Folds that kernels know, by what operators declare."""
 PAIRS = frozenset({"max_at", "min_at", "var_mean", "std_mean"})
 """Those that give two results."""
-PRODUCTS = frozenset({"matmul", "mm", "bmm", "mv", "dot", "linear", "addmm", "addmv", "baddbmm"})
+PRODUCTS = frozenset({"matmul", "mm", "bmm", "mv", "dot", "outer", "linear", "addmm", "addmv", "baddbmm"})
 """Matrix products that kernels know, by what operators declare."""
 NORMALISATIONS = {"layer_norm": 1, "rms_norm": 1}
 """Operators that name the sizes they work over: which input is the list of them."""

@@ -16,6 +16,7 @@ from flambeau.schema.dtype import Category
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import (
     NONE,
+    TENSOR,
     AnyType,
     BoolType,
     FloatType,
@@ -286,6 +287,14 @@ def _one_size(node: Node, index: Any) -> Any:
     return Literal(node.input(), Chain(make, sizes))
 
 
+def _absolute(node: Node) -> Any:
+    """`abs(x)` of a tensor: the operator, about which more is known."""
+    x = node.input()
+    if not isinstance(x.type, TensorType):
+        return KEEP
+    return Chain(lambda: node.graph.insert("aten::abs", (x,), (TENSOR,)).output(), node)
+
+
 def _extreme(node: Node) -> Any:
     """min and max of a list the graph builds: of two numbers at a time, a later one against the best before it."""
     elements = _built(node.input(), "prim::ListConstruct") if len(node.inputs) == 1 else None
@@ -367,6 +376,7 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
     "aten::len": (_len,),
     "aten::__getitem__": (_getitem,),
     "aten::__derive_index": (_derived_index,),
+    "prim::abs": (_absolute,),
     "prim::min": (_extreme,),
     "prim::max": (_extreme,),
 }

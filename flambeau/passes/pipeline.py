@@ -14,7 +14,8 @@ graph(%n : int):
   return (%n)
 
 The order is data: each step says what it must come after or before, with the reason, and that is checked when this
-module is imported. A step that fails leaves an `InternalError` that names it; nothing else is caught.
+module is imported. A step that fails leaves an `InternalError` that names it; nothing else is caught, and what a
+signal handler raises meanwhile goes to whoever waits for it.
 """
 
 from __future__ import annotations
@@ -45,9 +46,11 @@ from flambeau.passes import (
     peephole,
     remove_dropout,
     remove_mutation,
+    settle_numbers,
     short_circuit,
 )
 from flambeau.util.errors import InternalError
+from flambeau.util.foreign import is_foreign
 from flambeau.util.record import dataclass
 
 Pass = Callable[[Graph], bool]
@@ -127,6 +130,13 @@ STEPS: tuple[Step, ...] = (
             ("inline", "the facts of arguments go into the functions called"),
             ("lower_tuples", "tuples hide the facts of their elements"),
         ),
+    ),
+    Step(
+        phase="simplify",
+        name="settle_numbers",
+        run=settle_numbers.do,
+        after=(("shapes", "the dtype of an element says what its number is"),),
+        before=(("constant_propagation_2", "operators on numbers of known types are folded by the right overload"),),
     ),
     Step(
         phase="simplify",
@@ -321,7 +331,11 @@ def _run(step: Step, graph: Graph, check: bool, record: Record | None) -> bool:
     start = time.perf_counter()
     try:
         changed = step.run(graph)
+    except RecursionError:
+        raise  # a program that is nested too deeply, which is the caller's to say
     except Exception as error:
+        if is_foreign(error, besides=(step.run.__module__,)):
+            raise
         raise InternalError(f"pass '{step.name}'", f"{type(error).__name__}: {error}") from error
     seconds = time.perf_counter() - start
     if record is not None:

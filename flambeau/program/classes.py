@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Set
-from functools import cached_property
 from typing import Any, Protocol
 
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import ClassType, InterfaceType, NamedType, OptionalType, Type, UnionType
+from flambeau.util.cached import cached_property
 from flambeau.util.record import dataclass, replace
 from flambeau.util.source import SourceRange
 

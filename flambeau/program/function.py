@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from flambeau.ir.frozen import freeze
 from flambeau.ir.graph import Graph
 from flambeau.schema.function import FunctionSchema
+from flambeau.schema.types import Type
 
 Runner = Callable[..., Any]
 """Takes all arguments in schema order and returns what the schema returns."""
@@ -29,6 +31,8 @@ class Function:
         self._graph = graph
         self.schema = schema
         self.doc = doc
+        self.result: Type | None = None
+        """The type of the result as callers of the program see it, where the schema says less: arrays are tensors."""
         self.runner: Runner | None = None
         """Given by the executor; None until then."""
         self.bytecode: Any = None
@@ -45,6 +49,13 @@ class Function:
     def graph(self, graph: Graph) -> None:
         self._graph = graph
         self.bytecode = None
+
+    @property
+    def frozen_graph(self) -> Graph:
+        """The graph for something that will rely on it: from now on it can be replaced, but not changed in place."""
+        graph = self.graph
+        freeze(graph, self.short_name)
+        return graph
 
     @property
     def is_compiled(self) -> bool:

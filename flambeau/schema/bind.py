@@ -36,6 +36,8 @@ NUMBERS_AS_TENSORS: Final = frozenset(
 """Operators that take a Python number for any of their tensors."""
 _OPTIONS: Final = ("dtype", "layout", "device", "pin_memory")
 
+_SEQUENCES: Final = (tuple, list)
+
 Key = tuple[Any, ...]
 
 
@@ -74,6 +76,39 @@ class Plan:
         for index, convert in self.converters:
             full[index] = convert(full[index])
         return full
+
+    def runner(self, count: int) -> Callable[..., Any]:
+        """What runs the kernel on `count` positional arguments, as directly as this plan allows."""
+        if self.finish is not None or self.converters or self.varargs_at > 1:
+            return self._run
+        kernel, tail = self.kernel, self.tail
+        if self.varargs_at == 1:
+            return lambda first, *rest: kernel(first, list(rest), *tail)
+        if self.varargs_at == 0:
+            return lambda *rest: kernel(list(rest), *tail)
+        return with_tail(kernel, count, tail)
+
+    def _run(self, *args: Any) -> Any:
+        result = self.kernel(*self.arguments(args, {}))
+        return result if self.finish is None else self.finish(result)
+
+
+def with_tail(kernel: Callable[..., Any], count: int, tail: tuple[Any, ...]) -> Callable[..., Any]:
+    """The kernel with fixed arguments after the first `count`; calls with a list of arguments take twice as long."""
+    match (count, tail):
+        case (_, ()):
+            return kernel
+        case (1, (last,)):
+            return lambda first: kernel(first, last)
+        case (1, (third, last)):
+            return lambda first: kernel(first, third, last)
+        case (1, (third, fourth, last)):
+            return lambda first: kernel(first, third, fourth, last)
+        case (2, (last,)):
+            return lambda first, second: kernel(first, second, last)
+        case (2, (fourth, last)):
+            return lambda first, second: kernel(first, second, fourth, last)
+    return lambda *args: kernel(*args, *tail)
 
 
 def _values(kwargs: Mapping[str, Any]) -> list[Any]:
@@ -181,7 +216,7 @@ class Binder:
 def _kind(value: Any) -> Any:
     """The type of a value, and for lists what is inside."""
     kind = type(value)
-    if isinstance(value, tuple | list):
+    if isinstance(value, _SEQUENCES):
         return (kind, frozenset(map(_kind, value)), len(value) if len(value) < 3 else 3)
     return kind
 

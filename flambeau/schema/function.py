@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, Final
 
 from flambeau.schema import compatibility
@@ -15,6 +15,7 @@ from flambeau.schema.lexer import Token, Tokens
 from flambeau.schema.remembered import remembered
 from flambeau.schema.type_text import AS_INT, NameLookup, TypeParser, default_text, parse_default
 from flambeau.schema.types import DictType, ListType, OptionalType, TensorType, TupleType, Type
+from flambeau.util.cached import cached_property
 from flambeau.util.errors import ParseError
 from flambeau.util.record import dataclass, replace
 
@@ -130,6 +131,9 @@ class FunctionSchema:
     def check_forward_compatible_with(self, old: FunctionSchema) -> tuple[bool, str]:
         """Whether this adds to `old` nothing but arguments with defaults that are no lists; else why not."""
         return compatibility.forward_compatibility(self, old)
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         shown: list[str] = []

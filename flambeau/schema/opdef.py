@@ -40,8 +40,15 @@ class Effect(Enum):
     """Nothing: equal arguments give equal results. It may raise."""
     RANDOM = "random"
     """Draws from a generator."""
+    ORDERED = "ordered"
+    """Runs when and as often as the program says, though nothing uses its result: prints on standard output, warns,
+    raises on purpose, reads a clock, turns the recording of gradients on this thread on or off, moves a generator that
+    it is given.
+    """
     WORLD = "world"
-    """Seen from outside: prints, warns, raises on purpose, waits."""
+    """`ORDERED`, and reaches what others have as well: files, other streams, the process's own generator and
+    settings. Code of archives calls no such operator unless whoever loads it allows that one by name.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,13 +105,17 @@ class OpDef:
     reference: Callable[..., Any] | None = None
     """An independent way to get the result, over NumPy arrays in place of tensors."""
     effect: Effect = Effect.NONE
-    """What it does to the world."""
+    """What a call does besides its results and declared writes."""
     ulp: Mapping[DType, float] = field(default_factory=dict)
     """Largest distance between two ways to run it, in units in the last place; 0 where missing."""
     is_method: bool = True
     """Whether `Tensor` has a method of this name."""
     is_function: bool = True
     """Whether the package has a function of this name."""
+    differentiable: bool | tuple[bool, ...] = True
+    """Whether gradients flow from its operands to its results, or to which: `zeros_like` only looks at sizes."""
+    is_about_tensor: bool = False
+    """Whether it is about the tensor itself, not its elements: whether it asks for gradients, which memory it shows."""
     namespaces: tuple[str, ...] = ()
     """Further modules of the package that have the function: `nn.functional`. Names like `special_erf` need no entry.
     """

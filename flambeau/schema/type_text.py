@@ -106,7 +106,10 @@ def _tensor_text(t: TensorType) -> str:
 
 
 def _union_text(members: tuple[Type, ...], annotation: bool) -> str:
-    inner = ", ".join(print_type(m, annotation) for m in sorted(members, key=union_order))
+    # Each member's text is made once: where unions are nested, a text of texts doubles the work at every level.
+    texts = {member: print_type(member, False) for member in members}
+    ordered = sorted(members, key=lambda member: union_order(member, texts[member]))
+    inner = ", ".join(print_type(m, True) if annotation else texts[m] for m in ordered)
     return f"Union[{inner}]" if annotation else f"Union({inner})"
 
 

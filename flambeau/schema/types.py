@@ -225,6 +225,7 @@ class TensorType(Type):
     """
 
     kind = "TensorType"
+    is_array: ClassVar[bool] = False
     dtype: DType | None = None
     sizes: tuple[int | None, ...] | None = None
     strides: tuple[int | None, ...] | None = None
@@ -376,9 +377,9 @@ _UNION_ORDER = (
 )  # fmt: skip
 
 
-def union_order(member: Type) -> tuple[int, str]:
-    """Where a member stands in a union: by kind as TorchScript numbers them, then by text."""
-    return _UNION_ORDER.index(member.kind), str(member)
+def union_order(member: Type, text: str | None = None) -> tuple[int, str]:
+    """Where a member stands in a union: by kind as TorchScript numbers them, then by text, if need be made here."""
+    return _UNION_ORDER.index(member.kind), str(member) if text is None else text
 
 
 @dataclass(frozen=True)
@@ -490,6 +491,6 @@ def is_key(type_: Type) -> bool:
 def without_refinement(type_: Type) -> Type:
     """The type with every tensor inside reduced to plain `Tensor`."""
     if isinstance(type_, TensorType):
-        return type_ if type_ == TENSOR else TENSOR
+        return type_ if type_.is_array or type_ == TENSOR else TENSOR
     inner = type_.contained
     return type_.with_contained(tuple(map(without_refinement, inner))) if inner else type_

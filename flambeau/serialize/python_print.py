@@ -33,6 +33,8 @@ from flambeau.serialize.python_print_expressions import Context, SchemaLookup, r
 from flambeau.serialize.python_print_literals import ConstantTable, literal
 from flambeau.serialize.python_print_statements import Statements, nodes_of
 from flambeau.serialize.python_print_text import Body, Mark
+from flambeau.util.depth import deep_recursion
+from flambeau.util.markup import Listing
 from flambeau.util.record import dataclass
 
 _BETWEEN_PARAMETERS = ",\n    "
@@ -57,7 +59,7 @@ def print_code(program: Function | Graph, *, name: str = "", is_method: bool = F
     `name` is what `def` calls it, for a function its own by default. A method's first parameter has no annotation.
     Loops that both count and test, which no statement of the language does, are printed as loops that test.
     """
-    return print_with_marks(program, name=name, is_method=is_method).text
+    return Listing(print_with_marks(program, name=name, is_method=is_method).text)
 
 
 def print_code_with_constants(
@@ -65,9 +67,10 @@ def print_code_with_constants(
 ) -> tuple[str, SimpleNamespace]:
     """The source, and a namespace with the `c0`, `c1`, ... that it reads from `CONSTANTS`."""
     printed = print_with_marks(program, name=name, is_method=is_method)
-    return printed.text, printed.namespace()
+    return Listing(printed.text), printed.namespace()
 
 
+@deep_recursion()
 def print_with_marks(
     program: Function | Graph,
     *,

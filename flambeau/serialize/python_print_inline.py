@@ -17,7 +17,7 @@ from __future__ import annotations
 from flambeau.ir.constants import CONSTANT
 from flambeau.ir.node import RETURN, Block, Node
 
-_SUBGRAPH_CALLS = frozenset({"prim::fork", "prim::awaitable", "prim::rpc_async", "prim::rpc_sync", "prim::rpc_remote"})
+_SUBGRAPH_CALLS = frozenset({"prim::fork", "prim::awaitable"})
 """Their operands are seen inside a subgraph, where they may be used more than once."""
 _STATEMENTS = frozenset(
     {"prim::isinstance", "prim::Enter", "prim::Exit", "prim::fork", "prim::awaitable", "prim::Closure"}

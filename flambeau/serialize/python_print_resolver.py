@@ -3,8 +3,9 @@
 >>> import flambeau.ops
 >>> from flambeau.serialize.python_print import print_code
 >>> [function] = read_code("def f(n: int) -> int:\\n  return torch.mul(n, ops.prim.abs(n))\\n")
->>> print_code(function)
-'def f(n: int) -> int:\\n  return torch.mul(n, ops.prim.abs(n))\\n'
+>>> print(print_code(function), end="")
+def f(n: int) -> int:
+  return torch.mul(n, ops.prim.abs(n))
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from flambeau.frontend.convert.functions import parse_source
 from flambeau.frontend.emit.conversions import convert
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_method
-from flambeau.frontend.resolver import Names
+from flambeau.frontend.resolver import MISSING, Names
 from flambeau.frontend.trees.views import Apply, StringLiteral
 from flambeau.frontend.values.language_forms import LANGUAGE_FORMS
 from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
@@ -79,7 +80,9 @@ def forget_temporaries(graph: Graph) -> None:
 
 
 class PrintedNames(Names):
-    """Resolves the names of printed code."""
+    """Resolves the names of printed code. It reaches what is named here and nothing else of Python."""
+
+    reaches_python = False
 
     def __init__(self, constants: Sequence[Any], unit: CompilationUnit) -> None:
         super().__init__(
@@ -93,6 +96,10 @@ class PrintedNames(Names):
                 "unwrap_optional": OperatorValue("aten::_unwrap_optional"),
             }
         )
+
+    def member(self, owner: Any, name: str) -> Any:
+        """Longer qualified names."""
+        return longer(owner, name) if isinstance(owner, QualifiedName) else MISSING
 
     def sugared(self, value: Any, where: SourceRange) -> Sugared | None:
         """Qualified names, by what the unit has under them."""

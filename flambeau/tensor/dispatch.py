@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from flambeau.schema import registry
 from flambeau.schema.argument_rules import RuntimeTypes
 from flambeau.schema.bind import Binder, Plan
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.opdef import OpDef
+from flambeau.tensor import grad_mode, unrecorded
 from flambeau.tensor.bridge import from_numpy_or_copy
 from flambeau.tensor.observer import current, thread, watchers
 from flambeau.tensor.random import Generator
 from flambeau.tensor.tensor import Tensor, wrap_number
+from flambeau.tensor.unrecorded import is_asked
 
 Proceed = Callable[[Sequence[Any]], Any]
 Handler = Callable[[OpDef, Sequence[Any], Proceed], Any]
@@ -81,7 +83,7 @@ def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
     """Run an overload on all its arguments in schema order, through the interceptors."""
     stack = thread.handlers
     if not stack:
-        return definition.kernel(*arguments)
+        return unrecorded.run(definition, arguments) if is_asked(arguments) else definition.kernel(*arguments)
     handler, below = stack[-1], stack[:-1]
 
     def proceed(changed: Sequence[Any]) -> Any:
@@ -97,12 +99,19 @@ def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
 class Operator:
     """All overloads of one name, with the plans of the calls seen so far."""
 
-    __slots__ = ("_deep", "_plans", "_quick", "_version", "candidates", "name")
+    __slots__ = ("_deep", "_named", "_version", "candidates", "name", "quick")
 
     MAX_PLANS = 512
 
+    quick: dict[Any, Callable[..., Any]]
+    """By the types of the positional arguments, or the type of the only one: what runs the call, where nothing
+    intercepts it. Callers may keep the dictionary itself, which is the operator's for good."""
+
     def __init__(self, name: str) -> None:
         self.name = name
+        self.quick = {}
+        self._named: dict[Any, Plan] = {}
+        self._deep: dict[Any, Plan] = {}
         self.refresh()
 
     @property
@@ -116,30 +125,45 @@ class Operator:
         self.candidates = tuple(
             d for d in registry.overloads(self.name) if concerns_tensors(d.schema) or d.family == "custom"
         )
-        self._plans: dict[Any, Plan] = {}
-        self._quick: dict[Any, tuple[Callable[..., Any], tuple[Any, ...], Callable[[Any], Any] | None]] = {}
-        self._deep: dict[Any, Plan] = {}
+        self._forget()
+
+    def _forget(self) -> None:
+        self.quick.clear()
+        self._named.clear()
+        self._deep.clear()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if kwargs:
             return self.call_with_keywords(args, kwargs)
-        key = tuple(map(type, args))
-        quick = self._quick.get(key)
+        quick = self.quick.get(type(args[0]) if len(args) == 1 else tuple(map(type, args)))
         if quick is not None and not thread.handlers:
-            kernel, tail, finish = quick
-            result = kernel(*args, *tail)
-            return result if finish is None else finish(result)
-        plan = self._plans.get(key)
-        if plan is None:
-            plan = self.plan(args, kwargs)
-        result = run(plan.definition, plan.arguments(args, kwargs))
+            return quick(*args)
+        return self.call_positional(args)
+
+    def _runner(self, plan: Plan, count: int) -> Callable[..., Any]:
+        """What runs calls of so many arguments: it looks for tensors that ask for gradients once there are any."""
+        runner = plan.runner(count)
+        if not grad_mode.has_asked():
+            return runner
+
+        def guarded(*args: Any) -> Any:
+            return self.call_positional(args) if is_asked(args) else runner(*args)
+
+        return guarded
+
+    def call_positional(self, args: tuple[Any, ...]) -> Any:
+        """A call that `quick` does not serve: new types, lists among the arguments, or somebody intercepts it."""
+        plan = self.plan(args, {})
+        result = run(plan.definition, plan.arguments(args, {}))
         return result if plan.finish is None else plan.finish(result)
 
     def call_with_keywords(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """The same for a call with keywords."""
         if "out" in kwargs and kwargs["out"] is None:
             kwargs = {k: v for k, v in kwargs.items() if k != "out"}
-        plan = self.plan(args, kwargs)
+        plan = self._named.get((*map(type, args), *kwargs, *map(type, kwargs.values())))
+        if plan is None:
+            plan = self.plan(args, kwargs)
         result = run(plan.definition, plan.arguments(args, kwargs))
         if plan.requires_grad_at >= 0 and kwargs["requires_grad"]:
             result.requires_grad_()
@@ -154,16 +178,20 @@ class Operator:
         if plan is None:
             plan = binder.plan(self.name, self.candidates, args, kwargs)
             if len(self._deep) >= self.MAX_PLANS:
-                self._deep.clear()
-                self._plans.clear()
-                self._quick.clear()
+                self._forget()
             self._deep[key] = plan
-            if not kwargs and not any(isinstance(a, list | tuple) for a in args):
+            values = (*args, *kwargs.values())
+            if not any(isinstance(v, _SEQUENCES) for v in values):
                 types = tuple(map(type, args))
-                self._plans[types] = plan
-                if not plan.converters and plan.varargs_at < 0:
-                    self._quick[types] = (plan.kernel, plan.tail, plan.finish)
+                if kwargs:
+                    self._named[(*types, *kwargs, *map(type, kwargs.values()))] = plan
+                else:
+                    self.quick[types[0] if len(types) == 1 else types] = self._runner(plan, len(types))
         return plan
+
+
+_SEQUENCES: Final = (list, tuple)
+"""Types of arguments whose elements decide too what a call means."""
 
 
 def concerns_tensors(schema: FunctionSchema) -> bool:
@@ -174,12 +202,29 @@ def concerns_tensors(schema: FunctionSchema) -> bool:
 _operators: dict[str, Operator] = {}
 
 
+def _forget_runners() -> None:
+    for found in list(_operators.values()):
+        found.quick.clear()
+        found._deep.clear()
+
+
+grad_mode.when_asked(_forget_runners)
+
+
 def operator(name: str) -> Operator:
     """The overloads of `aten::add`, callable with Python values."""
-    found = _operators.get(name)
-    if found is None:
+    found = operator_of(name)
+    if not found.candidates:
         if not registry.overloads(name):
             raise KeyError(f"no operator {name}; similar: {', '.join(registry.similar(name)) or 'none'}")
+        found.refresh()
+    return found
+
+
+def operator_of(name: str) -> Operator:
+    """The same for a name whose overloads may be registered later."""
+    found = _operators.get(name)
+    if found is None:
         found = _operators[name] = Operator(name)
     return found
 
@@ -188,18 +233,39 @@ def call(name: str, *args: Any, **kwargs: Any) -> Any:
     """Run an operator by qualified name, `call("aten::add", x, 1)`. Raises KeyError for an unknown one, TypeError for
     wrong arguments, and what the operator itself raises.
     """
-    found = _operators.get(name)
-    return (found or operator(name))(*args, **kwargs)
+    return (_operators.get(name) or operator(name))(*args, **kwargs)
+
+
+def caller(target: Operator) -> Callable[..., Any]:
+    """A new Python function that calls an operator, without a frame in between where the call is a usual one."""
+    find = target.quick.get
+
+    def operator_function(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            if len(args) == 1:
+                [first] = args
+                quick = find(type(first))
+                if quick is not None and not thread.handlers:
+                    return quick(first)
+            elif len(args) == 2:
+                first, second = args
+                quick = find((type(first), type(second)))
+                if quick is not None and not thread.handlers:
+                    return quick(first, second)
+            else:
+                quick = find(tuple(map(type, args)))
+                if quick is not None and not thread.handlers:
+                    return quick(*args)
+            return target.call_positional(args)
+        return target.call_with_keywords(args, kwargs)
+
+    return operator_function
 
 
 def function(name: str, public_name: str | None = None) -> Callable[..., Any]:
     """A Python function that runs the operator `name`: its help shows what the operator does and its signatures."""
     target = operator(name)
-    run_operator = target.__call__
-
-    def operator_function(*args: Any, **kwargs: Any) -> Any:
-        return run_operator(*args, **kwargs)
-
+    operator_function = caller(target)
     short = public_name or name.rpartition("::")[2]
     operator_function.__name__ = operator_function.__qualname__ = short
     operator_function.__module__ = "flambeau"

@@ -22,7 +22,6 @@ class _Mode(threading.local):
 
 
 _mode = _Mode()
-_recorders: list[object] = []
 
 
 def is_grad_enabled() -> bool:
@@ -30,14 +29,27 @@ def is_grad_enabled() -> bool:
     return _mode.enabled
 
 
-def is_recording() -> bool:
-    """Whether operations on tensors that need gradients are recorded now: it is on, and there is a recorder."""
-    return _mode.enabled and bool(_recorders)
+_asked: list[bool] = []
+_when_asked: list[Callable[[], None]] = []
 
 
-def record_with(recorder: object) -> None:
-    """Say that there is something that records operations; until then nothing needs to be prepared for it."""
-    _recorders.append(recorder)
+def note_asked() -> bool:
+    """Say that a tensor asks for gradients: until one does, nobody has to look for those that do. True."""
+    if not _asked:
+        _asked.append(True)
+        for action in _when_asked:
+            action()
+    return True
+
+
+def has_asked() -> bool:
+    """Whether any tensor has ever asked for gradients."""
+    return bool(_asked)
+
+
+def when_asked(action: Callable[[], None]) -> None:
+    """Do something when the first tensor asks for gradients."""
+    _when_asked.append(action)
 
 
 class _Switch:

@@ -12,9 +12,10 @@ import numpy as np
 
 from flambeau.schema.dtype import Category, from_numpy_dtype
 from flambeau.schema.symbolic import SymbolicInt
-from flambeau.tensor import dispatch, observer
+from flambeau.tensor import observer
 from flambeau.tensor.bridge import from_numpy_or_copy
 from flambeau.tensor.dispatch import call
+from flambeau.tensor.observer import thread
 from flambeau.tensor.tensor import Tensor, share, wrap
 
 NOT_AN_INDEX: Final = (
@@ -29,7 +30,7 @@ SCALAR_INDEX: Final = (
 
 def get_item(self: Tensor, key: Any) -> Tensor:
     """`self[key]`. Raises IndexError, TypeError or ValueError for what is no index of it."""
-    if not dispatch.is_intercepted():
+    if not thread.handlers and not self._requires_grad and self.grad_fn is None:
         quick = _plain_view(self, key)
         if quick is not None:
             return quick
@@ -50,7 +51,7 @@ def set_item(self: Tensor, key: Any, value: Any) -> None:
     if not isinstance(value, Tensor):
         if not isinstance(value, int | float | complex):
             raise TypeError(f"can't assign a {type(value).__name__} to a torch.{self.dtype.display}Tensor")
-        if all(i is None for i in indices):
+        if all(i is None for i in indices) and not _repeats(view):
             call("aten::fill_", view, value)
             return
         value = call("aten::scalar_tensor", value, dtype=self.dtype)
@@ -63,24 +64,39 @@ def set_item(self: Tensor, key: Any, value: Any) -> None:
     call("aten::index_put_", view, indices, _without_leading_ones(value, _result_rank(view, indices)))
 
 
+_BOUNDS: Final = frozenset({int, type(None)})
+
+
+def _repeats(view: Tensor) -> bool:
+    """Whether elements share memory: a write to such a tensor is left to `copy_`, which refuses it."""
+    array = view._array
+    return 0 in array.strides and any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True))
+
+
 def _plain_view(self: Tensor, key: Any) -> Tensor | None:
     """The result for an integer, a slice or a tuple of these; None leaves the key, or its refusal, to the full way."""
-    keys = key if type(key) is tuple else (key,)
     array = self._array
-    if len(keys) > array.ndim:
-        return None
-    for one in keys:
-        if type(one) is not int and not (
-            type(one) is slice
-            and (one.step is None or (type(one.step) is int and one.step > 0))
-            and (one.start is None or type(one.start) is int)
-            and (one.stop is None or type(one.stop) is int)
-        ):
-            return None
+    kind = type(key)
     try:
-        return share(self, array[(*keys, ...)])
+        if kind is slice:
+            return share(self, array[key]) if _is_plain_slice(key) else None
+        if kind is int:
+            return share(self, array[key, ...])
+        if kind is not tuple or len(key) > array.ndim:
+            return None
+        for one in key:
+            if type(one) is not int and not (type(one) is slice and _is_plain_slice(one)):
+                return None
+        return share(self, array[(*key, ...)])
     except IndexError:
         return None
+
+
+def _is_plain_slice(part: slice) -> bool:
+    """Whether its bounds are integers and its step leads forward."""
+    step = part.step
+    leads_forward = step is None or (type(step) is int and step > 0)
+    return leads_forward and type(part.start) in _BOUNDS and type(part.stop) in _BOUNDS
 
 
 def _items(key: Any) -> list[Any]:

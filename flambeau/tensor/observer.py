@@ -7,11 +7,13 @@ is counted in a word that native code reads.
 from __future__ import annotations
 
 import ctypes
-import os
+import functools
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
+
+from flambeau.util.locks import Lock, in_child
 
 if TYPE_CHECKING:
     from flambeau.tensor.tensor import Tensor
@@ -50,6 +52,8 @@ class _Local(threading.local):
     """Called instead of kernels; see `flambeau.tensor.dispatch`."""
     is_plain: bool = False
     """Whether compiled functions run as the Python that they were written as."""
+    watching: int = 0
+    """How many of the watchers are this thread's."""
 
 
 class Watchers:
@@ -58,24 +62,24 @@ class Watchers:
     def __init__(self) -> None:
         self.count = ctypes.c_int64(0)
         """Native code makes calls the long way, past which nobody gets unseen, while this is not 0."""
-        self._forget()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forget)
+        self._lock = Lock()
+        in_child(self._only_this_thread)
 
-    def _forget(self) -> None:
-        """A new lock: in a forked process nobody may be left who would release the old one."""
-        self._lock = threading.Lock()
+    def _only_this_thread(self) -> None:
+        self.count.value = thread.watching
 
     @contextmanager
     def one_more(self) -> Iterator[None]:
         """Count one more within the block."""
         with self._lock:
             self.count.value += 1
+            thread.watching += 1
         try:
             yield
         finally:
             with self._lock:
                 self.count.value -= 1
+                thread.watching -= 1
 
 
 watchers = Watchers()
@@ -105,3 +109,21 @@ def observing(observer: Observer | None) -> Iterator[None]:
             yield
         finally:
             thread.observer = before
+
+
+def seen(kind: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Tells this thread's observer that a method takes a tensor's contents out to Python."""
+
+    def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def observed(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+            watching = thread.observer
+            if watching is None:
+                return method(self, *args, **kwargs)
+            with observing(None):
+                value = method(self, *args, **kwargs)
+            return watching.converted(kind, self, value)
+
+        return observed
+
+    return decorate

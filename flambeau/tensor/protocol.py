@@ -16,7 +16,8 @@ from flambeau.schema.dtype import DType
 from flambeau.schema.symbolic import SymbolicInt, SymbolicNumber
 from flambeau.tensor import create, format, index
 from flambeau.tensor.defaults import get_default_dtype
-from flambeau.tensor.dispatch import call
+from flambeau.tensor.dispatch import call, operator_of
+from flambeau.tensor.observer import thread
 from flambeau.tensor.python_forms import nonzero
 from flambeau.tensor.tensor import Tensor, install_method
 from flambeau.util.not_here import NO_GRADIENTS, OF_TENSORS
@@ -42,7 +43,12 @@ def _binary(special: str, name: str, is_reflected: bool = False) -> Callable[[Te
             return call(name, other, self) if isinstance(other, _OPERANDS) else NotImplemented
     else:
 
+        find = operator_of(name).quick.get
+
         def method(self: Tensor, other: Any) -> Any:
+            quick = find((type(self), type(other)))
+            if quick is not None and not thread.handlers:
+                return quick(self, other)
             return call(name, self, other) if isinstance(other, _OPERANDS) else NotImplemented
 
     method.__name__ = special
@@ -68,8 +74,11 @@ def _reflected_symbolic(self: Tensor, other: SymbolicNumber, name: str) -> Any:
 
 
 def _unary(special: str, name: str) -> Callable[[Tensor], Any]:
+    find = operator_of(name).quick.get
+
     def method(self: Tensor) -> Any:
-        return call(name, self)
+        quick = find(type(self))
+        return quick(self) if quick is not None and not thread.handlers else call(name, self)
 
     method.__name__ = special
     method.__qualname__ = f"Tensor.{special}"
@@ -102,14 +111,6 @@ def _arithmetic() -> dict[str, Callable[..., Any]]:
     return methods
 
 
-def _getitem(self: Tensor, key: Any) -> Tensor:
-    return index.get_item(self, key)
-
-
-def _setitem(self: Tensor, key: Any, value: Any) -> None:
-    index.set_item(self, key, value)
-
-
 def _iter(self: Tensor) -> Iterator[Tensor]:
     if self._array.ndim == 0:
         raise TypeError("iteration over a 0-d tensor")
@@ -128,7 +129,7 @@ def _reversed(self: Tensor) -> Tensor:
 
 
 def _attribute(name: str, doc: str) -> property:
-    return property(lambda self: call(name, self), doc=doc)
+    return property(_unary(name, name), doc=doc)
 
 
 CASTS: Final = {
@@ -183,7 +184,7 @@ def _install() -> None:
     for name, dtype in CASTS.items():
         install_method(name, _cast(name, dtype))
     methods: dict[str, Any] = _arithmetic() | {
-        "__getattr__": _missing, "__getitem__": _getitem, "__setitem__": _setitem, "__repr__": _repr,
+        "__getattr__": _missing, "__getitem__": index.get_item, "__setitem__": index.set_item, "__repr__": _repr,
         "new_tensor": _new_tensor, "type": _type, "nonzero": nonzero,
         "__iter__": _iter, "__contains__": _contains, "__reversed__": _reversed,
         "T": _attribute("aten::numpy_T", "The dimensions in reverse order; a view."),

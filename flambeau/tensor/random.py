@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from flambeau.schema.device import CPU, Device
+from flambeau.util.locks import RLock
 
 _LOW_64 = (1 << 64) - 1
 
@@ -27,7 +27,7 @@ class Generator:
 
     def __init__(self, device: Device | str = CPU) -> None:
         self.device = Device(device) if isinstance(device, str) else device
-        self.lock = threading.RLock()
+        self.lock = RLock(forks_wait=True)
         self.manual_seed(67280421310721)
 
     def manual_seed(self, seed: int) -> Generator:

@@ -271,8 +271,9 @@ def _cache(options: argparse.Namespace) -> int:
         return 0
     found = entries.info()
     asked = found.hits + found.misses
+    kinds = ", ".join(f"{count} for {name}" for name, count in sorted(found.processors.items()))
     print(f"path   {found.path}")
-    print(f"files  {found.files}")
+    print(f"files  {found.files}" + (f": {kinds}" if kinds else ""))
     print(f"bytes  {found.bytes:,} of at most {found.bound:,}")
     print(f"hits   {found.hits:,} of {asked:,} look-ups" if asked else "hits   none yet")
     return 0

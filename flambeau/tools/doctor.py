@@ -12,12 +12,28 @@ from typing import TextIO
 import numpy as np
 
 import flambeau
-from flambeau.codegen.llvm.engine import available
+from flambeau.codegen.llvm.engine import available, engine
+from flambeau.codegen.llvm.host import VARIABLE, ProcessorError, this_host
 
 OPTIONAL = {
     "llvmlite": "native code", "numba": "calls between scripts and njit functions", "igraph": "pictures of graphs",
     "torch": "comparisons in tests and benchmarks", "jax": "comparisons in benchmarks", "cupy": "CUDA",
 }  # fmt: skip
+TELLING = (
+    "avx",
+    "avx2",
+    "fma",
+    "f16c",
+    "bmi2",
+    "avx512f",
+    "avx512bw",
+    "avx512cd",
+    "avx512dq",
+    "avx512vl",
+    "neon",
+    "sve",
+)
+"""Features that make a difference to speed, as LLVM calls them."""
 SLOWING = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 CHECK = """
 def check(x, y):
@@ -34,11 +50,30 @@ def findings() -> Iterator[tuple[bool, str]]:
             yield True, f"{name} {importlib.metadata.version(name)}: {purpose}"
         except importlib.metadata.PackageNotFoundError:
             yield name != "llvmlite", f"{name} is not installed: {purpose}"
-    yield available(), "LLVM makes code for this machine" if available() else "no native code: programs are interpreted"
+    is_well, text = _native_code()
+    yield is_well, text
     for name in SLOWING:
         if name in os.environ:
             yield False, f"{name}={os.environ[name]} is set: NumPy's matrix products may run at half speed; unset it"
-    yield from _self_test()
+    if is_well or not available():
+        yield from _self_test()
+
+
+def _native_code() -> tuple[bool, str]:
+    """Which processor native code is made for, what it has, and who chose it."""
+    if not available():
+        return False, "no native code: programs are interpreted"
+    try:
+        processor = engine().processor
+    except ProcessorError as error:
+        return False, str(error)
+    level = processor.level or processor.cpu
+    has = f"vectors of {processor.target.vector_bits} bits, {processor.target.vector_registers} of them in registers"
+    features = " ".join(f for f in TELLING if processor.has(f))
+    text = f"LLVM makes code for {level}: {has}{', with ' if features else ''}{features}"
+    host = this_host()
+    chosen = f"chosen by {VARIABLE}={processor.cpu}; this processor, {host.cpu}, is of level {host.level}"
+    return True, f"{text} ({chosen if processor.is_chosen else f'{processor.cpu}, this processor'})"
 
 
 def _self_test() -> Iterator[tuple[bool, str]]:

@@ -15,8 +15,9 @@ True
 
 from __future__ import annotations
 
-import threading
 from enum import Enum
+
+from flambeau.util.locks import Lock
 
 
 class AggregationType(Enum):
@@ -44,7 +45,7 @@ class LockingLogger(NoopLogger):
     """Keeps counters; any number of threads may add to them."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._totals: dict[str, int] = {}
         self._counts: dict[str, int] = {}
         self._kinds: dict[str, AggregationType] = {}

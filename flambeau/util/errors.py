@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from flambeau.util.source import SourceRange
 
@@ -21,6 +22,10 @@ Frame = tuple[str, SourceRange | None]
 OF_PYTHON = (
     "'{name}' is a function of Python's library ({file}), and cannot be compiled: {reason}. Call it outside of the "
     "program and pass the result in, or write out what it does"
+)
+CALLS_TOO_DEEP = (
+    "maximum recursion depth exceeded: calls within calls go so deep that there is no room for more. If every way "
+    "ends, write it as a loop over a list of what is still to be done"
 )
 _LIBRARY = os.path.join(sysconfig.get_path("stdlib"), "")
 _PACKAGES = ("site-packages", "dist-packages")
@@ -129,6 +134,10 @@ class VerifyError(RuntimeError):
     """A graph breaks the rules of the IR. The text holds every violation, each beside its node."""
 
 
+class FrozenGraphError(RuntimeError):
+    """A graph that something relies on was to be changed in place. The text says how to change a copy."""
+
+
 class ScriptError(Exception):
     """A `raise` or failed `assert` of the scripted program itself. Deliberately no RuntimeError.
 
@@ -161,6 +170,43 @@ class ExecutionError(RuntimeError):
         return traceback_text(f"RuntimeError: {self.message}" if self.frames else self.message, self.frames)
 
 
+_ENDS = (StopIteration, StopAsyncIteration)
+_both: dict[tuple[type[Any], type[BaseException]], type[Any]] = {}
+
+
+def also(kind: type[Any], python: type[BaseException]) -> type[Any]:
+    """The class of errors of `kind` that are `python` as well: `except IndexError` takes what it takes in Python.
+
+    >>> issubclass(also(ScriptError, KeyError), ScriptError), issubclass(also(ScriptError, KeyError), KeyError)
+    (True, True)
+
+    It is called like `python`. Gives `kind` itself where it is one already, and where no class can be both. What ends
+    an iteration stays an error.
+    """
+    if issubclass(kind, python) or not issubclass(python, Exception) or issubclass(python, _ENDS):
+        return kind
+    alive = (c for c in python.__subclasses__() if c.__bases__ == (kind, python))
+    before = _both.get((kind, python)) or next(alive, None)
+    if before is not None:
+        return before
+
+    def reduce(self: Any) -> tuple[Any, ...]:
+        return _restored, (kind, python, self.message, self.frames)
+
+    try:
+        both = type(python.__name__, (kind, python), {"__module__": "flambeau.jit", "__reduce__": reduce})
+        both("")  # a class of the user's may be made of more than a message
+    except TypeError:
+        return kind
+    if python.__module__ == "builtins":  # those of users go when nobody holds them
+        _both[kind, python] = both
+    return both
+
+
+def _restored(kind: type[Any], python: type[BaseException], message: str, frames: Iterable[Frame]) -> Any:
+    return also(kind, python)(message, frames)
+
+
 class InternalError(RuntimeError):
     """Flambeau itself is wrong; the stage that failed is named, so that it can be found or switched off.
 
@@ -185,6 +231,12 @@ class TracerWarning(UserWarning):
     """A trace will not generalise: something was recorded as a constant or left out."""
 
 
+class PerformanceWarning(UserWarning):
+    """A loop, or a function that calls itself, turned out hot and is interpreted. The text says why, and what to write
+    instead.
+    """
+
+
 class TracingCheckError(Exception):
     """Running a traced function again gave another program or other results."""
 
@@ -203,12 +255,40 @@ def located(message: str, range: SourceRange | None) -> str:
     return message if range is None else f"{message}:\n{range.highlight()}"
 
 
+MOST_REPEATED = 16
+"""How many functions may call each other in a circle that tracebacks recognise."""
+
+
+def _repetition(frames: Sequence[Frame], start: int) -> tuple[int, int]:
+    """How many frames from `start` on come again at once, and how often; (0, 0) where none do more than twice."""
+    for period in range(1, MOST_REPEATED + 1):
+        end = start + period
+        while end < len(frames) and frames[end] == frames[end - period]:
+            end += 1
+        times = (end - start) // period
+        if times > 3:
+            return period, times
+    return 0, 0
+
+
+def _shown_frames(frames: Sequence[Frame]) -> Iterator[str]:
+    """The lines of frames; of a circle of calls the first two rounds, and how often it came again, as Python has it."""
+    index = 0
+    while index < len(frames):
+        period, times = _repetition(frames, index)
+        count = 2 * period or 1
+        for name, where in frames[index : index + count]:
+            yield f'  File "<unknown>", line 0, in {name}\n' if where is None else where.highlight(function=name)
+        index += count
+        if period:
+            repeated = "frame" if period == 1 else f"{period} frames"
+            yield f"  [Previous {repeated} repeated {times - 2:,} more times]\n"
+            index += (times - 2) * period
+
+
 def traceback_text(last_line: str, frames: Iterable[Frame]) -> str:
     """The text of a failure at run time: frames outermost first, then `last_line`; only that line without frames."""
-    shown = [
-        f'  File "<unknown>", line 0, in {name}\n' if range is None else range.highlight(function=name)
-        for name, range in frames
-    ]
+    shown = list(_shown_frames(tuple(frames)))
     if not shown:
         return last_line
     head = (

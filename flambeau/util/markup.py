@@ -1,6 +1,23 @@
-"""Text inside HTML and SVG. The standard library's `html` loads a table of two thousand names for the same."""
+"""Text that people look at: inside HTML and SVG, and at the prompt.
+
+The standard library's `html` loads a table of two thousand names to do the same as `escape`.
+"""
 
 from __future__ import annotations
+
+
+class Listing(str):
+    """Text of several lines, which shows itself at the prompt.
+
+    >>> Listing("mov eax, 1\\nret")
+    mov eax, 1
+    ret
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 def escape(text: str) -> str:

@@ -7,14 +7,19 @@ are plain values: they compare by content, can be shared between threads and are
 from __future__ import annotations
 
 from bisect import bisect_right
-from functools import cached_property
+from itertools import accumulate
 
+from flambeau.util.cached import cached_property
 from flambeau.util.record import dataclass
 
 CONTEXT_LINES = 2
 """Lines shown above and below the underlined ones."""
 
 HERE = " <--- HERE"
+
+LONGEST_LINE = 500
+"""Characters of a line that are shown; of a longer one, those around what is underlined."""
+CUT = "..."
 
 
 @dataclass(frozen=True)
@@ -34,17 +39,19 @@ class Source:
     """1-based number, in the user's file, of the first line of `text`."""
     leading_whitespace: int = 0
     """Characters of indentation that were taken off every line of `text`."""
+    is_local: bool = True
+    """Whether `filename` may be opened to quote a line. Not so for what comes from an archive, which may name any."""
+
+    @property
+    def shown_name(self) -> str:
+        """The name for Python's own messages, which quote lines of files but not of what is in angle brackets."""
+        return self.filename if self.is_local else f"<{self.filename}>"
 
     @cached_property
     def line_starts(self) -> tuple[int, ...]:
         """Offset of the first character of each line. Only "\\n" ends a line, as in Python's own tokenizer."""
-        starts = [0]
-        text = self.text or ""
-        position = text.find("\n")
-        while position >= 0:
-            starts.append(position + 1)
-            position = text.find("\n", position + 1)
-        return tuple(starts)
+        *lines, _ = (self.text or "").split("\n")
+        return tuple(accumulate((len(line) + 1 for line in lines), initial=0))
 
     def line_index(self, offset: int) -> int:
         """0-based index of the line that holds `offset`."""
@@ -58,11 +65,29 @@ class Source:
 
     def offset(self, line_index: int, utf8_column: int) -> int:
         """Character offset of a 0-based line and a column counted in UTF-8 bytes, which is how `ast` counts."""
-        line_index = min(max(line_index, 0), len(self.line_starts) - 1)
-        line = self.line(line_index)
-        if not line.isascii():
-            utf8_column = len(line.encode("utf-8", "surrogatepass")[:utf8_column].decode("utf-8", "ignore"))
-        return self.line_starts[line_index] + min(utf8_column, len(line))
+        starts = self.line_starts
+        line_index = min(max(line_index, 0), len(starts) - 1)
+        start = starts[line_index]
+        if not self._is_ascii:
+            utf8_column = bisect_right(self._utf8_columns(line_index), utf8_column) - 1
+        last = starts[line_index + 1] - 1 if line_index + 1 < len(starts) else len(self.text or "")
+        return min(start + utf8_column, last)
+
+    @cached_property
+    def _is_ascii(self) -> bool:
+        return self.text is None or self.text.isascii()
+
+    @cached_property
+    def _columns(self) -> dict[int, list[int]]:
+        return {}
+
+    def _utf8_columns(self, line_index: int) -> list[int]:
+        """Where in a line's UTF-8 bytes each of its characters begins, and the end. Kept: trees ask for every node."""
+        known = self._columns.get(line_index)
+        if known is None:
+            sizes = (len(character.encode("utf-8", "surrogatepass")) for character in self.line(line_index))
+            known = self._columns[line_index] = list(accumulate(sizes, initial=0))
+        return known
 
     def range(self, start: int, end: int) -> SourceRange:
         """The range of offsets start to end (exclusive) of this source."""
@@ -135,20 +160,40 @@ class SourceRange:
         first = source.line_index(self.start)
         last = max(first, source.line_index(end - 1))
         line_count = len(source.line_starts) - (1 if source.text.endswith("\n") else 0)
-        lines = [source.line(index) for index in range(max(0, first - context_lines), first)]
+        lines = [_cut(source.line(index)) for index in range(max(0, first - context_lines), first)]
         for index in range(first, last + 1):
             line, line_start = source.line(index), source.line_starts[index]
             indentation = len(line) - len(line.lstrip())
             begin = self.start - line_start if index == first else indentation
             stop = min(len(line), end - line_start)
+            line, begin, stop = _around(line, begin, stop)
             mark = _underline(line, begin, max(stop, begin + 1) if index == last else stop)
             lines.append(line)
             if index == last:
                 lines.append(mark + HERE)
             elif mark:
                 lines.append(mark)
-        lines += [source.line(index) for index in range(last + 1, min(line_count, last + 1 + context_lines))]
+        lines += [_cut(source.line(index)) for index in range(last + 1, min(line_count, last + 1 + context_lines))]
         return lines
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - len(CUT)] + CUT
+
+
+def _around(line: str, begin: int, stop: int) -> tuple[str, int, int]:
+    """The part of a very long line that is around line[begin:stop], and where in it that is.
+
+    >>> part, begin, stop = _around("x" * 1000 + "y" * 1000, 1000, 1001)
+    >>> part[:4], part[begin:stop], part[-4:], len(part)
+    ('...x', 'y', 'y...', 500)
+    """
+    if len(line) <= LONGEST_LINE:
+        return line, begin, stop
+    start = max(0, begin - LONGEST_LINE // 4)
+    head = CUT if start else ""
+    shift = len(head) - start
+    return _cut(head + line[start:]), begin + shift, min(stop + shift, LONGEST_LINE)
 
 
 def _underline(line: str, begin: int, stop: int) -> str:

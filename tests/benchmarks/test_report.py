@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from benchmarks import limits, report
 from benchmarks.__main__ import SLOWING, THREADS, family, main, parser, settings
 from benchmarks.harness import Cost, Goal, Row
 from benchmarks.limits import Level, Limits
+from flambeau.codegen.llvm.host import this_host
 
 LIMITS = Limits(
     levels=[
@@ -124,6 +126,32 @@ def test_settings_reach_every_library(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {found[name] for name in THREADS} == {"2"}
     assert [family(p) for p in ("numba/parallel", "flambeau alone", "torch.jit")] == ["numba", "flambeau", "torch.jit"]
     assert parser().parse_args(["--only", "x", "--peers", "numpy", "--threads", "1"]).seconds > 0
+
+
+x86 = pytest.mark.skipif(this_host().level is None, reason="levels are those of x86-64")
+
+
+@x86
+def test_c20_a_level_restricts_every_library() -> None:
+    found = settings(1, "x86-64-v2")
+    assert found["FLAMBEAU_CPU"] == found["NUMBA_CPU_NAME"] == found["TORCHINDUCTOR_CPP_MARCH"] == "x86-64-v2"
+    assert found["NPY_DISABLE_CPU_FEATURES"] == "X86_V3 X86_V4 AVX512_ICL AVX512_SPR"
+    assert (found["ATEN_CPU_CAPABILITY"], found["OPENBLAS_CORETYPE"]) == ("default", "Nehalem")
+    assert "avx" not in found["NUMBA_CPU_FEATURES"]
+    assert found["XLA_FLAGS"].split() == ["--xla_cpu_multi_thread_eigen=false", "--xla_cpu_max_isa=SSE4_2"]
+    with pytest.raises(ValueError, match="--cpu avx2: expected one of x86-64-v2, x86-64-v3, x86-64-v4"):
+        settings(1, "avx2")
+
+
+@x86
+def test_c20_libraries_keep_to_the_level() -> None:
+    """NumPy is asked for what it found; of ours, the assembly is looked at in tests/codegen."""
+    program = "import numpy as np\nprint(np._core._multiarray_umath.__cpu_features__.get('X86_V3'))\n"
+    program += "from flambeau.codegen.llvm.engine import engine\nprint(engine().processor.level)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=settings(1, "x86-64-v2"), capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["False", "x86-64-v2"]
 
 
 def test_the_command_writes_a_page_and_lines(

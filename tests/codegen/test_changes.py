@@ -430,6 +430,20 @@ def test_calls_do_what_the_operator_does(arrays: tuple[np.ndarray, ...], error: 
         assert str(eager.value) in str(scripted.value)
 
 
+def test_c20_steps_between_elements_that_lie_side_by_side_are_constants() -> None:
+    """Only of those: other layouts of the same operands have code of their own."""
+    g = case("scatter_add", 1, 0)
+    compiled = backend.compile_lowered(lower_graph(g))
+    rng = np.random.default_rng(3)
+    x, i, s = operands(rng, g, (40,), 0, 500)
+    want = x.copy()
+    np.add.at(want, i, s)
+    np.testing.assert_allclose(compiled(x, i, s), want, rtol=1e-5, atol=1e-5)
+    assert {pair[0] for pair in compiled.variants[0].schedule.dense} == {"x0", "x1", "x2", "y0"}
+    np.testing.assert_allclose(compiled(x, np.repeat(i, 2)[::2], s), want, rtol=1e-5, atol=1e-5)
+    assert {pair[0] for pair in compiled.variants[1].schedule.dense} == {"x0", "x2", "y0"}
+
+
 def test_against_torch() -> None:
     torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
     rng = np.random.default_rng(7)

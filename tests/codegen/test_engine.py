@@ -165,7 +165,7 @@ def test_foreign_objects_are_refused(content: bytes) -> None:
 def test_unknown_symbols_are_refused() -> None:
     text = "declare i64 @test_nowhere(i64)\ndefine i64 @test_lost(i64 %x) {\n"
     text += "  %y = call i64 @test_nowhere(i64 %x)\n  ret i64 %y\n}"
-    content = Compiler(engine().host).compile(text, is_glue=False, optimise=False)
+    content = Compiler(engine().processor).compile(text, is_glue=False, optimise=False)
     with pytest.raises(loader.NotLinkedError, match="symbol test_nowhere is not defined"):
         loader.link(content, ("test_lost",), lambda name: None)
     with pytest.raises(loader.NotLinkedError, match="there is no symbol test_found"):

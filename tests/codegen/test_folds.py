@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from kernels import random_values
@@ -84,15 +86,16 @@ def test_nan_wins_and_the_first_of_equals(reducer: str, over: tuple[str, ...]) -
     np.testing.assert_array_equal(compiled(x), expected(reducer, x, over))
 
 
+@pytest.mark.parametrize("rows", [2, 0])
 @pytest.mark.parametrize("reducer", ["max", "argmin"])
-def test_largest_of_nothing_is_refused(reducer: str) -> None:
+def test_c06_largest_of_nothing_is_refused(reducer: str, rows: int) -> None:
     kernel = fold(reducer, "float32", ("c",))
-    x = np.zeros((2, 3, 0), np.float32)
+    x = np.zeros((rows, 3, 0), np.float32)
     with pytest.raises(ValueError, match=f"{reducer}: no values to choose from"):
         backend.compile_kernel(kernel)(x)
     with pytest.raises(ValueError, match=f"{reducer}: no values to choose from"):
         reference.run(kernel, x)
-    assert backend.compile_kernel(kernel)(np.zeros((0, 3, 0), np.float32)).shape == (0, 3)
+    assert backend.compile_kernel(kernel)(np.zeros((0, 3, 2), np.float32)).shape == (0, 3)
 
 
 @pytest.mark.parametrize(("reducer", "value"), [("sum", 0.0), ("prod", 1.0)])
@@ -123,6 +126,20 @@ def test_sum_does_not_depend_on_threads() -> None:
     finally:
         codegen.set_num_threads(before)
     assert len(results) == 1
+
+
+def test_c18_sums_of_several_python_threads_at_once() -> None:
+    x = np.random.default_rng(0).standard_normal((1, 1, 3_000_000)).astype(np.float32)
+    compiled = backend.compile_kernel(fold("sum", "float32", AXES))
+    want = float(compiled(x))
+    before = codegen.get_num_threads()
+    codegen.set_num_threads(2)
+    try:
+        with ThreadPoolExecutor(3) as threads:
+            results = set(threads.map(lambda _: float(compiled(x)), range(60)))
+    finally:
+        codegen.set_num_threads(before)
+    assert results == {want}
 
 
 def test_float32_sum_is_accurate() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from flambeau import codegen
-from flambeau.codegen import reference
+from flambeau.codegen import backend, reference
 from flambeau.codegen.hoist import hoist
 from flambeau.codegen.kernel import KernelBuilder, KernelError, parse_kernel, print_kernel, verify
 
@@ -196,7 +196,7 @@ def test_running_states() -> None:
     kernel = parse_kernel(RUNNING)
     assert print_kernel(kernel) == RUNNING
     x = np.arange(1000, dtype=np.float32)
-    np.testing.assert_array_equal(codegen.backend.compile_kernel(kernel)(x), x.cumsum())
+    np.testing.assert_array_equal(backend.compile_kernel(kernel)(x), x.cumsum())
     late = RUNNING.replace("    s <- %0\n", "").replace("store y[i], %1", "store y[i], %1\n    s <- %0")
     with pytest.raises(KernelError, match="before it meets the value of this turn"):
         verify(parse_kernel(late))
@@ -204,3 +204,10 @@ def test_running_states() -> None:
         verify(parse_kernel(RUNNING.replace("store y[i], %1", "store y[i], %1\n    s <- %0")))
     with pytest.raises(KernelError, match="no loop here carries t"):
         verify(parse_kernel(RUNNING.replace("running s", "running t")))
+
+
+def test_c04_an_output_is_stored_once() -> None:
+    text = SOFTMAX.replace("store y[r, c], %5", "store y[r, c], %5\n      store z[r], t")
+    text = text.replace("  scratch s", "  out z: float32[r]\n  scratch s")
+    with pytest.raises(KernelError, match="store z: it does not vary along c, over which a loop runs"):
+        verify(parse_kernel(text))

@@ -7,6 +7,7 @@ import pytest
 from test_lower import graph
 
 from flambeau.codegen import backend, threads
+from flambeau.codegen.llvm.entry_patterns import EXACT_UP_TO
 from flambeau.codegen.runtime import CompiledKernel
 
 TWO = "%x : {0}(*, *), %y : {0}(*, *)"
@@ -106,12 +107,12 @@ def test_short_rows(op: str, width: int) -> None:
         "sum": lambda: wide.sum(1),
         "argmax": lambda: wide.argmax(1),
         "var": lambda: wide.var(1, ddof=1),
-        "softmax": lambda: np.exp(wide - wide.max(1, keepdims=True)) / np.exp(wide - wide.max(1, keepdims=True)).sum(
-            1, keepdims=True
+        "softmax": lambda: (
+            np.exp(wide - wide.max(1, keepdims=True)) / np.exp(wide - wide.max(1, keepdims=True)).sum(1, keepdims=True)
         ),
     }[op]()
     np.testing.assert_allclose(compiled(x), want, rtol=2e-5, atol=1e-5)
-    assert all(v.schedule.fixed and v.schedule.jam > 1 for v in compiled.variants)
+    assert all(v.schedule.fixed and v.schedule.jam > 1 for v in compiled.variants if width <= EXACT_UP_TO)
 
 
 def test_prepared_rows() -> None:

@@ -73,19 +73,71 @@ def test_refusal(source: str, line: int, underlined: str, fragment: str) -> None
     assert "<--- HERE" in str(error)
 
 
-def test_call_of_unfitting_overloads_lists_each_with_its_reason() -> None:
+def message(text: str, **values: object) -> str:
     with pytest.raises(CompileError) as caught:
-        compile_source("def f(x):\n    return relu(x, x)\n", Names({"relu": Operator("aten::relu")}))
-    assert str(caught.value) == (
-        "\nArguments for call are not valid.\nThe following variants are available:\n  \n"
-        "  aten::relu(Tensor self) -> Tensor:\n"
-        "  Expected at most 1 arguments but found 2 positional arguments.\n  \n"
-        "  aten::relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!):\n"
-        "  Argument out not provided.\n\n"
+        compile_source(text, Names({**VALUES, **values}))
+    return str(caught.value)
+
+
+def test_c22_a_call_that_fits_no_overload_shows_the_closest_with_its_reason() -> None:
+    assert message("def f(x):\n    return relu(x, x)\n", relu=Operator("aten::relu")) == (
+        "Arguments for call are not valid. The variants are:\n"
+        "  aten::relu(Tensor self) -> Tensor: Expected at most 1 arguments but found 2 positional arguments.\n"
         "The original call is:\n"
         '  File "<string>", line 2\n'
         "def f(x):\n    return relu(x, x)\n           ~~~~ <--- HERE\n"
     )
+
+
+CAUSES = [
+    ("x: Optional[int]", "return x + 1",
+     "x may be None (it is Optional[int]), which '+' does not take. Test it first: `if x is not None`."),
+    ("x: Optional[int]", "return 1 - x",
+     "x may be None (it is Optional[int]), which '-' does not take. Test it first: `if x is not None`."),
+    ("x: Optional[int]", "return -x",
+     "x may be None (it is Optional[int]), which '-' does not take. Test it first: `if x is not None`."),
+    ("x: Optional[Tensor]", "return x.sum()",
+     "'Optional[Tensor]' object has no attribute or method 'sum'. It may be None: test it first, `if x is not None`."),
+    ("x: Optional[List[int]]", "return x[0]",
+     "'Optional[List[int]]' object is not subscriptable. It may be None: test it first, `if x is not None`."),
+    ("x: Tensor", "return x.max(axis=0)",
+     "max() has no parameter 'axis': it is called 'dim', and gives values and indices; amax(dim=...) gives the values "
+     "alone."),
+    ("x: Tensor", "return x.mean(axis=0)", "mean() has no parameter 'axis': it is called 'dim'."),
+    ("x: Tensor", "return x.sum(dim=0, keepdims=True)", "sum() has no parameter 'keepdims': it is called 'keepdim'."),
+    ("x: Tensor", "return x.sum(foo=1)", "sum() has no parameter 'foo'."),
+    ("x: Dict[str, float], y: Tensor", "x['a'] = y[0]", "a Dict[str, float] cannot hold a Tensor: write float(...)."),
+    ("x: Dict[str, float]", "x[1] = 2.0", "the keys of a Dict[str, float] are str, not int."),
+    ("x: Dict[str, int]", "return x[1]", "the keys of a Dict[str, int] are str, not int."),
+    ("x: List[int]", "return x['a']", "a List[int] is indexed by ints and slices, not by str."),
+    ("x: List[int]", "x[0] = 1.5", "a List[int] cannot hold a float: write int(...)."),
+    ("x: List[int]", "x.append(1.5)", "a List[int] cannot hold a float: write int(...)."),
+    ("x: List[str]", "x.append(1)", "a List[str] cannot hold a int: write str(...)."),
+    ("x: int", "return 'a' + x", "'+' has no meaning for str and int: write str(x)."),
+    ("x: List[float]", "return x / 2", "'/' has no meaning for List[float] and int."),
+    ("x: str", "return x < 1", "'<' has no meaning for str and int."),
+    ("x: List[int]", "x[0] = 10**9 + 7",
+     "a List[int] cannot hold a float: write int(...). `10**9` in line 2 is a float, as int ** int is: write "
+     "int(10**9)."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("parameters", "body", "first"), CAUSES)
+def test_c22_the_cause_comes_first_and_the_message_is_short(parameters: str, body: str, first: str) -> None:
+    text = message(f"def f({parameters}):\n    {body}\n")
+    assert text.splitlines()[0].rstrip(":") == first.rstrip(":")
+    assert len(text.splitlines()) < 12
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["m = 10**9 + 7\n    return x % m", "m = 10**9 + 7\n    for i in range(m):\n        x += i\n    return x",
+     "m = 10**9\n    if x > 3:\n        m = m + 7\n    x = m\n    return x"],
+)  # fmt: skip
+def test_c22_a_power_of_ints_is_blamed_where_it_stands(body: str) -> None:
+    text = message(f"def f(x: int) -> int:\n    {body}\n")
+    assert "`10**9` in line 2 is a float, as int ** int is: write int(10**9)" in text
+    compile_source(f"def f(x: int) -> int:\n    {body.replace('10**9', 'int(10**9)')}\n", Names(VALUES))
 
 
 def test_use_of_a_name_of_one_arm_shows_both_places() -> None:
@@ -174,7 +226,7 @@ def test_deep_programs_compile(source: str) -> None:
 
 
 def test_a_program_nested_too_deeply_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flambeau.frontend.depth.FRAMES", 0)
+    monkeypatch.setattr("flambeau.util.depth.FRAMES", 0)
     with pytest.raises(CompileError, match=r"nested too deeply to compile. Give names to parts") as caught:
         compile_source(DEEP["method calls"], Names())
     assert caught.value.range is not None

@@ -86,7 +86,7 @@ def test_trees_are_immutable_and_compare_by_identity() -> None:
     assert len({one, other}) == 2
     with pytest.raises(dataclasses.FrozenInstanceError):
         one.body = ()  # type: ignore[misc]
-    assert repr(one) == "<Def at <string>:1:0>"
+    assert repr(one) == str(one)
 
 
 def test_children_and_walk_follow_the_printed_order() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import flambeau.ops  # noqa: F401
+import flambeau
 from flambeau.ir import Graph, parse_ir
 from flambeau.ir.node import Node
 from flambeau.ir.value import Use
@@ -46,10 +46,10 @@ def test_a_right_graph_has_no_findings() -> None:
 
 def test_the_error_shows_each_finding_under_its_node() -> None:
     with pytest.raises(VerifyError) as caught:
-        verify(parse_ir(GOOD.replace("aten::add(%z, %i, %1)", "aten::add(%none)")), stage="pass 'dce'")
+        verify(parse_ir(GOOD.replace("aten::add(%z, %i, %1)", "aten::add(%none, %none)")), stage="pass 'dce'")
     text = str(caught.value)
     assert text.startswith("the graph is not valid after pass 'dce': 2 violations\ngraph(%x : Tensor,")
-    assert "= aten::add(%none)\n          ^^^ no overload of aten::add takes (NoneType)\n" in text
+    assert "= aten::add(%none, %none)\n          ^^^ no overload of aten::add takes (NoneType, NoneType)\n" in text
     assert "= my::op(%l)\n  ^^^ unknown operator my::op\n" in text
 
 
@@ -81,7 +81,11 @@ BAD = [
     ("%k : (int, int) = prim::TupleConstruct()\n %y : int = prim::TupleUnpack(%k)\n",
      ["a tuple of 2 is made of 0 values", "a tuple of 2 is unpacked into 1 values"]),
     ("%y = prim::GetAttr(%x)\n", ["prim::GetAttr has the attribute 'name'"]),
-    ("%y = aten::relu(%x, %x, %x)\n", ["no overload of aten::relu takes (Tensor, Tensor, Tensor)"]),
+    ("%n : int = prim::Constant[value=1]()\n %y = aten::relu(%n)\n", ["no overload of aten::relu takes (int)"]),
+    ('%y = prim::GetAttr[name="a"](%x, %x)\n', ["prim::GetAttr takes 1 operand, not 2"]),
+    ("%y : bool = prim::isinstance[types=[int]]()\n", ["prim::isinstance takes 1 operand, not 0"]),
+    ("%y : Dict(Tensor, int) = prim::DictConstruct(%x)\n",
+     ["prim::DictConstruct takes keys and values in turn, not 1 operands"]),
     ("%y : int = aten::relu(%x)\n", ["aten::relu returns Tensor, but %y is int"]),
     ("%y, %z = aten::relu(%x)\n", ["aten::relu returns 1 values, not 2"]),
     ("%y = other::thing(%x)\n", ["unknown operator other::thing"]),
@@ -91,6 +95,16 @@ BAD = [
 @pytest.mark.parametrize(("body", "expected"), BAD)
 def test_rules_of_nodes(body: str, expected: list[str]) -> None:
     assert messages(parse_ir(f"graph(%x : Tensor):\n  {body}  return (%y)")) == expected
+
+
+def test_c09_operators_take_as_many_operands_as_they_declare() -> None:
+    graph = parse_ir("graph(%x):\n %y = aten::relu(%x)\n return (%y)")
+    node = graph.find("aten::relu")
+    assert node is not None
+    node.set_inputs([graph.inputs[0]] * 3)
+    assert messages(graph) == ["no overload of aten::relu takes (Tensor, Tensor, Tensor)"]
+    with pytest.raises(VerifyError, match="no overload of aten::relu takes"):
+        flambeau.jit.create_function_from_graph("f", graph)
 
 
 def test_subgraphs_fit_their_nodes_and_are_checked_too() -> None:

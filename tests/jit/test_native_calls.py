@@ -21,9 +21,10 @@ import pytest
 
 import flambeau
 from flambeau import Tensor
-from flambeau.codegen.callable_type import NativeBase, is_supported, missed
+from flambeau.codegen.callable_type import missed
 from flambeau.jit import ScriptFunction
 from flambeau.tensor import dispatch, observer
+from flambeau.util.native_type import NativeBase, is_supported
 
 SOURCE = """
 def f(x: Tensor, k: float = 2.0):

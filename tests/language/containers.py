@@ -34,7 +34,7 @@ ROWS = [
     refused("augmented tuple item", "def f(t: Tuple[int, int]):\n    t[0] += 1", "does not support augmented assign"),
     refused("a tuple index out of range", "def f(t: Tuple[int, int]):\n    return t[4]", "index out of range"),
     refused("append of another type", "def f(x: List[int]):\n    x.append('a')", "Could not match type str"),
-    refused("an item of another type", "def f(d: Dict[str, int]):\n    d['a'] = 'b'", "but instead found type"),
+    refused("an item of another type", "def f(d: Dict[str, int]):\n    d['a'] = 'b'", "a Dict[str, int] cannot hold a str"),
     refused("mixed keys", "def f(x: int):\n    return {'a': 1, 2: 3}", "Dicts may only contain homogeneous keys"),
     refused("a list as key", "def f(x: int):\n    return {[x]: 3}", "only int, float, complex, Tensor, device and string keys are supported"),
     accepted("mixed lists are lists of unions", "def f(x: int):\n    y = [x, 'a']\n    z = y[0]\n    assert isinstance(z, int)\n    return z + 1, y", "f(1)"),

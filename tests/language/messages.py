@@ -88,7 +88,7 @@ ROWS = [
     refused("sorting Any", "def f(x: List[Any]):\n    return sorted(x)", "Only values of same type can be compared", calls=("f([1, 'a'])",), torch=False),
     refused("a tensor of None", "def f(x: int):\n    return flambeau.tensor([None])", "must be of ints, floats, or bools, got None", calls=("f(1)",)),
     refused("a tensor of ragged lists", "def f(x: List[List[int]]):\n    return flambeau.tensor(x)", "Expected sequence of length", calls=("f([[1], [1, 2]])",)),
-    refused("a bool index of a tensor", "def f(x: Tensor):\n    return x[True]", "indexing tensor with unsupported index type 'bool'"),
+    refused("a text as index of a tensor", "def f(x: Tensor):\n    return x['a']", "indexing tensor with unsupported index type 'str'"),
     refused("a device that does not exist", "def f(x: flambeau.device):\n    return x", "Expected one of", calls=("f('nowhere')",)),
     refused("__getitem__ with two", "def f(x: Tensor):\n    return x.__getitem__(1, 2)", "expected exactly 1 argument"),
     refused("getattr of a plain tuple", "def f(x: Tuple[int, int]):\n    return getattr(x, 'a', 1)", "but got a normal Tuple"),

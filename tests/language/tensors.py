@@ -15,6 +15,7 @@ ROWS = [
     accepted("classes of one dtype", "def f(x: List[float]):\n    return flambeau.FloatTensor(x), flambeau.LongTensor([1, 2]), flambeau.DoubleTensor(2, 3).shape[1]", "f([1.5, 2.0])", torch=False),
     refused("sizes that are no ints", "def f(x: List[float]):\n    return flambeau.FloatTensor(x, 1)", "multiple positional arguments that were not all integers"),
     accepted("tensors and numbers", "def f(x: Tensor):\n    return 2 - x, 3 / x, 7 // x, 2 ** x, x % 2, -x, x > 1, 1 < x, abs(x), x @ x", "f(flambeau.tensor([[1.0, 2.0], [4.0, 0.5]]))", torch=False),
+    accepted("a bool as index", "def f(x: Tensor, b: bool):\n    return x[b], x[x.sum() > 3], x[:, x.sum() < 3, 1:]", "f(flambeau.ones(2, 2), False)", torch=False),
     accepted("bits and masks", "def f(x: Tensor):\n    m = (x > 1) & ~(x > 3) | (x == 0)\n    return m, x[m], x.where(m, -x), flambeau.where(m, x, 0.0)", "f(flambeau.tensor([0.0, 1.0, 2.0, 4.0]))", torch=False),
     accepted("structured results", "def f(x: Tensor):\n    v, i = flambeau.max(x, dim=1)\n    r = flambeau.sort(x, dim=1)\n    return v, i, r.values, r.indices", "f(flambeau.tensor([[3.0, 1.0], [2.0, 5.0]]))"),
     accepted("results into a tensor that is there", "def f(x: Tensor):\n    out = flambeau.empty(2)\n    flambeau.add(x, x, out=out)\n    x.mul_(3).add_(1)\n    return out, x", "f(flambeau.ones(2))"),

@@ -8,7 +8,7 @@ TITLE = "Types"
 ORDER = 30
 
 ROWS = [
-    accepted("arrays of NumPy", "import numpy as np\nimport numpy.typing as npt\ndef f(x: np.ndarray, y: npt.NDArray[np.float64], n: int = 2) -> np.ndarray:\n    z: np.ndarray = x * n\n    for i in range(len(y)):\n        z[i] += y[i]\n    return z", "f(flambeau.ones(2), flambeau.ones(2))", torch=False),
+    accepted("arrays of NumPy", "import numpy as np\nimport numpy.typing as npt\ndef f(x: np.ndarray, y: npt.NDArray[np.float64], n: int = 2) -> np.ndarray:\n    z: np.ndarray = x * n\n    for i in range(len(y)):\n        z[i] += y[i]\n    return z", "f(np.ones(2), np.ones(2))", torch=False),
     accepted("Optional, in three spellings", "def f(a: Optional[int], b: 'int | None' = None, c: Union[int, None] = 4):\n    return a, b, c", "f(1)", "f(None, 2, None)", torch=False),
     accepted("builtin containers in annotations", "def f(a: list[int], b: dict[str, float], c: tuple[int, str]):\n    return a, b, c", "f([1], {'a': 1.5}, (1, 'a'))"),
     accepted("type comments", "def f(a, b):\n    # type: (int, List[int]) -> int\n    return a + b[0]", "f(1, [2])"),

@@ -27,6 +27,11 @@ def test_an_unknown_function_names_similar_ones() -> None:
         _ = flambeau.__no_such_special__
 
 
+def test_what_python_asks_for_by_itself_is_not_searched_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flambeau.schema.registry.similar", pytest.fail)
+    assert getattr(flambeau, "__module__", None) is None
+
+
 def test_help_says_what_how_and_on_which_dtypes() -> None:
     text = inspect.getdoc(flambeau.gelu) or ""
     assert "standard normal distribution function" in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import flambeau
+from flambeau.codegen.llvm.engine import engine
 from flambeau.tools import cli
 
 PROGRAM = """
@@ -205,9 +207,25 @@ def test_doctor(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
     text = out_of(capsys, "doctor")
     assert f"flambeau {flambeau.__version__}" in text
     assert "a small program compiled and ran" in text
+    assert f"LLVM makes code for {engine().processor.level or engine().processor.cpu}: vectors of" in text
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
     assert cli.main(["doctor"]) == 1
     assert "!!  OPENBLAS_CORETYPE=Haswell is set" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(engine().processor.level is None, reason="levels are those of x86-64")
+def test_c00_doctor_says_what_was_chosen_and_what_cannot_be() -> None:
+    """The level, what it has, and that the variable chose it; or what is wrong with it."""
+    command = [sys.executable, "-m", "flambeau", "doctor"]
+    chosen = {**os.environ, "FLAMBEAU_CPU": "x86-64-v2"}
+    done = subprocess.run(command, env=chosen, capture_output=True, text=True, check=False)
+    assert "LLVM makes code for x86-64-v2: vectors of 128 bits, 16 of them in registers" in done.stdout
+    assert "(chosen by FLAMBEAU_CPU=x86-64-v2; this processor, " in done.stdout
+    unknown = {**os.environ, "FLAMBEAU_CPU": "avx2"}
+    done = subprocess.run(command, env=unknown, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "!!  FLAMBEAU_CPU='avx2' names no level: expected x86-64, x86-64-v2" in done.stdout
+    assert not done.stderr
 
 
 def test_as_a_program() -> None:
@@ -229,6 +247,7 @@ def test_cache_says_what_is_kept_and_deletes_it(
     assert cli.main(["cache", "info"]) == 0
     out = capsys.readouterr().out
     assert f"path   {tmp_path}" in out
+    assert f" for {engine().processor.name}" in out
     assert "of at most 268,435,456" in out
     assert "hits   0 of " in out
     assert cli.main(["cache", "clear"]) == 0

@@ -6,7 +6,9 @@ import pickle
 
 import pytest
 
+import flambeau
 from flambeau.util import errors
+from flambeau.util.errors import traceback_text
 from flambeau.util.source import Source
 
 SOURCE = Source("def f(x):\n    return g(x)\n", "m.py")
@@ -95,3 +97,35 @@ def test_internal_error_names_the_stage_and_survives_pickling() -> None:
     error = pickle.loads(pickle.dumps(errors.InternalError("pass 'dce'", "oops")))
     assert str(error) == "internal error in pass 'dce': oops"
     assert (error.stage, error.message) == ("pass 'dce'", "oops")
+
+
+def test_c13_calls_in_a_circle_are_shown_twice_and_counted() -> None:
+    @flambeau.script
+    def endless(n: int) -> int:
+        return endless(n + 1) + 1  # type: ignore[no-any-return]
+
+    with pytest.raises(RuntimeError) as caught:
+        endless(1)
+    text = str(caught.value)
+    assert len(text.splitlines()) < 20
+    assert text.count("return endless(n + 1)") == 2
+    assert "more times]\n" in text
+    assert "maximum recursion depth exceeded" in text
+
+
+@pytest.mark.parametrize("period", [1, 2, 3, 16])
+def test_c13_circles_of_several_functions(period: int) -> None:
+    circle = [(f"f{i}", None) for i in range(period)]
+    frames = [("start", None), *circle * 1000, *circle[: period // 2], ("end", None)]
+    lines = traceback_text("RuntimeError: too deep", frames).splitlines()[2:]
+    names = [line.rpartition(" ")[2] for line in lines]
+    repeated = "frame" if period == 1 else f"{period} frames"
+    assert names[0] == "start"
+    assert lines[1 + 2 * period] == f"  [Previous {repeated} repeated 998 more times]"
+    assert names[2 + 2 * period : -2] == [name for name, _ in circle[: period // 2]]
+    assert names[-2] == "end"
+
+
+def test_short_repetitions_are_shown_in_full() -> None:
+    lines = traceback_text("RuntimeError: no", [("f", None)] * 3).splitlines()
+    assert [line.rpartition(" ")[2] for line in lines[2:-1]] == ["f"] * 3

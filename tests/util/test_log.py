@@ -118,20 +118,25 @@ def test_passes(capsys: pytest.CaptureFixture[str], setting: Setting) -> None:
     assert "[flambeau passes] decay: licm left the graph" in capsys.readouterr().err
 
 
+def run_kernel(factor: float) -> None:
+    unit = flambeau.CompilationUnit(f"def scaled(x: Tensor) -> Tensor:\n    return (x * {factor}).tanh()\n")
+    unit.scaled(flambeau.ones(3))
+
+
 def test_codegen(capsys: pytest.CaptureFixture[str], setting: Setting) -> None:
     pytest.importorskip("llvmlite", reason="native code needs it")
     setting("codegen:1")
-    run_once(0.12345)
+    run_kernel(0.12345)
     one = capsys.readouterr().err
     assert "[flambeau codegen] kernel " in one
     assert "axes" not in one
     setting("codegen:2")
-    run_once(0.12346)
+    run_kernel(0.12346)
     two = capsys.readouterr().err
     assert "[flambeau codegen]   axes" in two
     assert "define" not in two
     setting("codegen:3")
-    run_once(0.12347)
+    run_kernel(0.12347)
     assert "[flambeau codegen] define" in capsys.readouterr().err
 
 

@@ -6,7 +6,6 @@ module loaded once for each device architecture.
 
 from __future__ import annotations
 
-import threading
 from functools import cache
 from typing import Any
 
@@ -21,6 +20,7 @@ from flambeau.codegen.cuda.threads import ERROR
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.kernel.nest import Kernel
 from flambeau.codegen.shapes import Span
+from flambeau.util.locks import Lock
 
 MAX_PLANS = 256
 
@@ -70,7 +70,7 @@ class CudaKernel:
         self._plans: dict[tuple[Layout, ...], CudaPlan] = {}
         self._modules: dict[tuple[int, str], Any] = {}
         """Loaded modules by plan and architecture."""
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def __call__(self, *inputs: Any) -> Any:
         arrays = self._arrays(inputs)

@@ -9,10 +9,9 @@ import numpy as np
 from flambeau.codegen.cuda.mapped import Program
 from flambeau.codegen.cuda.mapping import map_kernel
 from flambeau.codegen.cuda.schedule import CudaSchedule, choose
-from flambeau.codegen.kernel.dtypes import KernelError, element_type
-from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel, Loop, walk
-from flambeau.codegen.kernel.opset import NO_IDENTITY
-from flambeau.codegen.shapes import Span, broadcast_sizes, check_spans
+from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel
+from flambeau.codegen.shapes import Span, broadcast_sizes, check_spans, refuse_empty
 from flambeau.codegen.specialize import Specialized, Strides, output_order, specialize, stride_order
 from flambeau.util.record import dataclass
 
@@ -77,21 +76,12 @@ def make_plan(
                 strides[buffer.name, axis] = x.strides[place] if x.shape[place] != 1 else 0
     order = stride_order(kernel, sizes, strides)
     outputs = tuple(_output(b, sizes, strides, output_order(kernel, b, sizes, strides)) for b in kernel.outputs)
+    refuse_empty(kernel, sizes)
     is_empty = all(0 in o.shape for o in outputs)
-    if not is_empty:
-        _refuse_empty(kernel, sizes)
     special = specialize(kernel, sizes, strides, order)
     chosen = schedule or choose(special)
     program = None if is_empty else map_kernel(special.kernel, chosen, kernel.name)
     return CudaPlan(program, chosen, special, outputs)
-
-
-def _refuse_empty(kernel: Kernel, sizes: dict[str, int]) -> None:
-    for s in walk(kernel.body):
-        if isinstance(s, Loop) and any(sizes[a] == 0 for a in s.axes):
-            for carry in s.carries:
-                if carry.reducer in NO_IDENTITY:
-                    raise KernelError(f"{carry.reducer}: no values to choose from and the reduction has no identity")
 
 
 def _output(b: Buffer, sizes: dict[str, int], strides: Strides, order: tuple[str, ...]) -> OutputLayout:

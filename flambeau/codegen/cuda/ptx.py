@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from flambeau.codegen.cuda.emit import emit_module, symbol_of
 from flambeau.codegen.cuda.mapped import Program
 from flambeau.codegen.llvm.engine import available
+from flambeau.util.locks import Lock
 
 TRIPLE = "nvptx64-nvidia-cuda"
 ARCHITECTURES = (
@@ -22,7 +22,7 @@ ARCHITECTURES = (
     "sm_120",
 )  # fmt: skip
 """Devices that code can be made for: Volta and later, whose shuffles name their threads."""
-_lock = threading.Lock()
+_lock = Lock(forks_wait=True)
 
 
 def architecture(name: str) -> str:

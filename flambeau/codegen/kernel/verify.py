@@ -145,6 +145,7 @@ class _Verifier:
                 raise KernelError(f"store {s.buffer}: {s.op} belongs to places that values say")
             else:
                 self.filled.add(s.buffer)
+                self.stored_once(s, axes)
         elif isinstance(s, Accumulate):
             if s.carry not in open_:
                 raise KernelError(f"{s.carry} <- {s.value} stands outside the loop that carries {s.carry}")
@@ -179,6 +180,13 @@ class _Verifier:
         self.faults += [f"{what}: a loop runs over axis {a} here" for a, _ in s.at if a in axes]
         if s.op and (s.op in TRAPPING or result_dtype(s.op, (dtype, dtype)) != dtype):
             raise KernelError(f"{what}: {s.op} does not put two {dtype} together")
+
+    def stored_once(self, s: Store, axes: tuple[str, ...]) -> None:
+        """A loop over an axis that an output does not have would store it often, or never where the axis is empty."""
+        buffer = self.buffers[s.buffer]
+        repeats = [a for a in axes if a not in buffer.axes]
+        if buffer.role == "out" and repeats:
+            self.faults.append(f"store {s.buffer}: it does not vary along {', '.join(repeats)}, over which a loop runs")
 
     def access(self, name: str, axes: tuple[str, ...], refused: str, verb: str) -> None:
         if name not in self.buffers:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, TypeVar
 
 from flambeau.codegen.kernel.dtypes import KernelError
-from flambeau.codegen.llvm.host import Host
+from flambeau.codegen.llvm.processor import Processor
+from flambeau.util.cached import cached_property
 
 Result = TypeVar("Result")
 
@@ -27,9 +27,9 @@ class NativeError(KernelError):
 
 
 class Compiler:
-    """LLVM for one kind of machine. It loads LLVM; one thread may use it at a time."""
+    """LLVM for one kind of processor. It loads LLVM; one thread may use it at a time."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, processor: Processor) -> None:
         try:
             import llvmlite.binding as llvm
         except (ImportError, OSError) as error:
@@ -37,7 +37,7 @@ class Compiler:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         self._llvm = llvm
-        self._host = host
+        self._processor = processor
         self._numbers = itertools.count()
         self._layout = str(self._machine.target_data)
 
@@ -58,9 +58,9 @@ class Compiler:
         return self._llvm.create_lljit_compiler(self._new_machine())
 
     def _new_machine(self, opt: int = 2) -> Any:
-        host = self._host
-        return self._llvm.Target.from_triple(host.triple).create_target_machine(
-            cpu=host.cpu, features=host.features, opt=opt, reloc="pic", codemodel="default", jit=True
+        processor = self._processor
+        return self._llvm.Target.from_triple(processor.triple).create_target_machine(
+            cpu=processor.cpu, features=processor.features, opt=opt, reloc="pic", codemodel="default", jit=True
         )
 
     def compile(self, text: str, *, is_glue: bool, optimise: bool) -> bytes:
@@ -94,7 +94,7 @@ class Compiler:
     def _module(self, text: str, optimise: bool) -> Any:
         module = self._llvm.parse_assembly(text)
         module.verify()
-        module.triple = self._host.triple
+        module.triple = self._processor.triple
         module.data_layout = self._layout
         if optimise:
             options = self._llvm.create_pipeline_tuning_options(speed_level=2)

@@ -88,7 +88,9 @@ class ValueEmitter:
         for axis, place in layout.sizes.items():
             self.sizes[axis] = self.word(place, "i64")
         for pair, place in layout.strides.items():
-            self.strides[pair] = self.word(place, "i64")
+            is_dense = pair in self.schedule.dense
+            itemsize = element_type(self.buffers[pair[0]].dtype).itemsize
+            self.strides[pair] = int_constant(itemsize, "i64", 1) if is_dense else self.word(place, "i64")
         return scope
 
     def define(self, s: Statement, scope: Scope) -> Value:

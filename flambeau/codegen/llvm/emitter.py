@@ -70,6 +70,10 @@ class Target:
     vector_bits: int = 128
     has_scalef: bool = False
     """AVX-512: one instruction multiplies by a power of two with every overflow and subnormal case right."""
+    table_lanes: int = 0
+    """AVX2, AVX-512: among how many float32 of a register one instruction picks for each lane; 0 for none."""
+    has_fma: bool = False
+    """Whether a product and a sum rounded once are one instruction, not a call of the C library for each lane."""
     vector_registers: int = 16
     user_flags: str = ""
     """Fast-math flags of the user's own arithmetic; the math polynomials use none."""

@@ -10,7 +10,6 @@ import atexit
 import contextlib
 import ctypes
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,11 +18,12 @@ from typing import Any
 
 from flambeau.codegen.llvm import loader
 from flambeau.codegen.llvm.compiler import Compiler, NativeError
-from flambeau.codegen.llvm.emitter import Target
-from flambeau.codegen.llvm.host import Host, is_installed, llvm_version, this_host
+from flambeau.codegen.llvm.host import chosen_processor, is_installed, llvm_version
 from flambeau.codegen.llvm.lanes import PREFIX
 from flambeau.codegen.llvm.memory import ALLOCATE, FREE
 from flambeau.codegen.llvm.object_cache import ObjectCache, key_of, object_cache
+from flambeau.codegen.llvm.processor import Processor
+from flambeau.util.locks import Lock, RLock
 from flambeau.util.progress import progress
 from flambeau.util.record import dataclass, field
 from flambeau.util.version import __version__
@@ -47,30 +47,19 @@ def available() -> bool:
     return is_installed()
 
 
-_LESSER = {
-    "x86-64": (),
-    "x86-64-v2": (),
-    "x86-64-v3": ("avx2",),
-    "x86-64-v4": ("avx2", "avx512f", "avx512dq"),
-}
-"""What lesser processors of this kind have; with these the code for other machines is tested on this one."""
-
-
 class Engine:
-    """Compiles and links for this machine, or for a lesser processor of its kind, named as LLVM does."""
+    """Compiles and links for one kind of processor, which code is run on: this machine's, or a lesser one of its kind.
 
-    def __init__(self, cpu: str | None = None) -> None:
-        self._lock = threading.Lock()
+    Raises ProcessorError if `FLAMBEAU_CPU` asks for what this machine cannot run.
+    """
+
+    def __init__(self, processor: Processor | None = None) -> None:
+        self._lock = Lock(forks_wait=True)
         self._compiler: Compiler | None = None
-        host = this_host()
-        self.host = host if cpu is None else Host(host.triple, cpu, "")
-        self.cpu = self.host.cpu
-        features = [f for f in _LESSER["x86-64-v4"] if host.has(f)] if cpu is None else _LESSER[cpu]
-        wide = "avx512f" in features and "avx512dq" in features
-        bits = 512 if wide else 256 if "avx2" in features else 128
-        has_many = wide or host.triple.startswith(("aarch64", "arm64"))
-        self.target = Target(vector_bits=bits, has_scalef=wide, vector_registers=32 if has_many else 16)
-        self._identity = (__version__, llvm_version(), host.triple, self.cpu, self.host.features)
+        self.processor = chosen_processor() if processor is None else processor
+        self.target = self.processor.target
+        self.identity = "\n".join((__version__, llvm_version(), self.processor.identity))
+        """What code depends on beside its text."""
 
     def link(
         self,
@@ -90,8 +79,8 @@ class Engine:
         """
         start = time.perf_counter()
         cache = object_cache()
-        key = key_of(*self._identity, f"glue={is_glue} optimise={optimise}", text) if cache else ""
-        content = cache.load(key) if cache else None
+        key = self._key(text, is_glue, optimise) if cache else ""
+        content = cache.load(key, self.processor.name) if cache else None
         is_from_cache = content is not None
         if content is None:
             with self._lock, progress("making native code"):
@@ -99,10 +88,18 @@ class Engine:
             if cache and is_glue and optimise:
                 atexit.register(self._compile_well, cache, key, text)
             elif cache:
-                cache.store(key, content)
+                cache.store(key, content, self.processor.name)
         addresses, owner = self._linked(content, exports, imports)
         spent = (time.perf_counter() - start) * 1e3
         return NativeCode(addresses, text, len(content), spent, is_from_cache, owner)
+
+    def _key(self, text: str, is_glue: bool, optimise: bool) -> str:
+        return key_of(self.identity, f"glue={is_glue} optimise={optimise}", text)
+
+    def is_cached(self, text: str, *, is_glue: bool = False, optimise: bool = False) -> bool:
+        """Whether the cache has what ``link`` would make."""
+        cache = object_cache()
+        return cache is not None and cache.has(self._key(text, is_glue, optimise))
 
     def _linked(self, content: bytes, exports: tuple[str, ...], imports: dict[str, int]) -> tuple[dict[str, int], Any]:
         if loader.is_supported():
@@ -119,7 +116,7 @@ class Engine:
     def _compile_well(self, cache: ObjectCache, key: str, text: str) -> None:
         if not cache.has(key):
             with contextlib.suppress(NativeError), self._lock:
-                cache.store(key, self._llvm().compile(text, is_glue=False, optimise=True))
+                cache.store(key, self._llvm().compile(text, is_glue=False, optimise=True), self.processor.name)
 
     def assembly(self, text: str, *, optimise: bool = False) -> str:
         """The machine instructions of ``text``."""
@@ -133,11 +130,11 @@ class Engine:
 
     def _llvm(self) -> Compiler:
         if self._compiler is None:
-            self._compiler = Compiler(self.host)
+            self._compiler = Compiler(self.processor)
         return self._compiler
 
 
-_engine_lock = threading.RLock()
+_engine_lock = RLock(forks_wait=True)
 _engines: list[Engine] = []
 
 
@@ -155,7 +152,7 @@ def using(other: Engine) -> Iterator[None]:
 
 
 def engine() -> Engine:
-    """The process's engine, made at first use."""
+    """The process's engine, made at first use for what `FLAMBEAU_CPU` says then."""
     with _engine_lock:
         if not _engines:
             _engines.append(Engine())

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from flambeau.codegen.llvm.entry_checks import checks_text
 from flambeau.codegen.llvm.entry_memory import memory_text
-from flambeau.codegen.llvm.entry_plan import INPUT_WORDS, OUTPUT_WORDS, PLAN, RELEASE_GIL, Offsets
+from flambeau.codegen.llvm.entry_patterns import FRAME_WORDS, patterns_text
+from flambeau.codegen.llvm.entry_plan import CELL, INPUT_WORDS, OUTPUT_WORDS, PLAN, RELEASE_GIL, Offsets
 from flambeau.codegen.llvm.entry_plan import plan_word as _word
 from flambeau.codegen.llvm.entry_sizes import sizes_text
 
@@ -36,7 +37,7 @@ def attempt_text(o: Offsets, deliver: str) -> str:
     results and goes to ``lost`` where it cannot; ``ready(record)`` gives a storage whose array can be a result.
     """
     start = _HEAD + checks_text(o) + sizes_text(PLAN, INPUT_WORDS, OUTPUT_WORDS)
-    start += _allocate(o) + _launch()
+    start += _LOOKS_LIKE + patterns_text() + _allocate(o) + _launch()
     return start + _find(o) + _fill(o) + _make(o) + _run() + deliver + _FINISH
 
 
@@ -87,6 +88,14 @@ one:
   br label %head
 done:
   ret void
+}
+"""
+
+
+_LOOKS_LIKE = """
+define internal i1 @looks_like(ptr %argument, ptr %record) alwaysinline {
+  %fits = call i1 @matches(ptr %argument, ptr %record)
+  ret i1 %fits
 }
 """
 
@@ -182,15 +191,16 @@ define internal ptr @attempt(ptr %cell, ptr %args, i64 %n) {{
 entry:
   %error = alloca i32, align 4
   %shape.p = alloca ptr, align 8
+  %frame = alloca [{FRAME_WORDS} x i64], align 16
   %first = load atomic ptr, ptr %cell acquire, align 8
   br label %plans
 plans:
-  %plan = phi ptr [%first, %entry], [%next, %other]
-  %none = icmp eq ptr %plan, null
-  br i1 %none, label %slow, label %arity
+  %candidate = phi ptr [%first, %entry], [%next, %other]
+  %none = icmp eq ptr %candidate, null
+  br i1 %none, label %patterns, label %arity
 arity:
-{_word("n_in", "%plan", "n_in")}
-{_word("inputs", "%plan", "inputs", "ptr")}
+{_word("n_in", "%candidate", "n_in")}
+{_word("inputs", "%candidate", "inputs", "ptr")}
   %same_n = icmp eq i64 %n, %n_in
   br i1 %same_n, label %each, label %slow
 each:
@@ -208,24 +218,35 @@ good:
   %i1 = add i64 %i, 1
   br label %each
 other:
-{_word("next", "%plan", "next", "ptr")}
+{_word("next", "%candidate", "next", "ptr")}
   br label %plans
 matched:
-{_word("size_at", "%plan", "size_at")}
+{_word("size_at", "%candidate", "count_at")}
   store ptr null, ptr %shape.p
-  %is_exact = icmp eq i64 %size_at, 0
+  %is_exact = icmp eq i64 %count_at, 0
   br i1 %is_exact, label %found, label %any_size
 any_size:
-  %common = call i64 @common_size(ptr %plan, ptr %args, i64 %n_in, ptr %shape.p)
+  %common = call i64 @common_size(ptr %candidate, ptr %args, i64 %n_in, ptr %shape.p)
   %unlike = icmp slt i64 %common, 0
   br i1 %unlike, label %other, label %found
+patterns:
+  store ptr null, ptr %shape.p
+  %looks.p = getelementptr ptr, ptr %cell, i64 {CELL.index("looks")}
+  %looks = load atomic ptr, ptr %looks.p acquire, align 8
+  %completed = call ptr @pattern_plan(ptr %looks, ptr %args, i64 %n, ptr %frame)
+  %unknown = icmp eq ptr %completed, null
+  br i1 %unknown, label %slow, label %found
 """
 
 
 def _fill(o: Offsets) -> str:
     """The middle of `attempt`: the block copied, addresses of inputs and numbers into it."""
     return f"""found:
-  %count = phi i64 [-1, %matched], [%common, %any_size]
+  %plan = phi ptr [%candidate, %matched], [%candidate, %any_size], [%completed, %patterns]
+  %count = phi i64 [-1, %matched], [%common, %any_size], [-1, %patterns]
+{_word("n_in", "%plan", "n_args")}
+{_word("inputs", "%plan", "records", "ptr")}
+{_word("size_at", "%plan", "size_at")}
   %shape = load ptr, ptr %shape.p
 {_word("words", "%plan", "words")}
 {_word("template", "%plan", "template", "ptr")}
@@ -235,7 +256,7 @@ def _fill(o: Offsets) -> str:
   %block = alloca i64, i64 %words, align 16
   %results = alloca ptr, i64 %n_out, align 8
   %storages = alloca ptr, i64 %n_out, align 8
-  %numbers = alloca i64, i64 %n_in, align 8
+  %numbers = alloca i64, i64 %n_args, align 8
   %size = mul i64 %words, 8
   call void @llvm.memcpy.p0.p0.i64(ptr align 16 %block, ptr align 8 %template, i64 %size, i1 false)
   store i32 0, ptr %error
@@ -246,13 +267,13 @@ def _fill(o: Offsets) -> str:
   br label %fill
 fill:
   %f = phi i64 [0, %found], [%f1, %filled]
-  %more_f = icmp slt i64 %f, %n_in
+  %more_f = icmp slt i64 %f, %n_args
   br i1 %more_f, label %fill_one, label %make
 fill_one:
   %in.p = getelementptr ptr, ptr %args, i64 %f
   %in = load ptr, ptr %in.p
   %in_record.o = mul i64 %f, {INPUT_WORDS}
-  %in_record = getelementptr i64, ptr %inputs, i64 %in_record.o
+  %in_record = getelementptr i64, ptr %records, i64 %in_record.o
   %in_descr = load ptr, ptr %in_record
   %in_number = icmp eq ptr %in_descr, null
   br i1 %in_number, label %number, label %array
@@ -316,7 +337,7 @@ made:
   %out_data.p = getelementptr i8, ptr %out, i64 {o.data}
   %out_data = load i64, ptr %out_data.p
   %m1 = add i64 %m, 1
-  %place0 = add i64 %n_in, %m1
+  %place0 = add i64 %n_args, %m1
   %out_word = getelementptr i64, ptr %block, i64 %place0
   store i64 %out_data, ptr %out_word
   br label %make

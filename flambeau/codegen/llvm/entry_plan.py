@@ -6,10 +6,11 @@ from flambeau.util.record import dataclass
 
 PLAN = (
     "next", "kernel", "high", "step", "words", "template", "flags", "n_in", "n_out", "inputs", "outputs", "pieces",
-    "pool", "size_at", "least", "most",
+    "pool", "size_at", "least", "most", "program",
 )  # fmt: skip
 """Words of a plan. One for any size (see ``entry_sizes``) has the place of its block's word for the number of elements
-in ``size_at``, and serves from ``least`` to ``most`` of them; its ``high`` and ``pieces`` follow from that number.
+in ``size_at``, and serves from ``least`` to ``most`` of them; its ``high`` and ``pieces`` follow from that number. That
+of a pattern (see ``entry_patterns``) has a ``program``.
 """
 INPUT_WORDS = 4
 """descriptor, rank, dimensions, strides; for a Python number 0, 0 for a float and 1 for an int, its type, 0"""
@@ -19,6 +20,8 @@ OUTPUT_WORDS = 7
 READY_PLACE = 6
 """The place of the last of them."""
 RELEASE_GIL = 1
+CELL = ("plans", "served", "looks")
+"""Words of what a chain shows: the newest plan, how many calls were served, what inputs its patterns may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class Offsets:
     descr: int
     flags: int
     cell: int
-    """In a native callable: the address of two words, the newest plan's address and how many calls were served."""
+    """In a native callable: the address of its words (``CELL``)."""
     slow: int
     """In a native callable: the callable for everything else."""
 

@@ -1,13 +1,20 @@
-"""What this machine is in LLVM's words, remembered on disk so that code from the cache runs without loading LLVM."""
+"""What this machine is in LLVM's words, remembered on disk so that code from the cache runs without loading LLVM.
+
+FLAMBEAU_CPU=x86-64-v3      code for any processor of a level: SSE4.2 (v2), AVX2 and FMA (v3), AVX-512 (v4)
+FLAMBEAU_CPU=host           code for all that this processor has, as without the variable
+"""
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from functools import cache
+from typing import Any
 
 from flambeau.codegen.llvm.object_cache import key_of, object_cache
-from flambeau.util.record import dataclass
+from flambeau.codegen.llvm.processor import LEVELS, Processor, level_of
+from flambeau.util.locks import no_fork
 
 _TOLD_APART_BY = (
     "vendor_id", "cpu family", "model", "model name", "stepping", "flags",
@@ -16,18 +23,12 @@ _TOLD_APART_BY = (
 """Lines of /proc/cpuinfo that tell processors apart; others change while a machine runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
-    """A kind of machine to compile for."""
+VARIABLE = "FLAMBEAU_CPU"
+HOST = "host"
 
-    triple: str
-    cpu: str
-    features: str
-    """As LLVM writes them: +avx2,-sse4a,..."""
 
-    def has(self, feature: str) -> bool:
-        """Whether the processor has a feature, named as LLVM does."""
-        return f"+{feature}" in self.features.split(",")
+class ProcessorError(ValueError):
+    """`FLAMBEAU_CPU` names what is no level, or one that this machine does not have."""
 
 
 def is_installed() -> bool:
@@ -42,6 +43,7 @@ def is_installed() -> bool:
 
 
 @cache
+@no_fork()
 def llvm_version() -> str:
     """What tells one LLVM from another without loading it: version of llvmlite, size and age of the library's file."""
     import llvmlite
@@ -66,29 +68,72 @@ def _library() -> str | None:
     return path if os.path.isfile(path) else None
 
 
-def this_host() -> Host:
-    """This machine, from the cache where it is known to be the same."""
+def chosen_processor() -> Processor:
+    """The processor that the environment says to make code for. Raises ProcessorError."""
+    return processor_of(os.environ.get(VARIABLE, "") or HOST)
+
+
+def processor_of(name: str) -> Processor:
+    """Any processor of a level, or this machine's for "host". Raises ProcessorError for what this one could not run."""
+    host = this_host()
+    if name == HOST:
+        return host
+    if name not in LEVELS:
+        raise ProcessorError(
+            f"{VARIABLE}={name!r} names no level: expected {', '.join(LEVELS)} or {HOST}; "
+            "unset it to use all that this processor has"
+        )
+    if host.level is None:
+        machine = host.triple.partition("-")[0]
+        raise ProcessorError(f"{VARIABLE}={name!r} cannot be used on {machine}: it names a level of x86-64; unset it")
+    missing = sorted(feature for feature in LEVELS[name] if not host.has(feature))
+    if missing:
+        raise ProcessorError(
+            f"{VARIABLE}={name!r} cannot be used: this processor ({host.cpu}) has no {', '.join(missing)}; "
+            f"expected {host.level} or less, or unset it to use all that this processor has"
+        )
+    return level_of(name, host.triple)
+
+
+def this_host() -> Processor:
+    """This machine with all that it has, from the cache where it is known to be the same."""
     identity = _identity()
     cache = object_cache()
     if identity is None or cache is None:
         return _ask()
-    key = key_of("host", llvm_version(), identity)
-    known = (cache.load(key) or b"").decode(errors="replace").split("\n")
+    key = _key(identity)
+    known = (cache.load(key, HOST) or b"").decode(errors="replace").split("\n")
     if len(known) == 3:
-        return Host(*known)
+        triple, cpu, features = known
+        return Processor(triple, cpu, features)
     found = _ask()
-    cache.store(key, "\n".join((found.triple, found.cpu, found.features)).encode())
+    cache.store(key, "\n".join((found.triple, found.cpu, found.features)).encode(), HOST)
     return found
 
 
-def _ask() -> Host:
+def is_remembered() -> bool:
+    """Whether the cache knows this machine, so that nobody need ask LLVM."""
+    identity, cache = _identity(), object_cache()
+    return identity is not None and cache is not None and cache.has(_key(identity))
+
+
+def _key(identity: str) -> str:
+    return key_of("host", llvm_version(), identity)
+
+
+@no_fork()
+def _ask() -> Processor:
     import llvmlite.binding as llvm
 
-    return Host(llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+    return Processor(llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
 
 
 def _identity() -> str | None:
-    """A text that no other kind of processor has; None where there is none at hand."""
+    """A text that no other kind of processor has; None where there is none at hand.
+
+    The system's description is that of the machine. A process under an emulator has another processor, which NumPy
+    has asked itself.
+    """
     if not sys.platform.startswith("linux"):
         return None
     try:
@@ -104,4 +149,11 @@ def _identity() -> str | None:
     told = {name.strip(): value.strip() for name, _, value in lines}
     if "flags" not in told and "Features" not in told:
         return None
-    return "\n".join(f"{name}: {told.get(name, '')}" for name in _TOLD_APART_BY)
+    lines_apart = [f"{name}: {told.get(name, '')}" for name in _TOLD_APART_BY]
+    return "\n".join([*lines_apart, f"seen by NumPy: {_seen_by_numpy()}"])
+
+
+def _seen_by_numpy() -> str:
+    umath: Any = importlib.import_module("numpy._core._multiarray_umath")
+    features: dict[str, bool] = getattr(umath, "__cpu_features__", {})
+    return " ".join(name for name, is_there in features.items() if is_there)

@@ -26,7 +26,7 @@ from flambeau.codegen.kernel.nest import (
     main_loops,
     walk,
 )
-from flambeau.codegen.kernel.opset import reduced_dtype
+from flambeau.codegen.kernel.opset import TRAPPING, reduced_dtype
 from flambeau.codegen.llvm import change, memory, pack, reduce
 from flambeau.codegen.llvm.definitions import Scope, ValueEmitter
 from flambeau.codegen.llvm.emitter import Target, Value, int_constant
@@ -51,6 +51,31 @@ def emit_kernel(kernel: Kernel, schedule: Schedule, target: Target, symbol: str)
     return NestEmitter(kernel, schedule, target).run(symbol)
 
 
+@dataclass(frozen=True, slots=True)
+class FunctionParts:
+    """A kernel's function for a module that has others."""
+
+    body: str
+    """From the opening brace on."""
+    declarations: tuple[str, ...]
+    libm: tuple[str, ...]
+    may_fail: bool
+    """Whether it may write to the error flag."""
+
+    def text(self, symbol: str) -> str:
+        """The function under a name."""
+        return f"define internal void @{symbol}(ptr %block, i64 %low, i64 %high) #0 {{\n{self.body}"
+
+
+def emit_function(kernel: Kernel, schedule: Schedule, target: Target) -> FunctionParts:
+    """A kernel like `emit_kernel`, without scratch rows, as a function that is put beside others."""
+    emitter = NestEmitter(kernel, schedule, target)
+    emitter.whole()
+    body = emitter.instructions()
+    may_fail = any(isinstance(s, Let) and s.op in TRAPPING for s in walk(kernel.body))
+    return FunctionParts(body, tuple(emitter.e.declarations), tuple(emitter.e.libm), may_fail)
+
+
 def _plain_places(body: tuple[Statement, ...]) -> set[str]:
     found: set[str] = set()
     for loop in (s for s in body if isinstance(s, Loop)):
@@ -64,7 +89,7 @@ def _plain_places(body: tuple[Statement, ...]) -> set[str]:
     return found
 
 
-__all__ = ["ATTRIBUTES", "NativeText", "NestEmitter", "Scope", "emit_kernel"]
+__all__ = ["ATTRIBUTES", "FunctionParts", "NativeText", "NestEmitter", "Scope", "emit_function", "emit_kernel"]
 
 CHEAP = frozenset({"add", "sub", "mul", "neg", "abs", "minimum", "maximum", "select"})
 """Operations that are not worth putting numbers into a vector."""
@@ -96,6 +121,14 @@ class NestEmitter(ValueEmitter):
         """Final states of the loops emitted so far, by carry."""
 
     def run(self, symbol: str) -> NativeText:
+        """The text of a module with the whole kernel."""
+        self.whole()
+        e = self.e
+        text = "\n".join(e.declarations) + "\n" + self.function(symbol) + ATTRIBUTES
+        return NativeText(symbol, text, tuple(e.libm), bool(self.kernel.scratch or self.packed), self.splits)
+
+    def whole(self) -> None:
+        """The instructions of the whole kernel."""
         e = self.e
         scope = self.prologue()
         self.scratch_sizes = memory.allocate_scratch(
@@ -112,14 +145,15 @@ class NestEmitter(ValueEmitter):
         memory.free_scratch(e, self.kernel, scope.pointers)
         for p in self.packed.values():
             memory.free(e, p.raw)
-        text = "\n".join(e.declarations) + "\n" + self.function(symbol) + ATTRIBUTES
-        return NativeText(symbol, text, tuple(e.libm), bool(self.kernel.scratch or self.packed), self.splits)
 
     def function(self, symbol: str) -> str:
         """The text of the function whose instructions have been emitted."""
+        return f"define void @{symbol}(ptr %block, i64 %low, i64 %high) #0 {{\n{self.instructions()}"
+
+    def instructions(self) -> str:
+        """What follows the head of the function."""
         self.e.raw("ret void")
-        head = f"define void @{symbol}(ptr %block, i64 %low, i64 %high) #0 {{"
-        return "\n".join([head, "entry:", *self.e.entry, *self.e.lines, "}"])
+        return "\n".join(["entry:", *self.e.entry, *self.e.lines, "}"])
 
     # --- statements
 

@@ -1,9 +1,10 @@
 """Compiled objects on disk, so that a program which was compiled once starts at once the next time.
 
 Entries are files named by the hash of all that the code depends on. A file is written beside its place and moved there,
-so that readers and other writers see the whole of it or nothing; it carries its key and a checksum. Only files that
-belong to the user, and that nobody else could have written, are read: what is in them will be executed. No failure of
-the disk is an error: a cache that cannot be used is one without entries. `FLAMBEAU_LOG=cache` tells what happens.
+so that readers and other writers see the whole of it or nothing; it carries its key, a checksum, and the name of the
+processor that it was made for: machines with different processors may share a directory. Only files that belong to the
+user, and that nobody else could have written, are read: what is in them will be executed. No failure of the disk is an
+error: a cache that cannot be used is one without entries. `FLAMBEAU_LOG=cache` tells what happens.
 
 FLAMBEAU_CACHE_DIR=PATH     another directory
 FLAMBEAU_CACHE_MB=100       how large it may become, 256 if nothing is said; what was not used for longest goes first
@@ -19,17 +20,21 @@ import itertools
 import os
 import stat
 import sys
-import threading
 from collections.abc import Iterator
 from functools import cache
 
 from flambeau.util import log
+from flambeau.util.locks import Lock
 from flambeau.util.record import dataclass
 from flambeau.util.version import __version__
 
-FORMAT = 1
+FORMAT = 2
 """Counts up when entries of before would be misunderstood."""
 MAGIC = b"flambeau object %d\n" % FORMAT
+DIGEST = 32
+"""Bytes of a key, and of a checksum."""
+MOST_NAME = 256
+"""Bytes in which the name of a processor ends."""
 SUFFIX = ".object"
 COUNTS = f"counts-{__version__}"
 """A file of one line for each process of this version that used the cache: entries found, and entries missed."""
@@ -88,6 +93,8 @@ class CacheInfo:
     hits: int
     """Entries found by processes of this version since the cache was last cleared."""
     misses: int
+    processors: dict[str, int]
+    """Entries by the processor that they were made for."""
 
 
 class ObjectCache:
@@ -97,14 +104,14 @@ class ObjectCache:
         self.path = path
         self.bound = bound
         self.hits = self.misses = 0
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._temporaries = itertools.count()
         self._bytes: int | None = None
         """What the entries have together, as far as this process knows; None before it looked."""
         self._is_ready: bool | None = None
 
-    def load(self, key: str) -> bytes | None:
-        """The entry of a key; None where there is none, or none that can be trusted."""
+    def load(self, key: str, processor: str) -> bytes | None:
+        """The entry of a key, made for a processor; None where there is none, or none that can be trusted."""
         place = os.path.join(self.path, key + SUFFIX)
         try:
             content = _read_own(place) if self._is_trusted() else None
@@ -113,9 +120,9 @@ class ObjectCache:
                 _tell(f"{place} is ignored: {error}")
             content = None
         if content is not None:
-            content = _checked(content, key)
+            content = _checked(content, key, processor)
             if content is None:
-                _tell(f"{place} is ignored: it is damaged, or no file of this cache")
+                _tell(f"{place} is ignored: it is damaged, no file of this cache, or not made for {processor}")
         if content is None:
             self.misses += 1
             return None
@@ -129,11 +136,12 @@ class ObjectCache:
         """Whether there is a file for a key."""
         return os.path.exists(os.path.join(self.path, key + SUFFIX))
 
-    def store(self, key: str, content: bytes) -> None:
-        """Keep an entry, and let others go where there are too many."""
+    def store(self, key: str, content: bytes, processor: str) -> None:
+        """Keep an entry that was made for a processor, and let others go where there are too many."""
         place = os.path.join(self.path, key + SUFFIX)
         temporary = os.path.join(self.path, f"{key}.{os.getpid()}.{next(self._temporaries)}.new")
-        whole = MAGIC + bytes.fromhex(key) + hashlib.sha256(content).digest() + content
+        marked = processor.encode() + b"\n" + content
+        whole = MAGIC + bytes.fromhex(key) + hashlib.sha256(marked).digest() + marked
         try:
             if len(whole) > self.bound or not self._make_ready():
                 return
@@ -202,13 +210,19 @@ class ObjectCache:
 
     def info(self) -> CacheInfo:
         """What is in it."""
-        sizes = [found.st_size for _, found in self._entries()]
+        sizes: list[int] = []
+        processors: dict[str, int] = {}
+        for path, found in self._entries():
+            sizes.append(found.st_size)
+            name = _made_for(path)
+            if name is not None:
+                processors[name] = processors.get(name, 0) + 1
         hits, misses = self.hits, self.misses
         with contextlib.suppress(OSError, ValueError):
             for line in _read_own(os.path.join(self.path, COUNTS)).splitlines():
-                found, missed = map(int, line.split())
-                hits, misses = hits + found, misses + missed
-        return CacheInfo(self.path, len(sizes), sum(sizes), self.bound, hits, misses)
+                hit, missed = map(int, line.split())
+                hits, misses = hits + hit, misses + missed
+        return CacheInfo(self.path, len(sizes), sum(sizes), self.bound, hits, misses, processors)
 
     def clear(self) -> int:
         """Delete all entries; how many there were."""
@@ -228,7 +242,7 @@ class ObjectCache:
         if (self.hits or self.misses) and self._is_trusted():
             line = f"{self.hits} {self.misses}\n".encode()
             with contextlib.suppress(OSError):
-                handle = os.open(os.path.join(self.path, COUNTS), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+                handle = _opened(os.path.join(self.path, COUNTS), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
                 with open(handle, "ab", buffering=0) as file:
                     if os.fstat(handle).st_size > MAX_COUNTS:
                         file.truncate(0)
@@ -237,12 +251,24 @@ class ObjectCache:
 
 def _read_own(place: str) -> bytes:
     """A file's content. Raises OSError where it is not the user's own, or could be written by others."""
-    handle = os.open(place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
-    with open(handle, "rb", buffering=0) as file:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode) or not _is_own(found):
-            raise PermissionError("it is not this user's own, or others may write to it")
+    with open(_opened(place, os.O_RDONLY), "rb", buffering=0) as file:
         return file.readall()
+
+
+def _opened(place: str, flags: int) -> int:
+    """A file descriptor. Raises OSError where the file is no plain file, or not the user's own.
+
+    A pipe is opened without waiting for whoever is at its other end.
+    """
+    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
+        flags |= getattr(os, name, 0)
+    handle = os.open(place, flags, 0o600)
+    found = os.fstat(handle)
+    is_plain = stat.S_ISREG(found.st_mode)
+    if is_plain and _is_own(found):
+        return handle
+    os.close(handle)
+    raise PermissionError("it is not this user's own, or others may write to it" if is_plain else "it is no plain file")
 
 
 def _is_own(found: os.stat_result) -> bool:
@@ -251,14 +277,28 @@ def _is_own(found: os.stat_result) -> bool:
     return found.st_uid == os.geteuid() and not found.st_mode & OTHERS_MAY_WRITE
 
 
-def _checked(whole: bytes, key: str) -> bytes | None:
-    """What a file of the cache holds under a key; None if it is damaged or foreign."""
+def _checked(whole: bytes, key: str, processor: str) -> bytes | None:
+    """What a file of the cache holds under a key; None if it is damaged, foreign, or made for another processor."""
     head = MAGIC + bytes.fromhex(key)
-    start = len(head) + 32
     if not whole.startswith(head):
         return None
-    content = whole[start:]
-    return content if hashlib.sha256(content).digest() == whole[len(head) : start] else None
+    checksum, marked = whole[len(head) : len(head) + DIGEST], whole[len(head) + DIGEST :]
+    if hashlib.sha256(marked).digest() != checksum:
+        return None
+    name, _, content = marked.partition(b"\n")
+    return content if name == processor.encode() else None
+
+
+def _made_for(path: str) -> str | None:
+    """The processor that a file of the cache says it was made for; None for what is no such file."""
+    start = len(MAGIC) + 2 * DIGEST
+    try:
+        with open(_opened(path, os.O_RDONLY), "rb") as file:
+            head = file.read(start + MOST_NAME)
+    except OSError:
+        return None
+    name, line, _ = head[start:].partition(b"\n")
+    return name.decode(errors="replace") if head.startswith(MAGIC) and line else None
 
 
 def _tell(text: str) -> None:

@@ -4,11 +4,16 @@ Each thread has a contiguous range of the pieces, so that the same thread sees t
 done steals from the others. A range is one 64-bit word, generation and next index, claimed by compare-and-exchange.
 The caller drains whatever nobody has claimed and waits only for pieces that somebody really runs, so a worker that
 never wakes costs nothing. A pool that is busy (a nested call, another Python thread) runs the work serially in the
-caller; so does the child of a fork, whose workers are gone. Idle workers spin for a moment and then sleep on a futex.
+caller. Callers are counted, in all pools together: a worker helps only where there is a processor left for it beside
+them, so that as many callers as processors run their work alone. Idle workers spin for a moment and then sleep on a
+futex. They are threads of the C library, started by the first call; the child of a fork, which has none of them, starts
+its own after ``reset``.
 """
 
 from __future__ import annotations
 
+APART = 1 << 30
+"""Added to a number of pieces: each piece must be a call of its own, also where one thread runs all."""
 FUTEX = {"x86_64": 202, "aarch64": 98}
 """System call number by architecture."""
 
@@ -26,7 +31,10 @@ _GLOBALS = """
 @sleepers = internal global i32 0, align 128
 @wake_sequence = internal global i32 0, align 4
 @busy = internal global i32 0, align 128
+@is_started = internal global i32 0, align 4
+@flambeau_callers = external global i64
 declare i64 @flambeau_syscall(i64, ...)
+declare i32 @flambeau_start_thread(ptr, ptr, ptr, ptr)
 """
 
 _PIECE = """
@@ -39,6 +47,30 @@ define internal void @piece(ptr %fn, ptr %block, i64 %high, i64 %step, i32 %inde
   call void %fn(ptr %block, i64 %low, i64 %stop)
   ret void
 }
+"""
+
+_ALONE = f"""
+define internal void @by_one(ptr %fn, ptr %data, i64 %h, i64 %s, i32 %n) {{
+entry:
+  %flag = and i32 %n, {APART}
+  %is_apart = icmp ne i32 %flag, 0
+  br i1 %is_apart, label %next, label %whole
+whole:
+  call void %fn(ptr %data, i64 0, i64 %h)
+  ret void
+next:
+  %low = phi i64 [0, %entry], [%end, %piece]
+  %more = icmp slt i64 %low, %h
+  br i1 %more, label %piece, label %out
+piece:
+  %end = add i64 %low, %s
+  %over = icmp sgt i64 %end, %h
+  %stop = select i1 %over, i64 %h, i64 %end
+  call void %fn(ptr %data, i64 %low, i64 %stop)
+  br label %next
+out:
+  ret void
+}}
 """
 
 _DRAIN = """
@@ -91,15 +123,24 @@ out:
 """
 
 _WORKER = """
-define void @worker(i32 %me) {{
+define internal ptr @worker(ptr %number) {{
 entry:
+  %wide = ptrtoint ptr %number to i64
+  %me = trunc i64 %wide to i32
   br label %serve
 serve:
   %seen = load atomic i64, ptr @sequence acquire, align 8
+  %callers = load atomic i64, ptr @flambeau_callers monotonic, align 8
+  %taken = add i64 %callers, %wide
+  %is_wanted = icmp sle i64 %taken, {n}
+  br i1 %is_wanted, label %help, label %rest
+help:
   call void @drain(i32 %me)
+  br label %rest
+rest:
   br label %spin
 spin:
-  %k = phi i32 [0, %serve], [%k1, %spin_on]
+  %k = phi i32 [0, %rest], [%k1, %spin_on]
   %now = load atomic i64, ptr @sequence acquire, align 8
   %new = icmp ne i64 %now, %seen
   br i1 %new, label %serve, label %idle
@@ -128,14 +169,28 @@ awake:
 """
 
 _RUN = """
-define void @run(ptr %fn, ptr %data, i64 %h, i64 %s, i32 %n) {{
+define void @run(ptr %fn, ptr %data, i64 %h, i64 %s, i32 %count) {{
 entry:
+  %n = and i32 %count, {most}
+  %others = atomicrmw add ptr @flambeau_callers, i64 1 monotonic
+  %callers = add i64 %others, 1
+  %has_room = icmp slt i64 %callers, {n}
+  br i1 %has_room, label %try, label %serial
+try:
   %lock = cmpxchg ptr @busy, i32 0, i32 1 acquire monotonic
   %mine = extractvalue {{ i32, i1 }} %lock, 1
-  br i1 %mine, label %publish, label %serial
+  br i1 %mine, label %begin, label %serial
 serial:
-  call void %fn(ptr %data, i64 0, i64 %h)
+  call void @by_one(ptr %fn, ptr %data, i64 %h, i64 %s, i32 %count)
+  %o0 = atomicrmw sub ptr @flambeau_callers, i64 1 monotonic
   ret void
+begin:
+  %is_running = load i32, ptr @is_started, align 4
+  %has_workers = icmp ne i32 %is_running, 0
+  br i1 %has_workers, label %publish, label %hire
+hire:
+  call void @start()
+  br label %publish
 publish:
   %q = load atomic i64, ptr @sequence monotonic, align 8
   %q1 = add i64 %q, 1
@@ -186,13 +241,41 @@ sleep:
   br label %wait
 end:
   store atomic i32 0, ptr @busy release, align 4
+  %o3 = atomicrmw sub ptr @flambeau_callers, i64 1 monotonic
+  ret void
+}}
+"""
+
+_START = """
+define internal void @start() noinline {{
+entry:
+  %thread = alloca i64, align 16
+  store i32 1, ptr @is_started, align 4
+  br label %next
+next:
+  %k = phi i64 [1, %entry], [%k1, %next]
+  %number = inttoptr i64 %k to ptr
+  %r = call i32 @flambeau_start_thread(ptr %thread, ptr null, ptr @worker, ptr %number)
+  %k1 = add i64 %k, 1
+  %more = icmp slt i64 %k1, {n}
+  br i1 %more, label %next, label %end
+end:
+  ret void
+}}
+
+define void @reset() {{
+  store i32 0, ptr @is_started, align 4
+  store i32 0, ptr @busy, align 4
+  store i32 0, ptr @sleepers, align 4
+  store i32 0, ptr @caller_sleeps, align 4
+{close_all}
   ret void
 }}
 """
 
 
 def pool_text(threads: int, architecture: str) -> str:
-    """The pool for a number of threads in all: ``run(function, block, high, step, pieces)`` and ``worker(number)``."""
+    """The pool for a number of threads in all: ``run(function, block, high, step, pieces)`` and ``reset()``."""
     futex = FUTEX[architecture]
     is_x86 = architecture == "x86_64"
     pause = "call void @llvm.x86.sse2.pause()" if is_x86 else 'call void asm sideeffect "yield", ""()'
@@ -200,10 +283,14 @@ def pool_text(threads: int, architecture: str) -> str:
         f"  store atomic i64 %closed, ptr getelementptr ([16 x i64], ptr @ranges, i64 {r}) seq_cst, align 8"
         for r in range(threads)
     )
+    close_all = close.replace("%closed", "4294967295")
     opened = "\n".join(_open_range(r, threads) for r in range(threads))
-    values = {"n": threads, "futex": futex, "pause": pause, "close": close, "open": opened}
+    values = {
+        "n": threads, "futex": futex, "pause": pause, "close": close, "open": opened, "close_all": close_all,
+        "most": APART - 1,
+    }  # fmt: skip
     head = _GLOBALS.format(**values) + ("declare void @llvm.x86.sse2.pause()\n" if is_x86 else "")
-    return head + _PIECE + _DRAIN.format(**values) + _WORKER.format(**values) + _RUN.format(**values)
+    return head + _PIECE + _ALONE + "".join(part.format(**values) for part in (_DRAIN, _WORKER, _RUN, _START))
 
 
 def _open_range(r: int, threads: int) -> str:
@@ -215,3 +302,18 @@ def _open_range(r: int, threads: int) -> str:
   store atomic i32 %stop{r}, ptr getelementptr ([32 x i32], ptr @limits, i64 {r}) monotonic, align 4
   %open{r} = or i64 %generation, %low{r}
   store atomic i64 %open{r}, ptr getelementptr ([16 x i64], ptr @ranges, i64 {r}) release, align 8"""
+
+
+RELAY = _ALONE + """
+@flambeau_setting = external global ptr
+define void @relay(ptr %fn, ptr %data, i64 %h, i64 %s, i32 %n) {
+  %run = load atomic ptr, ptr @flambeau_setting acquire, align 8
+  musttail call void %run(ptr %fn, ptr %data, i64 %h, i64 %s, i32 %n)
+  ret void
+}
+define void @alone(ptr %fn, ptr %data, i64 %h, i64 %s, i32 %n) {
+  call void @by_one(ptr %fn, ptr %data, i64 %h, i64 %s, i32 %n)
+  ret void
+}
+"""
+"""``relay`` is the ``run`` of whichever pool the setting names at that moment; ``alone`` is that of one thread."""

@@ -15,9 +15,15 @@ from flambeau.codegen.llvm import reduce
 from flambeau.codegen.llvm.abi import block_layout
 from flambeau.codegen.llvm.emitter import Target, Value, int_constant
 from flambeau.codegen.llvm.nest import ATTRIBUTES, NativeText, NestEmitter, Scope
+from flambeau.codegen.llvm.pool import APART
 from flambeau.codegen.schedule import Schedule
 
-MAX_PIECES = 128
+
+def most_pieces(target: Target) -> int:
+    """Pieces at most: more with fewer lanes, so that as many numbers are added one after another on each processor."""
+    return 128 * 512 // target.vector_bits
+
+
 MIN_STEP = 8192
 """Turns in a piece, at least."""
 
@@ -46,7 +52,7 @@ def emit_staged(kernel: Kernel, schedule: Schedule, target: Target, symbol: str)
         functions.append(stage.emit(loops[number] if number < len(loops) else None, f"{symbol}_{number}"))
         declarations.update(stage.e.declarations)
         libm.update(stage.e.libm)
-    functions.append(_driver(kernel, schedule, symbol, len(loops)))
+    functions.append(_driver(kernel, schedule, symbol, len(loops), most_pieces(target)))
     text = "\n".join(declarations) + "\n" + "\n".join(functions) + ATTRIBUTES
     return NativeText(symbol, text, tuple(libm), False, False)
 
@@ -89,7 +95,7 @@ class _Stage(NestEmitter):
             self.body((s,), scope)
 
     def entry_of(self, row: int, piece: Value) -> Value:
-        place = self.e.binary("add", piece, int_constant(row * MAX_PIECES, "i64", 1))
+        place = self.e.binary("add", piece, int_constant(row * most_pieces(self.e.target), "i64", 1))
         return self.e.define(f"getelementptr i64, ptr {self.table}, i64 {place}", "ptr", 1)
 
     def save(self, carry: Carry, row: int) -> None:
@@ -128,7 +134,7 @@ class _Stage(NestEmitter):
         return state
 
 
-def _driver(kernel: Kernel, schedule: Schedule, symbol: str, stages: int) -> str:
+def _driver(kernel: Kernel, schedule: Schedule, symbol: str, stages: int, pieces: int) -> str:
     """The kernel's function: chooses the pieces, runs each stage over them in the pool or here, then the last."""
     layout = block_layout(kernel)
     rows = sum(
@@ -139,11 +145,11 @@ def _driver(kernel: Kernel, schedule: Schedule, symbol: str, stages: int) -> str
     lines = [
         f"define void @{symbol}(ptr %block, i64 %low, i64 %high) #0 {{",
         "entry:",
-        f"  %table = alloca [{rows * MAX_PIECES} x i64], align 64",
+        f"  %table = alloca [{rows * pieces} x i64], align 64",
         f"  %size.p = getelementptr i64, ptr %block, i64 {layout.sizes[schedule.vector_axis]}",
         "  %size = load i64, ptr %size.p",
-        f"  %up = add i64 %size, {MAX_PIECES - 1}",
-        f"  %share = udiv i64 %up, {MAX_PIECES}",
+        f"  %up = add i64 %size, {pieces - 1}",
+        f"  %share = udiv i64 %up, {pieces}",
         f"  %up2 = add i64 %share, {lanes - 1}",
         f"  %whole = and i64 %up2, {-lanes}",
         f"  %small = icmp slt i64 %whole, {max(MIN_STEP, lanes)}",
@@ -157,7 +163,8 @@ def _driver(kernel: Kernel, schedule: Schedule, symbol: str, stages: int) -> str
         "  %up3 = add i64 %size, %step",
         "  %up4 = sub i64 %up3, 1",
         "  %pieces64 = udiv i64 %up4, %step",
-        "  %pieces = trunc i64 %pieces64 to i32",
+        "  %pieces32 = trunc i64 %pieces64 to i32",
+        f"  %pieces = or i32 %pieces32, {APART}",
         "  %has_pool = icmp ne ptr %pool, null",
         "  br label %stage0",
     ]

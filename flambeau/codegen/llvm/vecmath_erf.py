@@ -3,11 +3,13 @@
 erf below 1 is ``x + x P(x^2)``. erfc is ``exp(-x^2) G(t) / (1 + 2x)`` with ``t = (x - K) / (x + K)``, K = 3.75, which
 one polynomial covers from 0 to where erfc underflows (Shepherd and Laframboise, Mathematics of Computation 36, 1981).
 The rounding error of ``x^2`` is put back, since exp would magnify it. erf of float32 beyond 1 needs less: it is
-``1 - exp(-x - x Q(x))`` with a Q fitted to ``-log(erfc x) / x - 1``, weighted by what an error in it does to erf.
+``1 - exp(-x - x Q(x))`` with a Q fitted to ``-log(erfc x) / x - 1``, weighted by what an error in it does to erf. Where
+the processor looks numbers up in registers, there is a shorter way (`vecmath_erf_table`).
 """
 
 from __future__ import annotations
 
+from flambeau.codegen.llvm import vecmath_erf_table
 from flambeau.codegen.llvm import vecmath_exp_log as explog
 from flambeau.codegen.llvm.emitter import Emitter, Value
 
@@ -60,11 +62,13 @@ def _erf_small(e: Emitter, x: Value) -> Value:
 def _erfc_from_one(e: Emitter, a: Value) -> Value:
     """erfc of a float32 ``a >= 1``, to the places that erf needs."""
     a = e.least(e.like(a, ERF_IS_ONE), a)
-    _, n, r = explog.reduce_exp(e, e.fneg(e.fma(a, e.polynomial(a, ERF_Q), a)))
-    return explog.scale(e, e.polynomial(r, [1.0, 1.0, *explog.EXP_Q[a.type]]), n)
+    t, _, r = explog.reduce_exp(e, e.fneg(e.fma(a, e.polynomial(a, ERF_Q), a)))
+    return explog.scale_normal(e, e.polynomial(r, [1.0, 1.0, *explog.EXP_Q[a.type]]), t)
 
 
 def erf(e: Emitter, x: Value) -> Value:
+    if vecmath_erf_table.has_table(e, x):
+        return vecmath_erf_table.erf(e, x)
     a, one = e.fabs(x), e.like(x, 1.0)
     beyond = _erfc_from_one(e, a) if x.type == "float" else _erfc_positive(e, a)
     far = e.intrinsic("copysign", e.fsub(one, beyond), x)

@@ -2,11 +2,16 @@
 
 exp: ``x = n ln2 + r`` with ``n`` from a magic-number addition, ``exp r`` by a polynomial, then an exact scaling by 2^n.
 tanh: ``expm1(2|x|) / (expm1(2|x|) + 2)``. log: the exponent is split off at sqrt(1/2). Coefficients are minimax fits.
+
+Vectors whose lanes are all far from overflow, subnormals and nan, as nearly all are, take the shorter way (`usually`):
+there 2^n is added to the exponent and no edge is looked for. Both ways give a lane the same bits, whatever its
+neighbours are.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from flambeau.codegen.llvm.emitter import Emitter, Value
 
@@ -68,6 +73,25 @@ def scale(e: Emitter, p: Value, n: Value) -> Value:
     return e.fmul(e.fmul(p, powers[0]), powers[1])
 
 
+def scale_normal(e: Emitter, p: Value, t: Value) -> Value:
+    """``p * 2^n`` for ``t`` = magic + n, where p and the result are normal numbers."""
+    return e.as_float(e.binary("add", e.as_bits(p), exponent_bits(e, t)))
+
+
+def usually(e: Emitter, rare: Value, usual: Value, otherwise: Callable[[], Value]) -> Value:
+    """``usual``, or where any lane is rare ``otherwise`` for all lanes, which is computed then only."""
+    seldom, after, before = e.label("seldom"), e.label("after"), e.block
+    e.branch_if(e.any_lane(rare), seldom, after)
+    e.start(seldom)
+    other = otherwise()
+    end = e.block
+    e.branch(after)
+    e.start(after)
+    result = e.name()
+    e.phi(result, usual, [(usual, before), (other, end)])
+    return Value(result, usual.type, usual.lanes)
+
+
 def reduce_exp(e: Emitter, x: Value, factor: float = 1.0) -> tuple[Value, Value, Value]:
     """(t, n, r) with ``x * factor = n ln2 + r * factor``."""
     high, low = LN2_PARTS[x.type]
@@ -77,35 +101,59 @@ def reduce_exp(e: Emitter, x: Value, factor: float = 1.0) -> tuple[Value, Value,
     return t, n, e.fma(n, e.like(x, -low / factor), r)
 
 
+EXP_NORMAL = {"float": 87.0, "double": 708.0}
+"""Up to this size of x, exp x is a normal number."""
+EXP2_NORMAL = {"float": 125.0, "double": 1021.0}
+
+
 def exp(e: Emitter, x: Value) -> Value:
-    low, high = (-104.0, 89.0) if x.type == "float" else (-746.0, 710.0)
-    x = e.least(e.like(x, high), e.most(e.like(x, low), x))
-    _, n, r = reduce_exp(e, x)
-    return scale(e, e.polynomial(r, [1.0, 1.0, *EXP_Q[x.type]]), n)
+    def everywhere() -> Value:
+        low, high = (-104.0, 89.0) if x.type == "float" else (-746.0, 710.0)
+        bounded = e.least(e.like(x, high), e.most(e.like(x, low), x))
+        _, n, r = reduce_exp(e, bounded)
+        return scale(e, e.polynomial(r, [1.0, 1.0, *EXP_Q[x.type]]), n)
+
+    if x.lanes == 1 or e.target.has_scalef:
+        return everywhere()
+    t, _, r = reduce_exp(e, x)
+    usual = scale_normal(e, e.polynomial(r, [1.0, 1.0, *EXP_Q[x.type]]), t)
+    return usually(e, e.fcmp("ugt", e.fabs(x), e.like(x, EXP_NORMAL[x.type])), usual, everywhere)
 
 
 def exp2(e: Emitter, x: Value) -> Value:
-    low, high = (-150.0, 129.0) if x.type == "float" else (-1076.0, 1025.0)
-    x = e.least(e.like(x, high), e.most(e.like(x, low), x))
-    n = e.intrinsic("rint", x)
-    f = e.fsub(x, n)
-    high_part = e.fmul(f, e.like(x, LN2))
-    low_part = e.fma(f, e.like(x, LN2), e.fneg(high_part))
-    if x.type == "double":
-        low_part = e.fma(f, e.like(x, 2.3190468138462996e-17), low_part)
-    p = e.polynomial(high_part, [1.0, *EXP_Q[x.type]])
-    one_plus = e.fma(high_part, p, e.like(x, 1.0))
-    return scale(e, e.fma(low_part, one_plus, one_plus) if x.type == "double" else one_plus, n)
+    def everywhere() -> Value:
+        low, high = (-150.0, 129.0) if x.type == "float" else (-1076.0, 1025.0)
+        bounded = e.least(e.like(x, high), e.most(e.like(x, low), x))
+        n = e.intrinsic("rint", bounded)
+        return scale(e, _exp2_fraction(e, e.fsub(bounded, n)), n)
+
+    if x.lanes == 1 or e.target.has_scalef:
+        return everywhere()
+    magic = e.like(x, MAGIC[x.type])
+    t = e.fadd(x, magic)
+    usual = scale_normal(e, _exp2_fraction(e, e.fsub(x, e.fsub(t, magic))), t)
+    return usually(e, e.fcmp("ugt", e.fabs(x), e.like(x, EXP2_NORMAL[x.type])), usual, everywhere)
+
+
+def _exp2_fraction(e: Emitter, f: Value) -> Value:
+    """2^f for |f| <= 1/2."""
+    high_part = e.fmul(f, e.like(f, LN2))
+    low_part = e.fma(f, e.like(f, LN2), e.fneg(high_part))
+    if f.type == "double":
+        low_part = e.fma(f, e.like(f, 2.3190468138462996e-17), low_part)
+    p = e.polynomial(high_part, [1.0, *EXP_Q[f.type]])
+    one_plus = e.fma(high_part, p, e.like(f, 1.0))
+    return e.fma(low_part, one_plus, one_plus) if f.type == "double" else one_plus
 
 
 def expm1(e: Emitter, x: Value) -> Value:
     low, high = (-25.0, 89.0) if x.type == "float" else (-50.0, 710.0)
     clamped = e.least(e.like(x, high), e.most(e.like(x, low), x))
-    _, n, r = reduce_exp(e, clamped)
+    t, _, r = reduce_exp(e, clamped)
     q = e.polynomial(r, EXP_Q[x.type])
     p = e.fma(e.fmul(r, r), q, r)
     # 2^n p + (2^n - 1), with one factor of two held back: 2^n itself overflows where the result does not.
-    half = scale(e, e.like(x, 0.5), n)
+    half = scale_normal(e, e.like(x, 0.5), t)
     y = e.fma(half, p, e.fsub(half, e.like(x, 0.5)))
     tiny = e.fcmp("olt", e.fabs(x), e.like(x, 1e-30))
     return e.select(tiny, x, e.fadd(y, y))
@@ -135,12 +183,43 @@ def split_exponent(e: Emitter, x: Value) -> tuple[Value, Value]:
     tiny, factor, shift = (2.2250738585072014e-308, 2.0**54, 54) if wide else (1.17549435e-38, 2.0**24, 24)
     subnormal = e.fcmp("olt", x, e.like(x, tiny))
     scaled = e.select(subnormal, e.fmul(x, e.like(x, factor)), x)
-    offset, mask = (0x3FE6A09E667F3BCD, 0xFFFFFFFFFFFFF) if wide else (0x3F3504F3, 0x7FFFFF)
-    i = e.binary("sub", e.as_bits(scaled), e.bits_like(x, offset))
-    k = e.convert("sitofp", e.binary("ashr", i, e.like(i, EXPONENT[x.type][1])), x.type)
-    k = e.fsub(k, e.select(subnormal, e.like(x, float(shift)), e.like(x, 0.0)))
+    n, f = _split_normal(e, scaled)
+    k = e.convert("sitofp", n, x.type)
+    return e.fsub(k, e.select(subnormal, e.like(x, float(shift)), e.like(x, 0.0))), f
+
+
+def _split_normal(e: Emitter, x: Value) -> tuple[Value, Value]:
+    """(n, f) with ``x = 2^n (1 + f)``, for a positive normal ``x``; n is an integer."""
+    offset, mask = (0x3FE6A09E667F3BCD, 0xFFFFFFFFFFFFF) if x.type == "double" else (0x3F3504F3, 0x7FFFFF)
+    i = e.binary("sub", e.as_bits(x), e.bits_like(x, offset))
+    n = e.binary("ashr", i, e.like(i, EXPONENT[x.type][1]))
     m = e.as_float(e.binary("add", e.binary("and", i, e.like(i, mask)), e.like(i, offset)))
-    return k, e.fsub(m, e.like(x, 1.0))
+    return n, e.fsub(m, e.like(x, 1.0))
+
+
+def _is_not_normal(e: Emitter, x: Value) -> Value:
+    """Whether a lane is no positive normal number below the last power of two: one addition and one comparison."""
+    bias, shift = EXPONENT[x.type]
+    bits = e.as_bits(x)
+    least, past, sign = 1 << shift, (2 * bias) << shift, 1 << (x.bits - 1)
+    moved = e.binary("add", bits, e.like(bits, (sign - least)))
+    return e.icmp("sge", moved, e.like(bits, past - least - sign))
+
+
+Finish = Callable[[Value, Value], Value]
+"""Gives the logarithm from k and f."""
+
+
+def _logarithm(e: Emitter, u: Value, finish: Finish) -> Value:
+    """What ``finish`` makes of a number's exponent and fraction, and what is due to 0, infinities, nan, and below 0."""
+
+    def everywhere() -> Value:
+        return _log_edges(e, u, finish(*split_exponent(e, u)))
+
+    if u.lanes == 1:
+        return everywhere()
+    n, f = _split_normal(e, u)
+    return usually(e, _is_not_normal(e, u), finish(e.convert("sitofp", n, u.type), f), everywhere)
 
 
 def _log_parts(e: Emitter, f: Value) -> tuple[Value, Value]:
@@ -164,26 +243,32 @@ def _log_edges(e: Emitter, x: Value, result: Value) -> Value:
 
 
 def log(e: Emitter, x: Value) -> Value:
-    k, f = split_exponent(e, x)
     high, low = LN2_PARTS[x.type]
-    big, small = _log_parts(e, f)
-    small = e.fma(k, e.like(x, low), small)
-    return _log_edges(e, x, e.fma(k, e.like(x, high), e.fadd(big, small)))
+
+    def finish(k: Value, f: Value) -> Value:
+        big, small = _log_parts(e, f)
+        small = e.fma(k, e.like(x, low), small)
+        return e.fma(k, e.like(x, high), e.fadd(big, small))
+
+    return _logarithm(e, x, finish)
 
 
 def _log_base(e: Emitter, x: Value, per_e: tuple[float, float], per_two: tuple[float, float]) -> Value:
     """``log(x) / log(base)``: ``per_e`` = 1 / log(base), ``per_two`` = log2 / log(base), each as high + low."""
-    k, f = split_exponent(e, x)
-    big, small = _log_parts(e, f)
-    total = e.fadd(big, small)
-    rest = e.fadd(e.fsub(big, total), small)
-    product = e.fmul(total, e.like(x, per_e[0]))
-    error = e.fma(total, e.like(x, per_e[0]), e.fneg(product))
-    error = e.fma(total, e.like(x, per_e[1]), e.fma(rest, e.like(x, per_e[0]), error))
-    head = e.fma(k, e.like(x, per_two[0]), product)
-    left = e.fadd(e.fma(k, e.like(x, per_two[0]), e.fneg(head)), product)
-    left = e.fma(k, e.like(x, per_two[1]), left)
-    return _log_edges(e, x, e.fadd(head, e.fadd(left, error)))
+
+    def finish(k: Value, f: Value) -> Value:
+        big, small = _log_parts(e, f)
+        total = e.fadd(big, small)
+        rest = e.fadd(e.fsub(big, total), small)
+        product = e.fmul(total, e.like(x, per_e[0]))
+        error = e.fma(total, e.like(x, per_e[0]), e.fneg(product))
+        error = e.fma(total, e.like(x, per_e[1]), e.fma(rest, e.like(x, per_e[0]), error))
+        head = e.fma(k, e.like(x, per_two[0]), product)
+        left = e.fadd(e.fma(k, e.like(x, per_two[0]), e.fneg(head)), product)
+        left = e.fma(k, e.like(x, per_two[1]), left)
+        return e.fadd(head, e.fadd(left, error))
+
+    return _logarithm(e, x, finish)
 
 
 def log2(e: Emitter, x: Value) -> Value:
@@ -202,15 +287,17 @@ def log1p(e: Emitter, x: Value) -> Value:
     one = e.like(x, 1.0)
     u = e.fadd(x, one)
     lost = e.select(e.fcmp("oge", e.fabs(x), one), e.fsub(one, e.fsub(u, x)), e.fsub(x, e.fsub(u, one)))
-    k, f = split_exponent(e, u)
-    # 2^-k c joins f before the polynomial, which keeps the relative error near x = 0.
-    correction = scale(e, lost, e.fneg(k))
-    exact = e.fadd(f, correction)
-    residue = e.fsub(correction, e.fsub(exact, f))
     high, low = LN2_PARTS[x.type]
-    big, small = _log_parts(e, exact)
-    small = e.fadd(e.fma(k, e.like(x, low), small), residue)
-    result = e.fma(k, e.like(x, high), e.fadd(big, small))
-    result = _log_edges(e, u, result)
+
+    def finish(k: Value, f: Value) -> Value:
+        # 2^-k c joins f before the polynomial, which keeps the relative error near x = 0.
+        correction = scale(e, lost, e.fneg(k))
+        exact = e.fadd(f, correction)
+        residue = e.fsub(correction, e.fsub(exact, f))
+        big, small = _log_parts(e, exact)
+        small = e.fadd(e.fma(k, e.like(x, low), small), residue)
+        return e.fma(k, e.like(x, high), e.fadd(big, small))
+
+    result = _logarithm(e, u, finish)
     tiny = e.fcmp("olt", e.fabs(x), e.like(x, 1e-10 if x.type == "float" else 1e-20))
     return e.select(tiny, x, result)

@@ -14,7 +14,7 @@ from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.lower.copy_and_change import build_changed, is_changed
 from flambeau.codegen.lower.passes import Lowered, build
 from flambeau.codegen.lower.rules import lower_node
-from flambeau.codegen.lower.values import Dim, Expr, LoweringError, size_of
+from flambeau.codegen.lower.values import Dim, Expr, LoweringError, RepeatedResultsError, size_of
 from flambeau.codegen.shapes import Span
 from flambeau.ir.constants import is_constant
 from flambeau.ir.graph import Graph
@@ -24,7 +24,7 @@ from flambeau.schema.dtype import DType
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import BoolType, FloatType, IntType, TensorType, Type
 
-__all__ = ["Lowered", "LoweringError", "Span", "lower_graph", "lower_region"]
+__all__ = ["Lowered", "LoweringError", "RepeatedResultsError", "Span", "lower_graph", "lower_region"]
 
 _ROW_MAJOR = "row-major"
 """Stands among inputs for what a fold or a row operator gives."""

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from flambeau.codegen.kernel.build import KernelBuilder
 from flambeau.codegen.kernel.nest import ONE, Carry, Kernel
 from flambeau.codegen.lower.products import PRODUCT
-from flambeau.codegen.lower.values import Dim, Expr, LoweringError, Reduction, topological
+from flambeau.codegen.lower.values import Dim, Expr, LoweringError, Reduction, RepeatedResultsError, topological
 from flambeau.codegen.shapes import Span
 from flambeau.util.record import dataclass, field
 
@@ -59,7 +59,8 @@ class Nest:
         if len(folded) > 1:
             raise LoweringError("folds over different dimensions")
         self.folded = next(iter(folded), ())
-        self.kept = tuple(d for d in self.axes if d not in self.folded)
+        varying = frozenset[Dim]().union(*(y.space for y in outputs))
+        self.kept = tuple(d for d in self.axes if d not in self.folded and d in varying)
         self.b = KernelBuilder(name, (*self.axes.values(), *self.index_axes.values()))
         self.level = self.levels()
         self.alone: list[Expr] = []
@@ -129,6 +130,7 @@ class Nest:
             self.b.input(str(x.data), x.dtype, self.buffer_axes(x))
         for k, (y, like) in enumerate(zip(self.outputs, self.orders, strict=True)):
             self.b.output(f"y{k}", y.dtype, self.buffer_axes(y), like=like)
+        self.refuse_repeated()
         kept = tuple(self.axes[d] for d in self.kept)
         if kept or not self.folded:
             with self.b.loop(*kept):
@@ -137,6 +139,13 @@ class Nest:
         else:
             self.passes()
         return Lowered(self.b.kernel(), self.spans())
+
+    def refuse_repeated(self) -> None:
+        """A result is stored once: loops over what it does not vary along would store it often, or never."""
+        around = (frozenset(self.kept), frozenset(self.kept + self.folded))
+        repeated = [k for k, y in enumerate(self.outputs) if y.space not in around]
+        if repeated:
+            raise RepeatedResultsError(repeated)
 
     def passes(self) -> None:
         full = {k for k, y in enumerate(self.outputs) if self.is_full(y)}

@@ -43,6 +43,13 @@ def linear(x: Expr, weight: Expr, bias: Expr | None) -> Expr:
     return product if bias is None else _added(product, bias)
 
 
+def outer(a: Expr, b: Expr) -> Expr:
+    """Every product of an element of the first vector and one of the second."""
+    if (len(a.dims), len(b.dims)) != (1, 1) or a.dtype != b.dtype or element_type(a.dtype).kind == "bool":
+        raise LoweringError("an outer product of other things than two vectors of numbers of one dtype")
+    return Expr("mul", a.dtype, (a, b), (*a.dims, *b.dims))
+
+
 def scaled(base: Expr, product: Expr, beta: Any, alpha: Any) -> Expr:
     """`beta * base + alpha * product`; with `beta` 0, `base` does not count."""
     if isinstance(beta, Expr) or isinstance(alpha, Expr):
@@ -120,6 +127,7 @@ PRODUCTS: dict[str, Callable[[Arguments], Expr]] = {
     "bmm": _matmul(3, 3),
     "mv": _matmul(2, 1),
     "dot": _matmul(1, 1),
+    "outer": lambda arguments: outer(*arguments.values()),
     "linear": _linear,
     "addmm": _scaled(2, 2),
     "addmv": _scaled(2, 1),

@@ -6,6 +6,7 @@ dimension that is known to have size one. Nothing here knows of loops yet.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from flambeau.codegen.kernel.dtypes import KernelError
@@ -14,6 +15,15 @@ from flambeau.util.record import dataclass
 
 class LoweringError(KernelError):
     """A region, or a node of one, that has no native form; the interpreter runs it."""
+
+
+class RepeatedResultsError(LoweringError):
+    """Results that do not vary along all that the loops of others run over: they belong to a kernel of their own."""
+
+    def __init__(self, places: Sequence[int]) -> None:
+        super().__init__("results that do not vary along all dimensions of others")
+        self.places = tuple(places)
+        """Which results these are."""
 
 
 class Dim:

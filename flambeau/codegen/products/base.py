@@ -1,4 +1,4 @@
-"""What the emitters of products share: sizes and strides as constants, loops and conditions, the epilogue."""
+"""What the emitters of products share: sizes and strides, loops and conditions, the epilogue."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import Kernel, Let, Load, Loop, Statement, Store
 from flambeau.codegen.kernel.opset import TRAPPING
 from flambeau.codegen.llvm.emitter import Target, Value, int_constant
+from flambeau.codegen.llvm.memory import iota
 from flambeau.codegen.llvm.nest import NestEmitter, Scope
 from flambeau.codegen.products.tiling import Tiling
 
+Step = Value | int
+"""A number of bytes, which may be known when code is made."""
 MOST_UNROLLED = 4
 """Vectors of a tile whose epilogue is written out, if it holds a costly function; more of them take turns."""
 
@@ -32,29 +35,74 @@ class ProductEmitter(NestEmitter):
         self.lanes = tiling.lanes
         self.dtypes[self.product.state] = self.product.fold.carries[0].dtype
         self.low, self.high = Value("%low", "i64", 1), Value("%high", "i64", 1)
-        self._sizes, self._strides = dict(tiling.sizes), dict(tiling.strides)
         self._steady, self._moving = self._by_row()
 
-    def size(self, axis: str) -> int:
-        """The size of an axis that the code is made for."""
-        return self._sizes[axis]
+    def size(self, axis: str) -> Value:
+        """The size of an axis."""
+        return self.sizes[axis]
 
-    def stride(self, buffer: str, axis: str | None) -> int:
-        """Bytes from one turn of an axis to the next; 0 where the buffer does not move."""
-        return self._strides.get((buffer, axis), 0) if axis is not None else 0
+    def stride(self, buffer: str, axis: str | None) -> Step:
+        """Bytes from one turn of an axis to the next: a number where the code is made for it, 0 where the buffer does
+        not move.
+        """
+        if axis is None or (buffer, axis) not in self.strides:
+            return 0
+        if (buffer, axis) in self.tiling.sides:
+            return element_type(self.buffers[buffer].dtype).itemsize
+        return self.strides[buffer, axis]
 
-    def constants(self) -> None:
-        """Take sizes and strides from the tiling instead of the block."""
-        self.sizes.update({a: word(s) for a, s in self._sizes.items()})
-        self.strides.update({p: word(s) for p, s in self._strides.items()})
+    def times(self, step: Step, count: int) -> Step:
+        """Some steps at once."""
+        if isinstance(step, int):
+            return step * count
+        return word(0) if count == 0 else step if count == 1 else self.e.binary("mul nsw", step, word(count))
+
+    def bytes_of(self, step: Step) -> Value:
+        """A number of bytes in a register."""
+        return word(step) if isinstance(step, int) else step
 
     def loop_over(self, axis: str) -> Loop:
         """A loop over one axis whose body is the whole product."""
         return Loop((axis,), (), self.product.loop.body)
 
-    def at(self, base: Value, offset: int) -> Value:
+    def at(self, base: Value, offset: Step) -> Value:
         """An address some bytes on."""
-        return self.e.define(f"getelementptr i8, ptr {base}, i64 {offset}", "ptr", 1) if offset else base
+        if offset == 0 or (isinstance(offset, Value) and offset.text == "0"):
+            return base
+        return self.e.define(f"getelementptr i8, ptr {base}, i64 {offset}", "ptr", 1)
+
+    def repeat(self, turns: Value, state: list[Value], body: Callable[[list[Value]], list[Value]]) -> list[Value]:
+        """A state after `body` was applied to it so many times."""
+        e, before = self.e, self.e.block
+        head, turn, after = e.label("fold"), e.label("step"), e.label("folded")
+        e.branch(head)
+        e.start(head)
+        mark = len(e.lines)
+        k, inside = Value(e.name("k"), "i64", 1), [Value(e.name("s"), v.type, v.lanes) for v in state]
+        e.branch_if(e.icmp("slt", k, turns), turn, after)
+        e.start(turn)
+        new = body(inside)
+        next_k = e.binary("add nuw nsw", k, word(1))
+        latch = e.block
+        e.branch(head)
+        pairs = zip([k, *inside], [word(0), *state], [next_k, *new], strict=True)
+        e.lines[mark:mark] = [f"  {v} = phi {v.full_type} [{s}, %{before}], [{n}, %{latch}]" for v, s, n in pairs]
+        e.start(after)
+        return inside
+
+    def whole_turns(self, count: Value, each: int) -> tuple[Value, Value]:
+        """(how many times a number goes into a size, what is left over)."""
+        if each == 1:
+            return count, word(0)
+        turns = self.e.binary("udiv", count, word(each))
+        return turns, self.e.binary("sub", count, self.e.binary("mul", turns, word(each)))
+
+    def mask_of(self, count: Value | int) -> Value | None:
+        """The lanes below a count; None for all."""
+        if isinstance(count, int) and count >= self.lanes:
+            return None
+        number = word(count) if isinstance(count, int) else count
+        return self.e.icmp("slt", iota(self.lanes), self.e.splat(number, self.lanes))
 
     def only_if(self, condition: Value, body: Callable[[], None]) -> None:
         """Run what `body` emits if the condition holds."""
@@ -89,7 +137,7 @@ class ProductEmitter(NestEmitter):
         """Whether the epilogue holds a function that takes many instructions."""
         return any(isinstance(s, Let) and s.op in NANOSECONDS and s.op not in ("div", "sqrt") for s in self._moving)
 
-    def epilogue(self, sums: Sequence[Sequence[Value]], last: int, scope: Scope) -> None:
+    def epilogue(self, sums: Sequence[Sequence[Value]], last: Value | int, scope: Scope) -> None:
         """Finish and store a tile, by row and vector; the last vector has `last` columns."""
         if len(sums) > 1 and len(sums) * len(sums[0]) > MOST_UNROLLED and self.is_costly():
             self._in_turns(sums, last, scope)
@@ -99,7 +147,7 @@ class ProductEmitter(NestEmitter):
             for r, row in enumerate(sums):
                 self._finish(row[v], self._at_row(r, at_vector))
 
-    def _in_turns(self, sums: Sequence[Sequence[Value]], last: int, scope: Scope) -> None:
+    def _in_turns(self, sums: Sequence[Sequence[Value]], last: Value | int, scope: Scope) -> None:
         """A loop over the rows of a tile that is put in memory first: short code for costly functions."""
         e, row = self.e, self.product.row
         assert row is not None
@@ -120,13 +168,11 @@ class ProductEmitter(NestEmitter):
 
         self.counted(self.loop_over(row), word(0), word(len(sums)), 1, scope, one)
 
-    def _at_vector(self, number: int, columns: int, scope: Scope) -> Scope:
+    def _at_vector(self, number: int, columns: Value | int, scope: Scope) -> Scope:
         """The place of a vector of the tile, with what does not change by row."""
         child = self._moved(scope, self.product.column, number * self.lanes)
         child.in_vector = True
-        if columns < self.lanes:
-            bits = ", ".join(f"i1 {int(k < columns)}" for k in range(self.lanes))
-            child.mask = Value(f"<{bits}>", "i1", self.lanes) if self.lanes > 1 else None
+        child.mask = self.mask_of(columns)
         self.body(self._steady, child)
         return child
 
@@ -140,7 +186,7 @@ class ProductEmitter(NestEmitter):
             used = {s.buffer for s in self.product.epilogue if isinstance(s, Load | Store)}
             for name in used:
                 if axis in self.buffers[name].axes:
-                    child.pointers[name] = self.at(scope.pointers[name], turns * self.stride(name, axis))
+                    child.pointers[name] = self.at(scope.pointers[name], self.times(self.stride(name, axis), turns))
         return child
 
     def _finish(self, value: Value, scope: Scope) -> None:

@@ -6,9 +6,13 @@ Nothing is loaded or linked that is not there already. Where no name is known, p
 from __future__ import annotations
 
 import ctypes
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
+from typing import Any
+
+from flambeau.util import blas as numpy_blas
+from flambeau.util.thread_count import ANY
 
 SPELLINGS = (
     ("scipy_cblas_{}64_", 64),
@@ -37,9 +41,8 @@ class Blas:
 @cache
 def blas() -> Blas | None:
     """The library's `sgemm` and `dgemm`; None where they cannot be found."""
-    try:
-        library = ctypes.CDLL(import_module("numpy._core._multiarray_umath").__file__)
-    except (ImportError, OSError):
+    library = numpy_blas.library()
+    if library is None:
         return None
     for spelling, bits in SPELLINGS:
         found = {name: _address(library, spelling.format(name)) for name in ("sgemm", "dgemm")}
@@ -55,7 +58,35 @@ def _address(library: ctypes.CDLL, name: str) -> int:
         return 0
 
 
-def imports() -> dict[str, int]:
-    """Addresses under the symbols that native code calls."""
+@cache
+def imports(wanted: int) -> dict[str, int]:
+    """Addresses under the symbols that native code calls, for a function that wants so many threads, or `ANY`.
+
+    They lead through Python, which says how many threads BLAS uses: products that come here take far longer than that.
+    """
     found = blas()
-    return {} if found is None else {SYMBOL + name: address for name, address in found.addresses.items()}
+    if found is None:
+        return {}
+    called = {name: _counted(address, found.bits, name, wanted) for name, address in found.addresses.items()}
+    _kept.extend(called.values())
+    return {SYMBOL + name: ctypes.cast(function, ctypes.c_void_p).value or 0 for name, function in called.items()}
+
+
+_kept: list[Any] = []
+"""What native code holds addresses of."""
+
+
+def _counted(address: int, bits: int, name: str, wanted: int) -> Any:
+    integer = ctypes.c_int64 if bits == 64 else ctypes.c_int32
+    scalar, pointer = (ctypes.c_float if name == "sgemm" else ctypes.c_double), ctypes.c_void_p
+    signature = ctypes.CFUNCTYPE(
+        None, *[ctypes.c_int] * 3, *[integer] * 3, scalar, pointer, integer, pointer, integer, scalar, pointer, integer
+    )
+    product = signature(address)
+
+    def counted(*arguments: Any) -> None:
+        m, n, k = arguments[3:6]
+        with nullcontext() if wanted == ANY else numpy_blas.at_most(wanted), numpy_blas.threads_for(float(m) * n * k):
+            product(*arguments)
+
+    return signature(counted)

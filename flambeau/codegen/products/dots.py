@@ -20,7 +20,6 @@ class Dots:
 
     def __init__(self, p: ProductEmitter, shape: TileShape) -> None:
         self.p, self.e, self.shape = p, p.e, shape
-        self.depth = p.size(p.product.inner)
         self.a_row = p.stride(p.product.a.name, p.product.row)
         self.across = p.stride(p.product.b.name, p.product.column)
         self.chunk = p.lanes * p.type.itemsize
@@ -29,62 +28,88 @@ class Dots:
         """The tile at this place, finished and stored."""
         p, lanes = self.p, self.p.lanes
         a, b = scope.pointers[p.product.a.name], scope.pointers[p.product.b.name]
-        zero = float_constant(0.0, p.type.llvm, lanes)
         found: list[list[Value]] = [[] for _ in range(self.shape.rows)]
-        for first in range(0, self.shape.last, AT_A_TIME):
-            count = min(AT_A_TIME, self.shape.last - first)
-            sums = self.sums(a, p.at(b, first * self.across), count)
-            for r, row in enumerate(found):
-                row += sums[r * count : (r + 1) * count]
-        folded = [[fold_across(p, row + [zero] * (lanes - len(row)))] for row in found]
-        p.epilogue(folded, self.shape.last, scope)
+        for first in range(0, lanes, AT_A_TIME):
+            count = min(AT_A_TIME, lanes - first)
+            for row, sums in zip(found, self.columns(a, b, first, count), strict=True):
+                row += sums
+        p.epilogue([[fold_across(p, row)] for row in found], self.shape.last, scope)
 
-    def sums(self, a: Value, b: Value, columns: int) -> list[Value]:
+    def columns(self, a: Value, b: Value, first: int, count: int) -> list[list[Value]]:
+        """The sums of some columns, by row; zeros where the tile has none of them."""
+        p, e, last = self.p, self.e, self.shape.last
+        if isinstance(last, int) or first == 0:
+            return self.by_row(self.sums(a, self.starts(b, first, count)), count)
+        zero = float_constant(0.0, p.type.llvm, p.lanes)
+        some, after, before = e.label("some"), e.label("after"), e.block
+        e.branch_if(e.icmp("sgt", last, word(first)), some, after)
+        e.start(some)
+        sums = self.sums(a, self.starts(b, first, count))
+        end = e.block
+        e.branch(after)
+        e.start(after)
+        merged = []
+        for value in sums:
+            name = e.name("s")
+            e.phi(name, value, [(zero, before), (value, end)])
+            merged.append(Value(name, value.type, value.lanes))
+        return self.by_row(merged, count)
+
+    def by_row(self, sums: list[Value], count: int) -> list[list[Value]]:
+        """Sums of rows and columns, row by row."""
+        return [sums[r * count : (r + 1) * count] for r in range(self.shape.rows)]
+
+    def starts(self, b: Value, first: int, count: int) -> list[Value]:
+        """Where columns begin; those that the tile does not have begin where its last one does."""
+        p, e, found = self.p, self.e, []
+        for c in range(first, first + count):
+            if isinstance(self.shape.last, int):
+                found.append(p.at(b, p.times(self.across, c)))
+                continue
+            number = e.intrinsic("smin", word(c), e.binary("sub", self.shape.last, word(1)))
+            found.append(p.at(b, e.binary("mul nsw", number, p.bytes_of(self.across))))
+        return found
+
+    def sums(self, a: Value, columns: list[Value]) -> list[Value]:
         """The sums of all rows and some columns, by row, their lanes not folded yet."""
-        count = self.shape.rows * columns
+        p, e = self.p, self.e
+        count = self.shape.rows * len(columns)
         chains = 2 if count < 8 else 1
-        state = [float_constant(0.0, self.p.type.llvm, self.p.lanes)] * (chains * count)
-        steps, left = divmod(self.depth, self.p.lanes)
-        turns = steps // chains
-        if turns:
-            state, a, b = self.loop(turns, chains, columns, state, a, b)
-        for k in range(steps - turns * chains):
-            state = self.step(k, 0, columns, self.p.lanes, state, a, b)
-        if left:
-            state = self.step(steps - turns * chains, 0, columns, left, state, a, b)
+        zero = float_constant(0.0, p.type.llvm, p.lanes)
+        rows = [p.at(a, p.times(self.a_row, r)) for r in range(self.shape.rows)]
+        turns, left = p.whole_turns(p.size(p.product.inner), chains * p.lanes)
+
+        def go(state: list[Value]) -> list[Value]:
+            offset, new = state[0], state[1:]
+            for c in range(chains):
+                new = self.step(offset, c * count, None, new, rows, columns)
+                offset = e.binary("add nuw nsw", offset, word(self.chunk))
+            return [offset, *new]
+
+        state = p.repeat(turns, [word(0), *[zero] * (chains * count)], go)
+        steps = e.binary("udiv", e.binary("add", left, word(p.lanes - 1)), word(p.lanes))
+
+        def rest(state: list[Value]) -> list[Value]:
+            left_here, offset, new = state[0], state[1], state[2:]
+            new = self.step(offset, 0, p.mask_of(left_here), new, rows, columns)
+            following = e.binary("sub", left_here, word(p.lanes))
+            return [following, e.binary("add nuw nsw", offset, word(self.chunk)), *new]
+
+        state = p.repeat(steps, [left, *state], rest)[2:]
         if chains == 2:
-            state = [self.e.fadd(x, y) for x, y in zip(state[:count], state[count:], strict=True)]
+            state = [e.fadd(x, y) for x, y in zip(state[:count], state[count:], strict=True)]
         return state
 
-    def loop(
-        self, turns: int, chains: int, columns: int, state: list[Value], a: Value, b: Value
-    ) -> tuple[list[Value], Value, Value]:
-        """All whole turns; the state and both addresses after them."""
-        e, before, head, after = self.e, self.e.block, self.e.label("fold"), self.e.label("folded")
-        e.branch(head)
-        e.start(head)
-        mark = len(e.lines)
-        k, pa, pb = Value(e.name("k"), "i64", 1), Value(e.name("a"), "ptr", 1), Value(e.name("b"), "ptr", 1)
-        sums = [Value(e.name("s"), v.type, v.lanes) for v in state]
-        new = sums
-        for c in range(chains):
-            new = self.step(c, c * self.shape.rows * columns, columns, self.p.lanes, new, pa, pb)
-        next_a, next_b = self.p.at(pa, chains * self.chunk), self.p.at(pb, chains * self.chunk)
-        next_k = e.binary("add nuw nsw", k, word(1))
-        e.branch_if(e.icmp("ult", next_k, word(turns)), head, after)
-        pairs = zip([k, pa, pb, *sums], [word(0), a, b, *state], [next_k, next_a, next_b, *new], strict=True)
-        e.lines[mark:mark] = [f"  {v} = phi {v.full_type} [{s}, %{before}], [{n}, %{head}]" for v, s, n in pairs]
-        e.start(after)
-        return new, next_a, next_b
-
-    def step(self, k: int, first: int, columns: int, count: int, state: list[Value], a: Value, b: Value) -> list[Value]:
-        """`count` steps along the folded axis, `k` vectors from the addresses, into the sums from `first`."""
+    def step(
+        self, offset: Value, first: int, mask: Value | None, state: list[Value], rows: list[Value], columns: list[Value]
+    ) -> list[Value]:
+        """A vector of steps along the folded axis, so many bytes from the starts, into the sums from `first`."""
         new = list(state)
-        right = [load_columns(self.p, self.p.at(b, c * self.across + k * self.chunk), count) for c in range(columns)]
-        for r in range(self.shape.rows):
-            left = load_columns(self.p, self.p.at(a, r * self.a_row + k * self.chunk), count)
+        right = [load_columns(self.p, self.p.at(column, offset), mask) for column in columns]
+        for r, row in enumerate(rows):
+            left = load_columns(self.p, self.p.at(row, offset), mask)
             for c, vector in enumerate(right):
-                at = first + r * columns + c
+                at = first + r * len(columns) + c
                 new[at] = multiply_add(self.p, left, vector, new[at])
         return new
 

@@ -10,8 +10,9 @@ for the first axes
 from __future__ import annotations
 
 from flambeau.codegen.kernel.nest import Kernel
+from flambeau.codegen.llvm import memory
 from flambeau.codegen.llvm.emitter import Target, Value
-from flambeau.codegen.llvm.memory import ALLOCATE, FREE
+from flambeau.codegen.llvm.memory import FREE
 from flambeau.codegen.llvm.nest import ATTRIBUTES, NativeText, Scope
 from flambeau.codegen.products.base import ProductEmitter, word
 from flambeau.codegen.products.dots import Dots
@@ -40,7 +41,6 @@ class _Loops:
     def emit(self, symbol: str) -> NativeText:
         """The text of the module."""
         p, scope = self.p, self.p.prologue()
-        p.constants()
         raw = None
         self.panel: Value | None = None
         if self.tiling.packed:
@@ -53,17 +53,24 @@ class _Loops:
         text = "\n".join(self.e.declarations) + "\n" + p.function(symbol) + ATTRIBUTES
         return NativeText(symbol, text, tuple(self.e.libm), allocates, True)
 
-    def memory(self) -> tuple[Value | None, Value]:
-        """(what to free, room for the columns of a tile)."""
+    def memory(self) -> tuple[Value, Value]:
+        """(what to free, room for the columns of a tile), on the stack if that is enough."""
         e, t = self.e, self.p.type
-        count = self.p.size(self.product.inner) * self.width
-        if count * t.itemsize <= MOST_ON_STACK:
-            return None, e.slot(f"[{count} x {t.llvm}]")
-        e.declare(f"declare ptr @{ALLOCATE}(i64)")
-        raw = e.define(f"call ptr @{ALLOCATE}(i64 {count * t.itemsize + 64})", "ptr", 1)
-        address = e.define(f"ptrtoint ptr {raw} to i64", "i64", 1)
-        pad = e.binary("and", e.binary("sub", word(0), address), word(63))
-        return raw, e.define(f"getelementptr i8, ptr {raw}, i64 {pad}", "ptr", 1)
+        row = self.width * t.itemsize
+        here = e.slot(f"[{MOST_ON_STACK} x i8]")
+        bytes_ = e.binary("mul nsw", self.p.size(self.product.inner), word(row))
+        much, after, before = e.label("much"), e.label("after"), e.block
+        e.branch_if(e.icmp("sgt", bytes_, word(MOST_ON_STACK)), much, after)
+        e.start(much)
+        raw, base = memory.allocate_aligned(e, bytes_)
+        end = e.block
+        e.branch(after)
+        e.start(after)
+        null = Value("null", "ptr", 1)
+        chosen = [Value(e.name("m"), "ptr", 1) for _ in range(2)]
+        for name, choices in zip(chosen, ((null, raw), (here, base)), strict=True):
+            e.phi(name.text, name, [(choices[0], before), (choices[1], end)])
+        return chosen[0], chosen[1]
 
     def outer(self, axes: list[str], scope: Scope) -> None:
         """The axes of stacks, then a matrix."""
@@ -86,30 +93,21 @@ class _Loops:
             Large(p).emit(scope)
             return
         n = p.size(column)
-        whole = n // self.width
-        low, high = word(0), word(whole * self.width)
-        is_shared = self.tiling.shared == "columns"
-        if is_shared:
+        _, left = p.whole_turns(n, self.width)
+        middle = e.binary("sub", n, left)
+        low, high, end = word(0), middle, n
+        if self.tiling.shared == "columns":
             low = e.binary("mul nsw", p.low, word(self.width))
-            high = e.intrinsic("smin", e.binary("mul nsw", p.high, word(self.width)), high)
-        if whole:
-            full = TileShape(self.tiling.rows, self.tiling.vectors, p.lanes)
-            p.counted(p.loop_over(column), low, high, self.width, scope, lambda child: self.rows(full, child))
-        left = n - whole * self.width
-        if not left:
-            return
-        vectors = -(-left // p.lanes)
-        rest = TileShape(self.tiling.rows, vectors, left - (vectors - 1) * p.lanes)
+            end = e.intrinsic("smin", e.binary("mul nsw", p.high, word(self.width)), n)
+            high = e.intrinsic("smin", end, middle)
+        full = TileShape(self.tiling.rows, self.tiling.vectors, p.lanes)
+        p.counted(p.loop_over(column), low, high, self.width, scope, lambda child: self.rows(full, child))
+        start = e.intrinsic("smax", high, low)
 
-        def last() -> None:
-            child = scope.child()
-            p.enter(p.loop_over(column), word(whole * self.width), child)
-            self.rows(rest, child)
+        def one(child: Scope) -> None:
+            self.rows(TileShape(self.tiling.rows, 1, e.binary("sub", end, child.index[column])), child)
 
-        if is_shared:
-            p.only_if(e.icmp("sgt", p.high, word(whole)), last)
-        else:
-            last()
+        p.counted(p.loop_over(column), start, end, p.lanes, scope, one)
 
     def tile(self, shape: TileShape, right: Right) -> Tile | Dots:
         """What computes a tile."""
@@ -127,23 +125,18 @@ class _Loops:
         if row is None:
             self.tile(shape, right).emit(scope)
             return
-        low, high = word(0), p.sizes[row]
-        middle = e.binary("sub", high, word(self.tiling.rest))
-        if self.tiling.shared == "rows":
-            # Pieces begin at whole tiles, so that what is left over is at the very end.
-            low, high = p.low, p.high
-            over = e.binary("urem", e.binary("sub", high, low), word(shape.rows))
-            middle = e.binary("sub", high, over)
-        p.counted(p.loop_over(row), low, middle, shape.rows, scope, self.tile(shape, right).emit)
-        if not self.tiling.rest:
-            return
+        low, high = (p.low, p.high) if self.tiling.shared == "rows" else (word(0), p.sizes[row])
+        # Pieces begin at whole tiles, so that what is left over is at the very end.
+        start, count = low, shape.rows
+        while count:
+            here = shape if count == shape.rows else TileShape(count, shape.vectors, shape.last)
+            over = e.binary("urem", e.binary("sub", high, start), word(count))
+            end = e.binary("sub", high, over)
+            p.counted(p.loop_over(row), start, end, count, scope, self.tile(here, right).emit)
+            start, count = end, self.fewer(count)
 
-        def last() -> None:
-            child = scope.child()
-            p.enter(p.loop_over(row), middle, child)
-            self.tile(TileShape(self.tiling.rest, shape.vectors, shape.last), right).emit(child)
-
-        if self.tiling.shared == "rows":
-            p.only_if(e.icmp("slt", middle, high), last)
-        else:
-            last()
+    def fewer(self, count: int) -> int:
+        """Rows of the next smaller tile, for what is left over; 0 where nothing can be."""
+        if count == self.tiling.rows and not self.tiling.has_rest:
+            return 0
+        return (1 << (count - 1).bit_length()) // 2 if count > 1 else 0

@@ -12,7 +12,7 @@ from flambeau.codegen.llvm.memory import ALLOCATE, FREE
 from flambeau.codegen.llvm.nest import Scope
 from flambeau.codegen.products.base import ProductEmitter, word
 from flambeau.codegen.products.blas import SYMBOL, blas
-from flambeau.codegen.products.tile import TileShape, load_columns
+from flambeau.codegen.products.tile import load_columns
 
 ROW_MAJOR, PLAIN, TRANSPOSED = 101, 111, 112
 """The C interface's numbers."""
@@ -33,7 +33,7 @@ class Large:
         for s in self.p.product.epilogue:
             if isinstance(s, Store):
                 b = self.p.buffers[s.buffer]
-                fits = b.dtype == self.p.product.b.dtype and self.p.stride(b.name, self.row)
+                fits = b.dtype == self.p.product.b.dtype and self.p.stride(b.name, self.row) != 0
                 return b.name if fits and b.name in self.p.schedule.unit else None
         return None
 
@@ -43,13 +43,13 @@ class Large:
         m, size = p.sizes[self.row], p.type.itemsize
         raw = None
         if self.place is not None:
-            base, step = scope.pointers[self.place], p.stride(self.place, self.row)
+            base, step = scope.pointers[self.place], p.bytes_of(p.stride(self.place, self.row))
         else:
-            step = self.n * size
+            step = e.binary("mul nsw", self.n, word(size))
             e.declare(f"declare ptr @{ALLOCATE}(i64)")
             e.declare(f"declare void @{FREE}(ptr)")
-            base = raw = e.define(f"call ptr @{ALLOCATE}(i64 {e.binary('mul nsw', m, word(step))})", "ptr", 1)
-        self.call(scope, base, step // size, m)
+            base = raw = e.define(f"call ptr @{ALLOCATE}(i64 {e.binary('mul nsw', m, step)})", "ptr", 1)
+        self.call(scope, base, e.binary("sdiv", step, word(size)), m)
         if not self.is_done():
             p.counted(p.loop_over(self.row), word(0), m, 1, scope, lambda child: self.finish(child, base, step))
         if raw is not None:
@@ -61,7 +61,7 @@ class Large:
         alone = len(self.p.product.epilogue) == 1 and isinstance(first, Store) and first.value == self.p.product.state
         return self.place is not None and alone
 
-    def call(self, scope: Scope, target: Value, leading: int, m: Value) -> None:
+    def call(self, scope: Scope, target: Value, leading: Value, m: Value) -> None:
         """The call of `gemm`."""
         p, e, library = self.p, self.e, blas()
         assert library is not None
@@ -69,45 +69,46 @@ class Large:
         name = SYMBOL + ("sgemm" if p.type.bits == 32 else "dgemm")
         arguments = ["i32"] * 3 + [integer] * 3 + [t, "ptr", integer, "ptr", integer, t, "ptr", integer]
         e.declare(f"declare void @{name}({', '.join(arguments)})")
-        rows = m if library.bits == 64 else e.convert("trunc", m, integer)
+
+        def fitting(number: Value) -> Value:
+            return number if library.bits == 64 else e.convert("trunc", number, integer)
+
         a, b = p.product.a.name, p.product.b.name
         a_order, a_leading = order(p, a, self.row, p.product.inner)
         b_order, b_leading = order(p, b, p.product.inner, self.column)
         values = [
-            ROW_MAJOR, a_order, b_order, rows, self.n, self.k, float_literal(1.0, t), scope.pointers[a], a_leading,
-            scope.pointers[b], b_leading, float_literal(0.0, t), target, leading,
+            ROW_MAJOR, a_order, b_order, fitting(m), fitting(self.n), fitting(self.k), float_literal(1.0, t),
+            scope.pointers[a], fitting(a_leading), scope.pointers[b], fitting(b_leading), float_literal(0.0, t),
+            target, fitting(leading),
         ]  # fmt: skip
         e.raw(f"call void @{name}({', '.join(f'{kind} {v}' for kind, v in zip(arguments, values, strict=True))})")
 
-    def finish(self, scope: Scope, base: Value, step: int) -> None:
+    def finish(self, scope: Scope, base: Value, step: Value) -> None:
         """The epilogue of one row."""
         p, e = self.p, self.e
-        start = e.define(f"getelementptr i8, ptr {base}, i64 {e.binary('mul nsw', scope.index[self.row], word(step))}",
+        start = e.define(f"getelementptr i8, ptr {base}, i64 {e.binary('mul nsw', scope.index[self.row], step)}",
                          "ptr", 1)  # fmt: skip
         width = p.tiling.vectors * p.lanes
-        whole = self.n // width * width
+        _, left = p.whole_turns(self.n, width)
+        middle = e.binary("sub", self.n, left)
         loop = p.loop_over(self.column)
 
-        def some(shape: TileShape, child: Scope) -> None:
+        def some(vectors: int, last: Value | int, child: Scope) -> None:
             at = e.define(f"getelementptr {p.type.llvm}, ptr {start}, i64 {child.index[self.column]}", "ptr", 1)
-            counts = [p.lanes] * (shape.vectors - 1) + [shape.last]
-            sums = [load_columns(p, p.at(at, v * p.lanes * p.type.itemsize), c) for v, c in enumerate(counts)]
-            p.epilogue([sums], shape.last, child)
+            masks = [None] * (vectors - 1) + [p.mask_of(last)]
+            sums = [load_columns(p, p.at(at, v * p.lanes * p.type.itemsize), mask) for v, mask in enumerate(masks)]
+            p.epilogue([sums], last, child)
 
-        if whole:
-            full = TileShape(1, p.tiling.vectors, p.lanes)
-            p.counted(loop, word(0), word(whole), width, scope, lambda child: some(full, child))
-        left = self.n - whole
-        if left:
-            vectors = -(-left // p.lanes)
-            child = scope.child()
-            p.enter(loop, word(whole), child)
-            some(TileShape(1, vectors, left - (vectors - 1) * p.lanes), child)
+        def one(child: Scope) -> None:
+            some(1, e.binary("sub", self.n, child.index[self.column]), child)
+
+        p.counted(loop, word(0), middle, width, scope, lambda child: some(p.tiling.vectors, p.lanes, child))
+        p.counted(loop, middle, self.n, p.lanes, scope, one)
 
 
-def order(p: ProductEmitter, buffer: str, first: str, second: str) -> tuple[int, int]:
+def order(p: ProductEmitter, buffer: str, first: str, second: str) -> tuple[int, Value]:
     """(whether a factor is transposed, elements from one row or column to the next) in the words of BLAS."""
     size = p.type.itemsize
-    if p.stride(buffer, second) == size:
-        return PLAIN, p.stride(buffer, first) // size
-    return TRANSPOSED, p.stride(buffer, second) // size
+    is_plain = p.stride(buffer, second) == size
+    step = p.bytes_of(p.stride(buffer, first if is_plain else second))
+    return PLAIN if is_plain else TRANSPOSED, p.e.binary("sdiv", step, word(size))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flambeau.codegen.llvm.emitter import Value, float_constant, vector_type
-from flambeau.codegen.products.base import ProductEmitter, word
+from flambeau.codegen.llvm.emitter import Value, vector_type
+from flambeau.codegen.products.base import ProductEmitter, Step, word
 from flambeau.codegen.products.tile import TileShape, load_columns
 
 
 def pack(p: ProductEmitter, shape: TileShape, base: Value, panel: Value) -> None:
-    """Fill `panel` with the columns at `base`, columns that do not count with zeros."""
+    """Fill `panel` with the columns at `base`, columns that do not count with anything."""
     step, across = p.stride(p.product.b.name, p.product.inner), p.stride(p.product.b.name, p.product.column)
     if across == p.type.itemsize:
         _rows(p, shape, base, panel, step)
@@ -20,23 +20,26 @@ def pack(p: ProductEmitter, shape: TileShape, base: Value, panel: Value) -> None
         _one_by_one(p, shape, base, panel, step, across)
 
 
-def _loop(p: ProductEmitter, turns: int, body: Callable[[Value], None]) -> None:
+def _column(p: ProductEmitter, shape: TileShape, number: int) -> Value:
+    """A column of a tile; its last one for those that it does not have, which do not count."""
+    first = (shape.vectors - 1) * p.lanes
+    if isinstance(shape.last, int) or number < first:
+        return word(number)
+    return p.e.intrinsic("smin", word(number), p.e.binary("add", shape.last, word(first - 1)))
+
+
+def _loop(p: ProductEmitter, turns: Value, body: Callable[[Value], None]) -> None:
     """`body` for 0 .. turns - 1."""
-    e, before, head, after = p.e, p.e.block, p.e.label("copy"), p.e.label("copied")
-    e.branch(head)
-    e.start(head)
-    mark = len(e.lines)
-    k = Value(e.name("k"), "i64", 1)
-    body(k)
-    following = e.binary("add nuw nsw", k, word(1))
-    e.branch_if(e.icmp("ult", following, word(turns)), head, after)
-    e.lines.insert(mark, f"  {k} = phi i64 [0, %{before}], [{following}, %{head}]")
-    e.start(after)
+
+    def turn(state: list[Value]) -> list[Value]:
+        body(state[0])
+        return [p.e.binary("add nuw nsw", state[0], word(1))]
+
+    p.repeat(turns, [word(0)], turn)
 
 
-def _along(p: ProductEmitter, base: Value, k: Value, step: int) -> Value:
-    offset = p.e.binary("mul nsw", k, word(step))
-    return p.e.define(f"getelementptr i8, ptr {base}, i64 {offset}", "ptr", 1)
+def _along(p: ProductEmitter, base: Value, k: Value, step: Step) -> Value:
+    return p.at(base, p.e.binary("mul nsw", k, p.bytes_of(step)))
 
 
 def _row_bytes(p: ProductEmitter, shape: TileShape) -> int:
@@ -47,37 +50,35 @@ def _store(p: ProductEmitter, value: Value, place: Value) -> None:
     p.e.raw(f"store {value.full_type} {value}, ptr {place}, align {p.type.itemsize}")
 
 
-def _rows(p: ProductEmitter, shape: TileShape, base: Value, panel: Value, step: int) -> None:
+def _rows(p: ProductEmitter, shape: TileShape, base: Value, panel: Value, step: Step) -> None:
     def row(k: Value) -> None:
         source, target = _along(p, base, k, step), _along(p, panel, k, _row_bytes(p, shape))
         for v in range(shape.vectors):
             offset = v * p.lanes * p.type.itemsize
-            count = shape.last if v == shape.vectors - 1 else p.lanes
-            _store(p, load_columns(p, p.at(source, offset), count), p.at(target, offset))
+            mask = p.mask_of(shape.last) if v == shape.vectors - 1 else None
+            _store(p, load_columns(p, p.at(source, offset), mask), p.at(target, offset))
 
     _loop(p, p.size(p.product.inner), row)
 
 
-def _transposed(p: ProductEmitter, shape: TileShape, base: Value, panel: Value, across: int) -> None:
+def _transposed(p: ProductEmitter, shape: TileShape, base: Value, panel: Value, across: Step) -> None:
     """Squares of columns that lie step by step, turned round in registers."""
-    lanes, size, depth = p.lanes, p.type.itemsize, p.size(p.product.inner)
+    lanes, size, depth, row = p.lanes, p.type.itemsize, p.size(p.product.inner), _row_bytes(p, shape)
 
-    def square(source: Value, target: Value, count: int) -> None:
+    def column(source: Value, number: int, mask: Value | None) -> Value:
+        start = p.e.binary("mul nsw", _column(p, shape, number), p.bytes_of(across))
+        return load_columns(p, p.at(source, start), mask)
+
+    def square(source: Value, target: Value) -> None:
         for v in range(shape.vectors):
-            columns = shape.last if v == shape.vectors - 1 else lanes
-            zero = float_constant(0.0, p.type.llvm, lanes)
-            vectors = [
-                load_columns(p, p.at(source, (v * lanes + c) * across), count) if c < columns else zero
-                for c in range(lanes)
-            ]
-            for k, value in enumerate(transpose(p, vectors)[:count]):
-                _store(p, value, p.at(target, k * _row_bytes(p, shape) + v * lanes * size))
+            vectors = [column(source, v * lanes + c, None) for c in range(lanes)]
+            for k, value in enumerate(transpose(p, vectors)):
+                _store(p, value, p.at(target, k * row + v * lanes * size))
 
-    whole, row = depth // lanes, _row_bytes(p, shape)
-    if whole:
-        _loop(p, whole, lambda k: square(_along(p, base, k, lanes * size), _along(p, panel, k, lanes * row), lanes))
-    if depth % lanes:
-        square(p.at(base, whole * lanes * size), p.at(panel, whole * lanes * row), depth % lanes)
+    whole, left = p.whole_turns(depth, lanes)
+    _loop(p, whole, lambda k: square(_along(p, base, k, lanes * size), _along(p, panel, k, lanes * row)))
+    start = p.e.binary("sub", depth, left)
+    _one_by_one(p, shape, _along(p, base, start, size), _along(p, panel, start, row), size, across, left)
 
 
 def transpose(p: ProductEmitter, vectors: list[Value]) -> list[Value]:
@@ -99,15 +100,18 @@ def transpose(p: ProductEmitter, vectors: list[Value]) -> list[Value]:
     return found
 
 
-def _one_by_one(p: ProductEmitter, shape: TileShape, base: Value, panel: Value, step: int, across: int) -> None:
-    t, columns = p.type, (shape.vectors - 1) * p.lanes + shape.last
+def _one_by_one(
+    p: ProductEmitter, shape: TileShape, base: Value, panel: Value, step: Step, across: Step, depth: Value | None = None
+) -> None:
+    t = p.type
+    starts = [
+        p.e.binary("mul nsw", _column(p, shape, c), p.bytes_of(across)) for c in range(shape.vectors * p.lanes)
+    ]
 
     def row(k: Value) -> None:
         source, target = _along(p, base, k, step), _along(p, panel, k, _row_bytes(p, shape))
-        for c in range(shape.vectors * p.lanes):
-            number = float_constant(0.0, t.llvm, 1)
-            if c < columns:
-                number = p.e.define(f"load {t.llvm}, ptr {p.at(source, c * across)}", t.llvm, 1)
+        for c, start in enumerate(starts):
+            number = p.e.define(f"load {t.llvm}, ptr {p.at(source, start)}", t.llvm, 1)
             _store(p, number, p.at(target, c * t.itemsize))
 
-    _loop(p, p.size(p.product.inner), row)
+    _loop(p, p.size(p.product.inner) if depth is None else depth, row)

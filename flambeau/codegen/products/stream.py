@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from flambeau.codegen.llvm.emitter import Value, float_constant, vector_type
 from flambeau.codegen.llvm.nest import Scope
 from flambeau.codegen.products.base import ProductEmitter, word
 from flambeau.codegen.products.tile import TileShape, load_columns, multiply_add
+from flambeau.codegen.products.tiling import MOST_STREAMED
 
 
 class Stream:
@@ -15,54 +18,39 @@ class Stream:
         self.p, self.e = p, p.e
         self.n, self.depth = p.size(p.product.column), p.size(p.product.inner)
         self.width = p.tiling.vectors * p.lanes
-        self.whole = self.n // self.width * self.width
         self.at_a_time = 8 if p.e.target.vector_registers >= 32 else 4
-        self.room = p.e.slot(f"[{-(-self.n // p.lanes) * p.lanes} x {p.type.llvm}]")
-        left = self.n - self.whole
-        vectors = -(-left // p.lanes)
+        self.room = p.e.slot(f"[{MOST_STREAMED // p.type.itemsize + self.width} x {p.type.llvm}]")
         self.full = TileShape(1, p.tiling.vectors, p.lanes)
-        self.rest = TileShape(1, vectors, left - (vectors - 1) * p.lanes) if left else None
+        turns, _ = p.whole_turns(self.n, self.width)
+        self.whole = p.e.binary("mul", turns, word(self.width))
+        self.low, self.high, self.end = word(0), self.whole, self.n
+        if p.tiling.shared == "columns":
+            self.low = self.e.binary("mul nsw", p.low, word(self.width))
+            self.end = self.e.intrinsic("smin", self.e.binary("mul nsw", p.high, word(self.width)), self.n)
+            self.high = self.e.intrinsic("smin", self.end, self.whole)
 
     def emit(self, scope: Scope) -> None:
         """Clear the sums, add up, finish."""
         p = self.p
-        self.low, self.high, self.has_rest = word(0), word(self.whole), None
-        if p.tiling.shared == "columns":
-            self.low = self.e.binary("mul nsw", p.low, word(self.width))
-            self.high = self.e.intrinsic("smin", self.e.binary("mul nsw", p.high, word(self.width)), word(self.whole))
-            self.has_rest = self.e.icmp("sgt", p.high, word(self.n // self.width))
         self.each(scope, self.clear)
-        turns, left = divmod(self.depth, self.at_a_time)
         loop = p.loop_over(p.product.inner)
-        if turns:
-            p.counted(
-                loop, word(0), word(turns * self.at_a_time), self.at_a_time, scope,
-                lambda child: self.rows(self.at_a_time, child),
-            )  # fmt: skip
-        if left:
-            child = scope.child()
-            p.enter(loop, word(turns * self.at_a_time), child)
-            self.rows(left, child)
+        _, left = p.whole_turns(self.depth, self.at_a_time)
+        middle = self.e.binary("sub", self.depth, left)
+        p.counted(loop, word(0), middle, self.at_a_time, scope, lambda child: self.rows(self.at_a_time, child))
+        p.counted(loop, middle, self.depth, 1, scope, lambda child: self.rows(1, child))
         self.each(scope, self.finish)
 
-    def each(self, scope: Scope, body: object) -> None:
-        """Run a method for all columns of the piece, a tile's width at a time."""
-        assert callable(body)
+    def each(self, scope: Scope, body: Callable[[TileShape, Scope], None]) -> None:
+        """Run a method for all columns of the piece: a tile's width at a time, then a vector."""
         p, loop = self.p, self.p.loop_over(self.p.product.column)
-        if self.whole:
-            p.counted(loop, self.low, self.high, self.width, scope, lambda child: body(self.full, child))
-        if self.rest is None:
-            return
+        p.counted(loop, self.low, self.high, self.width, scope, lambda child: body(self.full, child))
+        start = self.e.intrinsic("smax", self.high, self.low)
 
-        def last() -> None:
-            child = scope.child()
-            p.enter(loop, word(self.whole), child)
-            body(self.rest, child)
+        def one(child: Scope) -> None:
+            left = self.e.binary("sub", self.end, child.index[p.product.column])
+            body(TileShape(1, 1, left), child)
 
-        if self.has_rest is None:
-            last()
-        else:
-            p.only_if(self.has_rest, last)
+        p.counted(loop, start, self.end, p.lanes, scope, one)
 
     def sum_at(self, scope: Scope, vector: int) -> Value:
         """Where the sums of a vector of columns are."""
@@ -87,7 +75,7 @@ class Stream:
         step, a_step = p.stride(p.product.b.name, p.product.inner), p.stride(p.product.a.name, p.product.inner)
         numbers = []
         for r in range(count):
-            place = p.at(scope.pointers[p.product.a.name], r * a_step)
+            place = p.at(scope.pointers[p.product.a.name], p.times(a_step, r))
             numbers.append(self.e.splat(self.e.define(f"load {t.llvm}, ptr {place}", t.llvm, 1), p.lanes))
 
         def add(shape: TileShape, child: Scope) -> None:
@@ -96,8 +84,8 @@ class Stream:
                 place = self.sum_at(child, v)
                 value: Value | None = None
                 for r in range(count):
-                    at = p.at(base, r * step + v * p.lanes * t.itemsize)
-                    columns = load_columns(p, at, shape.last if v == shape.vectors - 1 else p.lanes)
+                    at = p.at(p.at(base, p.times(step, r)), v * p.lanes * t.itemsize)
+                    columns = load_columns(p, at, p.mask_of(shape.last) if v == shape.vectors - 1 else None)
                     if value is None:
                         value = self.e.binary("fmul contract", numbers[r], columns)
                     else:

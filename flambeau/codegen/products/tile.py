@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from flambeau.codegen.llvm.emitter import Value, float_constant, vector_type
 from flambeau.codegen.llvm.nest import Scope
-from flambeau.codegen.products.base import ProductEmitter, word
+from flambeau.codegen.products.base import ProductEmitter, Step
 from flambeau.util.record import dataclass
 
 UNROLLED = 4
@@ -19,7 +21,7 @@ class TileShape:
 
     rows: int
     vectors: int
-    last: int
+    last: Value | int
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class Right:
     """The columns of a tile: where they start, bytes from one step to the next, whether whole vectors may be read."""
 
     base: Value
-    step: int
+    step: Step
     is_padded: bool
 
 
@@ -36,10 +38,10 @@ class Tile:
 
     def __init__(self, p: ProductEmitter, shape: TileShape, right: Right) -> None:
         self.p, self.e, self.shape, self.right = p, p.e, shape, right
-        self.depth = p.size(p.product.inner)
         self.a_row = p.stride(p.product.a.name, p.product.row)
         self.a_step = p.stride(p.product.a.name, p.product.inner)
-        self.chains = max(1, min(UNROLLED, ENOUGH // (shape.rows * shape.vectors), self.depth))
+        self.chains = max(1, min(UNROLLED, ENOUGH // (shape.rows * shape.vectors)))
+        self.mask = p.mask_of(shape.last)
 
     def emit(self, scope: Scope) -> None:
         """The tile at this place, finished and stored."""
@@ -47,16 +49,12 @@ class Tile:
 
     def sums(self, a: Value) -> list[list[Value]]:
         """The sums by row and vector, `a` being the first row's first number."""
-        zero = float_constant(0.0, self.p.type.llvm, self.p.lanes)
-        state = [zero] * (self.chains * self.shape.rows * self.shape.vectors)
-        b = self.right.base
-        turns = self.depth // UNROLLED
-        if turns > 1:
-            state, a, b = self.loop(turns, state, a, b)
-        done = turns * UNROLLED if turns > 1 else 0
-        for k in range(self.depth - done):
-            state = self.step(k, state, a, b)
-        count = self.shape.rows * self.shape.vectors
+        p, count = self.p, self.shape.rows * self.shape.vectors
+        zero = float_constant(0.0, p.type.llvm, p.lanes)
+        turns, left = p.whole_turns(p.size(p.product.inner), UNROLLED)
+        self.rows_at = [p.times(self.a_row, r) for r in range(self.shape.rows)]
+        state = p.repeat(turns, [a, self.right.base, *[zero] * (self.chains * count)], self.steps(UNROLLED))
+        state = p.repeat(left, state, self.steps(1))[2:]
         chains = [state[c * count : (c + 1) * count] for c in range(self.chains)]
         while len(chains) > 1:
             half = (len(chains) + 1) // 2
@@ -68,35 +66,26 @@ class Tile:
         vectors = self.shape.vectors
         return [chains[0][r * vectors : (r + 1) * vectors] for r in range(self.shape.rows)]
 
-    def loop(self, turns: int, state: list[Value], a: Value, b: Value) -> tuple[list[Value], Value, Value]:
-        """All whole turns; the state and both addresses after them."""
-        e, before, head, after = self.e, self.e.block, self.e.label("fold"), self.e.label("folded")
-        e.branch(head)
-        e.start(head)
-        mark = len(e.lines)
-        k, pa, pb = Value(e.name("k"), "i64", 1), Value(e.name("a"), "ptr", 1), Value(e.name("b"), "ptr", 1)
-        sums = [Value(e.name("s"), v.type, v.lanes) for v in state]
-        new = sums
-        for u in range(UNROLLED):
-            new = self.step(u, new, pa, pb)
-        next_a, next_b = self.p.at(pa, UNROLLED * self.a_step), self.p.at(pb, UNROLLED * self.right.step)
-        next_k = e.binary("add nuw nsw", k, word(1))
-        e.branch_if(e.icmp("ult", next_k, word(turns)), head, after)
-        pairs = zip([k, pa, pb, *sums], [word(0), a, b, *state], [next_k, next_a, next_b, *new], strict=True)
-        e.lines[mark:mark] = [
-            f"  {v} = phi {v.full_type} [{start}, %{before}], [{end}, %{head}]" for v, start, end in pairs
-        ]
-        e.start(after)
-        return new, next_a, next_b
+    def steps(self, count: int) -> Callable[[list[Value]], list[Value]]:
+        """Some steps along the folded axis: of both addresses and the sums."""
+
+        def go(state: list[Value]) -> list[Value]:
+            a, b, new = state[0], state[1], state[2:]
+            for k in range(count):
+                new = self.step(k, new, a, b)
+                a, b = self.p.at(a, self.a_step), self.p.at(b, self.right.step)
+            return [a, b, *new]
+
+        return go
 
     def step(self, k: int, state: list[Value], a: Value, b: Value) -> list[Value]:
-        """One step along the folded axis, `k` steps from the addresses."""
+        """One step along the folded axis, at the addresses, into the sums of its chain."""
         rows, vectors = self.shape.rows, self.shape.vectors
-        columns = [self.column(self.p.at(b, k * self.right.step), v) for v in range(vectors)]
+        columns = [self.column(b, v) for v in range(vectors)]
         new = list(state)
         first = k % self.chains * rows * vectors
         for r in range(rows):
-            place = self.p.at(a, r * self.a_row + k * self.a_step)
+            place = self.p.at(a, self.rows_at[r])
             number = self.e.define(f"load {self.p.type.llvm}, ptr {place}", self.p.type.llvm, 1)
             number = self.e.splat(number, self.p.lanes)
             for v in range(vectors):
@@ -106,9 +95,9 @@ class Tile:
 
     def column(self, b: Value, number: int) -> Value:
         """A vector of the right factor."""
-        is_whole = self.right.is_padded or number < self.shape.vectors - 1 or self.shape.last == self.p.lanes
+        is_whole = self.right.is_padded or number < self.shape.vectors - 1
         place = self.p.at(b, number * self.p.lanes * self.p.type.itemsize)
-        return load_columns(self.p, place, self.p.lanes if is_whole else self.shape.last)
+        return load_columns(self.p, place, None if is_whole else self.mask)
 
 
 def multiply_add(p: ProductEmitter, x: Value, y: Value, z: Value) -> Value:
@@ -117,14 +106,18 @@ def multiply_add(p: ProductEmitter, x: Value, y: Value, z: Value) -> Value:
     return p.e.binary("fadd contract", product, z)
 
 
-def load_columns(p: ProductEmitter, place: Value, count: int) -> Value:
-    """A vector whose first `count` elements are in memory; the others are 0."""
+def load_columns(p: ProductEmitter, place: Value, mask: Value | None) -> Value:
+    """A vector whose elements in the lanes of a mask are in memory; the others are 0."""
     t, lanes = p.type, p.lanes
     vt = vector_type(t.llvm, lanes)
-    if count == lanes:
+    if mask is None:
         return p.e.define(f"load {vt}, ptr {place}, align {t.itemsize}", t.llvm, lanes)
-    mask = "<" + ", ".join(f"i1 {int(k < count)}" for k in range(lanes)) + ">"
-    suffix = f"v{lanes}f{t.bits}"
+    suffix = f"v{lanes}f{t.bits}" if lanes > 1 else f"f{t.bits}"
+    if lanes == 1:
+        dummy = p.e.slot(t.llvm)
+        p.e.raw(f"store {t.llvm} {float_constant(0.0, t.llvm, 1)}, ptr {dummy}")
+        chosen = p.e.define(f"select i1 {mask}, ptr {place}, ptr {dummy}", "ptr", 1)
+        return p.e.define(f"load {t.llvm}, ptr {chosen}, align {t.itemsize}", t.llvm, 1)
     p.e.declare(f"declare {vt} @llvm.masked.load.{suffix}.p0(ptr, i32, <{lanes} x i1>, {vt})")
     text = f"call {vt} @llvm.masked.load.{suffix}.p0(ptr {place}, i32 {t.itemsize}, <{lanes} x i1> {mask}, "
     return p.e.define(f"{text}{vt} zeroinitializer)", t.llvm, lanes)

@@ -1,21 +1,22 @@
 """How a product runs: the tile kept in registers, whether columns are packed, what threads share.
 
-Sizes and strides are part of it: the code is made for them, except for the number of rows, of which only the
-tile and what is left over count. Every element is added up in one order, whatever thread computes it.
+It is chosen for a class of sizes: sizes and strides themselves are arguments of the code, but for steps of one element.
+Every element is added up in one order, whatever thread computes it.
 """
 
 from __future__ import annotations
 
-from flambeau.codegen.costs import estimate_nanoseconds
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.llvm.emitter import Target
-from flambeau.codegen.planning import PARALLEL_FROM
 from flambeau.codegen.products.blas import blas, imports
 from flambeau.codegen.products.match import Product, match
-from flambeau.codegen.schedule import Schedule
+from flambeau.codegen.schedule import Schedule, Split
 from flambeau.codegen.specialize import Specialized
 from flambeau.util.record import dataclass, field
+from flambeau.util.thread_count import ANY
 
+NANOSECONDS_EACH = 4000
+"""Nanoseconds of a piece, at least."""
 PACK_FROM = 1 << 16
 """Bytes of the right factor from which its columns are copied together, if enough rows use them."""
 PACK_ROWS = 24
@@ -27,6 +28,8 @@ STREAM_COLUMNS = 8
 """Vectors of columns from which a row vector times a matrix runs along the rows of the matrix."""
 MOST_STREAMED = 1 << 16
 """Bytes of results kept at hand while a matrix streams by."""
+MOST_EXACT_ROWS = 8
+"""Numbers of rows that are classes of their own: a tile has all of them."""
 LARGEST_PANEL = 1 << 22
 """Bytes of columns copied together from which BLAS, which cuts the folded axis too, is faster."""
 BLAS_FROM, BLAS_FROM_NARROW = 1 << 31, 1 << 18
@@ -44,41 +47,45 @@ class Tiling(Schedule):
     """Rows of a tile."""
     vectors: int = 1
     """Vectors of columns of a tile."""
-    rest: int = 0
-    """Rows left over after whole tiles."""
+    has_rest: bool = True
+    """Whether rows may be left over after whole tiles."""
     packed: bool = False
     """Whether the columns of a tile are copied together first."""
     shared: str = "rows"
     """What the range of a call counts: `rows`, `columns` (in tiles), `outer` (the first axis of a stack), or `none`."""
-    sizes: tuple[tuple[str, int], ...] = ()
-    """Sizes that the code is made for; that of the rows is not among them."""
-    strides: tuple[tuple[tuple[str, str], int], ...] = ()
+    sides: frozenset[tuple[str, str]] = frozenset()
+    """Buffers, and axes along which their elements are known to lie side by side."""
+    blas_threads: int = ANY
+    """Threads that BLAS may use, or `ANY`."""
     product: Product | None = field(default=None, compare=False, repr=False)
 
     def imports(self) -> dict[str, int]:
         """Addresses that the code is linked with, by symbol."""
-        return imports() if self.form == "blas" else {}
+        return imports(self.blas_threads) if self.form == "blas" else {}
 
     def key(self) -> str:
         """A line of text that tells schedules apart."""
-        sizes = " ".join(f"{axis}={size}" for axis, size in self.sizes)
-        strides = " ".join(f"{buffer}.{axis}:{step}" for (buffer, axis), step in self.strides)
-        how = f"{self.form} {self.rows}x{self.vectors}x{self.lanes} rest={self.rest}{' packed' if self.packed else ''}"
-        return f"product {how} by {self.shared} {sizes} {strides}"
+        sides = " ".join(f"{buffer}.{axis}" for buffer, axis in sorted(self.sides))
+        rest = " rest" if self.has_rest else ""
+        how = f"{self.form} {self.rows}x{self.vectors}x{self.lanes}{rest}{' packed' if self.packed else ''}"
+        own = f" threads={self.blas_threads}" if self.blas_threads != ANY else ""
+        return f"product {how} by {self.shared} side by side: {sides}{own}"
 
 
-def choose_tiling(special: Specialized, target: Target, threads: int) -> Tiling | None:
-    """A tiling for `special`; None for what is no product, or one that plain loops serve."""
+def choose_tiling(typical: Specialized, special: Specialized, target: Target, threads: int) -> Tiling | None:
+    """A tiling for calls like `special`, whose sizes are of the same classes as those of `typical`; None for what is no
+    product, or one that plain loops serve.
+    """
     product = match(special)
     if product is None or 0 in special.sizes.values():
         return None
     lanes = target.vector_bits // element_type(product.b.dtype).bits
-    m = special.sizes[product.row] if product.row is not None else 1
-    form, rows, vectors = _form(special, product, m, lanes, target)
+    m = typical.sizes[product.row] if product.row is not None else 1
+    form, rows, vectors = _form(typical, special, product, m, lanes, target)
     if not form:
         return None
     by_columns = form in ("stream", "dots", "packed")
-    shared = "none" if form == "blas" else _shared(special, product, by_columns, rows, vectors * lanes, threads)
+    shared = "none" if form == "blas" else _shared(typical, product, by_columns, rows, vectors * lanes, threads)
     return Tiling(
         vector_axis=product.column,
         lanes=lanes,
@@ -87,18 +94,25 @@ def choose_tiling(special: Specialized, target: Target, threads: int) -> Tiling 
         form=form.replace("packed", "tiles"),
         rows=rows,
         vectors=vectors,
-        rest=m % rows,
+        has_rest=m > MOST_EXACT_ROWS or m % rows != 0,
         packed=form == "packed",
         shared=shared,
-        sizes=tuple(sorted((a, s) for a, s in special.sizes.items() if a != product.row)),
-        strides=tuple(sorted(special.strides.items())),
+        sides=_sides(special),
         product=product,
     )
 
 
-def _form(special: Specialized, product: Product, m: int, lanes: int, target: Target) -> tuple[str, int, int]:
+def _sides(special: Specialized) -> frozenset[tuple[str, str]]:
+    """The axes along which elements of buffers lie side by side."""
+    itemsize = {b.name: element_type(b.dtype).itemsize for b in special.kernel.buffers}
+    return frozenset(pair for pair, step in special.strides.items() if step == itemsize[pair[0]])
+
+
+def _form(
+    typical: Specialized, special: Specialized, product: Product, m: int, lanes: int, target: Target
+) -> tuple[str, int, int]:
     """(form, rows of a tile, vectors of a tile); `packed` for tiles whose columns are copied, empty for loops."""
-    n, k = special.sizes[product.column], special.sizes[product.inner]
+    n, k = typical.sizes[product.column], typical.sizes[product.inner]
     size = element_type(product.b.dtype).itemsize
     side_by_side = special.strides[product.b.name, product.column] == size
     step_by_step = all(special.strides[b.name, product.inner] == size for b in (product.a, product.b))
@@ -110,7 +124,7 @@ def _form(special: Specialized, product: Product, m: int, lanes: int, target: Ta
     if product.row is None:
         if not side_by_side:
             return "", 1, 1
-        streams = n >= STREAM_COLUMNS * lanes and n * size <= MOST_STREAMED
+        streams = n >= STREAM_COLUMNS * lanes and special.sizes[product.column] * size <= MOST_STREAMED
         return "stream" if streams else "tiles", rows, vectors
     packed = not side_by_side or (m >= PACK_ROWS and n * k * size >= PACK_FROM)
     if _is_for_blas(special, product, k * vectors * lanes * size if packed else 0, m * n * k, target):
@@ -164,24 +178,15 @@ def _shared(special: Specialized, product: Product, by_columns: bool, rows: int,
     return "rows"
 
 
-def split_product(special: Specialized, tiling: Tiling, threads: int) -> tuple[int, int, int]:
-    """(size of the range of a call, turns of a piece, pieces); no turns: one thread does it all."""
+def split_product(special: Specialized, tiling: Tiling, threads: int) -> Split:
+    """How the range of a call is shared out."""
     product = tiling.product
     assert product is not None
-    grain = 1
+    most = 0 if threads < 2 else threads * (1 if tiling.packed and tiling.shared == "rows" else 2)
     if tiling.shared == "none":
-        return 1, 0, 1
+        return Split(None)
     if tiling.shared == "outer":
-        high = special.sizes[product.outer[0]]
-    elif tiling.shared == "columns":
-        high = -(-special.sizes[product.column] // (tiling.vectors * tiling.lanes))
-    else:
-        assert product.row is not None
-        high, grain = special.sizes[product.row], tiling.rows
-    nanoseconds = estimate_nanoseconds(special)
-    if threads < 2 or nanoseconds < PARALLEL_FROM:
-        return high, 0, 1
-    pieces = min(threads * (1 if tiling.packed and tiling.shared == "rows" else 2), max(1, int(nanoseconds / 4000)))
-    step = -(-high // pieces)
-    step = -(-step // grain) * grain
-    return (high, step, -(-high // step)) if step < high else (high, 0, 1)
+        return Split(product.outer[0], most_pieces=most, each=NANOSECONDS_EACH)
+    if tiling.shared == "columns":
+        return Split(product.column, tiling.vectors * tiling.lanes, most_pieces=most, each=NANOSECONDS_EACH)
+    return Split(product.row, grain=tiling.rows, most_pieces=most, each=NANOSECONDS_EACH)

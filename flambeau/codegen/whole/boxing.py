@@ -13,13 +13,13 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau.codegen import native_call
-from flambeau.codegen.callable_type import HEAD
 from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.codegen.llvm.engine import NativeCode, engine
 from flambeau.codegen.llvm.entry_objects import EXPORTS, OBJECT_IMPORTS, OBJECTS, objects_text
 from flambeau.codegen.llvm.entry_whole import CELL_WORDS, WHOLE_IMPORTS, WHOLE_OBJECTS, entry_text
 from flambeau.codegen.whole.by_hand import call_in_python
 from flambeau.codegen.whole.signature import Parameter, Signature, ones_of
+from flambeau.util.native_type import HEAD
 from flambeau.util.record import dataclass
 
 __all__ = ["Entry", "Parameter", "Signature", "call_in_python", "make_entry", "ones_of"]

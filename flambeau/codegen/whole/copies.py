@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from flambeau.codegen.llvm.emitter import Value as Register
@@ -45,21 +45,49 @@ def clone(fn: FunctionEmitter, node: Node) -> None:
         return
     x = array(fn, node.input(0))
 
-    def copied() -> ArrayValue:
-        made = new(fn, x.rep.dtype, x.sizes, node)
-        total = memory.multiply(fn.e, product(fn, x.sizes), number(memory.element(x.rep.dtype).itemsize))
-        fn.e.raw(f"call void @llvm.memcpy.p0.p0.i64(ptr {made.data}, ptr {x.data}, i64 {total}, i1 false)")
-        return made
-
-    _if_dense(fn, node, x, copied)
-
-
-def _if_dense(fn: FunctionEmitter, node: Node, x: ArrayValue, native: Callable[[], ArrayValue]) -> None:
-    """A result whose order in memory is that of a tensor."""
     if x.rep.dense == x.rep.rank:
-        fn.set_new(node.output(), native())
+        made = new(fn, x.rep.dtype, x.sizes, node)
+        arrays.copy_elements(fn, made, x)
+        fn.set_new(node.output(), made)
         return
-    either(fn, node, is_dense_now(fn, x), Array(x.rep.dtype, x.rep.rank, 0), native)
+    dense = is_dense_now(fn, x)
+    is_native = fn.e.binary("or", dense, _in_order(fn, x))
+    either(fn, node, is_native, Array(x.rep.dtype, x.rep.rank, 0), lambda: _copy(fn, node, x, dense))
+
+
+MOST_COPIED = 1 << 16
+"""Elements in steps that the function copies one by one; of more, Python copies tiles."""
+
+
+def _in_order(fn: FunctionEmitter, x: ArrayValue) -> Register:
+    """Whether the axes of a tensor lie in memory from the outermost in, as those of its copy, and it is short."""
+    e = fn.e
+    answer = e.icmp("sgt", x.strides[-1], number(0))
+    for outer, inner in zip(x.strides[:-1], x.strides[1:], strict=True):
+        answer = e.binary("and", answer, e.icmp("sgt", outer, inner))
+    return e.binary("and", answer, _is_short(fn, x))
+
+
+def _is_short(fn: FunctionEmitter, x: ArrayValue) -> Register:
+    """Whether a tensor has elements, and not too many: one without any keeps its steps."""
+    less = fn.e.binary("sub", product(fn, x.sizes), number(1))
+    return fn.e.icmp("ult", less, number(MOST_COPIED))
+
+
+def _copy(fn: FunctionEmitter, node: Node, x: ArrayValue, dense: Register) -> ArrayValue:
+    """A row-major copy of a tensor that may lie in one piece."""
+    e, made = fn.e, new(fn, x.rep.dtype, x.sizes, node)
+    whole, steps, after = e.label("whole"), e.label("steps"), e.label("after")
+    e.branch_if(dense, whole, steps)
+    for label in (whole, steps):
+        e.start(label)
+        rank = x.rep.rank if label == whole else x.rep.dense
+        arrays.copy_elements(
+            fn, made, ArrayValue(Array(x.rep.dtype, x.rep.rank, rank), x.owner, x.data, x.sizes, x.strides)
+        )
+        e.branch(after)
+    e.start(after)
+    return made
 
 
 def contiguous(fn: FunctionEmitter, node: Node) -> None:
@@ -70,11 +98,30 @@ def contiguous(fn: FunctionEmitter, node: Node) -> None:
         fn.set_view(node.output(), x)
         return
 
-    def same() -> ArrayValue:
-        fn.retain(x)
-        return x
+    dense = is_dense_now(fn, x)
+    is_native = fn.e.binary("or", dense, _is_short(fn, x))
+    either(fn, node, is_native, Array(x.rep.dtype, x.rep.rank, x.rep.rank), lambda: _itself_or_copy(fn, node, x, dense))
 
-    either(fn, node, is_dense_now(fn, x), Array(x.rep.dtype, x.rep.rank, x.rep.rank), same)
+
+def _itself_or_copy(fn: FunctionEmitter, node: Node, x: ArrayValue, dense: Register) -> ArrayValue:
+    """A tensor that lies in one piece, or a copy that does."""
+    e, rep = fn.e, Array(x.rep.dtype, x.rep.rank, x.rep.rank)
+    slots = fn.slots(rep)
+    whole, steps, after = e.label("whole"), e.label("steps"), e.label("after")
+    e.branch_if(dense, whole, steps)
+    e.start(whole)
+    fn.retain(x)
+    fn.store_slots(slots, x)
+    e.branch(after)
+    e.start(steps)
+    made = new(fn, x.rep.dtype, x.sizes, node)
+    arrays.copy_elements(fn, made, x)
+    fn.store_slots(slots, made)
+    e.branch(after)
+    e.start(after)
+    found = fn.load_slots(slots, rep)
+    assert isinstance(found, ArrayValue)
+    return found
 
 
 def is_contiguous(fn: FunctionEmitter, node: Node) -> None:

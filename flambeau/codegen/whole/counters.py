@@ -17,9 +17,11 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.whole import memory
+from flambeau.codegen.whole.compile import compile_function
 from flambeau.codegen.whole.foreign import ForeignCode
-from flambeau.codegen.whole.function import FunctionEmitter, FunctionText, compile_function
+from flambeau.codegen.whole.function import FunctionEmitter, FunctionText
 from flambeau.codegen.whole.memory import number
+from flambeau.codegen.whole.module import Module
 from flambeau.codegen.whole.native import NativeFunction, RunSite
 from flambeau.codegen.whole.representation import Int, Representation
 from flambeau.codegen.whole.slots import Assumed
@@ -68,8 +70,10 @@ class Counters:
 class CountingEmitter(FunctionEmitter):
     """Emits a profiling build."""
 
-    def __init__(self, graph: Graph, facts: AliasAnalysis, assumed: Assumed, target: Target) -> None:
-        super().__init__(graph, facts, assumed, target)
+    def __init__(
+        self, graph: Graph, facts: AliasAnalysis, assumed: Assumed, target: Target, module: Module | None = None
+    ) -> None:
+        super().__init__(graph, facts, assumed, target, module)
         self.slots_of_counts: list[Register] = []
         self.counters = Counters({}, {}, self._new_count(), {}, {}, None)
         self._around: Node | None = None
@@ -192,7 +196,8 @@ class CountingFunction(NativeFunction):
         self.seconds = 0.0
         """Spent in calls so far."""
         super().__init__(
-            native.graph, native.parameters, run_site, lambda _: next(chains), choices=native.choices
+            native.graph, native.parameters, run_site, lambda _: next(chains), choices=native.choices,
+            prepare=native.prepare,
         )
 
     def _compiled(self) -> FunctionText:
@@ -203,7 +208,7 @@ class CountingFunction(NativeFunction):
                 made.append(self)
                 return super().run(parameters)
 
-        text = compile_function(self.graph, self.parameters, self._target(), Emitter)
+        text = compile_function(self.graph, self.parameters, self._target(), Emitter, self.prepare)
         self.counters = made[-1].counters
         return text
 

@@ -13,18 +13,18 @@ from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import is_pure
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.codegen.whole import abi, memory, values
+from flambeau.codegen.whole import abi, call_stack, group_runner, memory, values
 from flambeau.codegen.whole.control import HINTS
 from flambeau.codegen.whole.foreign import ForeignCode
-from flambeau.codegen.whole.group_plans import GROUPS
 from flambeau.codegen.whole.indexes import Turns
 from flambeau.codegen.whole.leaving import RARE, Leaving, Site
 from flambeau.codegen.whole.lifetimes import SAME_VALUE
 from flambeau.codegen.whole.loops import emit_loop
 from flambeau.codegen.whole.lowerings import lower
+from flambeau.codegen.whole.module import Callee, Module, UnknownResultError
 from flambeau.codegen.whole.representation import Representation, llvm_words
 from flambeau.codegen.whole.runtime import ASK, METADATA, PREFIX, TEXT, TICKS
-from flambeau.codegen.whole.slots import Assumed, WidenError
+from flambeau.codegen.whole.slots import Assumed
 from flambeau.codegen.whole.tensor_constants import TensorConstant, declarations, refuse_shared
 from flambeau.codegen.whole.values import CannotCompileError, Native, OptionalValue, words_of
 from flambeau.ir.graph import Graph
@@ -56,6 +56,10 @@ class FunctionText:
     """Functions of other compilers that it calls."""
     tensors: tuple[TensorConstant, ...] = ()
     """Constant tensors that it refers to."""
+    callees: tuple[Callee, ...] = ()
+    """Functions of the program that it calls."""
+    allocating: tuple[Node | None, ...] = ()
+    """What asks for memory, in the order of the codes of failure."""
 
     @property
     def cost(self) -> str:
@@ -63,25 +67,15 @@ class FunctionText:
 
         Each operator that Python runs costs more from native code than from the machine.
         """
-        if not self.operators or self.tight_loops:
+        node = self.costly
+        if node is None:
             return ""
-        node = self.operators[0].nodes[0]
         return f"{node.kind} has no native form, and no loop makes up for calling it from native code ({node.range})"
 
-
-def compile_function(
-    graph: Graph, parameters: Sequence[Representation], target: Target, emitter: type[FunctionEmitter] | None = None
-) -> FunctionText:
-    """The text of a graph whose inputs look like this. Raises `CannotCompileError` with the reason if there is none."""
-    emitter = emitter or FunctionEmitter
-    assumed: Assumed = {}
-    facts = AliasAnalysis(graph)
-    for _ in range(64):
-        try:
-            return emitter(graph, facts, assumed, target).run(parameters)
-        except WidenError:
-            continue
-    raise CannotCompileError("the types of values that loops carry do not settle")
+    @property
+    def costly(self) -> Node | None:
+        """The first node that Python runs, where that makes native code as slow as the machine."""
+        return self.operators[0].nodes[0] if self.operators and not self.tight_loops else None
 
 
 @dataclass(slots=True)
@@ -95,13 +89,18 @@ class Scope:
 class FunctionEmitter(Leaving):
     """Emits one function."""
 
-    def __init__(self, graph: Graph, facts: AliasAnalysis, assumed: Assumed, target: Target) -> None:
+    def __init__(
+        self, graph: Graph, facts: AliasAnalysis, assumed: Assumed, target: Target, module: Module | None = None
+    ) -> None:
         super().__init__(graph, facts, assumed, target)
+        self.module = module or Module()
         self.ticks = self.e.slot("i64", 8)
         self.operators: list[Site] = []
         self.groups: list[Site] = []
         self.scope = Scope()
         self.has_loops = graph.find("prim::Loop") is not None
+        self.has_unknown = False
+        """Whether a way was left out that calls a function of which nothing tells yet what it gives."""
         self.loop_depth = 0
         self.tight_loops = 0
         self.lanes: list[Node] = []
@@ -111,11 +110,14 @@ class FunctionEmitter(Leaving):
         self.asks = False
         """Whether the code calls Python."""
         self.tensors: list[TensorConstant] = []
+        self.module.lend(self)
 
     def run(self, parameters: Sequence[Representation]) -> FunctionText:
         e = self.e
         refuse_shared(self.graph, self.facts)
         e.entry.append(f"  store i64 {TICKS}, ptr {self.ticks}")
+        if self.module.callees:
+            self._prepare_calls()
         self._parameters(parameters)
         results = self._body()
         e.raw(f"store i64 0, ptr {self.code_slot}")
@@ -123,10 +125,23 @@ class FunctionEmitter(Leaving):
         e.start(self.exit)
         self._leave()
         return FunctionText(
-            self._text(), tuple(self.sites), results, tuple(e.libm), self.record_words, tuple(self.operators),
+            self._text(), tuple(self.sites), results, self._c_functions(), self.record_words, tuple(self.operators),
             tuple(self.groups), self.tight_loops, tuple(self.lanes), tuple(self.foreign.values()),
-            tuple(self.tensors),
+            tuple(self.tensors), tuple(self.module.callees.values()), tuple(self.allocating),
         )  # fmt: skip
+
+    def _c_functions(self) -> tuple[str, ...]:
+        return (*self.e.libm, *(call_stack.ASKED if self.module.callees and call_stack.CAN_ASK else ()))
+
+    def _prepare_calls(self) -> None:
+        """What functions that call themselves ask the context for."""
+        e, words = self.e, abi.CONTEXT_WORDS
+        frame = e.define("call ptr @llvm.frameaddress.p0(i32 0)", "ptr", 1)
+        floor = e.define(f"getelementptr i8, ptr {frame}, i64 -{call_stack.SHALLOW}", "ptr", 1)
+        memory.store_word(e, self.context, words["floor"], floor)
+        memory.store_word(e, self.context, words["calls"], memory.number(TICKS))
+        for name in ("floor_known", "trace"):
+            memory.store_word(e, self.context, words[name], memory.number(0))
 
     def _body(self) -> tuple[Representation, ...]:
         """The graph's block, and its results as words."""
@@ -165,7 +180,7 @@ class FunctionEmitter(Leaving):
         memory.store_word(e, self.context, abi.CONTEXT_WORDS["thread"], Register("null", "ptr", 1))
         e.branch(out)
         e.start(out)
-        if self.has_loops:
+        if self.has_loops or self.module.callees:
             polled = memory.load_word(e, self.context, abi.CONTEXT_WORDS["polled"], "i64")
             left = e.define(f"load i64, ptr {self.ticks}", "i64", 1)
             many = e.icmp("slt", left, memory.number(TICKS - abi.LONG_FROM))
@@ -181,9 +196,11 @@ class FunctionEmitter(Leaving):
         cells = "\n".join(f"@{s.cell} = external global i8" for s in self.groups)
         asks = ASK if self.groups or self.asks else ""
         held = declarations(self.tensors)
-        parts = (
-            TEXT, asks, GROUPS if self.groups else "", cells, held, *e.declarations, *self.functions.values(), body,
-        )  # fmt: skip
+        groups = group_runner.CALL if self.groups else ""
+        declared = (d for d in e.declarations if d not in groups)
+        calls = (call_stack.TEXT, *self.module.texts) if self.module.callees else ()
+        e.fresh = max(e.fresh, self.module.fresh)
+        parts = (TEXT, asks, groups, cells, held, *declared, *self.functions.values(), *calls, body)
         return "\n".join((*parts, METADATA, HINTS, *self.notes, *e.scopes(), ""))
 
     def constant(self, node: Node) -> Native:
@@ -216,6 +233,7 @@ class FunctionEmitter(Leaving):
 
     def node(self, node: Node) -> None:
         """One node."""
+        self.current = node
         if node.kind == "prim::If":
             self._branch(node)
         elif node.kind == "prim::Loop":
@@ -227,9 +245,12 @@ class FunctionEmitter(Leaving):
                 self.lower(node)
             except CannotCompileError as reason:
                 where = f" ({node.range})" if node.range is not None else ""
+                reason.node = reason.node or node
                 if node.kind in str(reason):
                     raise
-                raise CannotCompileError(f"{node.kind}: {reason}{where}") from None
+                named = CannotCompileError(f"{node.kind}: {reason}{where}")
+                named.node = reason.node
+                raise named from None
 
     def lower(self, node: Node) -> None:
         """A node that is neither a branch nor a loop."""
@@ -259,9 +280,17 @@ class FunctionEmitter(Leaving):
         if turns is not None:
             turns.is_straight = False
         order = sorted((0, 1), key=lambda k: cold[k])
+        is_left_out = False
         for arm in order:
             e.start(labels[arm])
-            self._arm(node, node.blocks[arm], slots)
+            start = len(e.lines)
+            try:
+                self._arm(node, node.blocks[arm], slots)
+            except UnknownResultError:
+                if is_left_out or cold[1 - arm]:
+                    raise
+                is_left_out = True
+                del e.lines[start:]
             e.branch(after)
         if turns is not None:
             turns.is_straight = was_straight

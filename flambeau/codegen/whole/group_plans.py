@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from flambeau.codegen.llvm.entry_checks import same_numbers_text
-from flambeau.codegen.llvm.entry_plan import INPUT_WORDS, OUTPUT_WORDS, PLAN, RELEASE_GIL
+from flambeau.codegen.llvm.entry_patterns import FRAME_WORDS, patterns_text
+from flambeau.codegen.llvm.entry_plan import CELL, INPUT_WORDS, OUTPUT_WORDS, PLAN, RELEASE_GIL
 from flambeau.codegen.llvm.entry_sizes import sizes_text
 from flambeau.codegen.whole.abi import CONTEXT_WORDS
 from flambeau.codegen.whole.runtime import PREFIX
+
+NO_PLAN = -4
+"""No plan is made for such sizes and strides."""
 
 
 def _word(name: str, register: str, kind: str = "i64") -> str:
@@ -28,7 +32,11 @@ define internal ptr @strides_of(ptr %words, i64 %rank) alwaysinline {{
   ret ptr %strides
 }}
 {sizes_text(PLAN, INPUT_WORDS, OUTPUT_WORDS)}
-define internal ptr @find_plan(ptr %cell, ptr %inputs, i64 %n, ptr %shape, ptr %count) {{
+define internal i1 @looks_like(ptr %words, ptr %record) alwaysinline {{
+  ret i1 true
+}}
+{patterns_text()}
+define internal ptr @find_plan(ptr %cell, ptr %inputs, i64 %n, ptr %shape, ptr %count, ptr %frame) {{
 entry:
   %first = load atomic ptr, ptr %cell acquire, align 8
   br label %plans
@@ -88,7 +96,12 @@ sizes:
 found:
   ret ptr %plan
 missing:
-  ret ptr null
+  store ptr null, ptr %shape
+  store i64 -1, ptr %count
+  %looks.p = getelementptr ptr, ptr %cell, i64 {CELL.index("looks")}
+  %looks = load atomic ptr, ptr %looks.p acquire, align 8
+  %completed = call ptr @pattern_plan(ptr %looks, ptr %inputs, i64 %n, ptr %frame)
+  ret ptr %completed
 }}
 
 define internal i64 @make_outputs(ptr %context, ptr %plan, ptr %outputs, ptr %shape, i64 %elements) {{
@@ -253,13 +266,14 @@ ended:
   ret i64 %answer
 }}
 
-define internal i64 @run_group(ptr %context, i64 %site, ptr %cell, ptr %inputs, i64 %n_in, ptr %outputs) noinline {{
+define i64 @{PREFIX}run_group(ptr %context, ptr %cell, ptr %inputs, i64 %n_in, ptr %outputs) {{
 entry:
   %shape.p = alloca ptr, align 8
   %elements.p = alloca i64, align 8
-  %plan = call ptr @find_plan(ptr %cell, ptr %inputs, i64 %n_in, ptr %shape.p, ptr %elements.p)
+  %frame = alloca [{FRAME_WORDS} x i64], align 16
+  %plan = call ptr @find_plan(ptr %cell, ptr %inputs, i64 %n_in, ptr %shape.p, ptr %elements.p, ptr %frame)
   %missing = icmp eq ptr %plan, null
-  br i1 %missing, label %ask, label %run
+  br i1 %missing, label %none, label %run
 run:
   %shape = load ptr, ptr %shape.p
   %elements = load i64, ptr %elements.p
@@ -267,12 +281,11 @@ run:
     ptr %context, ptr %plan, ptr %inputs, i64 %n_in, ptr %outputs, ptr %shape, i64 %elements
   )
   ret i64 %answer
-ask:
-  %served = call i64 @ask(ptr %context, i64 %site, ptr %inputs, ptr %outputs)
-  ret i64 %served
+none:
+  ret i64 {NO_PLAN}
 }}
 """
-"""``run_group``: a fused group by the plan for its inputs' sizes and strides, or by the callback that makes plans.
+"""``run_group``: a fused group by the plan for its inputs' sizes and strides; gives `NO_PLAN` where there is none yet.
 
 ``inputs`` and ``outputs`` are arrays of addresses: for each input its words from ``data`` on (for a number the address
 of the number), for each output all its words, the size of an element in the word before them. Gives 0, 1 where the

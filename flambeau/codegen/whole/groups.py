@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.codegen.whole import facts, memory, values
+from flambeau.codegen.whole import embedded, facts, memory, values
 from flambeau.codegen.whole.pointwise import small_group, told
 from flambeau.codegen.whole.representation import (
     Array,
@@ -25,13 +26,40 @@ if TYPE_CHECKING:
 
 
 def group(fn: FunctionEmitter, node: Node) -> None:
-    """A fused group: scalar code if its tensors have no axes, else its kernel."""
+    """A fused group: scalar code if its tensors have no axes, loops in a loop, else its kernel."""
     if small_group(fn, node):
         return
-    e = fn.e
     reps = _group_results(fn, node)
+    nest = embedded.nest_of(fn, node)
+    results = _by_plans(fn, node, reps) if nest is None else _by_nest(fn, node, nest, reps)
+    for value, native in zip(node.outputs, results, strict=True):
+        fn.set_new(value, native)
+
+
+def _by_nest(
+    fn: FunctionEmitter, node: Node, nest: embedded.Nest, reps: Sequence[Representation]
+) -> list[Native]:
+    """Its results by loops of the function's own where they fit the call, else by its kernel."""
+    e = fn.e
+    slots = [fn.slots(rep) for rep in reps]
+    sizes, fits = embedded.sizes_of_axes(fn, nest, [fn.get(v) for v in node.inputs])
+    here, there, after = e.label("nest"), e.label("plans"), e.label("after")
+    e.branch_if(fits, here, there)
+    for label in (here, there):
+        e.start(label)
+        results = embedded.run_nest(fn, nest, node, sizes, reps) if label == here else _by_plans(fn, node, reps)
+        for places, native in zip(slots, results, strict=True):
+            fn.store_slots(places, native)
+        e.branch(after)
+    e.start(after)
+    return [fn.load_slots(places, rep) for places, rep in zip(slots, reps, strict=True)]
+
+
+def _by_plans(fn: FunctionEmitter, node: Node, reps: Sequence[Representation]) -> list[Native]:
+    """Its results by the plan for sizes and strides of the call."""
+    e = fn.e
     site = fn.site((node,), node.inputs)
-    site.outputs, site.output_reps = tuple(node.outputs), reps
+    site.outputs, site.output_reps = tuple(node.outputs), tuple(reps)
     site.cell = f"flambeau_cell_{site.number}"
     fn.groups.append(site)
     inputs = fn.spilled([_input_words(fn, fn.get(v)) for v in site.inputs])
@@ -43,8 +71,7 @@ def group(fn: FunctionEmitter, node: Node) -> None:
     )  # fmt: skip
     fn.fail_if(e.icmp("eq", code, memory.number(1)), node)
     fn.leave_unless_zero(code)
-    for value, rep, place in zip(node.outputs, reps, places, strict=True):
-        _take(fn, value, rep, place)
+    return [_taken(fn, rep, place) for rep, place in zip(reps, places, strict=True)]
 
 
 def _group_results(fn: FunctionEmitter, node: Node) -> tuple[Representation, ...]:
@@ -110,7 +137,7 @@ def _element(rep: Representation) -> Element:
     return rep
 
 
-def _take(fn: FunctionEmitter, value: Value, rep: Representation, place: Register) -> None:
+def _taken(fn: FunctionEmitter, rep: Representation, place: Register) -> Native:
     """A result of a kernel; one that is an element leaves its memory at once."""
     e = fn.e
     if isinstance(rep, Element):
@@ -118,10 +145,9 @@ def _take(fn: FunctionEmitter, value: Value, rep: Representation, place: Registe
         data = memory.load_word(e, place, 1, "ptr")
         element = memory.load_element(e, data, rep.dtype)
         e.raw(f"call void @release(ptr {owner})")
-        fn.set(value, Scalar(rep, element))
-        return
+        return Scalar(rep, element)
     words = [memory.load_word(e, place, k, kind) for k, kind in enumerate(llvm_words(rep))]
-    fn.set_new(value, fn.densified(values.from_words(rep, words)))
+    return fn.densified(values.from_words(rep, words))
 
 
 def operator(fn: FunctionEmitter, node: Node) -> None:

@@ -31,10 +31,11 @@ from flambeau.codegen.whole.pointwise import literal_of
 from flambeau.codegen.whole.representation import Array, Element, Fixed
 from flambeau.codegen.whole.scalars import Operand, Registers, constant
 from flambeau.codegen.whole.sites import call_python
-from flambeau.codegen.whole.values import ArrayValue, CannotCompileError, FixedValue, Scalar, TupleValue
+from flambeau.codegen.whole.values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar, TupleValue
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.ops.families.scalars import exact_scalar
+from flambeau.schema import dtype as dtypes
 from flambeau.schema.dtype import DType
 
 if TYPE_CHECKING:
@@ -115,7 +116,10 @@ def index_put(fn: FunctionEmitter, node: Node) -> None:
     """`x[places] = values` and `x[mask] = value`, or `+=`, with one tensor along the first axes."""
     given = _arguments(node)
     x, indices, values = array(fn, given["self"]), fn.get(given["indices"]), fn.get(given["values"])
-    if not isinstance(indices, TupleValue) or not indices.items or not isinstance(indices.items[0], ArrayValue):
+    if not isinstance(indices, TupleValue) or not indices.items:
+        raise CannotCompileError("an index by other things than one tensor")
+    by = indices.items[0]
+    if not isinstance(by, ArrayValue) and not (isinstance(by, Scalar) and by.rep == Element(dtypes.bool_)):
         raise CannotCompileError("an index by other things than one tensor")
     if any(not (isinstance(i, FixedValue) and i.rep == Fixed(None)) for i in indices.items[1:]):
         raise CannotCompileError("an index by several tensors")
@@ -124,14 +128,35 @@ def index_put(fn: FunctionEmitter, node: Node) -> None:
         raise CannotCompileError("values of another dtype")
     if accumulate not in (True, False) or len(indices.items) > x.rep.rank:
         raise CannotCompileError("whether values are added is not known")
-    by, op = indices.items[0], "add" * accumulate
-    if by.rep.dtype.name == "bool" and (isinstance(values, Scalar) or values.rep == Array(x.rep.dtype, 0)):
+    op = "add" * accumulate
+    if isinstance(by, Scalar) or by.rep == Array(dtypes.bool_, 0):
+        _put_if(fn, node, x, load(fn, by).register, values, op)
+    elif by.rep.dtype.name == "bool" and (isinstance(values, Scalar) or values.rep == Array(x.rep.dtype, 0)):
         assert isinstance(values, Scalar | ArrayValue)
         _put_by_mask(fn, node, x, by, load(fn, values).register, op)
     elif by.rep.rank == 1 and isinstance(values, Scalar | ArrayValue):
         _put_at_places(fn, node, x, _index(by), values, op)
     else:
         raise CannotCompileError("an index of another rank or dtype")
+
+
+def _put_if(fn: FunctionEmitter, node: Node, x: ArrayValue, mask: Register, values: Native, op: str) -> None:
+    """All of a tensor or nothing, by a mask without axes."""
+    if not isinstance(values, Scalar) and values.rep != Array(x.rep.dtype, 0):
+        raise CannotCompileError("a mask without axes, and several values")
+    assert isinstance(values, Scalar | ArrayValue)
+    e, value = fn.e, load(fn, values).register
+    change = _Change(fn, node, x, [])
+
+    def write(target: ArrayValue) -> None:
+        chosen, passed = e.label("chosen"), e.label("passed")
+        e.branch_if(mask, chosen, passed)
+        e.start(chosen)
+        each_element(fn, x.sizes, [target], lambda at: change.put(at[0], value, op))
+        e.branch(passed)
+        e.start(passed)
+
+    change.apply(write)
 
 
 def _put_by_mask(fn: FunctionEmitter, node: Node, x: ArrayValue, mask: ArrayValue, value: Register, op: str) -> None:
@@ -229,7 +254,8 @@ class _Change:
             fn.set_new(node.output(), made)
             return
         shares, apart, after = e.label("shares"), e.label("apart"), e.label("after")
-        e.raw(f"br i1 {_any(fn, [*repeats(fn, x), overlaps(fn, x, self.read)])}, label %{shares}, label %{apart}")
+        is_shared = _any(fn, [*repeats(fn, x), *([overlaps(fn, x, self.read)] if self.read else [])])
+        e.raw(f"br i1 {is_shared}, label %{shares}, label %{apart}")
         e.start(shares)
         call_python(fn, node, (), is_rare=True)
         e.branch(after)

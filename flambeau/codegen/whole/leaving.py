@@ -16,8 +16,11 @@ from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.util.record import dataclass
+from flambeau.util.source import SourceRange
 
 RARE = "!prof !20"
+Call = tuple[str, SourceRange | None]
+"""A function that was called, and where."""
 
 
 @dataclass(slots=True)
@@ -38,6 +41,8 @@ class Site:
     """Whether Python runs the nodes whenever they are reached, not only where something is out of the ordinary."""
     reason: str = ""
     """Why it is Python that does, where that is about the node's operands and not about its kind."""
+    chain: tuple[Call, ...] = ()
+    """Calls of functions through which a failure came here, the outermost first."""
 
 
 class Leaving(Slots):
@@ -50,6 +55,10 @@ class Leaving(Slots):
         self.exit = self.e.label("exit")
         self.sites: list[Site] = []
         self.record_words = 1
+        self.current: Node | None = None
+        """What is being lowered."""
+        self.allocating: list[Node | None] = []
+        """The nodes that ask for memory, by how far the code of their failure lies below `NO_MEMORY_AT`."""
 
     def site(self, nodes: Sequence[Node], inputs: Sequence[Value]) -> Site:
         """A place that Python may be asked to run."""
@@ -119,7 +128,8 @@ class Leaving(Slots):
         failed, fine = e.label("failed"), e.label("fine")
         e.raw(f"br i1 {e.icmp('eq', block, Register('null', 'ptr', 1))}, label %{failed}, label %{fine}, {RARE}")
         e.start(failed)
-        self.leave_with(memory.number(abi.NO_MEMORY))
+        self.leave_with(memory.number(abi.NO_MEMORY_AT - len(self.allocating)))
+        self.allocating.append(self.current)
         e.start(fine)
         return block
 

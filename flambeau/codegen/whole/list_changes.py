@@ -132,8 +132,10 @@ def slice_(fn: FunctionEmitter, node: Node) -> None:
     e, given = fn.e, fn.get(node.input(0))
     if not isinstance(given, ListValue):
         raise CannotCompileError(f"a slice of {values.describe(given.rep)}")
-    if memory.literal(fn.index(node.input(3))) != 1:
-        raise CannotCompileError("a slice of a list with a step")
+    step = memory.literal(fn.index(node.input(3)))
+    if step != 1:
+        _stepped(fn, node, given, step)
+        return
     size = length(fn, given)
     start, end = (_bound(fn, fn.get(v), size, o) for v, o in zip(node.inputs[1:3], (number(0), size), strict=True))
     count = e.intrinsic("smax", e.binary("sub nsw", end, start), number(0))
@@ -147,7 +149,36 @@ def slice_(fn: FunctionEmitter, node: Node) -> None:
     fn.set_new(node.output(), made)
 
 
-def _bound(fn: FunctionEmitter, bound: Native, size: Register, otherwise: Register) -> Register:
+def _stepped(fn: FunctionEmitter, node: Node, given: ListValue, step: int | None) -> None:
+    """`items[start:end:step]`."""
+    if not step:
+        raise CannotCompileError("a slice of a list with a step that is not known")
+    e, size = fn.e, length(fn, given)
+    last = e.binary("sub", size, number(1))
+    around = (number(0), size) if step > 0 else (last, number(-1))
+    low, high = (number(0), size) if step > 0 else (number(-1), last)
+    start, end = (
+        _bound(fn, fn.get(v), size, o, low, high) for v, o in zip(node.inputs[1:3], around, strict=True)
+    )
+    distance = e.binary("sub", end, start) if step > 0 else e.binary("sub", start, end)
+    reach = e.intrinsic("smax", distance, number(0))
+    count = e.binary("sdiv", e.binary("add", reach, number(abs(step) - 1)), number(abs(step)))
+    made = new_list(fn, given.rep, count)
+
+    def one(k: Register) -> None:
+        value = item(fn, given, e.binary("add", start, e.binary("mul", k, number(step))))
+        fn.retain(value)
+        put(fn, made, k, value)
+
+    each(fn, count, one)
+    set_length(fn, made, count)
+    fn.set_new(node.output(), made)
+
+
+def _bound(
+    fn: FunctionEmitter, bound: Native, size: Register, otherwise: Register, low: Register | None = None,
+    high: Register | None = None,
+) -> Register:  # fmt: skip
     e = fn.e
     if isinstance(bound, FixedValue) and bound.rep.value is None:
         return otherwise
@@ -155,4 +186,4 @@ def _bound(fn: FunctionEmitter, bound: Native, size: Register, otherwise: Regist
         raise CannotCompileError("a bound that may be None")
     at = bound.register
     at = e.select(e.icmp("slt", at, number(0)), e.binary("add", at, size), at)
-    return e.intrinsic("smin", e.intrinsic("smax", at, number(0)), size)
+    return e.intrinsic("smin", e.intrinsic("smax", at, low or number(0)), high or size)

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING
 from flambeau.codegen.kernel.dtypes import KernelError
 from flambeau.codegen.whole import (
     arrays,
+    calls,
     copies,
+    element_indexes,
     groups,
     indexed,
     indexes,
     list_changes,
+    list_folds,
     lists,
     memory,
     pointwise,
@@ -181,6 +184,9 @@ def _is(fn: FunctionEmitter, node: Node) -> None:
 def _min_max(fn: FunctionEmitter, node: Node) -> None:
     """`min` and `max` of a list of known length, as the interpreter picks: the first of equals."""
     given = fn.get(node.input(0))
+    if isinstance(given, ListValue):
+        list_folds.extreme(fn, node)
+        return
     if not isinstance(given, TupleValue) or not given.items:
         raise CannotCompileError("of a list whose length is not known")
     e, best = fn.e, given.items[0]
@@ -221,6 +227,8 @@ STRUCTURE: Mapping[str, Lowering] = {
     "prim::ListUnpack": _unpack,
     "prim::TupleIndex": _tuple_index,
     "prim::FusionGroup": groups.group,
+    "prim::CallFunction": calls.call,
+    "prim::CallMethod": calls.call,
     "prim::min": _min_max,
     "prim::max": _min_max,
     "aten::__range_length": _range_length,
@@ -246,6 +254,12 @@ ON_LISTS: Mapping[str, Lowering] = {
     "aten::reverse": list_changes.reverse,
     "aten::slice": list_changes.slice_,
     "aten::len": _length,
+    "aten::sum": list_folds.total,
+    "aten::any": list_folds.some_or_all,
+    "aten::all": list_folds.some_or_all,
+    "aten::__contains__": list_folds.contains,
+    "aten::eq": list_folds.equal,
+    "aten::ne": list_folds.equal,
     "aten::list": lists.copy,
     "aten::copy": lists.copy,
     "aten::mul": lists.repeat,
@@ -280,8 +294,8 @@ ON_TENSORS: Mapping[str, Lowering] = {
     "aten::index_copy": indexed.slices,
     "aten::index_copy_": indexed.slices,
     "aten::index_put": indexed.index_put,
-    "aten::index_put_": indexed.index_put,
-    "aten::index": rearranged.index,
+    "aten::index_put_": element_indexes.index_put_,
+    "aten::index": element_indexes.index,
     "aten::roll": rearranged.roll,
     "aten::flatten": rearranged.flatten,
     "aten::bincount": rearranged.bincount,

@@ -14,17 +14,24 @@ from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine
 from flambeau.codegen.native_plans import Chain
 from flambeau.codegen.whole import boxes
-from flambeau.codegen.whole.abi import CONTEXT_SIZE, CONTEXT_WORDS, NO_MEMORY
-from flambeau.codegen.whole.function import SYMBOL, FunctionText, compile_function
-from flambeau.codegen.whole.leaving import Site
+from flambeau.codegen.whole.abi import CONTEXT_SIZE, CONTEXT_WORDS, NO_MEMORY_AT, NO_STACK
+from flambeau.codegen.whole.call_stack import KEPT
+from flambeau.codegen.whole.compile import compile_function
+from flambeau.codegen.whole.function import SYMBOL, FunctionText
+from flambeau.codegen.whole.group_runner import RUN_GROUP, group_runner_address, python_imports
+from flambeau.codegen.whole.leaving import Call, Site
+from flambeau.codegen.whole.module import Prepare
 from flambeau.codegen.whole.representation import Representation
-from flambeau.codegen.whole.runtime import FUNCTIONS, PREFIX, SERVE
+from flambeau.codegen.whole.runtime import SERVE
 from flambeau.codegen.whole.tensor_constants import TensorBlocks
 from flambeau.codegen.whole.values import CannotCompileError
 from flambeau.ir.graph import Graph
-from flambeau.util.errors import InternalError
+from flambeau.ir.node import Node
+from flambeau.passes.inline import callee_of
+from flambeau.util.errors import CALLS_TOO_DEEP, InternalError
 from flambeau.util.record import replace
 
+OUT_OF_MEMORY = "a tensor or a list of the program did not fit into memory"
 RunSite = Callable[[Site, Sequence[Any]], Sequence[Any]]
 """Runs the nodes of a site in Python on the values of its inputs; gives the values of its outputs."""
 _FUNCTION = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -38,15 +45,18 @@ class NativeFunction:
 
     def __init__(
         self, graph: Graph, parameters: Sequence[Representation], run_site: RunSite, chain_of: Callable[[Site], Chain],
-        *, choices: Choices = USUAL,
+        *, choices: Choices = USUAL, prepare: Prepare | None = None,
     ) -> None:  # fmt: skip
         self.graph = graph
+        self.prepare = prepare
         self.choices = choices
         start = time.perf_counter()
         self.parameters = tuple(parameters)
         self.made: FunctionText = self._compiled()
         if self.made.cost:
-            raise CannotCompileError(self.made.cost)
+            refused = CannotCompileError(self.made.cost)
+            refused.node = self.made.costly
+            raise refused
         self.run_site = run_site
         self.chains = [chain_of(site) for site in self.made.groups]
         self._serve = _server(weakref.ref(self))
@@ -57,13 +67,12 @@ class NativeFunction:
         self.calls = 0
 
     def _compiled(self) -> FunctionText:
-        return compile_function(self.graph, self.parameters, self._target())
+        return compile_function(self.graph, self.parameters, self._target(), prepare=self.prepare)
 
     def _link(self) -> NativeCode:
-        imports = {
-            PREFIX + name: ctypes.cast(getattr(ctypes.pythonapi, c_name), ctypes.c_void_p).value or 0
-            for name, c_name in FUNCTIONS.items()
-        }
+        imports = python_imports()
+        if self.made.groups:
+            imports[RUN_GROUP] = group_runner_address()
         imports[SERVE] = id(self._serve)
         imports.update(c_imports(self.made.libm))
         imports.update({code.symbol: code.address for code in self.made.foreign})
@@ -77,7 +86,8 @@ class NativeFunction:
     @property
     def is_optimised(self) -> bool:
         """Whether LLVM's passes run, which is worth their time for loops."""
-        return self.choices.optimise and self.graph.find("prim::Loop") is not None
+        has_loops = self.graph.find("prim::Loop") is not None
+        return self.choices.optimise and (has_loops or bool(self.made.callees))
 
     def _target(self) -> Target:
         target = engine().target
@@ -116,16 +126,31 @@ class NativeFunction:
 
     def fail(self, code: int, context: int) -> None:
         """Raise what stopped the function."""
-        if code == NO_MEMORY:
-            raise MemoryError("a tensor or a list of the program did not fit into memory")
-        site = self.made.sites[code - 1]
+        calls = self._calls(context)
+        if code == NO_STACK:
+            site = _raising(RecursionError(CALLS_TOO_DEEP), calls.pop(0))
+        elif code < 0:
+            site = _raising(MemoryError(OUT_OF_MEMORY), self._asked_for_memory(code))
+        else:
+            site = self.made.sites[code - 1]
         words = boxes.word(context, CONTEXT_WORDS["record"])
         try:
-            self.run_site(site, boxes.read(site.input_reps, words))
+            self.run_site(_called_by(site, calls), boxes.read(site.input_reps, words))
         except BaseException as error:
             forget_values(error)
             raise
         raise InternalError("native code", f"it failed at {site.nodes[-1].kind}, which Python runs without an error")
+
+    def _asked_for_memory(self, code: int) -> Node | None:
+        """The node whose allocation failed, where the code tells."""
+        index = NO_MEMORY_AT - code
+        return self.made.allocating[index] if 0 <= index < len(self.made.allocating) else None
+
+    def _calls(self, context: int) -> list[Node]:
+        """The calls of functions that call themselves through which a failure came, the innermost first."""
+        trace = boxes.word(context, CONTEXT_WORDS["trace"]) if self.made.callees else 0
+        count = min(boxes.word(trace, 0), KEPT) if trace else 0
+        return [self.made.sites[boxes.word(trace, 1 + k)].nodes[0] for k in range(count)]
 
     def serve(self, context: int, number: int, inputs: int, outputs: int) -> int:
         """Run a site for native code; writes the words of its results, and gives 1 where a fused group failed."""
@@ -145,6 +170,28 @@ class NativeFunction:
             boxes.write_lists(site.input_reps, values, inputs, site.changed, context)
         boxes.write(site.output_reps, results, outputs, context, boxes.shown(site.input_reps, inputs, values))
         return 0
+
+
+def _raising(error: Exception, at: Node | None) -> Site:
+    """A site that raises an error as if a node did: a call that found no room on the stack, or no memory."""
+
+    def refuse() -> None:
+        raise error
+
+    node = Graph().create("^python_function", (), (), callable=refuse)
+    if at is not None:
+        node.range, node.call_chain = at.range, at.call_chain
+    return Site(-1, (node,), (), ())
+
+
+def _called_by(site: Site, calls: Sequence[Node]) -> Site:
+    """A site whose nodes know the calls by which they came to be run."""
+    chain: tuple[Call, ...] = ()
+    for call in calls:
+        callee = callee_of(call)
+        assert callee is not None
+        chain = (*call.call_chain, (callee.short_name, call.range), *chain)
+    return replace(site, chain=chain) if chain else site
 
 
 def _server(reference: weakref.ref[NativeFunction]) -> Callable[[int, int, int, int], int]:

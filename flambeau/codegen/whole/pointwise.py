@@ -75,6 +75,8 @@ def numbers(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
     for value in node.inputs:
         native = fn.get(value)
         operands.append(as_operand(native) if isinstance(native, Scalar) else literal_of(native))
+    if any(isinstance(o, complex) for o in operands):
+        raise CannotCompileError("complex numbers have no native form")
     refuse(fn, node, operands)
     result = definition.scalar(s, *operands)
     fn.set(node.output(), scalar_of(result, node.output().type))

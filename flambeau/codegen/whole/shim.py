@@ -21,7 +21,9 @@ from flambeau.codegen.native_plans import Chain
 from flambeau.codegen.whole import boxes
 from flambeau.codegen.whole.abi import CONTEXT_SIZE, CONTEXT_WORDS, INTERRUPTED
 from flambeau.codegen.whole.function import SYMBOL, FunctionText
+from flambeau.codegen.whole.group_runner import RUN_GROUP, group_runner_address
 from flambeau.codegen.whole.leaving import Site
+from flambeau.codegen.whole.module import Prepare
 from flambeau.codegen.whole.native import NativeFunction, RunSite
 from flambeau.codegen.whole.representation import (
     BLOCK_WORDS,
@@ -233,12 +235,12 @@ class Shim(NativeFunction):
 
     def __init__(
         self, graph: Graph, parameters: Sequence[Representation], run_site: RunSite, chain_of: Callable[[Site], Chain],
-        describe: Describe, choices: Choices = USUAL,
+        describe: Describe, choices: Choices = USUAL, prepare: Prepare | None = None,
     ) -> None:  # fmt: skip
         """`describe` is called with the GIL, once for each failure."""
         self._describe = describe
         self._failed = self._told  # native code has its address, so it must be one object
-        super().__init__(graph, parameters, run_site, chain_of, choices=choices)
+        super().__init__(graph, parameters, run_site, chain_of, choices=choices, prepare=prepare)
 
     @property
     def entry(self) -> int:
@@ -271,6 +273,8 @@ class Shim(NativeFunction):
             PREFIX + name: ctypes.cast(getattr(ctypes.pythonapi, c_name), ctypes.c_void_p).value or 0
             for name, c_name in _API.items()
         }
+        if self.made.groups:
+            imports[RUN_GROUP] = group_runner_address()
         imports.update({SERVE: id(self._serve), _FAIL: id(self._failed)})
         imports.update(c_imports(self.made.libm))
         imports.update({code.symbol: code.address for code in self.made.foreign})

@@ -21,6 +21,7 @@ from flambeau.codegen.whole.representation import (
     Unknown,
     llvm_words,
 )
+from flambeau.ir.node import Node
 from flambeau.schema.dtype import DType, bool_, float64, int64
 from flambeau.util.record import dataclass, field
 
@@ -29,7 +30,9 @@ UNINITIALIZED = object()
 
 
 class CannotCompileError(Exception):
-    """A graph, or a node of it, that has no native form; the text says why."""
+    """A graph, or a node of it, that has no native form; the text says why, and `node` which one it is."""
+
+    node: Node | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,8 @@ def copy_(fn: FunctionEmitter, node: Node) -> None:
     def meaning(_: Operand, source: Operand) -> Register:
         return s.cast(source, dtype).register
 
-    _write(fn, node, target, [given], meaning, reads_target=False)
+    write_all(fn, node, target, [given], meaning, reads_target=False)
+    fn.set_view(node.output(), target)
 
 
 def fill_(fn: FunctionEmitter, node: Node) -> None:
@@ -84,11 +85,12 @@ def in_place(fn: FunctionEmitter, node: Node, definition: OpDef) -> bool:
             given[place] = source
         return s.cast(element(plain, s, given, said), target.rep.dtype).register
 
-    _write(fn, node, target, [natives[k] for k in places], meaning, reads_target=True)
+    write_all(fn, node, target, [natives[k] for k in places], meaning, reads_target=True)
+    fn.set_view(node.output(), target)
     return True
 
 
-def _write(
+def write_all(
     fn: FunctionEmitter, node: Node, target: ArrayValue, sources: Sequence[Native],
     meaning: Callable[..., Register], *, reads_target: bool,
 ) -> None:  # fmt: skip
@@ -150,7 +152,6 @@ def _write(
         everywhere()
         e.branch(after)
         e.start(after)
-    fn.set_view(node.output(), target)
 
 
 def _are_plain(fn: FunctionEmitter, target: ArrayValue, sources: Sequence[ArrayValue]) -> Register | None:

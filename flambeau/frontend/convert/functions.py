@@ -18,6 +18,7 @@ from flambeau.frontend.convert.run import convert_node, run
 from flambeau.frontend.source.python_source import ParsedText, innermost_function, parse_function, parse_text
 from flambeau.frontend.trees.views import ClassDef, Def, Expr
 from flambeau.util.errors import FrontendError
+from flambeau.util.record import replace
 from flambeau.util.source import Source
 
 ONE_FUNCTION = "Expected a single top-level function, but the text has {count}"
@@ -90,7 +91,7 @@ def parse_annotation(text: str, where: Expr) -> Expr:
     """
     # Parsed as a line of its own: the text may hold escapes, so its columns are not those of the user's file.
     _, line, column = where.range.file_line_col()
-    source = Source(text.strip(), where.range.source.filename, line, column + 1)
+    source = replace(where.range.source, text=text.strip(), first_line=line, leading_whitespace=column + 1)
     parsed = parse_text(source)
     if len(parsed.body) != 1 or not isinstance(parsed.body[0], ast.Expr):
         raise FrontendError(f"expected a type, but the annotation is {text!r}", where.range)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from flambeau.frontend.emit.conversions import convert, plan_conversion
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Absent, Variable
+from flambeau.frontend.emit.float_powers import about_power
 from flambeau.frontend.emit.list_slices import has_slice
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.targets import assign_attribute, assign_item
@@ -22,7 +23,16 @@ from flambeau.frontend.values.tuples import TupleValue
 from flambeau.ir.value import Value
 from flambeau.program.classes import why_no_interface
 from flambeau.schema.subtype import is_subtype
-from flambeau.schema.types import TENSOR, ListType, NumberType, OptionalType, Type, UnionType, without_refinement
+from flambeau.schema.types import (
+    TENSOR,
+    ListType,
+    NumberType,
+    OptionalType,
+    TensorType,
+    Type,
+    UnionType,
+    without_refinement,
+)
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
@@ -144,6 +154,8 @@ def assign_name(e: Emission, where: SourceRange, name: str, value: Sugared, anno
         value.check_named(where)
         e.frame.names[name] = value
         return
+    if annotation == TENSOR and isinstance(held.type, TensorType) and held.type.is_array:
+        annotation = None  # np.ndarray: what is known of the array says more
     if annotation is not None:
         e.annotated[id(where)] = where
         held = convert(e, held, annotation, implicit=True)
@@ -187,6 +199,6 @@ def _as_before(e: Emission, where: SourceRange, name: str, value: Value, variabl
         text = CHANGED_TYPE.format(name=name, before=before.annotation, after=value.type.annotation)
         if before == ListType(TENSOR):
             text += EMPTY_LIST.format(name=name)
-        text += about_numbers(value.type).removeprefix(". ")
+        text += (about_numbers(value.type) or about_power(value)).removeprefix(". ")
         raise CompileError(text, where)
     return plan(e)

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from typing import Final
 
+from flambeau.frontend.emit import arrays
+from flambeau.frontend.emit.arrays import as_number, is_array
 from flambeau.frontend.emit.assignment import assign_name
 from flambeau.frontend.emit.attribute_facts import assigned, narrowed
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.list_slices import has_slice, slice_of
 from flambeau.frontend.emit.operators import binary
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.emit.subscripts import as_tensor_like, subscript_values, tensor_item
+from flambeau.frontend.emit.subscripts import subscript_values
+from flambeau.frontend.emit.targets import as_item
+from flambeau.frontend.emit.tensor_subscripts import as_tensor_like, tensor_item
 from flambeau.frontend.trees.views import AugAssign, Select, Subscript, Var
 from flambeau.frontend.values import sets
 from flambeau.frontend.values.object_methods import has_method
@@ -57,6 +61,8 @@ def emit_augmented(e: Emission, tree: AugAssign) -> bool:
 def _combined(e: Emission, tree: AugAssign, left: Value, right: Value) -> Value:
     """The new value of what was `left`, which is itself changed if it is a tensor, a list or an object that can be."""
     where = tree.range
+    if is_array(left) and tree.op in IN_PLACE and not isinstance(right.type, ListType | TupleType):
+        arrays.check_in_place(where, tree.op, left, right)
     if isinstance(left.type, TensorType) and tree.op in IN_PLACE:
         return call_operator(e, where, IN_PLACE[tree.op], [left, right])
     if isinstance(left.type, ListType) and tree.op in ("+", "*"):
@@ -119,13 +125,25 @@ def _to_item(e: Emission, tree: AugAssign, target: Subscript) -> None:
     left = call_operator(e, target.range, "aten::__getitem__", [owner, index])
     new = _combined(e, tree, left, e.value(tree.value))
     if not (isinstance(left.type, TensorType) and tree.op in IN_PLACE):
-        call_operator(e, where, "aten::_set_item", [owner, index, new])
+        call_operator(e, where, "aten::_set_item", [owner, index, as_item(e, owner, new)])
 
 
 def _to_tensor_item(e: Emission, tree: AugAssign, target: Subscript, owner: Value) -> None:
     item, view, index = tensor_item(e, target.range, owner, target.indices)
     right = e.value(tree.value)
-    new = _combined(e, tree, item, right)
+    if is_array(item) and (index is not None or arrays.known_rank(item) == 0):
+        # What the operator gives, put back in the dtype of the array.
+        if arrays.known_rank(item) != 0:
+            arrays.check_in_place(tree.range, tree.op, item, right)
+        new = binary(e, tree.range, tree.op, as_number(e, item), right)
+        if is_array(new) and is_array(view):
+            new = arrays.converted(e, new, arrays.facts(item, tree.range)[0])
+        if index is None:
+            source = as_tensor_like(e, tree.range, new, view)
+            call_operator(e, tree.range, "aten::copy_", [view, source, e.constant(False)])
+            return
+    else:
+        new = _combined(e, tree, item, right)
     if index is not None:
         source = as_tensor_like(e, tree.range, new, view)
         call_operator(e, tree.range, "aten::index_put_", [view, index, source, e.constant(False)])

@@ -6,8 +6,7 @@ else: B                                                in B, nothing is known: e
 
 from __future__ import annotations
 
-from itertools import pairwise
-
+from flambeau.analysis.effects import own_effect, own_writes
 from flambeau.frontend.emit.attribute_facts import asked, note, path_of
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Variable
@@ -18,6 +17,8 @@ from flambeau.frontend.values.simple_value import SimpleValue, shown
 from flambeau.frontend.values.sugared import Sugared
 from flambeau.ir.node import Block
 from flambeau.ir.value import Value
+from flambeau.ir.walk import blocks
+from flambeau.schema.opdef import Effect
 from flambeau.schema.set_type import SetType
 from flambeau.schema.subtype import subtract, unify
 from flambeau.schema.types import (
@@ -289,12 +290,10 @@ def _with_bound(right: Condition, bound: dict[str, Variable], is_and: bool) -> C
     return Condition(right.value, right.known, if_true, if_false)
 
 
-WITH_EFFECTS = ("prim::CallFunction", "prim::CallMethod", "prim::Print", "python::print", "python::write")
-
-
 def _has_effects(block: Block) -> bool:
-    """Whether evaluating a condition does more than finding its value; calls may."""
-    return any(node.kind in WITH_EFFECTS for node in block)
+    """Whether evaluating a condition does more than finding its value; calls may. Variables are read in order, too."""
+    nodes = (node for part in blocks(block) for node in part if node.kind != "prim::Load")
+    return any(own_effect(node) is not Effect.NONE or own_writes(node) for node in nodes)
 
 
 def _combined(is_and: bool, left: Condition, right: Condition, value: Value | None, known: bool | None) -> Condition:
@@ -310,14 +309,13 @@ def _chain(tree: And | Or) -> list[Compare]:
     links: list[Compare] = []
     part: Expr = tree
     while isinstance(part, And):
-        if not isinstance(part.right, Compare):
+        if not isinstance(part.right, Compare) or (links and part.right.right is not links[-1].left):
             return []
         links.append(part.right)
         part = part.left
-    if not isinstance(part, Compare):
+    if not isinstance(part, Compare) or (links and part.right is not links[-1].left):
         return []
-    links = [part, *reversed(links)]
-    return links if all(a.right is b.left for a, b in pairwise(links)) else []
+    return [part, *reversed(links)]
 
 
 def _emit_chain(e: Emission, links: list[Compare]) -> Value:

@@ -113,6 +113,10 @@ class Emission:
     loop: LoopState | None = None
     contexts: list[Value] = field(default_factory=list)
     """The objects of the `with` statements around a statement, outermost first."""
+    arrays: bool = False
+    """Whether what NumPy's functions make are arrays, as the function takes or gives some."""
+    array_result: Type | None = None
+    """What the returns so far have in common, where they give arrays."""
     has_self: bool = False
     """Whether it is a method: its first parameter cannot be assigned."""
     receiver: Receiver | None = None
@@ -199,7 +203,7 @@ class Emission:
             return MISSING if self.frame.find(tree.name) is not None else self.resolver.resolve(tree.name)
         if isinstance(tree, Select):
             owner = self.python_value(tree.value)
-            return MISSING if owner is MISSING else getattr(owner, tree.name, MISSING)
+            return MISSING if owner is MISSING else self.resolver.member(owner, tree.name)
         return MISSING
 
     def insert(self, kind: str, inputs: Sequence[Value] = (), type_: Type | None = None, **attributes: Any) -> Node:

@@ -249,6 +249,8 @@ def _conditions(e: Emission, clause: Clause, index: int, inner: Callable[[], Non
 
 def emit_import(e: Emission, tree: Import) -> bool:
     """`import m`: the name stands for the module, which is imported while compiling."""
+    if not e.resolver.reaches_python:
+        raise UnsupportedNodeError.of("import statements", tree.range, "code that came in a file imports nothing")
     try:
         found: object = importlib.import_module(tree.module)
         if tree.member:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.emit.subscripts import emit_index
+from flambeau.frontend.emit.tensor_subscripts import emit_index
 from flambeau.frontend.trees.views import SliceExpr, Subscript, Var
 from flambeau.frontend.values.container_methods import listed
 from flambeau.frontend.values.slices import SliceValue

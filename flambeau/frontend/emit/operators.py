@@ -9,10 +9,13 @@ import operator
 import re
 from typing import Final
 
+from flambeau.frontend.emit import arrays
+from flambeau.frontend.emit.arrays import is_array
 from flambeau.frontend.emit.conditions import to_bool
 from flambeau.frontend.emit.conversions import pack_list, pack_tuple, unpack_tuple
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.emit.symbols import BINARY, COMPARE
 from flambeau.frontend.trees.views import BinOp, Compare, Const, Expr, Invert, UnaryMinus
 from flambeau.frontend.values import sets
 from flambeau.frontend.values.lazy_search import contains
@@ -21,6 +24,7 @@ from flambeau.frontend.values.object_methods import as_text, has_method, iterate
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
+from flambeau.schema.dtype import DType
 from flambeau.schema.types import (
     BOOL,
     COMPLEX,
@@ -42,17 +46,6 @@ from flambeau.schema.types import (
 )
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
-
-BINARY: Final = {
-    "+": "aten::add", "-": "aten::sub", "*": "aten::mul", "/": "aten::div", "//": "aten::floordiv",
-    "%": "aten::remainder", "**": "aten::pow", "@": "aten::matmul", "&": "aten::__and__", "|": "aten::__or__",
-    "^": "aten::__xor__", "<<": "aten::__lshift__", ">>": "aten::__rshift__",
-}  # fmt: skip
-
-COMPARE: Final = {
-    "<": "aten::lt", ">": "aten::gt", "<=": "aten::le", ">=": "aten::ge", "==": "aten::eq", "!=": "aten::ne",
-    "is": "aten::__is__", "is not": "aten::__isnot__",
-}  # fmt: skip
 
 SWAPPED: Final = {
     "+": "+", "*": "*", "&": "&", "|": "|", "^": "^", "<": ">", ">": "<", "<=": ">=", ">=": "<=",
@@ -98,6 +91,10 @@ def binary(e: Emission, where: SourceRange, op: str, left: Value, right: Value) 
         return call_operator(e, where, kind, [left, *[as_text(e, where, i) for i in items]])
     if is_magic(op, left, right):
         return emit_magic(e, where, op, left, right)
+    if is_array(left) or is_array(right):
+        computed = _of_arrays(e, where, op, left, right)
+        if computed is not None:
+            return computed
     if is_number(left.type) and isinstance(right.type, TensorType):
         reflected = _number_and_tensor(e, where, op, left, right)
         if reflected is not None:
@@ -119,6 +116,43 @@ def binary(e: Emission, where: SourceRange, op: str, left: Value, right: Value) 
     if op in "&|^" and {left.type, right.type} == {BOOL, INT}:
         left, right = (call_operator(e, where, "aten::Int", [v]) if v.type == BOOL else v for v in (left, right))
     return call_operator(e, where, _operator(op, left, right), [left, right])
+
+
+def _of_arrays(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
+    """Arithmetic as NumPy does it; None where a tensor or something else takes part."""
+    if op == "@":
+        if not (is_array(left) and is_array(right)):
+            return None
+        operands = arrays.promoted(e, where, [left, right])
+        return arrays.as_number(e, call_operator(e, where, "aten::matmul", operands))
+    dtype = arrays.operands_of(where, arrays.BINARY[op], left, right)
+    if dtype is None:
+        return None
+    left, right = arrays.promoted(e, where, [left, right], dtype)
+    if is_number(left.type):
+        return _number_and_array(e, where, op, left, right, dtype)
+    return call_operator(e, where, _operator(op, left, right), [left, right])
+
+
+def _number_and_array(e: Emission, where: SourceRange, op: str, left: Value, right: Value, dtype: DType) -> Value:
+    """`2 - x`: where the operator takes no number first, it gets an array of it."""
+    if op in SWAPPED and op in BINARY:
+        return call_operator(e, where, BINARY[op], [right, left])
+    if op == "-":
+        return call_operator(e, where, "aten::rsub", [right, left])
+    options = [Given(e.constant(dtype.code, INT), where, "dtype")]
+    filled = call_operator(e, where, "aten::full_like", [right, left], options)
+    return call_operator(e, where, _operator(op, filled, right), [filled, right])
+
+
+def _compare_arrays(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
+    """Comparison as NumPy does it; None where a tensor or something else takes part."""
+    if any(not is_array(v) and not is_number(v.type) for v in (left, right)):
+        return None
+    left, right = arrays.promoted(e, where, [left, right], arrays.result_type(where, left, right))
+    if is_number(left.type):
+        return call_operator(e, where, COMPARE[SWAPPED[op]], [right, left])
+    return call_operator(e, where, COMPARE[op], [left, right])
 
 
 def _operator(op: str, left: Value, right: Value) -> str:
@@ -165,6 +199,10 @@ def compare(e: Emission, where: SourceRange, op: str, left: Value, right: Value)
         op = "==" if op == "is" else "!="
     if is_magic(op, left, right):
         return emit_magic(e, where, op, left, right)
+    if (is_array(left) or is_array(right)) and op in SWAPPED:
+        compared = _compare_arrays(e, where, op, left, right)
+        if compared is not None:
+            return compared
     if is_number(left.type) and isinstance(right.type, TensorType) and op in SWAPPED:
         return call_operator(e, where, COMPARE[SWAPPED[op]], [right, left])
     if sets.is_set(left) and sets.is_set(right) and op in sets.COMPARISONS:

@@ -18,6 +18,7 @@ from flambeau.frontend.values.python_calls import PythonFunction
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given
 from flambeau.schema.types import NONE, TupleType, Type
+from flambeau.util.errors import UnsupportedNodeError
 
 
 class _Names(dict[str, Any]):
@@ -36,6 +37,8 @@ class _Names(dict[str, Any]):
 
 def emit_python_block(e: Emission, tree: PythonBlock) -> bool:
     """A call with the inputs; its results are assigned."""
+    if not e.resolver.reaches_python:
+        raise UnsupportedNodeError.of("statements that stay Python", tree.range, "code that came in a file has none")
     given = [Given(e.value(var), var.range) for var in tree.inputs]
     results = [type_of_tree(annotation, e.resolver) for annotation in tree.target_types]
     returned: Type = results[0] if len(results) == 1 else TupleType(tuple(results)) if results else NONE

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from flambeau.frontend.constants import default_type
+from flambeau.frontend.emit.arrays import note_results
+from flambeau.frontend.emit.call_causes import NUMPY_KEYWORDS, cause
 from flambeau.frontend.emit.conversions import (
     Plan,
     is_container,
@@ -20,6 +22,7 @@ from flambeau.frontend.emit.conversions import (
     plan_conversion,
 )
 from flambeau.frontend.emit.empty_attributes import explained
+from flambeau.frontend.emit.float_powers import about_power
 from flambeau.frontend.emit.written import written_as
 from flambeau.frontend.values.sugared import Given
 from flambeau.ir.value import Value
@@ -52,8 +55,8 @@ if TYPE_CHECKING:
     from flambeau.frontend.emit.emission import Emission
     from flambeau.program.function import Function
 
-NO_VARIANT = "\nArguments for call are not valid.\nThe following variants are available:\n"
-ORIGINAL_CALL = "\nThe original call is"
+NO_VARIANT = "{cause}Arguments for call are not valid. {closest}:\n{variants}"
+ORIGINAL_CALL = "The original call is"
 UNKNOWN_OPERATOR = "\nUnknown builtin op: {name}.\n"
 SUGGESTIONS = "Here are some suggestions: \n{names}\nThe original call is"
 NO_SUGGESTIONS = (
@@ -213,7 +216,7 @@ def match_schemas(
                 return match_schema(schema, args, keywords, implicit=implicit)
             except Mismatch:
                 continue
-    raise CompileError(NO_VARIANT + variants_text(schemas, args, keywords) + ORIGINAL_CALL, where)
+    raise CompileError(_no_variant(schemas, args, keywords, where) + ORIGINAL_CALL, where)
 
 
 def match_single(schema: FunctionSchema, args: Sequence[Given], keywords: Sequence[Given], where: SourceRange) -> Match:
@@ -221,20 +224,62 @@ def match_single(schema: FunctionSchema, args: Sequence[Given], keywords: Sequen
     try:
         return match_schema(schema, args, keywords, implicit=True)
     except Mismatch as mismatch:
-        raise CompileError(f"\n{schema}:\n{mismatch}\n", where) from None
+        why = _cause([schema], args, keywords, where)
+        raise CompileError(f"{f'{why}.' if why else ''}\n{schema}:\n{mismatch}\n", where) from None
 
 
-def variants_text(schemas: Sequence[FunctionSchema], args: Sequence[Given], keywords: Sequence[Given]) -> str:
-    """Each schema with the reason why the call does not fit it."""
-    lines: list[str] = []
-    for schema in schemas:
-        reason = "Arguments fit."
-        try:
-            match_schema(schema, args, keywords, implicit=True)
-        except Mismatch as mismatch:
-            reason = str(mismatch)
-        lines += ["", f"{schema}:", *reason.split("\n")]
-    return "".join(f"  {line}\n" for line in lines)
+def _no_variant(
+    schemas: Sequence[FunctionSchema], args: Sequence[Given], keywords: Sequence[Given], where: SourceRange
+) -> str:
+    """What is wrong with the call, and the overloads that come closest with the reasons why it does not fit them."""
+    asks_for_out = any(k.name == "out" for k in keywords)
+    plain = [s for s in schemas if asks_for_out or not any(a.is_out for a in s.arguments)] or list(schemas)
+    plain.sort(key=lambda schema: -_likeness(schema, args, keywords))
+    shown = plain if len(plain) <= 2 else plain[:1]
+    variants = "".join(f"  {schema}: {_reason(schema, args, keywords)}\n" for schema in shown)
+    closest = "The variants are" if len(shown) == len(plain) else f"The closest of {len(plain)} variants is"
+    why = _cause(plain, args, keywords, where)
+    return NO_VARIANT.format(cause=f"{why}.\n" if why else "", closest=closest, variants=variants)
+
+
+def _cause(
+    schemas: Sequence[FunctionSchema], args: Sequence[Given], keywords: Sequence[Given], where: SourceRange
+) -> str:
+    texts = [_text(given, index, where) for index, given in enumerate(args)]
+    why = cause(schemas[0].name, schemas, texts, [g.value.type for g in args], [k.name for k in keywords])
+    power = next(filter(None, (about_power(g.value) for g in args)), "")
+    return why + (power if why else power.removeprefix(". "))
+
+
+def _text(given: Given, index: int, where: SourceRange) -> str:
+    """An argument as the user wrote it; operands, of which only the whole expression is known, by their names."""
+    if given.where != where and "\n" not in given.where.text:
+        return given.where.text
+    node = given.value.node
+    if node is not None and node.kind == "prim::Load":
+        return str(node.attribute("name")).partition(".")[0].partition("$")[0]
+    if node is None and given.value.has_name:
+        return given.value.name.partition(".")[0]
+    return ("the left operand", "the right operand")[index] if index < 2 else f"argument {index}"
+
+
+def _reason(schema: FunctionSchema, args: Sequence[Given], keywords: Sequence[Given]) -> str:
+    try:
+        match_schema(schema, args, keywords, implicit=True)
+    except Mismatch as mismatch:
+        return str(mismatch).replace("\n", " ")
+    return "Arguments fit."
+
+
+def _likeness(schema: FunctionSchema, args: Sequence[Given], keywords: Sequence[Given]) -> int:
+    """How many arguments are what the schema wants; the first counts most, and half those that may also be None."""
+    points = sum(NUMPY_KEYWORDS.get(k.name, k.name) in schema.index for k in keywords)
+    for index, (formal, given) in enumerate(zip(schema.arguments, args, strict=False)):
+        actual = given.value.type
+        inner = actual.element if isinstance(actual, OptionalType) else actual
+        is_right = bind(formal.type, inner, {}) if has_variables(formal.type) else is_subtype(inner, formal.type)
+        points += is_right * (2 if inner is actual else 1) * (1 if index else 2)
+    return points - 2 * max(0, len(args) - len(schema.positional))
 
 
 def emit_match(e: Emission, kind: str, match: Match, where: SourceRange) -> Value:
@@ -242,6 +287,7 @@ def emit_match(e: Emission, kind: str, match: Match, where: SourceRange) -> Valu
     with e.graph.at_range(where):
         operands = [plan(e) for plan in match.plans]
         node = e.graph.insert(kind, operands, match.returns)
+        note_results(node, operands)
         if len(node.outputs) == 1:
             return node.output()
         if not node.outputs:
@@ -300,7 +346,7 @@ def call_function(
     with e.graph.at_range(where):
         operands = [plan(e) for plan in match.plans]
         callee = e.function_constant(function)
-        return e.emit("prim::CallFunction", (callee, *operands), match.returns[0])
+        return e.emit("prim::CallFunction", (callee, *operands), function.result or match.returns[0])
 
 
 def _meet(e: Emission, schema: FunctionSchema, args: Sequence[Given], keywords: Sequence[Given]) -> None:

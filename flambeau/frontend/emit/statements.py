@@ -10,6 +10,7 @@ from flambeau.frontend.emit.control import emit_branches
 from flambeau.frontend.emit.conversions import plan_conversion
 from flambeau.frontend.emit.emission import Emission, Stops
 from flambeau.frontend.emit.environment import Absent
+from flambeau.frontend.emit.float_powers import about_power
 from flambeau.frontend.emit.generators import no_value, returned
 from flambeau.frontend.emit.inlined import Expansion, emit_expanded_return
 from flambeau.frontend.emit.list_slices import delete_slice, has_slice
@@ -102,6 +103,8 @@ def emit_return(e: Emission, tree: Return) -> bool:
         e.insert("prim::ReturnStmt", (returned(e, tree.value),))
         return False
     value = e.value(tree.value, declared)
+    if e.arrays:
+        e.array_result = value.type if e.array_result is None else unify(e.array_result, value.type)
     if declared is not None:
         value = _as_declared(e, tree, value, declared)
         e.merged_return = declared
@@ -124,7 +127,7 @@ def _as_declared(e: Emission, tree: Return, value: Value, declared: Type) -> Val
     type_, plan = plan_conversion(value, declared, implicit=True)
     if not is_subtype(type_, declared):
         text = WRONG_RETURN.format(wanted=declared.annotation, found=value.type.annotation)
-        text += why_no_interface(value.type, declared) + about_numbers(value.type)
+        text += why_no_interface(value.type, declared) + about_numbers(value.type) + about_power(value)
         raise CompileError(text, tree.range)
     return value if is_subtype(value.type, declared) else plan(e)
 

@@ -19,9 +19,11 @@ from flambeau.frontend.source.enclosing import enclosing_types
 from flambeau.frontend.source.lost import find_lines
 from flambeau.frontend.source.syntax_errors import syntax_message
 from flambeau.util.errors import FrontendError, NotSupportedError
+from flambeau.util.python_text import parse
 from flambeau.util.record import dataclass
 from flambeau.util.source import Source, SourceRange
 
+_FIRST_LINE = re.compile(r"^[ \t\f]*+[^ \t\f#\n]", re.MULTILINE)
 _WRAPPER = "if 1:\n"
 """Put above indented definitions; one line, which `ParsedText` takes off again."""
 
@@ -77,7 +79,7 @@ def parse_text(source: Source) -> ParsedText:
     text = source.text or ""
     wrapped = _is_indented(text)
     try:
-        body = ast.parse((_WRAPPER if wrapped else "") + text, filename=source.filename).body
+        body = parse((_WRAPPER if wrapped else "") + text).body
     except SyntaxError as error:
         raise _syntax_error(source, error, int(wrapped)) from None
     except (RecursionError, MemoryError):
@@ -100,11 +102,9 @@ def _syntax_error(source: Source, error: SyntaxError, lines_above: int) -> Front
 
 
 def _is_indented(text: str) -> bool:
-    for line in text.split("\n"):
-        stripped = line.lstrip(" \t\f")
-        if stripped and not stripped.startswith("#"):
-            return stripped is not line and len(stripped) < len(line)
-    return False
+    """Whether the first line that is neither empty nor a comment begins with blanks."""
+    first = _FIRST_LINE.search(text)
+    return first is not None and first[0][0] in " \t\f"
 
 
 def innermost_function(fn: object) -> FunctionType:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+_LOOKED_AT = 10_000
+"""Characters in front of an error in which an open bracket is looked for."""
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 
 _BY_FRAGMENT = (
@@ -28,10 +30,8 @@ def syntax_message(error: SyntaxError, before: str, line_shift: int = 0) -> str:
     for fragment, message in _BY_FRAGMENT:
         if fragment in told and not (fragment == "literal" and "assign" in told):
             return f"Syntax error: {message} ({told})"
-    closer = _innermost_closer(before)
-    if closer and told.startswith("invalid syntax"):
-        return f"Syntax error: expected {closer} or a comma ({told})"
-    return f"Syntax error: {told}"
+    closer = _innermost_closer(before[-_LOOKED_AT:]) if told.startswith("invalid syntax") else ""
+    return f"Syntax error: expected {closer} or a comma ({told})" if closer else f"Syntax error: {told}"
 
 
 def _innermost_closer(before: str) -> str:

@@ -15,6 +15,7 @@ import tokenize
 
 from flambeau.frontend.source.python_source import ParsedText
 from flambeau.util.errors import FrontendError
+from flambeau.util.python_text import parse
 from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
 
@@ -127,7 +128,7 @@ def _parsed(text: ParsedText, comment: _Comment, mode: str) -> ast.AST:
     body = comment.text[len(_PREFIX) :].split("#")[0].rstrip()
     stripped = body.lstrip()
     try:
-        tree = ast.parse(stripped, mode=mode)
+        tree: ast.AST = parse(stripped, mode=mode)
     except SyntaxError:
         message = MALFORMED if mode == "func_type" else MALFORMED_TYPE
         raise FrontendError(message.format(comment=comment.text), _range(text, comment)) from None

@@ -205,6 +205,9 @@ class Def(Stmt):
         """The function's name."""
         return self.ident.name
 
+    def __repr__(self) -> str:
+        return str(self)
+
 
 @tree_class
 class ClassDef(Stmt):

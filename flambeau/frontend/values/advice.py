@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from flambeau.schema.types import DictType, ListType, StringType, TensorType, Type
+from flambeau.schema.types import DictType, ListType, OptionalType, StringType, TensorType, Type
 from flambeau.util.not_here import NO_GRADIENTS
 
 _GRADIENTS: Final = f"{NO_GRADIENTS}."
@@ -26,6 +26,7 @@ ADVICE: Final[dict[type[Type], dict[str, str]]] = {
     DictType: {"has_key": "Write k in d.", "fromkeys": "Write {k: v for k in x}."},
 }
 """By the type of the value and the name of the attribute."""
+MAY_BE_NONE: Final = " It may be None: test it first, `if x is not None`."
 ASSIGNED: Final = {
     "data": "Write x.copy_(y), which writes into it.",
     "shape": "Write x = x.reshape(...).",
@@ -42,6 +43,8 @@ def advice(type_: Type, name: str) -> str:
     >>> advice(TENSOR, "copy"), advice(STRING, "upper")
     (' Write x.clone().', '')
     """
+    if isinstance(type_, OptionalType):
+        return MAY_BE_NONE
     found = ADVICE.get(type(type_), {}).get(name)
     return "" if found is None else f" {found}"
 

@@ -14,6 +14,7 @@ from flambeau.frontend.emit.conversions import pack_list
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.loops import emit_for
 from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.emit.tensor_subscripts import as_tensor_like
 from flambeau.frontend.trees.views import Apply, Attribute, Clause, Comprehension, Ident, NoneLit, Var
 from flambeau.frontend.values.object_methods import check_sortable
 from flambeau.frontend.values.simple_value import SimpleValue
@@ -21,8 +22,23 @@ from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.set_type import SetType
 from flambeau.schema.subtype import unify, unify_all
-from flambeau.schema.types import NONE, STRING, DictType, ListType, NamedType, StringType, TensorType, TupleType, Type
+from flambeau.schema.types import (
+    NONE,
+    STRING,
+    TENSOR,
+    BoolType,
+    DictType,
+    FloatType,
+    IntType,
+    ListType,
+    NamedType,
+    StringType,
+    TensorType,
+    TupleType,
+    Type,
+)
 from flambeau.util.errors import CompileError
+from flambeau.util.source import SourceRange
 
 
 def emit_sorted(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
@@ -79,7 +95,37 @@ def _extreme(e: Emission, tree: Apply, name: str) -> Sugared:
         if all(a.value.type == element for a in args):
             check_sortable(e, where, items)
             return SimpleValue(call_operator(e, where, "python::extreme", [items, e.constant(name == "max")]))
+    if len(args) > 1 and not keywords and _compares_elements(args):
+        return SimpleValue(_extreme_element(e, where, [a.value for a in args], name))
     return SimpleValue(call_operator(e, where, f"prim::{name}", args, keywords))
+
+
+def _compares_elements(args: Sequence[Given]) -> bool:
+    """Whether tensors are among the operands, and all others are numbers."""
+    kinds = TensorType | IntType | FloatType | BoolType
+    return any(_is_element(a.value) for a in args) and all(isinstance(a.value.type, kinds) for a in args)
+
+
+def _extreme_element(e: Emission, where: SourceRange, values: Sequence[Value], name: str) -> Value:
+    """The first of the least or the greatest, as Python picks it: a float if a float is among them, else a tensor."""
+    if any(isinstance(v.type, FloatType) for v in values):
+        best, *others = [call_operator(e, where, "aten::Float", [v]) if _is_element(v) else v for v in values]
+        for value in others:
+            best = call_operator(e, where, f"prim::{name}", [best, value])
+        return best
+    like = next(v for v in values if isinstance(v.type, TensorType))
+    best, *others = [as_tensor_like(e, where, v, like) for v in values]
+    for value in others:
+        is_better = call_operator(e, where, "aten::lt" if name == "min" else "aten::gt", [value, best])
+        node = e.graph.insert("prim::If", (call_operator(e, where, "aten::Bool", [is_better]),), (TENSOR,))
+        for chosen in (value, best):
+            node.add_block().add_output(chosen)
+        best = node.output()
+    return best
+
+
+def _is_element(value: Value) -> bool:
+    return isinstance(value.type, TensorType)
 
 
 def _plain_extreme(e: Emission, tree: Apply, items: Value, name: str) -> Value:

@@ -7,6 +7,7 @@ from functools import partial
 
 from flambeau.frontend.emit.calls import emit_arguments
 from flambeau.frontend.emit.emission import Emission, LoopState
+from flambeau.frontend.emit.float_powers import about_power
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import Apply, Starred
 from flambeau.frontend.values.container_methods import listed
@@ -325,7 +326,8 @@ def emit_range(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
             value = e.emit("aten::IntImplicit", (value,), INT)
         if value.type != INT:
             found = value.type.annotation
-            raise CompileError(f"all inputs of range must be ints, found {found} in argument {index}", tree.range)
+            text = f"all inputs of range must be ints, found {found} in argument {index}{about_power(value)}"
+            raise CompileError(text, tree.range)
         values.append(value)
     if len(values) == 1:
         return RangeValue(None, values[0], None)

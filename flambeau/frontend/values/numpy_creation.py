@@ -6,21 +6,38 @@ np.zeros((2, n))    →    aten::zeros(%sizes, dtype=7)    (float64, where flamb
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from flambeau.frontend.emit.conversions import pack_list
+from flambeau.analysis.operator_facts import result_types
+from flambeau.frontend.emit.conversions import pack_list, unpack_tuple
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.values.ndarray import call_method, dtype_named
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
+from flambeau.schema.array_type import ArrayType, array_of, holds_arrays
 from flambeau.schema.dtype import DType, bool_, complex128, float64, from_numpy_dtype, int64
-from flambeau.schema.types import INT, BoolType, ComplexType, FloatType, IntType, ListType, NoneType, TupleType, Type
+from flambeau.schema.types import (
+    INT,
+    BoolType,
+    ComplexType,
+    FloatType,
+    IntType,
+    ListType,
+    NoneType,
+    TensorType,
+    TupleType,
+    Type,
+)
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
+
+if TYPE_CHECKING:
+    from flambeau.frontend.trees.views import Apply
 
 _DTYPES: Final[dict[type[Type], DType]] = {
     FloatType: float64, IntType: int64, BoolType: bool_, ComplexType: complex128,
@@ -46,12 +63,27 @@ class NumpyCreation(Sugared):
         """As messages call it."""
         return f"function np.{self.name}"
 
+    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared | None:
+        """A call whose dtype is one of Python's types: `np.zeros(3, dtype=int)`."""
+        named = {k.name: dtype_named(e, k.value) for k in tree.keywords if k.name == "dtype"}
+        trees = list(tree.args)
+        last = dtype_named(e, trees[-1]) if "dtype" in self.parameters[:len(trees)] else None
+        if named.get("dtype") is None and last is None:
+            return None
+        args = [Given(e.value(t), t.range) for t in (trees if last is None else trees[:-1])]
+        keywords = [Given(e.value(k.value), k.value.range, k.name) for k in tree.keywords if k.name != "dtype"]
+        code = named.get("dtype") or last
+        assert code is not None
+        return self.call(e, tree.callee.range, args, [*keywords, Given(code, tree.range, "dtype")])
+
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The tensor."""
         given = self._bound(where, args, keywords)
         dtype = given.pop("dtype", None)
         if dtype is not None and isinstance(dtype.type, NoneType):
             dtype = None
+        if e.arrays:
+            return SimpleValue(_array_of(e, where, self.name, given, dtype))
         return SimpleValue(_MAKERS[self.name](e, where, given, dtype))
 
     def _bound(self, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> dict[str, Value]:
@@ -127,6 +159,39 @@ _MAKERS: Final[dict[str, Callable[[Emission, SourceRange, Bound, Value | None], 
     "zeros": _shaped("zeros"), "ones": _shaped("ones"), "empty": _shaped("empty"), "full": _full, "eye": _eye,
     "identity": _eye, "arange": _arange, "linspace": _linspace, "array": _array, "asarray": _array,
 }  # fmt: skip
+
+
+def _array_of(e: Emission, where: SourceRange, name: str, given: Bound, dtype: Value | None) -> Value:
+    """What the function gives as an array, whose dtype and rank are known where the call says them."""
+    first = next(iter(given.values()))
+    if isinstance(first.type, ArrayType):
+        if dtype is not None:
+            first = call_method(e, where, "astype", first, [Given(dtype, where)], ())
+        return first if name == "asarray" else call_method(e, where, "copy", first, (), ())
+    if isinstance(first.type, ListType | TupleType) and holds_arrays(first.type):
+        return call_operator(e, where, "aten::stack", [first])
+    made = _MAKERS[name](e, where, {k: _listed(e, v) for k, v in given.items()}, dtype)
+    node = made.node
+    assert node is not None
+    assert node.definition is not None
+    (found,) = result_types(node, node.definition, [made])
+    known, rank = (found.dtype, found.rank) if isinstance(found, TensorType) else (None, None)
+    if name in ("array", "asarray"):
+        rank, element = 0, first.type
+        while isinstance(element, ListType) or (isinstance(element, TupleType) and element.elements):
+            rank, element = rank + 1, element.element if isinstance(element, ListType) else element.elements[0]
+    elif name in ("zeros", "ones", "empty", "full"):
+        shape = given["shape"].type
+        rank = 1 if isinstance(shape, IntType) else len(shape.elements) if isinstance(shape, TupleType) else rank
+    made.set_type(array_of(known, rank))
+    return made
+
+
+def _listed(e: Emission, value: Value) -> Value:
+    """A tuple of ints as a list."""
+    if isinstance(value.type, TupleType) and value.type.elements and all(t == INT for t in value.type.elements):
+        return pack_list(e, unpack_tuple(e, value), INT)
+    return value
 
 
 def numpy_creation(value: Any) -> NumpyCreation | None:

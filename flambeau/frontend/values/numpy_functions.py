@@ -11,12 +11,14 @@ from typing import Any, Final
 
 import numpy as np
 
+from flambeau.frontend.emit.arrays import as_number
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.values.numpy_arrays import ARRAY_FUNCTIONS, array_call
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.standard_library import NOT_HERE, OF_THE_PACKAGE, refusal
 from flambeau.frontend.values.sugared import Given, Sugared
-from flambeau.schema import registry
+from flambeau.schema.array_type import holds_arrays
 from flambeau.schema.types import TensorType
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, replace
@@ -53,6 +55,29 @@ FUNCTIONS: Final[dict[Any, str]] = {
 """Each function of NumPy by the operator it is."""
 
 
+MEANS_THE_SAME: Final = ("einsum", "kron", "cross", "trace", "tril_indices", "triu_indices", "vander", "inner")
+"""Functions of NumPy without a form here that the package has under the same name, with the same meaning."""
+FOR_ARRAYS: Final = "np.{name} is for arrays: annotate what it is given as np.ndarray, or write {instead}"
+
+
+@dataclass(slots=True)
+class ArrayFunctionValue(Sugared):
+    """A function of NumPy that arrays alone have here: operators of its name mean something else."""
+
+    name: str
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return f"function np.{self.name}"
+
+    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """What the function gives for arrays. Raises CompileError for anything else."""
+        if not any(holds_arrays(g.value.type) for g in (*args, *keywords)):
+            raise CompileError(FOR_ARRAYS.format(name=self.name, instead=OUTSIDE), where)
+        return SimpleValue(as_number(e, array_call(e, where, self.name, "", args, keywords)))
+
+
 @dataclass(slots=True)
 class NumpyFunction(Sugared):
     """A function of NumPy."""
@@ -71,6 +96,8 @@ class NumpyFunction(Sugared):
             if keyword.name in ("out", "dtype", "where", "initial", "order", "casting"):
                 text = f"np.{self.name}: the keyword '{keyword.name}' has no form in programs. Use the operator's own"
                 raise CompileError(text, keyword.where)
+        if e.arrays and any(holds_arrays(g.value.type) for g in (*args, *keywords)):
+            return SimpleValue(as_number(e, array_call(e, where, self.name, self.operator, args, keywords)))
         renamed = [replace(k, name=KEYWORDS.get(k.name, k.name)) for k in keywords]
         given = list(args)
         if self.operator in ("aten::maximum", "aten::minimum", "aten::add", "aten::mul") and len(given) == 2:
@@ -94,6 +121,8 @@ def numpy_function(value: Any) -> Sugared | None:
         return None
     if operator is not None:
         return NumpyFunction(value.__name__, operator)
+    if value in ARRAY_FUNCTIONS:
+        return ArrayFunctionValue(ARRAY_FUNCTIONS[value])
     owner = type(getattr(value, "__self__", None)).__module__ if value.__class__ in _METHODS else ""
     module = getattr(value, "__module__", None) or owner
     if isinstance(value, type) or not callable(value) or module.partition(".")[0] != "numpy":
@@ -101,5 +130,5 @@ def numpy_function(value: Any) -> Sugared | None:
     name = getattr(value, "__name__", "")
     if module.startswith("numpy.random"):
         return refusal(name, NOT_HERE.format(module="np.random", name=name, instead=OF_THE_PACKAGE))
-    instead = f"flambeau.{name}" if registry.overloads(f"aten::{name}") else OUTSIDE
+    instead = f"flambeau.{name}" if name in MEANS_THE_SAME else OUTSIDE
     return refusal(name, NOT_HERE.format(module="np", name=name, instead=instead))

@@ -1,7 +1,7 @@
 """`print`, and the streams that it writes to.
 
 print(a, b)                                 →    prim::Print(%a, %b)
-print(a, b, sep=",", file=sys.stderr)       →    python::print(",", "\\n", "stderr", False, %a, %b)
+print(a, b, sep=",", file=sys.stderr)       →    python::print_stderr(",", "\\n", False, %a, %b)
 """
 
 from __future__ import annotations
@@ -69,8 +69,13 @@ class PrintFunction(Sugared):
             e.insert("prim::Print", texts)
         else:
             sep, end, flush = options
-            e.insert("python::print", [sep, end, e.constant(stream), flush, *texts])
+            e.insert(_operator("print", stream), [sep, end, flush, *texts])
         return SimpleValue(e.constant(None))
+
+
+def _operator(name: str, stream: str) -> str:
+    """Each stream has operators of its own: what they may do is declared of operators."""
+    return f"python::{name}" if stream == "stdout" else f"python::{name}_{stream}"
 
 
 def _option(keyword: Given, where: SourceRange) -> Value | None:
@@ -119,8 +124,7 @@ class _StreamMethod(Sugared):
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A node that writes, or lets out what was written."""
-        stream = e.constant(self.stream)
-        return SimpleValue(call_operator(e, where, f"python::{self.name}", [stream, *args], keywords))
+        return SimpleValue(call_operator(e, where, _operator(self.name, self.stream), args, keywords))
 
 
 def stream_value(value: Any) -> StreamValue | None:

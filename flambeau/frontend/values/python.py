@@ -53,6 +53,7 @@ from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
+from flambeau.schema.array_type import holds_arrays
 from flambeau.schema.types import Type
 from flambeau.tensor.tensor import Tensor
 from flambeau.tensor.typed import TypedTensor
@@ -90,7 +91,7 @@ class PythonValue(Sugared):
 
     def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
         """What the attribute of the Python value is in a program."""
-        value = getattr(self.python, name, MISSING)
+        value = e.resolver.member(self.python, name)
         if value is MISSING:
             is_of_gradients = name in OF_PACKAGE and isinstance(self.python, types.ModuleType)
             raise CompileError(f"object has no attribute {name}{f'. {NO_GRADIENTS}' if is_of_gradients else ''}", where)
@@ -104,7 +105,7 @@ class PythonValue(Sugared):
 
     def has_attribute(self, e: Emission, where: SourceRange, name: str) -> bool:
         """Whether the Python value has it, which is known while compiling."""
-        return hasattr(self.python, name)
+        return e.resolver.member(self.python, name) is not MISSING
 
     def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared | None:
         """A call of a function that may have to be compiled for it: that gathers arguments, or takes functions."""
@@ -134,6 +135,10 @@ class PythonValue(Sugared):
         generated = self._generated(e, where, args, keywords)
         if generated is not None:
             return generated
+        if any(holds_arrays(g.value.type) for g in (*args, *keywords)):
+            compiled = _for_arrays(e, where, self.python, args, keywords)
+            if compiled is not None:
+                return compiled
         function = e.resolver.compile_function(self.python, where)
         if function is not None:
             return SimpleValue(call_function(e, where, function, args, keywords))
@@ -166,6 +171,21 @@ class PythonValue(Sugared):
         return generator_call(
             e, template.tree, template.resolver, template.defaults, positional, named, listed, template.compile
         )
+
+
+def _for_arrays(
+    e: Emission, where: SourceRange, fn: Any, args: Sequence[Given], keywords: Sequence[Given]
+) -> Sugared | None:
+    """A call of a function as compiled for the dtypes and ranks of its arrays; None for what has no source."""
+    template = _template(e, getattr(fn, "array_source", fn))
+    if template is None:
+        return None
+    positional = [Argument(SimpleValue(a.value), a.where) for a in args]
+    named = {k.name: Argument(SimpleValue(k.value), k.where) for k in keywords}
+    try:
+        return instantiate(e, where, template, positional, named)
+    except CompileError as error:
+        raise error.with_caller(template.tree.name, e.name, where) from None
 
 
 def _generator(

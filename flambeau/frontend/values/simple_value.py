@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from flambeau.frontend.emit.arrays import as_number
 from flambeau.frontend.emit.conversions import unpack_tuple
 from flambeau.frontend.emit.schema_matching import call_method, call_operator
 from flambeau.frontend.resolver import ObjectResolver
@@ -19,6 +20,7 @@ from flambeau.frontend.values.methods import (
     SearchMethod,
     TupleMethod,
 )
+from flambeau.frontend.values.ndarray import array_attribute
 from flambeau.frontend.values.object_methods import (
     find_method,
     find_property,
@@ -225,7 +227,7 @@ class SimpleValue(Sugared):
         """The item of a list, dict, string or tensor."""
         if isinstance(self.value.type, TensorType):
             zero = e.constant(0)
-            return SimpleValue(call_operator(e, where, "aten::select", [self.value, zero, index]))
+            return SimpleValue(as_number(e, call_operator(e, where, "aten::select", [self.value, zero, index])))
         return SimpleValue(call_operator(e, where, "aten::__getitem__", [self.value, index]))
 
     def length(self, e: Emission, where: SourceRange) -> Value:
@@ -393,6 +395,8 @@ def shown(type_: Type) -> str:
 
 def _attribute(e: Emission, where: SourceRange, value: Value, name: str) -> Sugared | None:
     type_ = value.type
+    if (found := array_attribute(e, where, SimpleValue, value, name)) is not None:
+        return found
     if isinstance(type_, TensorType) and name in PROPERTIES:
         kind, result = PROPERTIES[name]
         return SimpleValue(e.emit(kind, (value,), result))
@@ -403,10 +407,8 @@ def _attribute(e: Emission, where: SourceRange, value: Value, name: str) -> Suga
     special = tensor_method(SimpleValue, value, name) if isinstance(type_, TensorType) else None
     if special is not None:
         return special
-    if isinstance(type_, TensorType) and name == "__getitem__":
-        return GetItemMethod(SimpleValue, value)
-    if isinstance(type_, TensorType) and name == "tolist":
-        return ToListValue(value)
+    if isinstance(type_, TensorType) and name in ("__getitem__", "tolist"):
+        return ToListValue(value) if name == "tolist" else GetItemMethod(SimpleValue, value)
     if name in CONTAINER_METHODS.get(type(type_), ()):
         return ContainerMethod(SimpleValue, OperatorValue(f"aten::{name}", Given(value, where)), value, name)
     if isinstance(type_, SetType):

@@ -5,6 +5,7 @@ sum(losses)    →    %total = aten::add(%first, 0), then a loop of aten::add
 
 from __future__ import annotations
 
+from flambeau.frontend.emit.arrays import as_number
 from flambeau.frontend.emit.assignment import assign
 from flambeau.frontend.emit.calls import emit_arguments
 from flambeau.frontend.emit.comprehensions import collect_list
@@ -16,9 +17,11 @@ from flambeau.frontend.emit.loops import emit_for
 from flambeau.frontend.emit.operators import binary
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import Apply, Ident, Select, Var
+from flambeau.frontend.values.ndarray import call_method
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
+from flambeau.schema.array_type import ArrayType
 from flambeau.schema.set_type import SetType
 from flambeau.schema.types import (
     TENSOR,
@@ -45,6 +48,9 @@ def emit_sum(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     if type_ is None or len(args) + len(keywords) != 1 + len(starts) or len(starts) > 1:
         return SimpleValue(call_operator(e, where, "aten::sum", args, keywords))
     items = args[0].value
+    if isinstance(type_, ArrayType) and not starts:
+        rows = [Given(e.constant(0), where, "axis")]
+        return SimpleValue(as_number(e, call_method(e, where, "sum", items, (), rows)))
     if isinstance(type_, TupleType) and type_.elements and all(isinstance(t, TensorType) for t in type_.elements):
         items = pack_list(e, unpack_tuple(e, items), TENSOR)
     if isinstance(items.type, TensorType) or items.type == ListType(TENSOR):

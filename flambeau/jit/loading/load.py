@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from typing import IO, Any, Final
 
 from flambeau.jit.loading.objects import view
@@ -12,8 +12,11 @@ from flambeau.jit.loading.shapes import restore_shapes
 from flambeau.jit.modules.script_module import RecursiveScriptModule
 from flambeau.schema.device import Device
 from flambeau.serialize.archive_reader.container import Container
+from flambeau.serialize.archive_reader.limits import DEFAULT, LoadLimits
+from flambeau.serialize.archive_reader.permissions import Permissions
 from flambeau.serialize.archive_reader.pickle_names import read_pickle
 from flambeau.serialize.archive_reader.program import extra_files, is_program, read_program
+from flambeau.util.no_collection import no_collection
 
 Place = str | Device | Mapping[str, str] | None
 Source = str | os.PathLike[str] | IO[bytes]
@@ -29,6 +32,9 @@ def load(
     map_location: Place = None,
     _extra_files: MutableMapping[str, Any] | None = None,
     _restore_shapes: bool = False,
+    *,
+    allow: Iterable[str] = (),
+    limits: LoadLimits = DEFAULT,
 ) -> RecursiveScriptModule:
     """The module in a TorchScript archive, written by Flambeau or by PyTorch.
 
@@ -38,35 +44,46 @@ def load(
         _extra_files: names of files in the archive; their contents are put in as values.
         _restore_shapes: give the parameters of traced methods the sizes of the example inputs, in their graphs.
 
-    Methods are compiled when they are first called or looked at; what they call that does not exist is refused here.
-    Nothing in the file is executed or imported. Tensors are views of the file's memory; writing to them does not
-    change the file, which must not be written over while the module is used.
+        allow: operators that the code may call although they reach what is outside of its memory: `["aten::save"]`.
+        limits: how much of a file is read before it is refused.
 
-    Raises ArchiveError for a file that is no archive, broken, or of a program that needs what Flambeau does not have.
+    Methods are compiled when they are first called or looked at; what they call that does not exist is refused here.
+    Nothing in the file is executed by Python or imported. Of its own code, `__setstate__` runs while it is loaded. That
+    code computes and prints on standard output; it reaches no file and nothing else that others see, unless `allow`
+    names the operator. Tensors are views of the file's memory; writing to them does not change the file, which must
+    not be written over while the module is used.
+
+    Raises ArchiveError for a file that is no archive, broken, beyond a limit, or of a program that needs what Flambeau
+    does not have; FileNotFoundError for a path where there is none.
     """
     place = _place(map_location)
-    container = Container.open(f)
-    program = read_program(container, place)
+    permissions = Permissions(allow)
+    container = Container.open(f, limits)
+    with no_collection():  # what is made stays
+        program = read_program(container, place, permissions)
+        module: RecursiveScriptModule = view(program.module)
     if _extra_files is not None:
         for name, data in extra_files(container, _extra_files).items():
             _extra_files[name] = _as_text(data)
-    module: RecursiveScriptModule = view(program.module)
     if _restore_shapes:
         restore_shapes(module, program.traced_inputs())
     return module
 
 
-def load_values(f: Source, map_location: Place = None) -> Any:
+def load_values(
+    f: Source, map_location: Place = None, *, allow: Iterable[str] = (), limits: LoadLimits = DEFAULT
+) -> Any:
     """What `flambeau.save`, `torch.save` or a program's own `torch.save` wrote: tensors, and plain values around them.
 
     Tensors that shared memory share it again. An archive of a module is loaded as `jit.load` does, with a warning.
-    Nothing in the file is executed or imported. Raises ArchiveError for a broken file, and for one that holds objects
-    of Python's classes.
+    Nothing in the file is executed by Python or imported. Raises ArchiveError for a broken file, and for one that holds
+    objects of Python's classes; FileNotFoundError for a path where there is none.
     """
-    container = Container.open(f)
+    permissions = Permissions(allow)
+    container = Container.open(f, limits)
     if is_program(container):
         warnings.warn(IS_PROGRAM, UserWarning, stacklevel=2)
-        return view(read_program(container, _place(map_location)).module)
+        return view(read_program(container, _place(map_location), permissions).module)
     return read_pickle(container, "data", None, _place(map_location))
 
 

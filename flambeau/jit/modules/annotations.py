@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from flambeau.frontend.source.python_source import innermost_function
 from flambeau.util.errors import FrontendError
+from flambeau.util.python_text import parse
 
 EMPTY_IN_INIT = (
     "The TorchScript type system doesn't support instance-level annotations on empty non-base types in `__init__`. "
@@ -73,7 +74,7 @@ def warn_of_empty_annotations(cls: type) -> None:
         return
     try:
         source = inspect.getsource(innermost_function(cls.__init__))  # type: ignore[misc]
-        tree = ast.parse(textwrap.dedent(source))
+        tree = parse(textwrap.dedent(source))
     except (OSError, TypeError, SyntaxError, FrontendError):
         return
     declared = class_annotations(cls)

@@ -6,17 +6,22 @@ from collections.abc import Sequence
 from operator import attrgetter, getitem, is_
 from typing import Any
 
+from flambeau.analysis.gradients import Flow
+from flambeau.executor import gradients
 from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.lifting import Lifting, lifting_of
 from flambeau.executor.options import Options
+from flambeau.executor.spec import spec_of
 from flambeau.jit.arguments import ArgumentError
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.modules.script_method import ScriptMethod, shown
 from flambeau.program.function import Function
 from flambeau.program.object import UNSET, ScriptObject
-from flambeau.tensor.grad_mode import is_recording
+from flambeau.tensor.dispatch import intercepting
+from flambeau.tensor.grad_mode import is_grad_enabled
 from flambeau.tensor.observer import thread
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.foreign import is_foreign
 from flambeau.util.record import dataclass, field
 
 _array_of = attrgetter("_array")
@@ -49,8 +54,8 @@ class _Seen:
     """The arguments that nobody passes."""
     cells: list[tuple[int, list[Any], int]] = field(default_factory=list)
     """What the method assigns: its place among the hidden arguments, and where it is."""
-    learns: bool = False
-    """Whether gradients may be wanted of something among them."""
+    taken: tuple[Any, ...] = ()
+    """What they stand for."""
     native: ScriptFunction | None = None
     """The method as a function that takes them last; None where the method needs its object after all."""
 
@@ -118,11 +123,15 @@ class LiftedMethod(ScriptMethod):
             and all(map(is_, map(_array_of, seen.tensors), seen.arrays))
         ):
             seen = self._look()
-        if seen.native is None or thread.observer is not None or thread.is_plain or (seen.learns and is_recording()):
+        if seen.native is None or thread.observer is not None or thread.is_plain:
             return self._call_slowly(*args, **kwargs)
         if kwargs or len(args) != self._count:
             args = self._signature.bind(args, kwargs)
         try:
+            if seen.taken and is_grad_enabled():
+                asks = gradients.asking(seen.taken)
+                if True in asks:
+                    return self._marked(seen, seen.native, args, asks)
             if seen.cells:
                 return self._assigning(seen, seen.native, args)
             return seen.native(*args, *seen.hidden)
@@ -130,7 +139,24 @@ class LiftedMethod(ScriptMethod):
             self._signature.bind(args, {})  # raises it in the words of this method
             raise
 
-    def _assigning(self, seen: _Seen, native: ScriptFunction, args: tuple[Any, ...]) -> Any:
+    def _marked(self, seen: _Seen, native: ScriptFunction, args: tuple[Any, ...], hidden: gradients.Asking) -> Any:
+        """The call of a method some of whose parameters ask for gradients: results that depend on them do too."""
+        args = native._signature.bind((*args, *seen.hidden), {})[: len(args)]
+        given = (*args, *seen.hidden)
+        asks = (*gradients.asking(args), *hidden)
+        flow = native._executor.flow(spec_of(given), given, asks)
+        if flow.is_open or True in flow.written:
+            with intercepting(gradients.one_by_one):
+                return self._call_slowly(*args)
+        if seen.cells:
+            return self._assigning(seen, native, args, flow)
+        result = native(*given)
+        gradients.mark(flow, result, (*args, *seen.taken))
+        return result
+
+    def _assigning(
+        self, seen: _Seen, native: ScriptFunction, args: tuple[Any, ...], flow: Flow | None = None
+    ) -> Any:
         """The call of a method that assigns: what attributes become are the last results."""
         hidden = list(seen.hidden)
         for at, held, place in seen.cells:
@@ -141,8 +167,12 @@ class LiftedMethod(ScriptMethod):
             results = native(*args, *hidden)
         except ArgumentError:
             raise
-        except Exception:
+        except Exception as error:
+            if is_foreign(error):
+                raise
             return self._call_slowly(*args)  # fails as well, and leaves what was assigned before
+        if flow is not None:
+            gradients.mark(flow, results, (*args, *seen.taken))
         first = len(results) - len(seen.cells)
         for (_, held, place), value in zip(seen.cells, results[first:], strict=True):
             held[place] = value
@@ -181,7 +211,7 @@ class LiftedMethod(ScriptMethod):
                 one for v, known in zip(values, fixed, strict=True) if not known
                 for one in (v if isinstance(v, list) else (v,))
             ]  # fmt: skip
-            seen.learns = any(isinstance(v, Tensor) and v.requires_grad for v in taken)
+            seen.taken = tuple(taken)
             seen.hidden = tuple(map(seen.stand_in, taken))
             first = len(taken) - len(seen.cells)
             seen.cells = [(first + k, held, place) for k, (_, held, place) in enumerate(seen.cells)]

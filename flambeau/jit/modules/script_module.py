@@ -10,7 +10,6 @@ from typing import Any, Self
 from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.options import Options
 from flambeau.executor.report import Explanation, PassReport
-from flambeau.frontend.depth import deep_recursion
 from flambeau.frontend.source.python_source import NameScope
 from flambeau.ir.graph import Graph
 from flambeau.jit import saving
@@ -39,6 +38,7 @@ from flambeau.program.classes import ClassDefinition
 from flambeau.program.object import ScriptObject
 from flambeau.schema.types import InterfaceType
 from flambeau.tensor import observer
+from flambeau.util.depth import deep_recursion
 from flambeau.util.no_collection import no_collection
 
 NOT_SCRIPTED = (

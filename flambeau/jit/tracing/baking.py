@@ -211,8 +211,8 @@ def precision_of(tensor: Tensor) -> float:
 
 def warn_user(text: str, where: SourceRange | None = None) -> None:
     """A `TracerWarning` at a place in the user's code, by default where it is now."""
-    filename, line, _ = (where or user_range()).file_line_col()
-    warnings.warn_explicit(text, TracerWarning, filename, line, registry={})
+    where = where or user_range()
+    warnings.warn_explicit(text, TracerWarning, where.source.shown_name, where.file_line_col()[1], registry={})
 
 
 def user_frame() -> Any:

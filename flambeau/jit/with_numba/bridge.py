@@ -36,6 +36,7 @@ from flambeau.codegen.whole import facts
 from flambeau.codegen.whole.representation import Array, Bool, Element, Float, Int, Representation, word_count
 from flambeau.codegen.whole.shim import Shim, leaves
 from flambeau.codegen.whole.values import CannotCompileError
+from flambeau.executor.plan import prepare_callees
 from flambeau.executor.whole import WholeFunction
 from flambeau.jit.with_numba import results
 from flambeau.jit.with_numba.errors import described
@@ -88,12 +89,13 @@ class Callee:
     def _made(self, looks: Sequence[Representation]) -> tuple[Shim, frozenset[int]]:
         graph = self.script._executor.plan_for([_example(rep) for rep in looks]).graph
         choices = self.script.options.choices
-        whole = WholeFunction(self.script.name, graph, choices, enters=False)
+        prepare = prepare_callees(self.script.options)
+        whole = WholeFunction(self.script.name, graph, choices, enters=False, prepare=prepare)
         try:
             for value, rep in zip(graph.inputs, looks, strict=True):
                 if facts.of_type(value.type) != (Array(rep.dtype, rep.rank) if isinstance(rep, Array) else rep):
                     raise CannotCompileError(f"parameter %{value.name} is a {value.type}")
-            shim = Shim(graph, looks, whole._run_site, whole._chain, described, choices)
+            shim = Shim(graph, looks, whole._run_site, whole._chain, described, choices, prepare)
         except (CannotCompileError, KernelError) as error:
             raise TypeError(NOT_NATIVE.format(schema=self.schema, reason=error)) from None
         for result in leaves(shim.results):

@@ -10,6 +10,7 @@ import threading
 from typing import Any
 
 from flambeau.codegen.whole.native import forget_values
+from flambeau.util.locks import Lock
 
 LOST = "a scripted function failed, and too many others since for its error to be known"
 MAX_ERRORS = 4096
@@ -24,7 +25,7 @@ class _Errors(threading.local):
 
 
 _errors: dict[int, BaseException] = {}
-_lock = threading.Lock()
+_lock = Lock()
 _thread = _Errors()
 
 

@@ -141,7 +141,7 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(
-        sz: int, device: Device | str | None = None, dtype: DType | None = None
+        sz: int, device: Device | None = None, dtype: DType | None = None
     ) -> Tensor:
         """(sz, sz): what hides later places, -inf above the diagonal."""
         return F.triu(F.full([sz, sz], float("-inf"), dtype=dtype, device=device), 1)

@@ -57,6 +57,8 @@ def some_dims(dims: int | Sequence[int] | None, ndim: int, *, empty_is_all: bool
     """
     if dims is None or (empty_is_all and not isinstance(dims, int) and not dims):
         return tuple(range(ndim))
+    if isinstance(dims, int) and -ndim <= dims < ndim:
+        return (dims % ndim,)
     found: list[int] = []
     for dim in [dims] if isinstance(dims, int) else dims:
         place = one_dim(dim, ndim)
@@ -73,7 +75,7 @@ def at_least_1d(array: Array) -> Array:
 
 def widened(array: Array) -> Array:
     """float16 and bfloat16 as float32, in which they are computed; others as they are."""
-    return array.astype(np.float32) if array.dtype in _HALVES else array
+    return array.astype(np.float32) if array.dtype.itemsize == 2 and array.dtype in _HALVES else array
 
 
 def rounded(array: Array, dtype: np.dtype[Any]) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from flambeau.ops.families.variants import fit_out, write
+from flambeau.ops.families.variants import check_overlap, fit_out, write
 from flambeau.schema.dtype import DType, by_code
 from flambeau.schema.function import parse_schema
 from flambeau.schema.opdef import UNKNOWN, Effect, OpDef, Sizes
@@ -64,6 +64,7 @@ def declare_out_of_constructor(schema: str, kernel: Callable[..., Tensor], effec
 
     def write_out(*arguments: Any) -> Tensor:
         out: Tensor = arguments[-1]
+        check_overlap(out, ())
         made = kernel(*arguments[:-1], dtype=out.dtype.code)
         fit_out(out, made._array.shape)
         return write(out, made._array)

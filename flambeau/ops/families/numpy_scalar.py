@@ -22,14 +22,15 @@ def _is_float(x: Array) -> bool:
     return x.dtype.kind in "fcV"  # V: bfloat16
 
 
-def _refuse_zero(y: Array) -> None:
-    if not np.all(y):
+def _refuse_zero(x: Array, y: Array) -> None:
+    """Raise for a divisor of zero, if anything is divided by it."""
+    if not np.all(y) and 0 not in np.shape(x):
         raise RuntimeError("ZeroDivisionError")
 
 
 def _floordiv(x: Array, y: Array) -> Array:
     if not _is_float(x):
-        _refuse_zero(y)
+        _refuse_zero(x, y)
         return np.floor_divide(x, y)
     rest = np.fmod(x, y)
     quotient = (x - rest) / y
@@ -44,14 +45,14 @@ def _floordiv(x: Array, y: Array) -> Array:
 def _truncdiv(x: Array, y: Array) -> Array:
     if _is_float(x):
         return np.trunc(x / y)
-    _refuse_zero(y)
+    _refuse_zero(x, y)
     quotient = np.floor_divide(x, y)
     return quotient + ((x - quotient * y != 0) & ((x < 0) != (y < 0))).astype(x.dtype)
 
 
 def _remainder(x: Array, y: Array) -> Array:
     if not _is_float(x):
-        _refuse_zero(y)
+        _refuse_zero(x, y)
         return np.remainder(x, y)
     rest = np.fmod(x, y)
     return np.where((rest != 0) & ((y < 0) != (rest < 0)), rest + y, rest)
@@ -59,7 +60,7 @@ def _remainder(x: Array, y: Array) -> Array:
 
 def _fmod(x: Array, y: Array) -> Array:
     if not _is_float(x):
-        _refuse_zero(y)
+        _refuse_zero(x, y)
     return np.fmod(x, y)
 
 

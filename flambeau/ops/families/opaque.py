@@ -48,7 +48,9 @@ class KernelOnArrays:
         """
 
     def __call__(self, *arguments: Any) -> Any:
-        produced = self.arrays(*[unwrapped(a) for a in arguments])
+        produced = self.arrays(*[a._array if type(a) is Tensor else unwrapped(a) for a in arguments])
+        if type(produced) is np.ndarray and produced.size:
+            return wrap(produced)
         if isinstance(produced, tuple):
             return tuple([wrapped(p) for p in produced])
         if isinstance(produced, list):
@@ -61,6 +63,8 @@ class KernelOnArrays:
 
 def unwrapped(value: Any) -> Any:
     """The array of a tensor, element by element for lists; anything else as it is."""
+    if value is None or isinstance(value, (int, float)):
+        return value
     if isinstance(value, Tensor):
         return value._array
     if isinstance(value, (list, tuple)):
@@ -90,9 +94,21 @@ def by_name(schema: FunctionSchema, function: Callable[..., Any]) -> Callable[..
     if unknown:
         raise ValueError(f"{schema.full_name}: the kernel needs {', '.join(unknown)}, which the schema does not have")
     chosen = [(i, n) for i, n in enumerate(names) if n in wanted]
+    places = list(wanted)
+    if any(p.kind is not p.POSITIONAL_OR_KEYWORD for p in wanted.values()):
+
+        def call_by_name(*arguments: Any) -> Any:
+            return function(**{name: arguments[i] for i, name in chosen})
+
+        return call_by_name
+    template = [p.default for p in wanted.values()]
+    pairs = [(places.index(name), i) for i, name in chosen]
 
     def call(*arguments: Any) -> Any:
-        return function(**{name: arguments[i] for i, name in chosen})
+        values = template.copy()
+        for place, i in pairs:
+            values[place] = arguments[i]
+        return function(*values)
 
     return call
 
@@ -151,6 +167,8 @@ def declare(
     errors: Callable[[], Iterable[ErrorSample]] | None = None,
     reference: Callable[..., Any] | None = None,
     effect: Effect = Effect.NONE,
+    differentiable: bool | tuple[bool, ...] = True,
+    is_about_tensor: bool = False,
     namespaces: Sequence[str] = (),
     ulp: Mapping[DType, float] | None = None,
     is_method: bool = True,
@@ -178,6 +196,8 @@ def declare(
             "compute": None if compute is None else by_name(schema, compute),
             "reference": reference,
             "effect": effect,
+            "differentiable": differentiable if family != "creation" else False,
+            "is_about_tensor": is_about_tensor,
             "ulp": ulp or {},
             "is_function": is_function,
             "namespaces": tuple(namespaces),

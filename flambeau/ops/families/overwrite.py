@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,11 +35,13 @@ def overwrite(
     is_function: bool = True,
     is_in_place_function: bool = False,
     accumulator: str = "",
+    meets: Callable[..., tuple[Tensor, Sequence[Any]]] = lambda self, *rest: (self, rest),
 ) -> None:
     """Register the functional overloads in `schemas` with their in-place forms. `kernel` writes into its first array.
 
     `accumulator` is what generated loops know the functional form by. With `broadcasts`, that form first expands its
-    first argument to the size it has in common with the second.
+    first argument to the size it has in common with the second. `meets` gives what is written to, and what is
+    read meanwhile, which must not lie in the same memory in part.
     """
     for i, text in enumerate(schemas):
         schema = parse_schema(text)
@@ -62,7 +64,7 @@ def overwrite(
             OpDef(
                 schema=changed,
                 family="overwrite",
-                kernel=_in_place(run, schema),
+                kernel=_in_place(run, schema, meets),
                 is_function=is_in_place_function,
                 **common,
                 **(first if not has_functional else {}),
@@ -105,10 +107,12 @@ def _strides(array: Any) -> tuple[int, ...]:
     return tuple(s // array.itemsize for s in array.strides)
 
 
-def _in_place(run: Callable[..., None], schema: FunctionSchema) -> Callable[..., Tensor]:
+def _in_place(
+    run: Callable[..., None], schema: FunctionSchema, meets: Callable[..., tuple[Tensor, Sequence[Any]]]
+) -> Callable[..., Tensor]:
     def call(self: Tensor, *rest: Any) -> Tensor:
         check_writeable(self)
-        check_overlap(self, rest)
+        check_overlap(*meets(self, *rest))
         run(self._array, *[unwrapped(r) for r in rest])
         self.bump_version()
         return self

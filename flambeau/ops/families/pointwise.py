@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from flambeau.ops.families import variants
 from flambeau.ops.families.elementwise import DtypeMap, Pointwise, planned
+from flambeau.ops.families.entry_kernel import EntryKernel
 from flambeau.ops.families.promotion import compute_dtype, float_of
 from flambeau.schema import registry
 from flambeau.schema.dtype import Category, DType, bool_, float32
@@ -87,6 +88,7 @@ def pointwise(
     is_function: bool = True,
     namespaces: tuple[str, ...] = (),
     native: bool = True,
+    differentiable: bool = True,
 ) -> None:
     """Register a pointwise operator: every overload in `schemas`, in this order, and all that follows from them.
 
@@ -108,13 +110,14 @@ def pointwise(
         definition = OpDef(
             schema=schema,
             family="pointwise" if native else "special",
-            kernel=plan.run,
+            kernel=EntryKernel(plan, plan.run) if native else plan.run,
             doc=doc if number == 0 else "",
             dtype=plan.predict_dtype,
             shape=plan.predict_shape,
             scalar=scalar if native else None,
             compute=plan.predict_compute if native else None,
             gradient=gradient or {},
+            differentiable=differentiable,
             samples=samples if number == 0 else None,
             errors=errors if number == 0 else None,
             reference=reference,

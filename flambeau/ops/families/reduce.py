@@ -19,6 +19,8 @@ from flambeau.ops.families.rules import reduced_shape
 from flambeau.schema.dtype import DType, bfloat16, complex64, complex128, float16, float32, float64
 from flambeau.schema.opdef import DtypeRule, ErrorSample, OpDef, Sample, ShapeRule
 
+AS_IT_IS: Final = frozenset(map(np.dtype, (np.float32, np.float64, np.int64)))
+"""What is added up without conversions."""
 LONG: Final = 1024
 """From this many elements on, float32 sums that NumPy would add one after the other are kept in float64."""
 
@@ -52,6 +54,9 @@ def reduction(
 
 def total(array: Array, dims: tuple[int, ...], keepdim: bool, dtype: np.dtype[Any]) -> Array:
     """The sum over `dims` as `dtype`."""
+    if array.size < LONG and array.dtype is dtype and dtype in AS_IT_IS:
+        added = array.sum(axis=dims, keepdims=keepdim)
+        return contiguous(added) if added.ndim else np.asarray(added)
     wide = widened(array) if array.dtype == dtype else widened(array.astype(dtype))
     if wide.dtype == np.float32 and not _adds_pairwise(wide, dims):
         added = reduce_with(np.add, wide, axis=dims, dtype=np.float64, keepdims=keepdim)

@@ -37,6 +37,7 @@ def view(
     errors: Errors | None = None,
     is_method: bool = True,
     is_function: bool = True,
+    differentiable: bool = True,
 ) -> tuple[OpDef, ...]:
     """Register a view. `kernel` takes tensors; `in_place` adds `op_`, which makes `self` that view of its own
     memory."""
@@ -52,6 +53,7 @@ def view(
         errors=errors,
         is_method=is_method,
         is_function=is_function,
+        differentiable=differentiable,
     )
     if in_place:
         for text in schemas:

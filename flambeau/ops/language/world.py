@@ -1,4 +1,4 @@
-"""What is seen from outside: printing, warnings, exceptions, time."""
+"""What is seen from outside: printing, warnings, exceptions, time, the process's generator and counters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import builtins
 import sys
 import time
 import warnings
-from typing import Any, NoReturn
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NoReturn, TextIO
 
 from flambeau.ops.language.declare import declare
 from flambeau.ops.language.text import value_text
@@ -23,17 +25,21 @@ def print_values(*values: Any) -> None:
     sys.stdout.write(" ".join(map(value_text, values)) + "\n")
 
 
-def print_to(sep: str, end: str, stream: str, flush: bool, *values: Any) -> None:
-    """Values separated by `sep` and ended by `end`, to the stream that `sys` has by that name."""
-    out = getattr(sys, stream)
+def _print_to(stream: Callable[[], TextIO | None], sep: str, end: str, flush: bool, *values: Any) -> None:
+    """Values separated by `sep` and ended by `end`, to what the stream is now."""
+    out = stream()
     if out is not None:  # as `print` does where there is no such stream
         out.write(sep.join(map(value_text, values)) + end)
         if flush:
             out.flush()
 
 
-def _flush(stream: str) -> None:
-    getattr(sys, stream).flush()
+def _write(stream: Callable[[], TextIO], text: str) -> int:
+    return int(stream().write(text))
+
+
+def _flush(stream: Callable[[], TextIO]) -> None:
+    stream().flush()
 
 
 def raise_exception(message: str, class_name: str | None = None) -> NoReturn:
@@ -64,33 +70,35 @@ def _generator(device: Device | None = None, seed: int | None = None) -> Generat
 
 
 declare("aten::retains_grad(Tensor self) -> bool", lambda tensor: bool(getattr(tensor, "retains_grad", False)))
-declare("aten::is_grad_enabled() -> bool", is_grad_enabled, effect=Effect.WORLD)
-declare("aten::set_grad_enabled(bool val) -> ()", lambda val: set_grad_enabled(val) and None, effect=Effect.WORLD)
+declare("aten::is_grad_enabled() -> bool", is_grad_enabled, effect=Effect.ORDERED)
+declare("aten::set_grad_enabled(bool val) -> ()", lambda val: set_grad_enabled(val) and None, effect=Effect.ORDERED)
 declare("aten::is_autocast_enabled() -> bool", lambda: False)
 declare("aten::is_autocast_cpu_enabled() -> bool", lambda: False)
-declare("aten::Generator(*, Device? device=None, int? seed=None) -> Generator", _generator, effect=Effect.WORLD)
+declare("aten::Generator(*, Device? device=None, int? seed=None) -> Generator", _generator, effect=Effect.ORDERED)
 declare(
     "aten::manual_seed.generator(Generator(a!) self, int seed) -> Generator(a!)",
     Generator.manual_seed,
-    effect=Effect.WORLD,
+    effect=Effect.ORDERED,
 )
 declare("aten::manual_seed(int seed) -> ()", lambda seed: manual_seed(seed) and None, effect=Effect.WORLD)
-declare("aten::seed(Generator(a!) self) -> int", Generator.seed, effect=Effect.WORLD)
-declare("aten::initial_seed(Generator self) -> int", Generator.initial_seed, effect=Effect.WORLD)
-declare("prim::Print(...) -> ()", print_values, effect=Effect.WORLD)
-declare("python::print(str sep, str end, str stream, bool flush, ...) -> ()", print_to, effect=Effect.WORLD)
-declare(
-    "python::write(str stream, str text) -> int",
-    lambda stream, text: int(getattr(sys, stream).write(text)),
-    effect=Effect.WORLD,
-)
-declare("python::flush(str stream) -> ()", _flush, effect=Effect.WORLD)
-declare("prim::RaiseException(str msg, str? cls=None) -> ()", raise_exception, effect=Effect.WORLD)
-declare("aten::warn(str message, int stacklevel=2) -> ()", warn, effect=Effect.WORLD)
-declare("python::warn(str message, str category, int stacklevel=2) -> ()", warn_of, effect=Effect.WORLD)
-declare("aten::_print(str s) -> ()", lambda text: sys.stdout.write(text) and None, effect=Effect.WORLD)
-declare("prim::TimePoint() -> int", time.perf_counter_ns, effect=Effect.WORLD)
+declare("aten::seed(Generator(a!) self) -> int", Generator.seed, effect=Effect.ORDERED)
+declare("aten::initial_seed(Generator self) -> int", Generator.initial_seed, effect=Effect.ORDERED)
+declare("prim::Print(...) -> ()", print_values, effect=Effect.ORDERED)
+for _suffix, _of, _effect in (
+    ("", lambda: sys.stdout, Effect.ORDERED),
+    ("_stderr", lambda: sys.stderr, Effect.WORLD),
+):
+    declare(
+        f"python::print{_suffix}(str sep, str end, bool flush, ...) -> ()", partial(_print_to, _of), effect=_effect
+    )
+    declare(f"python::write{_suffix}(str text) -> int", partial(_write, _of), effect=_effect)
+    declare(f"python::flush{_suffix}() -> ()", partial(_flush, _of), effect=_effect)
+declare("prim::RaiseException(str msg, str? cls=None) -> ()", raise_exception, effect=Effect.ORDERED)
+declare("aten::warn(str message, int stacklevel=2) -> ()", warn, effect=Effect.ORDERED)
+declare("python::warn(str message, str category, int stacklevel=2) -> ()", warn_of, effect=Effect.ORDERED)
+declare("aten::_print(str s) -> ()", lambda text: sys.stdout.write(text) and None, effect=Effect.ORDERED)
+declare("prim::TimePoint() -> int", time.perf_counter_ns, effect=Effect.ORDERED)
 declare("prim::AddStatValue(str key, int val) -> ()", add_stat_value, effect=Effect.WORLD)
-declare("prim::StrictFusion() -> ()", lambda: None, effect=Effect.WORLD)
+declare("prim::StrictFusion() -> ()", lambda: None, effect=Effect.ORDERED)
 declare("aten::is_scripting() -> bool", lambda: True)
 declare("aten::_get_tracing_state() -> bool", lambda: False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from typing import Any, Final
 
@@ -10,12 +11,15 @@ from flambeau.frontend.convert.rules import Context
 from flambeau.frontend.convert.run import convert_node
 from flambeau.frontend.source.python_source import ParsedText, parse_text
 from flambeau.frontend.trees.views import Def, Expr
+from flambeau.serialize.archive_reader.limits import DEFAULT, LoadLimits, exceeded
 from flambeau.util.errors import FrontendError
 from flambeau.util.source import Source
 
-_STRING: Final = r'"(?:\\.|[^"\\\n])*"' + r"|'(?:\\.|[^'\\\n])*'"
+STRING: Final = r'"(?:\\.|[^"\\\n])*"?' + r"|'(?:\\.|[^'\\\n])*'?"
+"""A string, up to the end of the line where it is not closed: so each character is looked at once."""
 _WORDS: Final = "lambda|try|except|finally|async|await|yield|nonlocal|from|del|global|raise|assert|import"
-_ODD: Final = re.compile(rf"{_STRING}|#[^\n]*|(?<![\w.])({_WORDS})(?=\s*[:=,)\]\.(])|(?<=\.)({_WORDS})\b")
+_ANY_WORD: Final = tuple(_WORDS.split("|"))
+_ODD: Final = re.compile(rf"{STRING}|#[^\n]*|(?<![\w.])({_WORDS})(?=\s*[:=,)\]\.(])|(?<=\.)({_WORDS})\b")
 _FULL_WIDTH: Final = 0xFEE0
 """What lies between a letter and the one that Python reads as the same letter in names, but not in its own words."""
 
@@ -23,13 +27,9 @@ _FULL_WIDTH: Final = 0xFEE0
 class CodeFile:
     """The definitions in one code record. Raises FrontendError for text that is not of the language."""
 
-    def __init__(self, text: str, title: str) -> None:
-        source = Source(text, title)
-        try:
-            parsed = parse_text(source)
-        except FrontendError:
-            parsed = parse_text(Source(with_odd_names(text), title))
-        self._parsed: ParsedText = parsed
+    def __init__(self, text: str, title: str, limits: LoadLimits = DEFAULT) -> None:
+        self._limits = limits
+        parsed = self._parsed = parse_code(text, title)
         self._context = Context(parsed, "", None, is_text=True)
         self.definitions: dict[str, ast.ClassDef | ast.FunctionDef] = {}
         """By name. Older files begin with the version of the operators, and with imports; both say nothing more."""
@@ -42,6 +42,7 @@ class CodeFile:
 
     def expression(self, node: ast.expr) -> Expr:
         """An expression as the front end's tree."""
+        self.check_nesting(node)
         tree = convert_node(self._context, node)
         assert isinstance(tree, Expr)
         return tree
@@ -60,9 +61,36 @@ class CodeFile:
         assert isinstance(tree, Def)
         return tree
 
+    def check_nesting(self, node: ast.expr | ast.stmt) -> None:
+        """Raise FrontendError for what is nested more deeply than the limit."""
+        limit = self._limits.code_nesting
+        waiting: list[tuple[ast.AST, int]] = [(node, 1)]
+        while waiting:
+            part, depth = waiting.pop()
+            if depth > limit:
+                raise self.error(f"it has {exceeded(self._limits, 'code_nesting')}", node)
+            # Each level takes a character at least: what is written on one line is seldom long enough.
+            if not isinstance(part, ast.expr) or depth + _length(part) > limit:
+                waiting.extend((child, depth + 1) for child in ast.iter_child_nodes(part))
+
     def error(self, text: str, node: ast.expr | ast.stmt) -> FrontendError:
         """A refusal of a node, with its place."""
         return FrontendError(text, self._parsed.range(node))
+
+
+def _length(node: ast.expr) -> float:
+    """The bytes of an expression that stands on one line."""
+    return (node.end_col_offset or 0) - node.col_offset if node.lineno == node.end_lineno else math.inf
+
+
+def parse_code(text: str, title: str) -> ParsedText:
+    """The statements of a code record. Raises FrontendError."""
+    try:
+        return parse_text(Source(text, title, is_local=False))
+    except FrontendError:
+        if not any(word in text for word in _ANY_WORD):
+            raise
+        return parse_text(Source(with_odd_names(text), title, is_local=False))
 
 
 def with_odd_names(text: str) -> str:

@@ -46,30 +46,39 @@ class ArchiveNames(PrintedNames):
 
     def literal(self, file: CodeFile, node: ast.expr) -> Any:
         """The value of a literal in a class. Raises FrontendError for what is none."""
+        file.check_nesting(node)
+        return self._literal(file, node)
+
+    def _literal(self, file: CodeFile, node: ast.expr) -> Any:
         match node:
-            case ast.Constant(value=value):
+            case ast.Constant(value=value) if isinstance(value, bool | float | complex | str | None):
+                return value
+            case ast.Constant(value=int(value)) if -(1 << 63) <= value < 1 << 63:
                 return value
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                value = self.literal(file, operand)
+                value = self._literal(file, operand)
                 if isinstance(value, int | float | complex):
                     return -value
             case ast.List(elts=items):
-                return [self.literal(file, item) for item in items]
+                return [self._literal(file, item) for item in items]
             case ast.Tuple(elts=items):
-                return tuple([self.literal(file, item) for item in items])
+                return tuple([self._literal(file, item) for item in items])
             case ast.Name(id=name) if name in _NUMBERS:
                 return _NUMBERS[name]
             case ast.BinOp(left=left, op=ast.Add(), right=right):
-                parts = self.literal(file, left), self.literal(file, right)
+                parts = self._literal(file, left), self._literal(file, right)
                 if all(isinstance(p, int | float | complex) for p in parts):
                     return parts[0] + parts[1]
             case ast.Attribute(value=ast.Name(id="CONSTANTS"), attr=name) if name[1:].isdigit():
                 if int(name[1:]) < len(self._unit.constants):
                     return self._unit.constants[int(name[1:])]
             case ast.Call(func=ast.Name(id="annotate"), args=[_, value_node]):
-                return self.literal(file, value_node)
+                return self._literal(file, value_node)
             case ast.Call(func=ast.Attribute(attr="device"), args=[ast.Constant(value=str(place))]):
-                return Device(place)
+                try:
+                    return Device(place)
+                except RuntimeError as error:
+                    raise file.error(str(error), node) from None
             case ast.Attribute(value=owner, attr=name):
                 type_ = self._unit.find_type(file.text(owner))
                 if isinstance(type_, EnumType) and name in dict(type_.members):
@@ -112,7 +121,9 @@ class _OperatorSpaces(OperatorNamespace):
 def known_enum(name: str, members: list[tuple[str, Any]]) -> type[enum.Enum] | None:
     """The running program's own enum of that name, if it has the same members; nothing is imported for it."""
     module, _, short = demangle(name).removeprefix(ROOT).lstrip(".").rpartition(".")
-    found = getattr(sys.modules.get(module or "__main__"), short, None)
+    # Of a module, `vars` has what is there; `getattr` may call the module's own function, which may import.
+    home = sys.modules.get(module or "__main__")
+    found = None if home is None else vars(home).get(short)
     if not isinstance(found, type) or not issubclass(found, enum.Enum):
         return None
     return found if [(m.name, m.value) for m in found] == members else None

@@ -7,9 +7,9 @@ the bodies of methods when they are first run or looked at.
 from __future__ import annotations
 
 import ast
+import contextlib
 import enum
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from flambeau.executor.executor import attach
@@ -17,21 +17,25 @@ from flambeau.frontend.annotations import type_of_tree
 from flambeau.frontend.compile import compile_def
 from flambeau.frontend.constants import enum_type
 from flambeau.frontend.defaults import as_declared
-from flambeau.frontend.depth import deep_recursion
 from flambeau.ir.graph import Graph
 from flambeau.program.classes import ClassDefinition, InterfaceDefinition
 from flambeau.program.function import Function
 from flambeau.program.unit import CompilationUnit
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
-from flambeau.schema.types import TENSOR, TupleType, Type
-from flambeau.serialize.archive_format import ROOT, code_record
+from flambeau.schema.types import TENSOR, ClassType, TupleType, Type
+from flambeau.serialize.archive_format import CODE, ROOT, code_record
 from flambeau.serialize.archive_reader.code_file import CodeFile
 from flambeau.serialize.archive_reader.code_names import ArchiveNames, known_enum
 from flambeau.serialize.archive_reader.container import Container
 from flambeau.serialize.archive_reader.finish import compile_callees, finish
+from flambeau.serialize.archive_reader.permissions import Permissions
 from flambeau.serialize.archive_reader.source_ranges import SourceRanges, to_original
+from flambeau.util.depth import deep_recursion
 from flambeau.util.errors import ArchiveError, CompileError
+from flambeau.util.locks import RLock
 
+TYPE_SIZE: Final = 10_000
+"""Types that a named tuple may consist of: a few short definitions can double it each."""
 MODULE, NAMED_TUPLE, ENUM = "Module", "NamedTuple", "Enum"
 INTERFACES: Final = {"Interface": False, "ModuleInterface": True}
 """Base classes of interfaces, and whether modules alone have them."""
@@ -41,17 +45,23 @@ CUSTOM_CLASSES: Final = f"{ROOT}.torch.classes."
 class CodeUnit(CompilationUnit):
     """The code of one archive. Raises ArchiveError for names that it does not define, and for broken code."""
 
-    def __init__(self, container: Container, version: int) -> None:
+    def __init__(
+        self, container: Container, version: int, texts: Mapping[str, str], permissions: Permissions
+    ) -> None:
         super().__init__()
         self.container = container
+        self._texts = texts
+        self._permissions = permissions
         self.version = version
         self.constants: list[Any] = []
         """What code reads as `CONSTANTS.c0` and so on."""
         self._files: dict[str, CodeFile] = {}
         self._ranges: dict[str, SourceRanges] = {}
+        self._sizes: dict[str, int] = {}
+        """How many types named tuples consist of."""
         self._annotations: dict[str, Type] = {}
         """The types of attributes by what is written for them."""
-        self._lock = threading.RLock()
+        self._lock = RLock(forks_wait=True)
         self.names = ArchiveNames(self)
 
     # -- by name ------------------------------------------------------------------------------------------------------
@@ -85,16 +95,37 @@ class CodeUnit(CompilationUnit):
             raise self.container.error(f"there is no class {name}: {why}", code_record(name))
         return found
 
+    def check_around(self, record: str, line: int) -> None:
+        """Compile what stands around a line of a code record. Raises ArchiveError if that reaches the world.
+
+        What does not compile is refused when something needs it.
+        """
+        file = self._file(record)
+        module = record.removeprefix(CODE).removesuffix(".py").replace("/", ".")
+        for name, node in file.definitions.items() if file is not None else ():
+            if not node.lineno <= line <= (node.end_lineno or node.lineno):
+                continue
+            if isinstance(node, ast.FunctionDef):
+                functions = [self.find_function(f"{module}.{name}")]
+            else:
+                type_ = self.find_type(f"{module}.{name}")
+                methods = type_.definition.methods if isinstance(type_, ClassType) else {}
+                around = [p for p in node.body if p.lineno <= line <= (p.end_lineno or p.lineno)]
+                functions = [methods.get(p.name) for p in around if isinstance(p, ast.FunctionDef)]
+            for function in functions:
+                with contextlib.suppress(CompileError):
+                    _ = function.graph if function is not None else None
+
     def _definition(self, name: str) -> ast.ClassDef | ast.FunctionDef | None:
         file = self._file(code_record(name))
         return None if file is None else file.definitions.get(name.rpartition(".")[2])
 
     def _file(self, record: str) -> CodeFile | None:
         found = self._files.get(record)
-        if found is None and self.container.has(record):
-            text = self.container.text(record)
+        text = self._texts.get(record)
+        if found is None and text is not None:
             with self._located():
-                found = self._files[record] = CodeFile(text, record)
+                found = self._files[record] = CodeFile(text, record, self.container.limits)
             self._ranges[record] = SourceRanges(self.container, record)
         return found
 
@@ -122,7 +153,7 @@ class CodeUnit(CompilationUnit):
     def _class(self, name: str, file: CodeFile, node: ast.ClassDef, *, is_module: bool) -> Type:
         definition = ClassDefinition(name, is_module=is_module)
         self.types[name] = definition.type
-        lists: dict[str, list[Any]] = {}
+        lists: dict[str, dict[str, None]] = {}
         methods = []
         for part in node.body:
             match part:
@@ -134,7 +165,10 @@ class CodeUnit(CompilationUnit):
                     attribute = self.names.literal(file, key)
                     self._attribute(definition, file, attribute, part.value, None, lists)
                 case ast.Assign(targets=[ast.Name(id=listed)]):
-                    lists[listed] = self.names.literal(file, part.value)
+                    names = self.names.literal(file, part.value)
+                    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+                        raise file.error("expected a list of names", part)
+                    lists[listed] = dict.fromkeys(names)
                 case ast.Pass():
                     pass
                 case _:
@@ -142,7 +176,10 @@ class CodeUnit(CompilationUnit):
         definition.hooks = tuple(lists.get("__forward_pre_hooks__", ())), tuple(lists.get("__forward_hooks__", ()))
         for method in methods:
             function = self._function(f"{name}.{method.name}", file, method, definition.type)
-            definition.add_method(method.name, function)
+            try:
+                definition.add_method(method.name, function)
+            except RuntimeError as error:
+                raise file.error(str(error), method) from None
         for hook in (*definition.hooks[0], *definition.hooks[1]):
             if hook not in definition.methods:
                 raise file.error(f"there is no method for the hook '{hook}'", node)
@@ -155,12 +192,16 @@ class CodeUnit(CompilationUnit):
         name: Any,
         annotation: ast.expr,
         value: ast.expr | None,
-        lists: dict[str, list[Any]],
+        lists: Mapping[str, Mapping[str, None]],
     ) -> None:
         if not isinstance(name, str):
             raise file.error("the name of an attribute is no text", annotation)
         if value is not None:
-            definition.add_constant(name, self.names.literal(file, value))
+            constant = self.names.literal(file, value)
+            try:
+                definition.add_constant(name, constant)
+            except RuntimeError as error:
+                raise file.error(str(error), annotation) from None
             return
         type_ = self._type(file, annotation)
         is_parameter = name in lists.get("__parameters__", ())
@@ -191,15 +232,28 @@ class CodeUnit(CompilationUnit):
                     pass
                 case _:
                     raise file.error("expected a field with its type and no default in a named tuple", part)
-        found = self.types[name] = TupleType(tuple(fields.values()), name, tuple(fields))
+        found = TupleType(tuple(fields.values()), name, tuple(fields))
+        self._sizes[name] = size = 1 + sum(map(self._size, fields.values()))
+        if size > TYPE_SIZE:
+            raise file.error(f"it consists of more than {TYPE_SIZE:,} types, each as often as it is in it", node)
+        self.types[name] = found
         return found
+
+    def _size(self, type_: Type) -> int:
+        """How many types a type consists of, each as often as it is in it: the length of its text."""
+        if isinstance(type_, TupleType) and type_.name in self._sizes:
+            return self._sizes[type_.name]
+        return 1 + sum(map(self._size, type_.contained))
 
     def _enum(self, name: str, file: CodeFile, node: ast.ClassDef) -> Type:
         members: list[tuple[str, Any]] = []
         for part in node.body:
             match part:
                 case ast.Assign(targets=[ast.Name(id=member)]):
-                    members.append((member, self.names.literal(file, part.value)))
+                    value = self.names.literal(file, part.value)
+                    if not isinstance(value, int | float | str):
+                        raise file.error("expected a number or a text as the value of a member of an enum", part)
+                    members.append((member, value))
                 case _:
                     raise file.error("expected a member and its value in an enum", part)
         module, _, short = name.rpartition(".")
@@ -228,6 +282,9 @@ class CodeUnit(CompilationUnit):
         written = node.args
         if written.vararg is not None or written.kwarg is not None or written.posonlyargs or node.returns is None:
             raise file.error(f"function '{node.name}' does not say what it takes and returns", node)
+        names = [parameter.arg for parameter in (*written.args, *written.kwonlyargs)]
+        if len(set(names)) < len(names):
+            raise file.error(f"function '{node.name}' has two parameters of one name", node)
         defaults = self._defaults(file, written)
         arguments = []
         for index, parameter in enumerate((*written.args, *written.kwonlyargs)):
@@ -257,6 +314,8 @@ class CodeUnit(CompilationUnit):
             with self._lock:
                 if made_before:  # by another thread that asked too
                     return made_before[0]
+                with self._located():
+                    file.check_nesting(node)
                 try:
                     with deep_recursion():
                         made = compile_def(file.function(node), self.names, name=name, self_type=self_type).graph
@@ -265,6 +324,7 @@ class CodeUnit(CompilationUnit):
                     raise
                 finish(made)
                 to_original(made, self._ranges[record])
+                self._permissions.check(made, self.container.title)
                 made_before.append(made)
                 compile_callees(made, name)
                 return made
@@ -277,7 +337,7 @@ class CodeUnit(CompilationUnit):
     # -- errors -------------------------------------------------------------------------------------------------------
 
     def _located(self) -> _AsArchiveError:
-        return _AsArchiveError(self._error)
+        return _AsArchiveError(self._error, self.container.title)
 
     def _error(self, error: CompileError) -> ArchiveError:
         return ArchiveError(f"{self.container.title}: {error}")
@@ -286,8 +346,9 @@ class CodeUnit(CompilationUnit):
 class _AsArchiveError:
     """Within it, what is refused of the code is an error of the archive."""
 
-    def __init__(self, error: Callable[[CompileError], ArchiveError]) -> None:
+    def __init__(self, error: Callable[[CompileError], ArchiveError], title: str) -> None:
         self._error = error
+        self._title = title
 
     def __enter__(self) -> None:
         pass
@@ -296,4 +357,5 @@ class _AsArchiveError:
         if isinstance(error, CompileError):
             raise self._error(error) from None
         if isinstance(error, RecursionError):
-            raise ArchiveError("the code of the archive is nested too deeply") from None
+            text = "its code is nested too deeply, or its classes refer to each other so"
+            raise ArchiveError(f"{self._title}: {text}") from None

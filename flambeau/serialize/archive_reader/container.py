@@ -19,14 +19,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from flambeau.serialize.archive_reader.limits import DEFAULT, LoadLimits, exceeded
 from flambeau.util.errors import ArchiveError
 from flambeau.util.record import dataclass
 
 MAPPED_ABOVE: Final = 16 << 20
 """Files longer than this, in bytes, are mapped into memory, and what is stored in them is read when it is used."""
-INFLATED_LIMIT: Final = 1 << 30
-"""Bytes that the deflated records of one file may have in all, besides `INFLATED_RATIO` times the file's own."""
-INFLATED_RATIO: Final = 100
+MESSAGE_LENGTH: Final = 2_000
+"""Characters of a file's own texts that a message may quote."""
 _DEFLATE_RATIO: Final = 1040
 """No deflated byte gives more than this many."""
 
@@ -71,12 +71,12 @@ class Entry:
 class Container:
     """The records of one file. Raises ArchiveError for a file that is no ZIP file or whose directory is broken."""
 
-    def __init__(self, memory: Any, title: str) -> None:
+    def __init__(self, memory: Any, title: str, limits: LoadLimits = DEFAULT) -> None:
         """`memory` is a writable buffer of the whole file, `title` what messages call it."""
         self.title = title
+        self.limits = limits
         self._memory = memoryview(memory)
         self.is_mapped = isinstance(memory, mmap.mmap)
-        self._inflated = 0
         entries = list(self._entries())
         if not entries:
             raise self.error("it has no records")
@@ -86,34 +86,34 @@ class Container:
         if "/" not in first or not self.top or self.top == "..":
             raise self.error(f"its first record is '{first}', and should be in a directory")
         self._by_name = self._below_top(entries)
+        inflated = sum(entry.size for entry in entries if entry.method == _DEFLATED)
+        if inflated - limits.inflated_ratio * len(self._memory) > limits.inflated_bytes:
+            raise self.error(f"its deflated records have {exceeded(limits, 'inflated_bytes')}")
 
     # -- opening ------------------------------------------------------------------------------------------------------
 
     @classmethod
-    def open(cls, source: Any) -> Container:
+    def open(cls, source: Any, limits: LoadLimits = DEFAULT) -> Container:
         """The container in a file, given by its path or as a file object that is read from where it stands.
 
-        Raises ArchiveError; ValueError or OSError for a file that cannot be opened.
+        Raises ArchiveError; FileNotFoundError, another OSError or ValueError for a file that cannot be opened.
         """
         if isinstance(source, str | os.PathLike):
             path = Path(source)
             title = str(path)
             if path.is_dir():
                 raise ArchiveError(f"{title}: expected a file, got a directory")
-            try:
-                with path.open("rb") as file:
-                    return cls(_memory_of(file, path.stat().st_size), title)
-            except FileNotFoundError:
-                raise ArchiveError(f"{title}: there is no such file") from None
+            with path.open("rb") as file:
+                return cls(_memory_of(file), title, limits)
         if isinstance(source, bytes | bytearray | memoryview):
-            return cls(bytearray(source), "<bytes>")
+            return cls(bytearray(source), "<bytes>", limits)
         if not hasattr(source, "read"):
             raise TypeError(f"expected a path or a file object, got {type(source).__name__}")
         data = source.read()
         if not isinstance(data, bytes | bytearray):
             raise TypeError("expected a file opened in binary mode: open(path, 'rb')")
         name = getattr(source, "name", None)
-        return cls(bytearray(data), name if isinstance(name, str) else "<stream>")
+        return cls(bytearray(data), name if isinstance(name, str) else "<stream>", limits)
 
     # -- records ------------------------------------------------------------------------------------------------------
 
@@ -135,7 +135,8 @@ class Container:
 
     def read(self, name: str) -> bytes:
         """The bytes of a record. Raises ArchiveError if it is not there or broken."""
-        return bytes(self.view(name))
+        found = self.view(name)
+        return found.obj if type(found.obj) is bytes and len(found.obj) == len(found) else bytes(found)
 
     def text(self, name: str) -> str:
         """A record as UTF-8 text. Raises ArchiveError."""
@@ -145,15 +146,15 @@ class Container:
             raise self.error(f"expected UTF-8 text: {error.reason} at byte {error.start}", name) from None
 
     def view(self, name: str, *, is_data: bool = False) -> memoryview:
-        """The bytes of a record, writable, without a copy where the record is stored.
+        """The bytes of a record, without a copy where the record is stored.
 
-        With `is_data`, the checksum of a record of a mapped file is not computed: that would read it. Raises
-        ArchiveError.
+        With `is_data` they may be written to, and the checksum of a record of a mapped file is not computed: that
+        would read it. Raises ArchiveError.
         """
         entry = self._entry(name)
         begin = self._begin(entry)
         raw = self._memory[begin : begin + entry.stored_size]
-        found = raw if entry.method == _STORED else memoryview(self._inflate(entry, raw))
+        found = raw if entry.method == _STORED else memoryview(self._inflate(entry, raw, is_data=is_data))
         is_lazy = is_data and self.is_mapped and entry.method == _STORED
         if not is_lazy and zlib.crc32(found) != entry.crc:
             raise self.error("its bytes do not have the checksum that the directory of the file says", name)
@@ -161,8 +162,8 @@ class Container:
 
     def error(self, text: str, record: str = "") -> ArchiveError:
         """An error about the file, or about one record of it."""
-        where = f"{self.title}: " if not record else f"{self.title}, record '{record}': "
-        return ArchiveError(where + text)
+        where = f"{self.title}: " if not record else f"{self.title}, record '{_cut(record)}': "
+        return ArchiveError(where + _cut(text))
 
     def _entry(self, name: str) -> Entry:
         found = self._by_name.get(name)
@@ -192,22 +193,18 @@ class Container:
             raise self.error(f"it is stored as {entry.stored_size} bytes but declared as {entry.size}", name)
         return begin
 
-    def _inflate(self, entry: Entry, raw: memoryview) -> bytearray:
+    def _inflate(self, entry: Entry, raw: memoryview, *, is_data: bool) -> bytes | bytearray:
         name = entry.name.partition("/")[2]
         if entry.size > _DEFLATE_RATIO * (entry.stored_size + 1):
             raise self.error(f"{entry.stored_size} deflated bytes cannot be the {entry.size} bytes declared", name)
-        self._inflated += entry.size
-        limit = INFLATED_LIMIT + INFLATED_RATIO * len(self._memory)
-        if self._inflated > limit:
-            raise self.error(f"the deflated records of the file come to more than {limit} bytes", name)
         machine = zlib.decompressobj(-zlib.MAX_WBITS)
         try:
-            found = bytearray(machine.decompress(raw, entry.size + 1))
+            found = machine.decompress(raw, entry.size + 1)
         except zlib.error as error:
             raise self.error(f"its bytes cannot be inflated: {error}", name) from None
         if len(found) != entry.size or not machine.eof:
             raise self.error(f"expected {entry.size} bytes when inflated, got {len(found)}", name)
-        return found
+        return bytearray(found) if is_data else found
 
     # -- directory ----------------------------------------------------------------------------------------------------
 
@@ -271,6 +268,8 @@ class Container:
             _, _, _, _, disk, _, _, count, size, begin = _END64.unpack_from(memory, place)
         if disk != 0:
             raise self.error("it is one part of an archive in several files")
+        if count > self.limits.records:
+            raise self.error(f"it has {exceeded(self.limits, 'records')}")
         if begin + size > end or count * _ENTRY.size > size:
             raise self.error(f"its directory of {count} records does not fit into the file")
         return count, begin, size
@@ -300,8 +299,12 @@ class Container:
         return found
 
 
-def _memory_of(file: io.BufferedReader, size: int) -> Any:
+def _cut(text: str) -> str:
+    return text if len(text) <= MESSAGE_LENGTH else f"{text[:MESSAGE_LENGTH]}... ({len(text):,} characters)"
+
+
+def _memory_of(file: io.BufferedReader) -> Any:
     """The bytes of a file, writable and the caller's own."""
-    if size > MAPPED_ABOVE:
+    if os.fstat(file.fileno()).st_size > MAPPED_ABOVE:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     return bytearray(file.read())

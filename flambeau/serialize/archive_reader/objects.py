@@ -5,7 +5,9 @@ Values are checked against the types that the class declares: what runs the code
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+from collections.abc import Collection
+from typing import Any, Final
 
 from flambeau.nn.parameter import Parameter
 from flambeau.program.classes import ClassDefinition
@@ -14,15 +16,19 @@ from flambeau.program.object import ScriptObject
 from flambeau.schema import types as t
 from flambeau.schema.device import Device
 from flambeau.serialize.archive_reader.code_unit import CodeUnit
-from flambeau.serialize.archive_reader.pickle_machine import PickleError
+from flambeau.serialize.archive_reader.pickle_machine import KEY_SIZE, PickleError, is_expandable, shown
+from flambeau.tensor.grad_mode import is_grad_enabled, set_grad_enabled
 from flambeau.tensor.tensor import Tensor
-from flambeau.util.errors import ScriptError
+from flambeau.util.errors import ArchiveError, InternalError
 
 _PYTHON: dict[type[t.Type], tuple[type, ...]] = {
     t.TensorType: (Tensor,), t.IntType: (int,), t.FloatType: (float, int), t.BoolType: (bool,),
     t.ComplexType: (complex, float, int), t.StringType: (str,), t.NoneType: (type(None),), t.DeviceType: (Device,),
     t.NumberType: (int, float, complex, bool),
 }  # fmt: skip
+
+FAILURES: Final = 10_000
+"""Values that may be found to be of another member of a union than the one they are looked at as."""
 
 
 class Objects:
@@ -31,6 +37,11 @@ class Objects:
     def __init__(self, unit: CodeUnit) -> None:
         self.unit = unit
         self._parameters: dict[int, tuple[Tensor, Parameter]] = {}
+        self._given: dict[int, tuple[Any, t.Type]] = {}
+        """The lists and dicts that objects have, and the types that they are looked at as."""
+        self._fitted: dict[tuple[int, int], tuple[Any, t.Type, Any]] = {}
+        """What was made of lists, dicts and tuples as some type, by both: they may be named any number of times."""
+        self._failures = 0
 
     def named(self, name: str) -> t.Type:
         """A class or enum. Raises ArchiveError."""
@@ -46,10 +57,14 @@ class Objects:
         """The member of an enum with a value. Raises PickleError."""
         if not isinstance(kind, t.EnumType) or kind.python is None:
             raise PickleError(f"expected an enum, got {kind}")
-        try:
-            return kind.python(value)
-        except ValueError as error:
-            raise PickleError(str(error)) from None
+        if is_expandable(value, KEY_SIZE):
+            with contextlib.suppress(ValueError):
+                return kind.python(value)
+        raise PickleError(f"{shown(value)} is not a valid {kind.name}")
+
+    def is_given(self, container: Any) -> bool:
+        """Whether an object has this list or dict already."""
+        return id(container) in self._given
 
     def build(self, instance: Any, state: Any) -> None:
         """Give an object its attributes, or its state to its own `__setstate__`. Raises PickleError."""
@@ -62,10 +77,15 @@ class Objects:
             if len(arguments) != 2:
                 raise PickleError(f"__setstate__ of {definition.name} takes something besides a state")
             given = self._fitting(state, arguments[1].type, f"the state of {definition.name}")
+            is_recording = is_grad_enabled()
             try:
                 restore(instance, given)
-            except (RuntimeError, ScriptError) as error:
+            except (ArchiveError, InternalError):
+                raise
+            except Exception as error:  # whatever the archive's code raises
                 raise PickleError(f"__setstate__ of {definition.name} failed: {error}") from None
+            finally:
+                set_grad_enabled(is_recording)
             return
         if not isinstance(state, dict):
             raise PickleError(f"expected the attributes of {definition.name} as a dict, got {type(state).__name__}")
@@ -93,20 +113,46 @@ class Objects:
             if type(value) in python or (isinstance(value, python) and not isinstance(value, bool)):
                 return value if not isinstance(type_, t.FloatType) else 1.0 * value
             raise _wrong(value, type_, what)
+        key = id(value), id(type_)
+        if key in self._fitted:
+            return self._fitted[key][2]
+        fitted, given = len(self._fitted), len(self._given)
+        try:
+            found = self._composed(value, type_, what)
+        except PickleError:  # another member of a union may make something else of what is in it
+            self._failures += 1
+            _shorten(self._fitted, fitted)
+            _shorten(self._given, given)
+            raise
+        if isinstance(value, list | dict | tuple):
+            self._fitted[key] = value, type_, found
+        return found
+
+    def _give(self, container: Any, type_: t.Type, what: str) -> None:
+        """Note the type of a list or dict that an object gets. Raises PickleError if another one has it otherwise."""
+        _, known = self._given.setdefault(id(container), (container, type_))
+        if known is not type_ and known != type_:
+            was, wanted = known.annotation, type_.annotation
+            raise PickleError(f"{what} is a {wanted}, and the same object is a {was} elsewhere")
+
+    def _composed(self, value: Any, type_: t.Type, what: str) -> Any:
         match type_:
             case t.OptionalType(element):
                 return None if value is None else self._fitting(value, element, what)
             case t.ListType(element):
                 if type(value) is not list:
                     raise _wrong(value, type_, what)
-                for i, item in enumerate(value):
-                    value[i] = self._fitting(item, element, what)
+                self._give(value, type_, what)
+                if not self._are_plain(value, element):
+                    value[:] = [self._fitting(item, element, what) for item in value]
             case t.DictType(key, item_type):
                 if not isinstance(value, dict):
                     raise _wrong(value, type_, what)
-                for name, item in value.items():
-                    self._fitting(name, key, what)
-                    value[name] = self._fitting(item, item_type, what)
+                self._give(value, type_, what)
+                if not (self._are_plain(value, key) and self._are_plain(value.values(), item_type)):
+                    for name, item in value.items():
+                        self._fitting(name, key, what)
+                        value[name] = self._fitting(item, item_type, what)
             case t.TupleType(elements):
                 if not isinstance(value, tuple) or len(value) != len(elements):
                     raise _wrong(value, type_, what)
@@ -125,7 +171,14 @@ class Objects:
                     raise _wrong(value, type_, what)
         return value
 
+    def _are_plain(self, values: Collection[Any], type_: t.Type) -> bool:
+        """Whether values, of which there may be very many, are all what the type says, and need no conversion."""
+        plain = (float,) if isinstance(type_, t.FloatType) else _PYTHON.get(type(type_), ())
+        return set(map(type, values)) <= set(plain)
+
     def _one_of(self, value: Any, members: tuple[t.Type, ...], type_: t.Type, what: str) -> Any:
+        if self._failures > FAILURES:
+            raise PickleError(f"its values are of the wrong member of a union more than {FAILURES:,} times")
         for member in members:
             if isinstance(member, t.FloatType) and not isinstance(value, float):
                 continue
@@ -134,6 +187,11 @@ class Objects:
             except PickleError:
                 continue
         raise _wrong(value, type_, what)
+
+
+def _shorten(entries: dict[Any, Any], length: int) -> None:
+    while len(entries) > length:
+        entries.popitem()
 
 
 def _wrong(value: Any, type_: t.Type, what: str) -> PickleError:

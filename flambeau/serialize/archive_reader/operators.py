@@ -1,27 +1,45 @@
-"""Which operators the code of an archive names that Flambeau does not have: all of them, before anything is loaded."""
+"""What the code of an archive names that it cannot have: all of it, before anything is loaded.
+
+Operators that Flambeau does not have, operators that reach the world, modules of Python's. A quick search decides
+whether a text has to be looked at closely; what is found there counts, not what stands in strings and comments.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Final
 
 from flambeau.schema import registry
 from flambeau.serialize.archive_format import code_record
-from flambeau.serialize.archive_reader.code_file import with_odd_names
+from flambeau.serialize.archive_reader.code_file import STRING, parse_code
 from flambeau.serialize.archive_reader.container import Container
+from flambeau.serialize.archive_reader.permissions import Permissions, reaches_world
 from flambeau.serialize.archive_reader.special_operators import SPECIAL
-from flambeau.util.record import dataclass
+from flambeau.util.errors import FrontendError
+from flambeau.util.record import dataclass, field
 
-_NAMED: Final = re.compile(r"(?<![\w.])(?:torch|ops\.(\w+))\.(\w+)")
-_CUSTOM_CLASS: Final = re.compile(r"(?<![\w.])__torch__\.(torch\.classes\.\w+\.\w+)")
+# Each begins with letters that it always has: these are found fast, while alternatives are tried at every character.
+_ATEN: Final = re.compile(r"torch(?<![\w.]torch)\.(\w+)")
+_OTHERS: Final = re.compile(r"ops(?<![\w.]ops)\.(\w+)\.(\w+)")
+_CUSTOM_CLASS: Final = re.compile(r"__torch__(?<![\w.]__torch__)\.(torch\.classes\.\w+\.\w+)")
+_IN_CODE: Final = re.compile("|".join((STRING, r"#[^\n]*", _ATEN.pattern, _OTHERS.pattern, _CUSTOM_CLASS.pattern)))
+_ODD: Final = tuple(
+    map(re.compile, (r"import\b", r"_IgnoreContextManager\b", r"getattr\s{0,9}\(\s{0,9}(?:torch|ops)\b"))
+)
+"""What takes a closer look to tell what it is."""
 _FORMS: Final = frozenset(("aten::device", "aten::autograd", "aten::wait", "prim::awaitable_wait"))
 """What is written like an operator and is none."""
+_SPACES: Final = {"torch": "aten", "ops": ""}
+"""The names that operators are written behind, and their namespaces; that of `ops` comes next."""
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
-    """An operator, or a class of PyTorch's own, that is not there, and where it is named first."""
+class Named:
+    """An operator, a class of PyTorch's own or a module of Python's, and where it is named first."""
 
     name: str
     record: str
@@ -31,38 +49,118 @@ class Missing:
         return f"{self.name} ({self.record}, line {self.line})"
 
 
-def missing_operators(container: Container, records: list[str]) -> list[Missing]:
-    """What these code records name and Flambeau does not have, each once, by its first place. Raises ArchiveError."""
-    found: dict[str, Missing] = {}
+@dataclass(frozen=True, slots=True)
+class Objections:
+    """What code names that it cannot have, each once, by its first place."""
+
+    missing: dict[str, Named] = field(default_factory=dict)
+    """Operators and classes that there are not."""
+    refused: dict[str, Named] = field(default_factory=dict)
+    """Operators that reach the world and were not allowed."""
+    of_python: dict[str, Named] = field(default_factory=dict)
+    """Modules that it would import, and statements that it would have run by Python."""
+    unclear: set[tuple[str, int]] = field(default_factory=set)
+    """Records and lines where only compiling tells whether such an operator is called: `x.save(path)`."""
+
+
+def objections(container: Container, texts: Mapping[str, str], permissions: Permissions) -> Objections:
+    """What is to be said against these code records."""
+    found = Objections()
     known: set[str] = set(_FORMS)
-    for record in records:
-        text = container.text(record)
-        for match in _NAMED.finditer(text):
-            name = f"{match[1] or 'aten'}::{match[2]}"
-            if name in known or name in found:
-                continue
-            if registry.overloads(name) or name in SPECIAL:
-                known.add(name)
-            elif _is_code(text, match.start()):
-                found[name] = Missing(name, record, text.count("\n", 0, match.start()) + 1)
-        for match in _CUSTOM_CLASS.finditer(text):
-            name = match[1]
-            if name not in found and not container.has(code_record(f"__torch__.{name}")):
-                found[name] = Missing(name, record, text.count("\n", 0, match.start()) + 1)
-    return list(found.values())
+    words = _world_words(registry.version())
+    for record, text in texts.items():
+        plain = text if text.isascii() else unicodedata.normalize("NFKC", text)  # as Python reads names
+        names = {f"aten::{name}" for name in _ATEN.findall(plain)}
+        names.update(f"{space}::{name}" for space, name in _OTHERS.findall(plain))
+        names -= known
+        known.update(filter(_is_there, names))
+        if not names <= known or _CUSTOM_CLASS.search(plain):
+            _note_missing(plain, record, container, found)
+        if any(word in plain for word in words) or any(odd.search(plain) for odd in _ODD):
+            _look(text, record, permissions, found, words)
+    return found
 
 
-def _is_code(text: str, offset: int) -> bool:
-    """Whether a place in a text is code, and no part of a string."""
-    line = text.count("\n", 0, offset)
-    column = len(text[text.rfind("\n", 0, offset) + 1 : offset].encode())
+def _note_missing(text: str, record: str, container: Container, found: Objections) -> None:
+    """Add the operators and classes that a text names, outside of strings and comments, and that there are not."""
+    line, counted = 1, 0
+    for match in _IN_CODE.finditer(text):
+        if match.lastindex is None:
+            continue
+        aten, space, other, custom = match.groups()
+        name = custom or (f"aten::{aten}" if aten else f"{space}::{other}")
+        is_there = container.has(code_record(f"__torch__.{custom}")) if custom else _is_there(name)
+        if not is_there and name not in found.missing:
+            line, counted = line + text.count("\n", counted, match.start()), match.start()
+            found.missing[name] = Named(name, record, line)
+
+
+@lru_cache(maxsize=1)
+def _world_words(version: int) -> frozenset[str]:
+    """The last parts of the names of operators that reach the world, at a version of the registry."""
+    return frozenset(name.rpartition("::")[2] for name in registry.names() if reaches_world(name))
+
+
+def _mentions(node: ast.AST, words: frozenset[str]) -> bool:
+    """Whether it may be such an operator of a namespace that the program has under another name."""
+    name = node.attr if isinstance(node, ast.Attribute) else node.value if isinstance(node, ast.Constant) else None
+    return isinstance(name, str) and name in words
+
+
+def _is_there(name: str) -> bool:
+    return bool(registry.overloads(name)) or name in SPECIAL or name in _FORMS
+
+
+def _look(text: str, record: str, permissions: Permissions, found: Objections, words: frozenset[str]) -> None:
+    """Add what the code in a text says. Text that cannot be parsed is refused when something needs it."""
     try:
-        tree = ast.parse(with_odd_names(text))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.lineno <= line + 1:
-            begins = (node.lineno, node.col_offset) <= (line + 1, column)
-            if begins and (node.end_lineno or 0, node.end_col_offset or 0) > (line + 1, column):
-                return False
-    return True
+        body = parse_code(text, record).body
+    except FrontendError:
+        return
+    top = set(map(id, body))
+    for node in (inner for statement in body for inner in ast.walk(statement)):
+        for name in _modules(node) if id(node) not in top else ():
+            found.of_python.setdefault(name, Named(name, record, getattr(node, "lineno", 1)))
+        operator = _operator(node)
+        if operator is None:
+            if _mentions(node, words):
+                found.unclear.add((record, getattr(node, "lineno", 1)))
+            continue
+        line = getattr(node, "end_lineno", None) or 1
+        if not _is_there(operator):
+            found.missing.setdefault(operator, Named(operator, record, line))
+        elif permissions.refuses(operator):
+            found.refused.setdefault(operator, Named(operator, record, line))
+
+
+def _modules(node: ast.AST) -> Iterator[str]:
+    """What a statement takes from Python."""
+    if isinstance(node, ast.Import):
+        yield from (f"import {alias.name}" for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        yield f"import {'.' * node.level}{node.module or ''}"
+    elif isinstance(node, ast.Name | ast.Attribute):
+        name = node.id if isinstance(node, ast.Name) else node.attr
+        if name == "_IgnoreContextManager":
+            yield name
+
+
+def _operator(node: ast.AST) -> str | None:
+    """The qualified name of the operator that it is: `torch.add`, `ops.prim.min`, `getattr(torch, "add")`."""
+    parts: list[str] = []
+    while len(parts) < 3:
+        match node:
+            case ast.Attribute(value=owner, attr=name):
+                pass
+            case ast.Call(func=ast.Name(id="getattr"), args=[owner, ast.Constant(value=str(name))]):
+                pass
+            case _:
+                break
+        parts.append(name)
+        node = owner
+    if not isinstance(node, ast.Name) or node.id not in _SPACES:
+        return None
+    spaces = [*filter(None, (_SPACES[node.id],)), *reversed(parts)]
+    if spaces[:2] == ["aten", "autograd"]:
+        del spaces[1]
+    return "::".join(spaces) if len(spaces) == 2 else None

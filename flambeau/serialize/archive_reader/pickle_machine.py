@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from reprlib import Repr
 from typing import Any, Final, Protocol
 
-STACK_LIMIT: Final = 10_000_000
-"""Values that may wait on the stack."""
-DEPTH_LIMIT: Final = 100_000
-"""Marks that may be open."""
+from flambeau.serialize.archive_reader.limits import DEFAULT, LoadLimits, exceeded
+
+KEY_SIZE: Final = 1_000
+"""Values that the key of a dict may consist of: to look for a key is to go through all of it."""
 
 
 class PickleError(Exception):
@@ -21,6 +22,10 @@ class PickleError(Exception):
 
 class Meanings(Protocol):
     """What the names of a pickle stand for."""
+
+    @property
+    def is_program(self) -> bool:
+        """Whether the values are those of a program."""
 
     def named(self, module: str, name: str) -> Any:
         """What a global is. Raises PickleError for one that is not allowed."""
@@ -34,15 +39,52 @@ class Meanings(Protocol):
     def build(self, instance: Any, state: Any) -> None:
         """Give an object its state. Raises PickleError."""
 
+    def is_given(self, container: Any) -> bool:
+        """Whether an object has this list or dict already."""
+
     def persistent(self, key: Any) -> Any:
         """What lies outside of the pickle: a storage. Raises PickleError."""
 
 
-class _Mark:
-    pass
+_short = Repr()
+_short.maxlevel = _short.maxdict = 2
+_short.maxstring = _short.maxother = 60
 
 
-_MARK: Final = _Mark()
+def shown(value: Any) -> str:
+    """A value for a message, cut short: what is there once may be named a million times."""
+    return _short.repr(value)
+
+
+def is_expandable(value: Any, limit: int) -> bool:
+    """Whether a value of lists, dicts and tuples has at most so many parts, each counted as often as it is named.
+
+    >>> row = [0] * 10
+    >>> is_expandable([row] * 10, 111), is_expandable([row] * 10, 110)
+    (True, False)
+    """
+    waiting, count = [value], 1
+    while waiting:
+        part = waiting.pop()
+        items = [*part, *part.values()] if isinstance(part, dict) else part if isinstance(part, list | tuple) else ()
+        count += len(items)
+        if count > limit:
+            return False
+        waiting += [item for item in items if isinstance(item, list | dict | tuple)]
+    return True
+
+
+def check_key(value: Any) -> None:
+    """Raise PickleError for a value that is too large to be a key, each part counted as often as it is named."""
+    if type(value) is not tuple:
+        return
+    waiting, count = [value], 0
+    while waiting:
+        items = waiting.pop()
+        count += len(items)
+        if count > KEY_SIZE:
+            raise PickleError(f"the key of a dict or the member of a set consists of more than {KEY_SIZE} values")
+        waiting += [item for item in items if type(item) is tuple]
 
 
 class PickleMachine:
@@ -53,8 +95,9 @@ class PickleMachine:
     (1, [2.5, 'a'], {'k': None})
     """
 
-    def __init__(self, data: bytes, meanings: Meanings | None) -> None:
+    def __init__(self, data: bytes, meanings: Meanings | None, limits: LoadLimits = DEFAULT) -> None:
         self._data = data
+        self._limits = limits
         self._meanings = meanings
         self._at = 0
         self._stack: list[Any] = []
@@ -68,19 +111,16 @@ class PickleMachine:
 
     def run(self) -> Any:
         """The value. Raises PickleError for anything that is not as it should be."""
-        data, stack = self._data, self._stack
+        data, stack, actions = self._data, self._stack, _ACTIONS
         try:
-            while True:
+            for _ in range(self._limits.pickle_opcodes):
                 code = data[self._at]
                 self._at += 1
                 if code == _STOP:
                     break
-                action = _ACTIONS.get(code)
-                if action is None:
-                    raise PickleError(f"expected an instruction that archives use, got {bytes((code,))!r}")
-                action(self)
-                if len(stack) > STACK_LIMIT:
-                    raise PickleError(f"more than {STACK_LIMIT} values wait on the stack")
+                actions[code](self)
+            else:
+                raise PickleError(exceeded(self._limits, "pickle_opcodes"))
             if len(stack) != 1 or self._marks:
                 raise PickleError(f"expected one value at the end, got {len(stack)}")
             return stack[0]
@@ -131,8 +171,8 @@ class PickleMachine:
 
     def mark(self) -> None:
         """Remember this place of the stack."""
-        if len(self._marks) >= DEPTH_LIMIT:
-            raise PickleError(f"it is nested more than {DEPTH_LIMIT} deep")
+        if len(self._marks) >= self._limits.pickle_nesting:
+            raise PickleError(exceeded(self._limits, "pickle_nesting"))
         self._marks.append(len(self._stack))
 
     def since_mark(self) -> list[Any]:
@@ -153,6 +193,11 @@ class PickleMachine:
         if index not in self._memo:
             raise PickleError(f"nothing was remembered as number {index}")
         self.push(self._memo[index])
+
+    def check_open(self, container: Any) -> None:
+        """Raise PickleError for a list or dict that an object has already: its items were looked at then."""
+        if self._meanings is not None and self._meanings.is_given(container):
+            raise PickleError("it changes a list or dict after an object was given it")
 
     @property
     def meanings(self) -> Meanings:
@@ -194,6 +239,7 @@ def _extend(machine: PickleMachine, items: list[Any]) -> None:
     target = machine.top()
     if type(target) is not list:
         raise PickleError(f"expected a list to append to, got {type(target).__name__}")
+    machine.check_open(target)
     target.extend(items)
 
 
@@ -203,7 +249,11 @@ def _update(machine: PickleMachine, items: list[Any]) -> None:
         raise PickleError(f"expected a dict to set items of, got {type(target).__name__}")
     if len(items) % 2:
         raise PickleError("a key of a dict has no value")
-    target.update(zip(items[::2], items[1::2], strict=True))
+    machine.check_open(target)
+    keys = items[::2]
+    for key in keys:
+        check_key(key)
+    target.update(zip(keys, items[1::2], strict=True))
 
 
 def _pair(machine: PickleMachine) -> list[Any]:
@@ -224,7 +274,10 @@ def _protocol(machine: PickleMachine) -> None:
 
 
 def _long(machine: PickleMachine) -> None:
-    machine.push(int.from_bytes(machine.take(machine.take(1)[0]), "little", signed=True))
+    size = machine.take(1)[0]
+    if size > 8 and machine.meanings.is_program:
+        raise PickleError(f"expected a number of 64 bits, got one of {8 * size}")
+    machine.push(int.from_bytes(machine.take(size), "little", signed=True))
 
 
 def _persistent(machine: PickleMachine) -> None:
@@ -271,4 +324,11 @@ _INSTRUCTIONS: Final[dict[bytes, Callable[[PickleMachine], None]]] = {
     b"R": _apply,
     b"Q": _persistent,
 }
-_ACTIONS: Final = {code[0]: action for code, action in _INSTRUCTIONS.items()}
+
+
+def _unknown(machine: PickleMachine) -> None:
+    code = machine._data[machine.position - 1 : machine.position]
+    raise PickleError(f"expected an instruction that archives use, got {code!r}")
+
+
+_ACTIONS: Final = tuple(_INSTRUCTIONS.get(bytes((code,)), _unknown) for code in range(256))

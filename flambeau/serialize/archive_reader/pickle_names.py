@@ -21,10 +21,12 @@ from flambeau.serialize.archive_format import (
     TAGGED_LISTS,
 )
 from flambeau.serialize.archive_reader.container import Container
-from flambeau.serialize.archive_reader.pickle_machine import PickleError, PickleMachine
+from flambeau.serialize.archive_reader.limits import exceeded
+from flambeau.serialize.archive_reader.pickle_machine import PickleError, PickleMachine, check_key, shown
 from flambeau.serialize.archive_reader.storages import QUANTIZED, MapLocation, Storages, storage_kind, tensor_of
 from flambeau.tensor.size import Size
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.no_collection import no_collection
 from flambeau.util.record import dataclass
 
 
@@ -42,6 +44,9 @@ class ObjectMaker(Protocol):
 
     def member(self, kind: Any, value: Any) -> Any:
         """The member of an enum with a value. Raises PickleError."""
+
+    def is_given(self, container: Any) -> bool:
+        """Whether an object has this list or dict already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +96,7 @@ def _list_of(*types: type) -> Callable[[Any], Any]:
 def _device(*parts: Any) -> Device:
     kind, index = (*parts, None)[:2]
     if not isinstance(kind, str) or not isinstance(index, int | None):
-        raise PickleError(f"a device cannot be {parts!r}")
+        raise PickleError(f"a device cannot be {shown(parts)}")
     try:
         return Device(kind, index)
     except RuntimeError as error:
@@ -109,6 +114,11 @@ def _tensor(storage: Any, offset: Any, sizes: Any, strides: Any, grad: Any, hook
 
 
 def _ordered(items: Any = ()) -> OrderedDict[Any, Any]:
+    pairs = items if isinstance(items, list | tuple) else (None,)
+    if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
+        raise PickleError("an ordered dict is made of something that is no list of keys and values")
+    for key, _ in items:
+        check_key(key)
     return OrderedDict(items)
 
 
@@ -128,6 +138,8 @@ def _size(items: Any) -> Any:
 def _set(items: Any) -> set[Any]:
     if not isinstance(items, list | tuple):
         raise PickleError("a set is made of something that is no list")
+    for item in items:
+        check_key(item)
     return set(items)
 
 
@@ -172,6 +184,11 @@ class Names:
         self._storages = storages
         self._objects = objects
 
+    @property
+    def is_program(self) -> bool:
+        """Whether there may be objects of the archive's classes."""
+        return self._objects is not None
+
     def named(self, module: str, name: str) -> Any:
         """What a global is: a function, a storage class, a dtype, or a class of the archive's code."""
         found = _FUNCTIONS.get((module, name))
@@ -201,7 +218,7 @@ class Names:
             value = argument[0] if isinstance(argument, tuple) and len(argument) == 1 else argument
             return self._objects.member(function.kind, value)
         if not isinstance(function, Function) or not isinstance(argument, tuple):
-            raise PickleError(f"expected a function and its arguments, got {_shown(function)}")
+            raise PickleError(f"expected a function and its arguments, got {shown(function)}")
         if not function.least <= len(argument) <= function.most:
             raise PickleError(f"{function.name} does not take {len(argument)} arguments")
         return function.run(*argument)
@@ -209,7 +226,7 @@ class Names:
     def new(self, kind: Any, arguments: Any) -> Any:
         """An object of a class of the archive's code."""
         if not isinstance(kind, ProgramClass) or self._objects is None or arguments != ():
-            raise PickleError(f"expected a class of the archive's code, got {_shown(kind)}")
+            raise PickleError(f"expected a class of the archive's code, got {shown(kind)}")
         return self._objects.new(kind.kind)
 
     def build(self, instance: Any, state: Any) -> None:
@@ -217,19 +234,18 @@ class Names:
         if isinstance(instance, OrderedDict):
             return
         if self._objects is None:
-            raise PickleError(f"{_shown(instance)} cannot be given a state")
+            raise PickleError(f"{shown(instance)} cannot be given a state")
         self._objects.build(instance, state)
+
+    def is_given(self, container: Any) -> bool:
+        """Whether an object of the archive has it."""
+        return self._objects is not None and self._objects.is_given(container)
 
     def persistent(self, key: Any) -> Any:
         """A storage."""
         if not isinstance(key, tuple) or len(key) != 5 or key[0] != "storage":
-            raise PickleError(f"expected a storage outside of the pickle, got {_shown(key)}")
+            raise PickleError(f"expected a storage outside of the pickle, got {shown(key)}")
         return self._storages.find(*key[1:])
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def read_pickle(
@@ -245,10 +261,14 @@ def read_plain(container: Container, record: str) -> Any:
 
 
 def _read(container: Container, record: str, names: Names) -> Any:
+    limits = container.limits
+    if container.size(record) > limits.pickle_bytes:
+        raise container.error(exceeded(limits, "pickle_bytes"), record)
     data = container.read(record)
-    machine = PickleMachine(data, names)
+    machine = PickleMachine(data, names, limits)
     try:
-        found = machine.run()
+        with no_collection():  # what is read stays
+            found = machine.run()
     except PickleError as error:
         raise container.error(f"{error} (before byte {machine.position})", record) from None
     if machine.position != len(data):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any, Final
 
-from flambeau.frontend.depth import deep_recursion
 from flambeau.program.object import ScriptObject
 from flambeau.serialize.archive_format import (
-    CODE,
     CONSTANTS,
     DATA,
     EXTRA,
@@ -18,12 +17,17 @@ from flambeau.serialize.archive_format import (
     TRACED_INPUTS,
     VERSION_RECORDS,
 )
+from flambeau.serialize.archive_reader.code_texts import code_texts
 from flambeau.serialize.archive_reader.code_unit import CodeUnit
 from flambeau.serialize.archive_reader.container import Container
+from flambeau.serialize.archive_reader.limits import exceeded
 from flambeau.serialize.archive_reader.objects import Objects
-from flambeau.serialize.archive_reader.operators import missing_operators
+from flambeau.serialize.archive_reader.operators import Named, objections
+from flambeau.serialize.archive_reader.permissions import REFUSED, Permissions
+from flambeau.serialize.archive_reader.pickle_machine import is_expandable
 from flambeau.serialize.archive_reader.pickle_names import read_pickle
 from flambeau.serialize.archive_reader.storages import MapLocation
+from flambeau.util.depth import deep_recursion
 from flambeau.util.record import dataclass
 
 TOO_NEW: Final = (
@@ -31,7 +35,11 @@ TOO_NEW: Final = (
     "newer program"
 )
 TOO_OLD: Final = "the archive has version {version}, and the oldest version that can be read is {oldest}"
+SHOWN: Final = 20
+"""Names that a message lists."""
 MISSING: Final = "it needs what Flambeau does not have: {missing}"
+
+OF_PYTHON: Final = "its code takes from Python what is not in the archive, which is neither imported nor run: {places}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +83,32 @@ def is_program(container: Container) -> bool:
     return container.has(f"{CONSTANTS}.pkl") and container.has(f"{DATA}.pkl")
 
 
-def read_program(container: Container, place: MapLocation) -> Program:
+def read_program(container: Container, place: MapLocation, permissions: Permissions) -> Program:
     """The program in an archive; `place` says where storages go. Raises ArchiveError."""
     version = version_of(container)
     if not is_program(container):
         what = "a file of values: flambeau.load reads it" if container.has(f"{DATA}.pkl") else "no TorchScript archive"
         raise container.error(f"expected the archive of a module, got {what}")
-    records = [name for name in container.names() if name.startswith(CODE) and name.endswith(".py")]
-    missing = missing_operators(container, records)
-    if missing:
-        raise container.error(MISSING.format(missing="; ".join(map(str, missing))))
-    unit = CodeUnit(container, version)
+    texts = code_texts(container)
+    found = objections(container, texts, permissions)
+    if found.missing:
+        raise container.error(MISSING.format(missing=_listed(found.missing)))
+    if found.of_python:
+        raise container.error(OF_PYTHON.format(places=_listed(found.of_python)))
+    if found.refused:
+        raise container.error(REFUSED.format(places=_listed(found.refused), names=sorted(found.refused)))
+    unit = CodeUnit(container, version, texts, permissions)
     with deep_recursion():
-        return Program(_read(container, unit, place), unit, version, container)
+        program = Program(_read(container, unit, place), unit, version, container)
+        for record, line in sorted(found.unclear):
+            unit.check_around(record, line)
+    return program
+
+
+def _listed(named: Mapping[str, Named]) -> str:
+    shown = [str(one) for one in islice(named.values(), SHOWN)]
+    more = [f"and {len(named) - SHOWN:,} more"] if len(named) > SHOWN else []
+    return "; ".join([*shown, *more])
 
 
 def _read(container: Container, unit: CodeUnit, place: MapLocation) -> ScriptObject:
@@ -95,6 +116,9 @@ def _read(container: Container, unit: CodeUnit, place: MapLocation) -> ScriptObj
     constants = read_pickle(container, CONSTANTS, objects, place)
     if not isinstance(constants, tuple | list):
         raise container.error(f"expected a tuple of constants, got {type(constants).__name__}", f"{CONSTANTS}.pkl")
+    if not is_expandable(constants, container.limits.pickle_opcodes):
+        why = "it repeats its values too often: written out, they are"
+        raise container.error(f"{why} {exceeded(container.limits, 'pickle_opcodes')}", f"{CONSTANTS}.pkl")
     unit.constants.extend(constants)
     module = read_pickle(container, DATA, objects, place)
     if not isinstance(module, ScriptObject) or not module.type.definition.is_module:

@@ -10,12 +10,14 @@ Lines and files are numbers of strings. Older files have the entries alone, with
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import accumulate
 from typing import Any
 
 from flambeau.ir.graph import Graph
 from flambeau.ir.walk import blocks, subgraphs
 from flambeau.serialize.archive_format import DEBUG_FORMAT, DEBUG_SUFFIX
 from flambeau.serialize.archive_reader.container import Container
+from flambeau.serialize.archive_reader.limits import exceeded
 from flambeau.serialize.archive_reader.pickle_names import read_plain
 from flambeau.util.source import Source, SourceRange
 
@@ -30,6 +32,10 @@ class SourceRanges:
         self._entries: list[Any] = []
         self._strings: tuple[Any, ...] | None = None
         self._sources: dict[Any, Source] = {}
+        self._counted: tuple[Source | None, list[int]] = None, []
+        """The code's source, and where in its UTF-8 bytes each line begins."""
+        self._length = 0
+        """Characters of sources that were put together from lines, which may be named any number of times."""
 
     def original(self, place: SourceRange) -> SourceRange:
         """The place in the user's file that a place in the code came from; the place itself if that is not known.
@@ -40,7 +46,7 @@ class SourceRanges:
             self._read()
         assert self._offsets is not None
         text = place.source.text or ""
-        start = place.start if text.isascii() else len(text[: place.start].encode())
+        start = place.start if text.isascii() else self._bytes_before(place)
         index = bisect_right(self._offsets, start) - 1
         if index < 0:
             return place
@@ -52,6 +58,17 @@ class SourceRanges:
             return _range(source, begin, end) or place
         except (TypeError, ValueError, IndexError, KeyError):
             raise self._container.error("it has an entry that is no source range", self._record) from None
+
+    def _bytes_before(self, place: SourceRange) -> int:
+        """Where a place begins in the UTF-8 bytes of its text."""
+        source = place.source
+        if source is not self._counted[0]:
+            lines = (source.text or "").split("\n")
+            sizes = (len(line.encode("utf-8", "surrogatepass")) + 1 for line in lines)
+            self._counted = source, list(accumulate(sizes, initial=0))
+        line = source.line_index(place.start)
+        before = source.line(line)[: place.start - source.line_starts[line]]
+        return self._counted[1][line] + len(before.encode("utf-8", "surrogatepass"))
 
     def _read(self) -> None:
         self._offsets = []
@@ -68,13 +85,18 @@ class SourceRanges:
     def _source(self, written: Any) -> Source | None:
         text, filename, line = written
         key: tuple[Any, ...] = (tuple(text) if isinstance(text, list) else text, filename, line)
+        if not all(isinstance(i, int | str | None) for i in (*(key[0] if isinstance(key[0], tuple) else ()), *key[1:])):
+            raise TypeError("a source is named by numbers of strings, or by its text")
         if key in self._sources:
             return self._sources[key]
         if self._strings is not None:
+            self._length += sum(len(self._strings[i]) for i in text)
+            if self._length > self._container.limits.pickle_bytes:
+                raise self._container.error(exceeded(self._container.limits, "pickle_bytes"), self._record)
             text, filename = "".join(self._strings[i] for i in text), self._strings[filename]
         if not text or not isinstance(text, str) or not isinstance(filename, str | None):
             return None
-        found = self._sources[key] = Source(text, filename or "<string>", max(int(line), 1))
+        found = self._sources[key] = Source(text, filename or "<string>", max(int(line), 1), is_local=False)
         return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -11,7 +12,8 @@ from flambeau.schema.device import CPU, META, Device
 from flambeau.schema.dtype import DType
 from flambeau.serialize.archive_format import STORAGES
 from flambeau.serialize.archive_reader.container import Container
-from flambeau.serialize.archive_reader.pickle_machine import PickleError
+from flambeau.serialize.archive_reader.limits import LoadLimits, exceeded
+from flambeau.serialize.archive_reader.pickle_machine import PickleError, shown
 from flambeau.tensor.tensor import Tensor, view_of, wrap
 from flambeau.util.record import dataclass
 
@@ -43,6 +45,7 @@ class StoredMemory:
     count: int
     device: Device
     row: Tensor | None
+    limits: LoadLimits
 
     @property
     def dtype(self) -> DType:
@@ -87,12 +90,17 @@ class Storages:
         return found
 
     def _read(self, kind: StorageKind, key: str, location: str, count: int) -> StoredMemory:
-        device = Device(self._place(location))
+        try:
+            device = Device(self._place(location))
+        except RuntimeError as error:
+            raise PickleError(f"storage {shown(key)}: {error}") from None
+        limits = self._container.limits
         if self._shapes_only or kind.dtype is None:
-            return StoredMemory(kind, key, count, device, None)
+            return StoredMemory(kind, key, count, device, None, limits)
         if device != CPU and device != Device("cpu", 0):
             raise PickleError(NO_DEVICE.format(device=device) if device != META else "it is on device 'meta'")
-        return StoredMemory(kind, key, count, CPU, wrap(self._elements(f"{self._folder}/{key}", kind.dtype, count)))
+        row = wrap(self._elements(f"{self._folder}/{key}", kind.dtype, count))
+        return StoredMemory(kind, key, count, CPU, row, limits)
 
     def _elements(self, record: str, dtype: DType, count: int) -> np.ndarray[Any, Any]:
         if count == 0:
@@ -115,31 +123,33 @@ def tensor_of(
     dtype = storage.dtype
     for what in (sizes, strides):
         if not isinstance(what, tuple) or not all(type(n) is int and 0 <= n < SIZE_LIMIT for n in what):
-            raise PickleError(f"expected sizes and strides of a tensor as tuples of numbers from 0 on, got {what!r}")
+            got = shown(what)
+            raise PickleError(f"expected sizes and strides of a tensor as tuples of numbers from 0 on, got {got}")
     if len(sizes) != len(strides) or type(offset) is not int or not 0 <= offset < SIZE_LIMIT or len(sizes) > 64:
-        raise PickleError(f"a tensor has sizes {sizes}, strides {strides} and offset {offset!r}")
+        raise PickleError(f"a tensor has sizes {shown(sizes)}, strides {shown(strides)} and offset {shown(offset)}")
     if requires_grad is True and not (dtype.is_floating_point or dtype.is_complex):
         raise PickleError(f"a tensor of {dtype.name} cannot have gradients")
     last = offset + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) if all(sizes) else -1
     if last >= storage.count:
         raise PickleError(
-            f"a tensor of sizes {list(sizes)}, strides {list(strides)} and offset {offset} does not fit into storage "
-            f"'{storage.key}' of {storage.count} elements"
+            f"a tensor of sizes {shown(list(sizes))}, strides {shown(list(strides))} and offset {offset} does not fit "
+            f"into storage '{storage.key}' of {storage.count} elements"
         )
+    if dtype.itemsize * math.prod(max(n, 1) for n in sizes) > storage.limits.expanded_bytes:
+        raise PickleError(f"a tensor of sizes {shown(list(sizes))} has {exceeded(storage.limits, 'expanded_bytes')}")
     if storage.row is None:
         return TensorShape(dtype, sizes, strides, storage.device, requires_grad is True)
-    return _flagged(view_of(storage.row, sizes, strides, offset), requires_grad is True, flags)
+    tensor = view_of(_flagged(storage.row, flags), sizes, strides, offset)
+    return tensor.requires_grad_(True) if requires_grad is True else tensor
 
 
-def _flagged(tensor: Tensor, requires_grad: bool, flags: Any) -> Tensor:
-    """The tensor with what a pickle says of it besides."""
+def _flagged(row: Tensor, flags: Any) -> Tensor:
+    """The elements of a storage as a pickle says that they are meant."""
     if isinstance(flags, dict) and flags.get("conj") is True:
-        tensor = wrap(np.conjugate(tensor._array))
+        row = wrap(np.conjugate(row._array))
     if isinstance(flags, dict) and flags.get("neg") is True:
-        tensor = wrap(np.negative(tensor._array))
-    if requires_grad:
-        tensor.requires_grad_(True)
-    return tensor
+        row = wrap(np.negative(row._array))
+    return row
 
 
 def storage_kind(name: str) -> StorageKind:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from flambeau.frontend.depth import deep_recursion
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.object import ScriptObject
 from flambeau.schema.types import ANY, STRING, DictType, ListType, Type
@@ -26,6 +25,7 @@ from flambeau.serialize.archive_writer.contents import Contents
 from flambeau.serialize.archive_writer.names import ArchiveNames
 from flambeau.serialize.archive_writer.source_table import source_table
 from flambeau.serialize.archive_writer.values import ValuePickler
+from flambeau.util.depth import deep_recursion
 from flambeau.util.record import dataclass, field
 
 ExtraFiles = Mapping[str, str | bytes]

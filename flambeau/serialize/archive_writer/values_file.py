@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any, Final
 
-from flambeau.frontend.depth import deep_recursion
 from flambeau.nn.parameter import Parameter
 from flambeau.ops.language.declare import declare
 from flambeau.schema.dtype import DType
@@ -21,6 +20,7 @@ from flambeau.serialize.archive_writer.storages import write_tensor
 from flambeau.serialize.archive_writer.values import ValuePickler
 from flambeau.tensor.size import Size
 from flambeau.tensor.tensor import Tensor
+from flambeau.util.depth import deep_recursion
 from flambeau.util.progress import progress
 
 HINT: Final = (

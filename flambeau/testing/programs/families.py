@@ -15,6 +15,8 @@ from flambeau.testing.programs.modules import generate as modules_generate
 from flambeau.testing.programs.native import check as native_check
 from flambeau.testing.programs.native import generate as native_generate
 from flambeau.testing.programs.objects import generate as objects_generate
+from flambeau.testing.programs.tensors import check as tensors_check
+from flambeau.testing.programs.tensors import generate as tensors_generate
 from flambeau.testing.programs.typed import generate as typed_generate
 from flambeau.testing.programs.typed import modules as typed_modules
 
@@ -90,6 +92,14 @@ FAMILIES: Mapping[str, Family] = {
             generate=native_generate.generate,
             disagreement=native_check.disagreement,
             report=native_check.report,
+        ),
+        Family(
+            name="tensors",
+            doc="whole tensors of every size from 0: broadcasts, masks, folds, scans, lookups, writes, growing slices",
+            generate=tensors_generate.generate,
+            disagreement=tensors_check.disagreement,
+            report=tensors_check.report,
+            paths=tensors_check.native_paths_for,
         ),
     )
 }

@@ -76,25 +76,14 @@ def test_without_blas(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_spellings(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-
     class Library:
-        def __init__(self, path: str) -> None:
-            asked.append(path)
-
         def __getattr__(self, name: str) -> object:
             if name in ("cblas_sgemm", "cblas_dgemm"):
                 return SimpleNamespace(_as_parameter_=1)
             raise AttributeError(name)
 
-    monkeypatch.setattr(blas.ctypes, "CDLL", Library)
+    monkeypatch.setattr(blas.numpy_blas, "library", Library)
     monkeypatch.setattr(blas.ctypes, "cast", lambda function, kind: SimpleNamespace(value=64))
-    found = blas.blas.__wrapped__()
-    assert found == blas.Blas({"sgemm": 64, "dgemm": 64}, 32)
-    assert asked
-
-    def missing(path: str) -> object:
-        raise OSError(path)
-
-    monkeypatch.setattr(blas.ctypes, "CDLL", missing)
+    assert blas.blas.__wrapped__() == blas.Blas({"sgemm": 64, "dgemm": 64}, 32)
+    monkeypatch.setattr(blas.numpy_blas, "library", lambda: None)
     assert blas.blas.__wrapped__() is None

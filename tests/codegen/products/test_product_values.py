@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from product_groups import ACTIVATIONS, bound, compiled, laid_out
 from flambeau.codegen import get_num_threads, set_num_threads
 from flambeau.codegen.kernel import KernelError
 from flambeau.codegen.llvm.engine import Engine, using
+from flambeau.codegen.llvm.processor import LEVELS
 from flambeau.codegen.lower import LoweringError
 from flambeau.codegen.products import Tiling
 
@@ -160,14 +161,12 @@ def test_stacks_on_threads(threads: int) -> None:
     np.testing.assert_allclose(got, a @ b, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("cpu", ["x86-64", "x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("right", ["plain", "transposed"])
-def test_lesser_processors(cpu: str, right: str) -> None:
-    try:
-        other = Engine(cpu)
-    except (RuntimeError, ValueError):
-        pytest.skip("another architecture")
-    with using(other):
+def test_c00_products_at_the_levels_that_this_machine_has(
+    level: str, right: str, engine_of: Callable[[str], Engine]
+) -> None:
+    with using(engine_of(level)):
         for m, n, k in ((9, 37, 21), (2, 5, 64), (40, 300, 33)):
             expect_product(m, n, k, "float32", "plain", right, "tanh")
             expect_product(m, n, k, "float64", "transposed", right)

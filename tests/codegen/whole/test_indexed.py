@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -174,3 +176,28 @@ def test_index_put_sizes() -> None:
                 return flambeau.zeros(list(x)), index, flambeau.ones(list(s))
 
             agree(source, arguments, is_native=False)
+
+
+def test_c05_a_write_by_a_mask_without_axes_is_native() -> None:
+    def f(x: Tensor, s: Tensor) -> Tensor:
+        for i in range(3):
+            x[x.sum() > s] = i
+            x[s > 0] += 1
+        return x
+
+    script = flambeau.script(f)
+    for shape, limit in itertools.product(((3, 4), (0, 3), (1,), (2, 1, 2)), (-5.0, 3.0, 100.0)):
+        for _ in range(3):
+            expected = f(flambeau.ones(shape), flambeau.tensor(limit))
+            got = script(flambeau.ones(shape), flambeau.tensor(limit))
+            np.testing.assert_array_equal(got.numpy(), expected.numpy())
+
+    def one(x: Tensor, m: Tensor) -> Tensor:
+        x[m] = 0
+        return x
+
+    script = flambeau.script(one)
+    for _ in range(3):
+        assert script(flambeau.ones(2), flambeau.tensor(True)).tolist() == [0.0, 0.0]
+    explained = script.explain(measure=False)
+    assert explained.is_native, explained

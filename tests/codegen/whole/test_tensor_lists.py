@@ -274,12 +274,12 @@ def test_no_tensors_at_all() -> None:
         function([])
 
 
-def test_what_needs_a_gradient_or_stands_for_a_number_is_told_apart() -> None:
+def test_what_needs_a_gradient_is_served_as_a_plain_tensor() -> None:
     function = _called([floats(3)])
     served = calls(function)
     needs = floats(3).requires_grad_()
     assert float(function([needs, needs])) == float(floats(3).sum()) * 3
-    assert calls(function) == served
+    assert calls(function) > served
 
 
 def test_a_list_that_will_hold_something_else_is_interpreted() -> None:

@@ -1,0 +1,169 @@
+"""Which results of a graph depend on parameters that ask for gradients: a walk over values until nothing changes.
+
+>>> import flambeau.ops
+>>> from flambeau.ir import parse_ir
+>>> graph = parse_ir('''graph(%x : Tensor, %y : Tensor):
+...   %z : Tensor = aten::mul(%x, %y)
+...   %i : Tensor = aten::detach(%x)
+...   return (%z, %i)''')
+>>> flow = flow_of(graph, (True, False))
+>>> flow.results, flow.written, flow.is_open
+((True, False), (False, False), False)
+
+Where control flow meets, a result depends on what either way depends on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.ir import kinds
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.printer import SUBGRAPH
+from flambeau.ir.value import Value
+from flambeau.schema.types import TensorType, Type
+from flambeau.util.record import dataclass
+
+Marks = bool | tuple["Marks", ...]
+"""Of a result whether it depends on what asks for gradients; of a tuple or list that the graph makes, item by item."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """What a graph does with parameters that ask for gradients."""
+
+    results: tuple[Marks, ...]
+    """Of each result."""
+    parameters: tuple[bool, ...]
+    """Which parameters the graph writes something to that depends on one that asks."""
+    written: tuple[bool, ...]
+    """Which of the parameters that ask may be written."""
+    is_open: bool
+    """Whether the graph itself looks at the need of gradients, or runs what nobody sees through."""
+    attributes: tuple[tuple[str, ...], ...] = ()
+    """Which attributes of the first parameter the graph assigns something to that depends on one that asks."""
+
+
+def flow_of(graph: Graph, asking: Sequence[bool], attributes: Sequence[Value] = ()) -> Flow:
+    """The dependence of a graph without calls on those of its parameters that ask for gradients, and on attributes of
+    objects that do."""
+    return _Walk(graph, asking, attributes).flow()
+
+
+class _Walk:
+    def __init__(self, graph: Graph, asking: Sequence[bool], attributes: Sequence[Value]) -> None:
+        self._graph = graph
+        self._asking = [v for v, asks in zip(graph.inputs, asking, strict=True) if asks]
+        self._needs = {*self._asking, *attributes}
+        self._assigned: set[Node] = set()
+        self._nodes = list(graph.all_nodes())
+        self._writers = [n for n in self._nodes if n.definition is not None and n.definition.schema.is_mutable]
+        self._alias = AliasAnalysis(graph, apart=True) if self._writers else None
+        self._reached = {} if self._alias is None else self._values_written(self._alias)
+
+    def flow(self) -> Flow:
+        size = -1
+        while size < len(self._needs) + len(self._assigned):
+            size = len(self._needs) + len(self._assigned)
+            for node in self._nodes:
+                self._visit(node)
+        parameters = self._graph.inputs
+        elements = [n for n in self._writers if not is_about_tensor(n)]
+        written = {v for n in elements for v in self._written(n)}
+        return Flow(
+            tuple(map(self._marks, self._graph.outputs)),
+            tuple(v in self._needs and v not in self._asking for v in parameters),
+            tuple(v in self._asking and v in written for v in parameters),
+            any(map(_is_open, self._nodes)),
+            tuple(path for path in map(_path, self._assigned) if path is not None),
+        )
+
+    def _marks(self, value: Value) -> Marks:
+        node = value.node
+        if node is not None and node.kind in ("prim::TupleConstruct", "prim::ListConstruct"):
+            return tuple(map(self._marks, node.inputs))
+        return value in self._needs
+
+    def _visit(self, node: Node) -> None:
+        if node.kind == "prim::If":
+            for block in node.blocks:
+                self._passed(block.outputs, node.outputs)
+        elif node.kind == "prim::Loop":
+            (body,) = node.blocks
+            for source in (node.inputs[2:], body.outputs[1:]):
+                self._passed(source, body.inputs[1:])
+                self._passed(source, node.outputs)
+        elif node.kind == "prim::GetAttr":
+            if node.attribute("name") in {n.attribute("name") for n in self._assigned}:
+                self._needs.add(node.output())
+        elif node.kind == "prim::SetAttr":
+            if node.input(1) in self._needs:
+                self._assigned.add(node)
+        elif any(v in self._needs for v in node.inputs):
+            self._operator(node)
+
+    def _passed(self, sources: Sequence[Value], targets: Sequence[Value]) -> None:
+        self._needs.update(t for s, t in zip(sources, targets, strict=True) if s in self._needs)
+
+    def _operator(self, node: Node) -> None:
+        definition = node.definition
+        flows = True if definition is None else definition.differentiable
+        if flows is False:
+            return
+        which = [flows] * len(node.outputs) if flows is True else [*flows]
+        self._needs.update(v for v, one in zip(node.outputs, which, strict=False) if one and _is_real(v.type))
+        if definition is not None and definition.schema.is_mutable:
+            read = [
+                v for v, a in zip(node.inputs, definition.schema.arguments, strict=False)
+                if a.alias is None or not a.alias.is_write
+            ]  # fmt: skip
+            if any(v in self._needs for v in read):
+                self._needs.update(self._written(node))
+
+    def _written(self, node: Node) -> list[Value]:
+        """The values that a node may write to."""
+        return self._reached.get(node, [])
+
+    def _values_written(self, alias: AliasAnalysis) -> dict[Node, list[Value]]:
+        """Of each node that writes, the values that it may write to."""
+        values = [*self._graph.inputs]
+        for node in self._nodes:
+            values += [*node.outputs, *(v for block in node.blocks for v in block.inputs)]
+        found: dict[Node, list[Value]] = {}
+        for value in values:
+            if _is_real(value.type):
+                for writer in alias.writers(value):
+                    found.setdefault(writer, []).append(value)
+        return found
+
+
+def _is_real(type_: Type) -> bool:
+    """Whether a value may be, or hold, a tensor of numbers that have gradients."""
+    return any(
+        t.dtype is None or t.dtype.is_floating_point or t.dtype.is_complex
+        for t in type_.walk()
+        if isinstance(t, TensorType)
+    )
+
+
+def is_about_tensor(node: Node) -> bool:
+    """Whether a node tells a parameter from a plain tensor on the same memory, or changes more than its elements."""
+    return node.definition is not None and node.definition.is_about_tensor
+
+
+def _path(assignment: Node) -> tuple[str, ...] | None:
+    """The names from the first parameter on to an attribute that is assigned; None if it is of another object."""
+    names = [assignment.attribute("name")]
+    owner = assignment.input(0)
+    while owner.node is not None and owner.node.kind == "prim::GetAttr":
+        names.append(owner.node.attribute("name"))
+        owner = owner.node.input()
+    return tuple(reversed(names)) if owner is assignment.graph.inputs[0] else None
+
+
+def _is_open(node: Node) -> bool:
+    if node.definition is not None:
+        return is_about_tensor(node)
+    return node.kind in kinds.OPAQUE or node.kind.startswith("^") or SUBGRAPH in node.attributes

@@ -1,0 +1,189 @@
+"""A kernel that runs loops over arrays one after the other, as LLVM text: NumPy's inner loops, and a few of its own.
+
+It has the signature of every kernel, ``void (ptr block, i64 low, i64 high)``; what it runs is data, at an address in
+the block's word ``PROGRAM``. A loop is a C function as NumPy's universal functions have them: ``void (ptr addresses,
+ptr count, ptr steps, ptr data)``. One piece of code serves all operators, with NumPy's results to the last bit.
+
+A program: how many guards there are, how many scratch rows; per guard a word of the block and the bits that must stand
+at the address in it; how many loops there are; per loop ``STEP`` words: function, data, operands, 1 if it is for one
+element, and per operand a place and the distance of its elements in bytes. A place is a word of the block, or from
+``SCRATCH`` on the number of a scratch row, or from ``ADDRESS`` on the address itself.
+"""
+
+from __future__ import annotations
+
+PROGRAM = 15
+"""The word of the block with the program's address."""
+WORDS = 17
+"""Of a block: the last has the number of elements."""
+SCRATCH, ADDRESS = 16, 256
+OPERANDS = 4
+STEP = 4 + 2 * OPERANDS
+"""Words of a loop."""
+NOT_SERVED = 3
+"""What stands in the error flag after a call in which a guard did not hold."""
+
+SELECT = {size: f"select{8 * size}" for size in (1, 2, 4, 8)}
+"""Loops ``a if condition else b``, by bytes of an element."""
+_CONVERSIONS = {
+    ("float64", "float32"): "fptrunc double {} to float", ("int64", "float64"): "sitofp i64 {} to double",
+    ("int64", "float32"): "sitofp i64 {} to float", ("int64", "int32"): "trunc i64 {} to i32",
+    ("int64", "int16"): "trunc i64 {} to i16", ("int64", "int8"): "trunc i64 {} to i8",
+    ("int64", "uint8"): "trunc i64 {} to i8",
+}  # fmt: skip
+_TYPES = {
+    "float64": "double", "float32": "float", "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8",
+    "uint8": "i8",
+}  # fmt: skip
+CONVERT = {pair: f"{pair[0]}_to_{pair[1]}" for pair in _CONVERSIONS}
+"""Loops that convert Python's numbers, by the names of both dtypes."""
+LOOP_EXPORTS = ("loops", *SELECT.values(), *CONVERT.values())
+
+
+def loops_text() -> str:
+    """LLVM text of ``loops`` and of its own loops."""
+    own = "".join(_select(size, name) for size, name in SELECT.items())
+    own += "".join(_convert(*pair, name) for pair, name in CONVERT.items())
+    return _place() + _guards() + _steps() + own
+
+
+def _word(base: str, place: int | str, name: str, kind: str = "i64") -> str:
+    return f"  %{name}.p = getelementptr i64, ptr %{base}, i64 {place}\n  %{name} = load {kind}, ptr %{name}.p\n"
+
+
+def _place() -> str:
+    """`place`: the address of an operand."""
+    return f"""
+define internal ptr @place(ptr %block, ptr %scratch, i64 %row, i64 %at) {{
+entry:
+  %is_word = icmp ult i64 %at, {SCRATCH}
+  br i1 %is_word, label %word, label %other
+word:
+{_word("block", "%at", "in_word", "ptr")}  ret ptr %in_word
+other:
+  %is_scratch = icmp ult i64 %at, {ADDRESS}
+  %number = sub i64 %at, {SCRATCH}
+  %offset = mul i64 %number, %row
+  %in_scratch = getelementptr i8, ptr %scratch, i64 %offset
+  %itself = inttoptr i64 %at to ptr
+  %chosen = select i1 %is_scratch, ptr %in_scratch, ptr %itself
+  ret ptr %chosen
+}}
+"""
+
+
+def _guards() -> str:
+    """The start of `loops`: whether the numbers are those that the program was made for."""
+    return f"""
+define void @loops(ptr %block, i64 %low, i64 %high) {{
+entry:
+{_word("block", PROGRAM, "program", "ptr")}{_word("program", 0, "guards")}{_word("program", 1, "rows")}\
+  %pairs = getelementptr i64, ptr %program, i64 2
+  br label %guard
+guard:
+  %g = phi i64 [0, %entry], [%g1, %check]
+  %pair = phi ptr [%pairs, %entry], [%next_pair, %check]
+  %more_g = icmp slt i64 %g, %guards
+  br i1 %more_g, label %check, label %begin
+check:
+{_word("pair", 0, "guarded")}{_word("pair", 1, "expected")}{_word("block", "%guarded", "address", "ptr")}\
+  %bits = load i64, ptr %address
+  %g1 = add i64 %g, 1
+  %next_pair = getelementptr i64, ptr %pair, i64 2
+  %holds = icmp eq i64 %bits, %expected
+  br i1 %holds, label %guard, label %refuse
+refuse:
+{_word("block", 0, "flag", "ptr")}  store i32 {NOT_SERVED}, ptr %flag
+  ret void
+"""
+
+
+def _steps() -> str:
+    """The rest of `loops`: one loop after the other."""
+    return f"""begin:
+  %row = mul i64 %high, 8
+  %bytes = mul i64 %row, %rows
+  %scratch = alloca i8, i64 %bytes, align 64
+  %args = alloca [{OPERANDS} x ptr], align 8
+  %steps = alloca [{OPERANDS} x i64], align 8
+  %dims = alloca i64, align 8
+{_word("pair", 0, "count")}  %first = getelementptr i64, ptr %pair, i64 1
+  br label %each
+each:
+  %k = phi i64 [0, %begin], [%k1, %run]
+  %step = phi ptr [%first, %begin], [%next_step, %run]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %one, label %done
+one:
+{_word("step", 0, "function", "ptr")}{_word("step", 1, "data", "ptr")}{_word("step", 2, "operands")}\
+{_word("step", 3, "single")}  %is_single = icmp ne i64 %single, 0
+  %n = select i1 %is_single, i64 1, i64 %high
+  store i64 %n, ptr %dims
+  %list = getelementptr i64, ptr %step, i64 4
+  br label %fill
+fill:
+  %o = phi i64 [0, %one], [%o1, %put]
+  %more_o = icmp slt i64 %o, %operands
+  br i1 %more_o, label %put, label %run
+put:
+  %twice = shl i64 %o, 1
+{_word("list", "%twice", "at")}  %after = add i64 %twice, 1
+{_word("list", "%after", "distance")}  %where = call ptr @place(ptr %block, ptr %scratch, i64 %row, i64 %at)
+  %arg.p = getelementptr ptr, ptr %args, i64 %o
+  store ptr %where, ptr %arg.p
+  %step.p = getelementptr i64, ptr %steps, i64 %o
+  store i64 %distance, ptr %step.p
+  %o1 = add i64 %o, 1
+  br label %fill
+run:
+  call void %function(ptr %args, ptr %dims, ptr %steps, ptr %data)
+  %k1 = add i64 %k, 1
+  %next_step = getelementptr i64, ptr %step, i64 {STEP}
+  br label %each
+done:
+  ret void
+}}
+"""
+
+
+def _over(name: str, operands: int, body: str) -> str:
+    """A loop function: ``body`` computes one turn from the pointers ``%p0``, ``%p1``, ..."""
+    loads = "".join(
+        f"  %a{k}.p = getelementptr ptr, ptr %args, i64 {k}\n  %a{k} = load ptr, ptr %a{k}.p\n"
+        f"  %s{k}.p = getelementptr i64, ptr %steps, i64 {k}\n  %s{k} = load i64, ptr %s{k}.p\n"
+        for k in range(operands)
+    )
+    places = "".join(
+        f"  %o{k} = mul i64 %i, %s{k}\n  %p{k} = getelementptr i8, ptr %a{k}, i64 %o{k}\n" for k in range(operands)
+    )
+    return f"""
+define void @{name}(ptr %args, ptr %dims, ptr %steps, ptr %data) {{
+entry:
+  %n = load i64, ptr %dims
+{loads}  br label %head
+head:
+  %i = phi i64 [0, %entry], [%i1, %turn]
+  %more = icmp slt i64 %i, %n
+  br i1 %more, label %turn, label %done
+turn:
+{places}{body}  %i1 = add i64 %i, 1
+  br label %head
+done:
+  ret void
+}}
+"""
+
+
+def _select(size: int, name: str) -> str:
+    kind = f"i{8 * size}"
+    return _over(
+        name, 4,
+        f"  %c = load i8, ptr %p0\n  %x = load {kind}, ptr %p1\n  %y = load {kind}, ptr %p2\n"
+        f"  %is = icmp ne i8 %c, 0\n  %z = select i1 %is, {kind} %x, {kind} %y\n  store {kind} %z, ptr %p3\n",
+    )  # fmt: skip
+
+
+def _convert(source: str, target: str, name: str) -> str:
+    from_, to = _TYPES[source], _TYPES[target]
+    change = _CONVERSIONS[source, target].format("%x")
+    return _over(name, 2, f"  %x = load {from_}, ptr %p0\n  %y = {change}\n  store {to} %y, ptr %p1\n")

@@ -1,0 +1,204 @@
+"""Plans for patterns of calls: a plan made for one call, as what all calls of its pattern have in common.
+
+What holds of a call and must hold of another, so that one plan serves both: the class of each size, which inputs do not
+move along an axis, which axes go on where others end, in which order axes lie in memory, and which elements lie side by
+side. From these follow the specialised kernel and its schedule; words, layouts of results and pieces follow from the
+sizes and strides of a call in a few steps, which native code takes (``llvm.entry_patterns``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from flambeau.codegen.kernel.dtypes import element_type
+from flambeau.codegen.kernel.nest import ONE, Buffer, Kernel, index_axes
+from flambeau.codegen.llvm.abi import block_layout
+from flambeau.codegen.llvm.entry_patterns import (
+    EQUALS,
+    FARTHER,
+    GOES_ON,
+    HEAD,
+    MOST_AXES,
+    MOST_OUTPUTS,
+    MOST_RANK,
+    MOST_WORDS,
+    MOVES,
+)
+from flambeau.codegen.schedule import Split
+from flambeau.codegen.size_classes import Range
+from flambeau.codegen.specialize import Specialized, Strides
+from flambeau.util.record import dataclass
+
+NEVER = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a plan was made from."""
+
+    kernel: Kernel
+    """Before it was specialised."""
+    sizes: dict[str, int]
+    strides: Strides
+    classes: dict[str, Range]
+    special: Specialized
+    orders: tuple[tuple[str, ...], ...]
+    """Of each output, its axes from the outermost in, as it lies in memory; empty for row-major."""
+    unit: frozenset[str]
+    """Buffers whose elements lie side by side along the vector axis."""
+    vector_axis: str | None
+    along: tuple[tuple[str, str], ...]
+    """Buffers, and axes along which their elements lie side by side, because a copy is made of them so."""
+
+
+class _NoPatternError(Exception):
+    """A call that only an exact plan serves."""
+
+
+def program(
+    call: Call, shapes: Sequence[tuple[int, ...]], split: Split, nanoseconds: float, pool: int, *, is_staged: bool,
+    release_from: float, parallel_from: float,
+) -> list[int] | None:  # fmt: skip
+    """The words of a pattern's program; None where a call like this one has exact plans only.
+
+    ``nanoseconds`` are those of a turn of all axes.
+    """
+    kernel, special = call.kernel, call.special
+    layout = block_layout(special.kernel)
+    too_large = len(kernel.axes) > MOST_AXES or len(kernel.outputs) > MOST_OUTPUTS or layout.words > MOST_WORDS
+    if too_large or any(len(b.axes) > MOST_RANK for b in kernel.buffers) or 0 in call.sizes.values():
+        return None
+    try:
+        places = _places(call, shapes)
+        conditions = [*_conditions(call, shapes)]
+    except _NoPatternError:
+        return None
+    is_shared = pool != 0 and (split.most_pieces > 0 or is_staged)
+    head = {
+        "scale": int(nanoseconds * 1024) + 1, "grain": split.grain, "most_pieces": split.most_pieces,
+        "each": split.each, "high_at": 0 if split.axis is None else layout.sizes[split.axis], "unit": split.unit,
+        "pool_at": layout.pool if is_staged else 0, "pool": pool, "release_from": int(release_from),
+        "parallel_from": int(parallel_from) if is_shared else NEVER,
+    }  # fmt: skip
+    words = [head[name] for name in HEAD]
+    words += _counted([(*places[a], *call.classes[a]) for a in kernel.axes])
+    words += _counted([*_dimensions(call, shapes, places)])
+    words += _counted(conditions)
+    words += _outputs(call)
+    words += _sizes(call)
+    return words + _strides(call, shapes)
+
+
+def _counted(rows: Sequence[tuple[int, ...]]) -> list[int]:
+    return [len(rows), *(word for row in rows for word in row)]
+
+
+def _places(call: Call, shapes: Sequence[tuple[int, ...]]) -> dict[str, tuple[int, int]]:
+    """By axis, an input and a dimension that has its size."""
+    found: dict[str, tuple[int, int]] = {}
+    for number, (b, shape) in enumerate(zip(call.kernel.inputs, shapes, strict=True)):
+        for dim, (axis, size) in enumerate(zip(b.axes, shape, strict=True)):
+            if axis != ONE and size == call.sizes[axis]:
+                found.setdefault(axis, (number, dim))
+    if any(a not in found for a in call.kernel.axes):
+        raise _NoPatternError
+    return found
+
+
+def _dimensions(
+    call: Call, shapes: Sequence[tuple[int, ...]], places: dict[str, tuple[int, int]]
+) -> Iterator[tuple[int, int, int]]:
+    """The other dimensions of inputs: that of an axis, or 1."""
+    for number, (b, shape) in enumerate(zip(call.kernel.inputs, shapes, strict=True)):
+        for dim, (axis, size) in enumerate(zip(b.axes, shape, strict=True)):
+            if axis == ONE or size != call.sizes[axis]:
+                yield number, dim, -1
+            elif places[axis] != (number, dim):
+                yield number, dim, call.kernel.axes.index(axis)
+
+
+def _moving(b: Buffer, shape: tuple[int, ...]) -> list[tuple[int, str]]:
+    """(dimension, axis) of a buffer's dimensions that are not of size one."""
+    return [(k, a) for k, (a, size) in enumerate(zip(b.axes, shape, strict=True)) if a != ONE and size != 1]
+
+
+def _conditions(call: Call, shapes: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
+    """What must hold of strides."""
+    merged = {part: group for group in call.special.axes.values() for part in group}
+    for number, (b, shape) in enumerate(zip(call.kernel.inputs, shapes, strict=True)):
+        moving = _moving(b, shape)
+        for dim, axis in moving:
+            step = call.strides[b.name, axis]
+            yield (EQUALS, number, dim, 0, 0) if step == 0 else (MOVES, number, dim, 0, 0)
+        yield from _order(call, number, b, [(k, a) for k, a in moving if call.strides[b.name, a]])
+        by_axis = {a: k for k, a in moving}
+        for outer, inner in {pair for group in merged.values() for pair in pairwise(group)}:
+            if outer in by_axis and inner in by_axis and call.strides[b.name, outer]:
+                yield GOES_ON, number, by_axis[outer], call.kernel.axes.index(inner), by_axis[inner]
+        yield from _side_by_side(call, number, b, by_axis)
+
+
+def _order(call: Call, number: int, b: Buffer, moving: list[tuple[int, str]]) -> Iterator[tuple[int, ...]]:
+    """The order in which an input's axes lie in memory."""
+    if index_axes(call.kernel) & set(b.axes):
+        return
+    ordered = sorted(moving, key=lambda m: -abs(call.strides[b.name, m[1]]))
+    for (far, far_axis), (near, near_axis) in pairwise(ordered):
+        if abs(call.strides[b.name, far_axis]) == abs(call.strides[b.name, near_axis]):
+            raise _NoPatternError  # then sizes decide
+        yield FARTHER, number, far, 0, near
+
+
+def _side_by_side(call: Call, number: int, b: Buffer, by_axis: dict[str, int]) -> Iterator[tuple[int, ...]]:
+    itemsize = element_type(b.dtype).itemsize
+    wanted = {axis for name, axis in call.along if name == b.name}
+    if b.name in call.unit and call.vector_axis is not None:
+        wanted.add(call.vector_axis)
+    for axis in wanted:
+        last = call.special.axes[axis][-1]
+        if last in by_axis and (b.name, axis) in call.special.strides:
+            yield EQUALS, number, by_axis[last], itemsize, 0
+
+
+def _outputs(call: Call) -> list[int]:
+    words = [len(call.kernel.outputs)]
+    for b, order in zip(call.kernel.outputs, call.orders, strict=True):
+        axes = [-1 if a == ONE else call.kernel.axes.index(a) for a in b.axes]
+        words += [len(axes), element_type(b.dtype).itemsize, *axes, *reversed(memory_order(b, order))]
+    return words
+
+
+def memory_order(b: Buffer, order: tuple[str, ...]) -> list[int]:
+    """The dimensions of an output from the outermost in, as it lies in memory."""
+    places = list(range(len(b.axes)))
+    if order and all(a in order for a in b.moving_axes):
+        places.sort(key=lambda k: -1 if b.axes[k] == ONE else order.index(b.axes[k]))
+    return places
+
+
+def _sizes(call: Call) -> list[int]:
+    layout, axes = block_layout(call.special.kernel), call.special.axes
+    words = [len(layout.sizes)]
+    for axis, at in layout.sizes.items():
+        words += [at, len(axes[axis]), *(call.kernel.axes.index(a) for a in axes[axis])]
+    return words
+
+
+def _strides(call: Call, shapes: Sequence[tuple[int, ...]]) -> list[int]:
+    """Of inputs, those that move; of outputs, all. Others are 0, as in the plan's own block."""
+    inputs: list[tuple[int, ...]] = []
+    outputs: list[tuple[int, ...]] = []
+    by_name = {b.name: (k, b) for k, b in enumerate(call.kernel.inputs)}
+    results = {b.name: (k, b) for k, b in enumerate(call.kernel.outputs)}
+    for (name, axis), at in block_layout(call.special.kernel).strides.items():
+        last = call.special.axes[axis][-1]
+        if name in results:
+            number, b = results[name]
+            outputs.append((at, number, b.axes.index(last)))
+            continue
+        number, b = by_name[name]
+        dim = b.axes.index(last)
+        if shapes[number][dim] != 1:
+            inputs.append((at, number, dim))
+    return _counted(inputs) + _counted(outputs)

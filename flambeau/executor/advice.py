@@ -1,0 +1,203 @@
+"""Why a loop is interpreted, and what to write instead, in the words of who wrote it.
+
+    a dict has no native form
+    keep the numbers in a list or tensor that the keys index: counts = [0] * n
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from flambeau.executor.region import is_region, only_words
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Block, Node
+from flambeau.ir.walk import nodes_within, operands_within
+from flambeau.passes.inline import CALLS, callee_of
+from flambeau.schema.set_type import SetType
+from flambeau.schema.types import (
+    AnyType,
+    ComplexType,
+    DictType,
+    EnumType,
+    NamedType,
+    StringType,
+    TensorType,
+    Type,
+    UnionType,
+)
+from flambeau.util.record import dataclass
+from flambeau.util.source import SourceRange
+
+Why = tuple[str, str]
+"""What has no native form, and what has one."""
+DICT: Final = (
+    "a dict has no native form",
+    "keep the numbers in a list or tensor that the keys index (`counts = [0] * n`, `counts[k] += 1`), or copy what is "
+    "needed of the dict into lists before the loop",
+)
+SET: Final = (
+    "a set has no native form",
+    "keep a list of bools that the items index: `seen = [False] * n`, `seen[k] = True`",
+)
+TEXT: Final = (
+    "text has no native form",
+    "loop over numbers: `codes = [ord(c) for c in text]` before the loop, and make text of the result after it",
+)
+COMPLEX: Final = (
+    "a complex number has no native form",
+    "keep its real and its imaginary part as two floats",
+)
+OBJECT: Final = (
+    "objects of class {name} in lists, or from elsewhere, have no native form",
+    "keep each of their fields in a list or tensor of its own",
+)
+ANY: Final = (
+    "a value that may be of several types has no native form",
+    "give each variable one type",
+)
+TRY: Final = (
+    "a `try` block has no native form",
+    "ask before the operation whether it would fail (`if b != 0:`), or put the loop into the `try` block",
+)
+PRINT: Final = (
+    "printing has no native form",
+    "append what is to be printed to a list, and print that after the loop",
+)
+PYTHON: Final = (
+    "only Python can run the function that is called here",
+    "give it to `flambeau.script` or `numba.njit` too, or call it outside of the loop",
+)
+CHOSEN: Final = (
+    "which function is called here is decided while the program runs",
+    "call functions by their names: `if kind == 0: y = f(x)`",
+)
+GRADIENT: Final = (
+    "tensors that ask for gradients have no native form in loops",
+    "call it with `x.detach()`",
+)
+OPERATOR: Final = (
+    "{what} has no native form here",
+    "apply it to whole tensors outside of the loop, or write out with elements what it does",
+)
+HYPOT: Final = (
+    "`hypot` has no native form: Python rounds it in a way of its own",
+    "write `math.sqrt(x * x + y * y)`",
+)
+KINDS: Final[dict[str, Why]] = {"^try": TRY, "prim::Print": PRINT, "^generator": CHOSEN, "python::hypot": HYPOT}
+
+
+@dataclass(frozen=True, slots=True)
+class SlowPart:
+    """A loop, or a call of a function that calls itself, which is interpreted."""
+
+    node: Node
+    what: str
+    """`this loop`, `the recursion`."""
+    why: str
+    cure: str
+    blamed: SourceRange | None
+    """What stands in the way."""
+
+    def __str__(self) -> str:
+        return f"{self.what} is interpreted: {self.why}. Instead, {self.cure}"
+
+
+def loop_part(loop: Node, reason: str, blamed: Node | None) -> SlowPart:
+    """What to say of a loop that is no region, or one that has turned out to have no native form."""
+    found = next(_obstacles(loop), None) if blamed is None else None
+    node = blamed or (found[0] if found is not None else loop)
+    why, cure = _why(node, reason) if found is None else found[1]
+    return SlowPart(loop, "this loop", why, cure, node.range)
+
+
+def recursion_part(call: Node, reason: str, blamed: Node | None) -> SlowPart:
+    """What to say of recursion that has no native form."""
+    node = blamed or call
+    why, cure = _why(node, reason)
+    return SlowPart(call, "this recursion", why, cure, node.range)
+
+
+def operator_part(node: Node, reason: str) -> SlowPart:
+    """What to say of a node that native code has Python run."""
+    why, cure = _why(node, f"{node.kind} has no native form")
+    return SlowPart(node, "what stands here", f"{why}: {reason}" if reason else why, cure, node.range)
+
+
+def calls_itself(graph: Graph) -> Node | None:
+    """The first call of a function that calls itself: others stand where they were called."""
+    return next((node for node in graph.all_nodes() if callee_of(node) is not None), None)
+
+
+def _obstacles(loop: Node) -> Iterator[tuple[Node, Why]]:
+    """Nodes of a loop that keep it from being native, what is in inner loops that are native left aside."""
+    for block in loop.blocks:
+        for node in block:
+            if is_region(node) or node.kind in ("prim::Constant", "prim::RaiseException") or only_words(node):
+                continue
+            why = KINDS.get(node.kind) or _called(node) or _of_types(node)
+            if why is not None:
+                yield node, why
+            for inner in node.blocks:
+                yield from _inner(inner)
+
+
+def _inner(block: Block) -> Iterator[tuple[Node, Why]]:
+    for node in block:
+        for one in nodes_within(node):
+            why = None if only_words(one) else KINDS.get(one.kind) or _called(one) or _of_types(one)
+            if why is not None:
+                yield one, why
+
+
+def _called(node: Node) -> Why | None:
+    if node.kind.startswith("^"):
+        return PYTHON
+    return CHOSEN if node.kind in CALLS and callee_of(node) is None else None
+
+
+def _of_types(node: Node) -> Why | None:
+    values = [*node.outputs, *node.inputs, *(v for block in node.blocks for v in block.inputs)]
+    for value in values:
+        if value.node is not None and value.node.kind == "prim::Constant":
+            continue
+        for type_ in value.type.walk():
+            why = _of_type(type_)
+            if why is not None:
+                return why
+    return None
+
+
+def _of_type(type_: Type) -> Why | None:
+    match type_:
+        case DictType():
+            return DICT
+        case SetType():
+            return SET
+        case ComplexType():
+            return COMPLEX
+        case StringType():
+            return TEXT
+        case NamedType():
+            return OBJECT[0].format(name=type_.name.rpartition(".")[2]), OBJECT[1]
+        case AnyType() | UnionType() | EnumType():
+            return ANY
+        case TensorType() if type_.requires_grad:
+            return GRADIENT
+    return None
+
+
+def _why(node: Node, reason: str) -> Why:
+    """What to say of a node that has no native form, for the reason that native code gives."""
+    known = KINDS.get(node.kind) or _called(node) or _of_types(node) or _within(node)
+    if known is not None:
+        return known
+    short = reason.partition(" (")[0].removeprefix(f"{node.kind}: ")
+    name = node.kind.partition("::")[2].removeprefix("__").removesuffix("__")
+    if node.kind in reason and "no native form" in reason:
+        return OPERATOR[0].format(what=f"`{name}`"), OPERATOR[1]
+    return short, OPERATOR[1]
+
+
+def _within(node: Node) -> Why | None:
+    return next((why for v in operands_within(node) for t in v.type.walk() if (why := _of_type(t)) is not None), None)

@@ -1,0 +1,73 @@
+"""What runs the tasks that a plan forks: an executor for each fork, so that tasks have plans and native code.
+
+Native code works on copies of lists and dicts. A task that changes one it is given, or gives one on, is interpreted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.codegen.callable_type import MISSED
+from flambeau.executor.options import Options
+from flambeau.interpreter.fork_site import ForkSite
+from flambeau.interpreter.select import SITE
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.printer import SUBGRAPH
+from flambeau.program.function import Function
+from flambeau.schema.function import Argument, FunctionSchema
+from flambeau.schema.types import AnyType, ClassType, DictType, InterfaceType, ListType, Type
+from flambeau.util.record import replace
+
+if TYPE_CHECKING:
+    from flambeau.executor.executor import Executor
+
+FORK = "prim::fork"
+
+
+class Tasks:
+    """How tasks get their executors."""
+
+    attach: ClassVar[Callable[[Function, Options], Executor]]
+    """Gives a function an executor; set by `executor`, which imports this."""
+
+
+def attach_tasks(graph: Graph, options: Options) -> None:
+    """Say what runs the tasks of each fork of a plan's graph: executors with the plan's options."""
+    for node in graph.find_all(FORK):
+        body: Graph = node.attributes[SUBGRAPH]
+        own = replace(options, backend="interpreter") if _shares_containers(body) else options
+        executor = Tasks.attach(_function(node, body), own)
+        node.attributes[SITE] = ForkSite(partial(_run, executor), partial(getattr, executor, "latest_graph"))
+
+
+def _run(executor: Executor, *arguments: Any) -> Any:
+    quick = executor.quick
+    result = MISSED if quick is None else quick(*arguments)
+    return executor(*arguments) if result is MISSED else result
+
+
+def _function(node: Node, body: Graph) -> Function:
+    name = node.kind.rpartition("::")[2]
+    arguments = tuple([Argument(f"a{k}", v.type) for k, v in enumerate(body.inputs)])
+    returns = tuple([Argument("", v.type) for v in body.outputs])
+    return Function(name, body, FunctionSchema(name, "", arguments, returns))
+
+
+def _shares_containers(body: Graph) -> bool:
+    """Whether anybody could tell a container of the task's from a copy."""
+    given = [v for v in body.inputs if _holds_containers(v.type)]
+    if not given:
+        return False
+    facts = AliasAnalysis(body)
+    return any(facts.has_writers(v) for v in given) or any(_holds_containers(v.type) for v in body.outputs)
+
+
+def _holds_containers(type_: Type) -> bool:
+    """Whether values of a type are lists or dicts, or have some in them, those within objects left aside."""
+    if isinstance(type_, ClassType | InterfaceType):
+        return False
+    return isinstance(type_, ListType | DictType | AnyType) or any(map(_holds_containers, type_.contained))

@@ -1,0 +1,163 @@
+"""Calls with arguments that ask for gradients, while nothing records: plans as for any tensors, results that say so.
+
+A plan is made for plain tensors on the same memory. What depends on an argument that asks follows from the graph
+(`analysis.gradients`), and is marked when the call is over, unless gradients are off. A function that writes such an
+argument, or asks about gradients itself, runs an operator at a time, each of which marks or refuses as in Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from flambeau.analysis import shapes
+from flambeau.analysis.gradients import Flow, Marks, flow_of
+from flambeau.executor.specialise import specialise
+from flambeau.ir.graph import Graph
+from flambeau.ir.value import Value
+from flambeau.passes import inline
+from flambeau.program.function import Function
+from flambeau.program.object import ScriptObject
+from flambeau.schema.opdef import OpDef
+from flambeau.tensor import unrecorded
+from flambeau.tensor.tensor import Tensor
+from flambeau.util.no_collection import no_collection
+
+Asks = bool | tuple[bool, ...]
+"""Whether a value is, or holds, a tensor that asks for gradients; of an object, which of the tensors in it do."""
+Asking = tuple[Asks, ...]
+"""The same of each argument."""
+
+
+def asking(arguments: Iterable[Any]) -> Asking:
+    """Which arguments ask for gradients."""
+    return tuple([of_object(v) if isinstance(v, ScriptObject) else _asks(v) for v in arguments])
+
+
+def of_object(owner: ScriptObject) -> Asks:
+    """Which of the tensors in an object, and in objects in it, ask for gradients; False if none does."""
+    found: list[bool] = []
+    _look(owner, found, set())
+    return tuple(found) if True in found else False
+
+
+def _look(owner: ScriptObject, found: list[bool], seen: set[int]) -> None:
+    if id(owner) not in seen:
+        seen.add(id(owner))
+        for value in owner.values:
+            if isinstance(value, ScriptObject):
+                _look(value, found, seen)
+            elif not isinstance(value, int | float | str):
+                found.append(_asks(value))
+
+
+def _is_of_numbers(items: Sequence[Any]) -> bool:
+    """Whether a container holds numbers or texts: lists of programs hold one kind of thing, and may be long."""
+    return not items or (isinstance(items[0], int | float | str) and isinstance(items[-1], int | float | str))
+
+
+def _asks(value: Any) -> bool:
+    """Whether a value is, or holds, a tensor that asks. Each container is looked at once, however often it is named."""
+    seen: set[int] = set()
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Tensor):
+            if one._requires_grad or one.grad_fn is not None:
+                return True
+        elif isinstance(one, list | tuple | dict) and id(one) not in seen:
+            seen.add(id(one))
+            items = list(one.values()) if isinstance(one, dict) else one
+            if not _is_of_numbers(items):
+                waiting.extend(items)
+    return False
+
+
+@no_collection()
+def flow_through(function: Function, arguments: Sequence[Any], asks: Asking) -> Flow:
+    """What a function does with arguments that ask for gradients."""
+    graph = specialise(function.graph, arguments)
+    inline.do(graph)
+    shapes.propagate(graph)
+    objects = {v: a for v, a in zip(graph.inputs, arguments, strict=True) if isinstance(a, ScriptObject)}
+    return flow_of(graph, [asked is True for asked in asks], _attributes_that_ask(graph, objects))
+
+
+def _attributes_that_ask(graph: Graph, objects: dict[Value, ScriptObject]) -> list[Value]:
+    """What the graph reads of objects that asks for gradients."""
+    found = []
+    for node in graph.find_all("prim::GetAttr") if objects else ():
+        owner = objects.get(node.input())
+        if owner is None:
+            continue
+        value = owner.values[owner.type.definition.slot(node.attribute("name"))]
+        if isinstance(value, ScriptObject):
+            objects[node.output()] = value
+        elif _asks(value):
+            found.append(node.output())
+    return found
+
+
+class Plain:
+    """Arguments with plain tensors in the place of those that ask for gradients."""
+
+    def __init__(self, arguments: Sequence[Any]) -> None:
+        self._originals: dict[int, Tensor] = {}
+        self._stand_ins: dict[int, Tensor] = {}
+        self.arguments = tuple([self._plain(value) for value in arguments])
+
+    def _plain(self, value: Any) -> Any:
+        if isinstance(value, Tensor):
+            return self._stand_in(value) if value._requires_grad or value.grad_fn is not None else value
+        if type(value) is tuple:
+            return tuple([self._plain(item) for item in value])
+        if isinstance(value, list) and _asks(value):
+            return [self._plain(item) for item in value]
+        return value
+
+    def _stand_in(self, tensor: Tensor) -> Tensor:
+        known = self._stand_ins.get(id(tensor))
+        if known is None:
+            known = self._stand_ins[id(tensor)] = Tensor(tensor._array, tensor._storage)
+            self._originals[id(known)] = tensor
+        return known
+
+    def restored(self, result: Any) -> Any:
+        """A result with the arguments themselves where it has what stood in for them."""
+        if isinstance(result, Tensor):
+            return self._originals.get(id(result), result)
+        if type(result) is tuple:
+            return tuple([self.restored(item) for item in result])
+        if isinstance(result, list):
+            result[:] = [self.restored(item) for item in result]
+        elif isinstance(result, dict):
+            result.update({key: self.restored(item) for key, item in result.items()})
+        return result
+
+
+def mark(flow: Flow, result: Any, arguments: Sequence[Any]) -> None:
+    """Have what depends on arguments that ask for gradients ask too: of the results, and of what was written."""
+    marks = flow.results[0] if len(flow.results) == 1 else flow.results
+    _mark(marks, result, arguments)
+    for is_written, value in zip(flow.parameters, arguments, strict=True):
+        if is_written:
+            unrecorded.mark(value, ())
+    for path in flow.attributes:
+        value = arguments[0]
+        for name in path:
+            value = value.values[value.type.definition.slot(name)]
+        unrecorded.mark(value, ())
+
+
+def _mark(marks: Marks, result: Any, arguments: Sequence[Any]) -> None:
+    if isinstance(marks, bool):
+        if marks:
+            unrecorded.mark(result, arguments)
+    elif isinstance(result, list | tuple) and len(result) == len(marks):
+        for one, item in zip(marks, result, strict=True):
+            _mark(one, item, arguments)
+
+
+def one_by_one(definition: OpDef, arguments: Sequence[Any], proceed: Callable[[Sequence[Any]], Any]) -> Any:
+    """An interceptor that changes nothing: each operator runs as Python calls it."""
+    return proceed(arguments)

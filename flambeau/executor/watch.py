@@ -1,0 +1,93 @@
+"""What is hot and interpreted: counted while the machine runs it, and warned of once for each function and line.
+
+A loop is counted when it ends, a function that calls itself when it is called; both cost little beside one turn. What
+runs seldom is not worth a word.
+"""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections.abc import Callable
+
+from flambeau.executor.advice import SlowPart, calls_itself, loop_part, operator_part, recursion_part
+from flambeau.executor.region import Region
+from flambeau.executor.whole import HOT
+from flambeau.interpreter.compile import compile_graph
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.passes.inline import callee_of
+from flambeau.program.function import Function
+from flambeau.util.errors import PerformanceWarning
+from flambeau.util.locks import Lock
+from flambeau.util.source import SourceRange
+
+TEXT = (
+    "{name}: {part}.\n{place}It ran {count:,} turns so far. To accept that, script it with backend='interpreter', or "
+    "warnings.filterwarnings('ignore', '{name}: ', flambeau.PerformanceWarning)"
+)
+
+_told: weakref.WeakKeyDictionary[Function, set[SourceRange | None]] = weakref.WeakKeyDictionary()
+"""The places of each function that were warned of."""
+_lock = Lock()
+
+
+class Watch:
+    """Counts for one plan."""
+
+    def __init__(self, function: Function) -> None:
+        self._function = function
+        self._counts: dict[SourceRange | None, int] = {}
+        self._due: dict[SourceRange | None, Callable[[], SlowPart]] = {}
+
+    def loop(self, node: Node, region: Region | None = None) -> Callable[[int], None]:
+        """What is called with the turns of a loop when it ends."""
+
+        def part() -> SlowPart:
+            return loop_part(node, region.reason if region is not None else "", region.blamed if region else None)
+
+        return lambda turns: self._count(node.range, turns, part)
+
+    def operator(self, node: Node, reason: str) -> None:
+        """Python has often run a node for native code."""
+        self._counts[node.range] = HOT
+        self._due[node.range] = lambda: operator_part(node, reason)
+        self.tell()
+
+    def calls(self, graph: Graph, reason: str, blamed: Node | None) -> None:
+        """Have a function that calls itself count its calls, in a graph that has no native form."""
+        call = calls_itself(graph)
+        function = callee_of(call) if call is not None else None
+        if call is None or function is None:
+            return
+        node = call
+
+        def part() -> SlowPart:
+            return recursion_part(node, reason, blamed)
+
+        function.bytecode = compile_graph(
+            function.graph, function.short_name, self.loop, lambda: self._count(node.range, 1, part)
+        )
+
+    def _count(self, place: SourceRange | None, more: int, part: Callable[[], SlowPart]) -> None:
+        count = self._counts[place] = self._counts.get(place, 0) + more
+        if count > HOT and count - more <= HOT:
+            self._due[place] = part
+
+    def tell(self) -> None:
+        """Warn of what has become hot since this was last asked."""
+        while self._due:
+            place, part = self._due.popitem()
+            with _lock:
+                told = _told.setdefault(self._function, set())
+                if place in told:
+                    continue
+                told.add(place)
+            self._warn(place, part())
+
+    def _warn(self, place: SourceRange | None, part: SlowPart) -> None:
+        filename, line, _ = place.file_line_col() if place is not None else ("<script>", 1, 0)
+        blamed = part.blamed or place
+        shown = blamed.highlight(context_lines=1) if blamed is not None else ""
+        text = TEXT.format(name=self._function.short_name, part=part, count=self._counts[place], place=shown)
+        warnings.warn_explicit(text, PerformanceWarning, filename, line, registry={})

@@ -1,0 +1,140 @@
+"""Why a call fits no overload of an operator, in one sentence about what the user wrote.
+
+>>> cause("aten::add", [], ["x", "1"], [OptionalType(INT), INT], [])
+"x may be None (it is Optional[int]), which '+' does not take. Test it first: `if x is not None`"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from flambeau.frontend.emit.symbols import BINARY, COMPARE
+from flambeau.schema.function import FunctionSchema
+from flambeau.schema.subtype import is_subtype
+from flambeau.schema.types import (
+    FLOAT,
+    INT,
+    NONE,
+    STRING,
+    AnyType,
+    BoolType,
+    DictType,
+    FloatType,
+    IntType,
+    ListType,
+    OptionalType,
+    TensorType,
+    Type,
+    UnionType,
+)
+
+MAY_BE_NONE = "{text} may be None (it is {type}), which {what} does not take. Test it first: `if {text} is not None`"
+NO_KEYWORD = "{what} has no parameter '{name}'"
+MISSING = "{what} needs one more argument: '{name}'"
+NO_MEANING = "{what} has no meaning for {types}"
+CANNOT_HOLD = "a {container} cannot hold a {type}"
+WRONG_KEY = "the keys of a {container} are {wanted}, not {type}"
+WRONG_INDEX = "a {container} is indexed by ints and slices, not by {type}"
+
+_SYMBOLS: Final[Mapping[str, str]] = {name: symbol for symbol, name in (BINARY | COMPARE).items()}
+NUMPY_KEYWORDS: Final[Mapping[str, str]] = {"axis": "dim", "keepdims": "keepdim"}
+"""How NumPy calls parameters of operators."""
+_CONVERSIONS: Final[Mapping[Type, str]] = {INT: "int", FLOAT: "float", STRING: "str"}
+_INDEXING: Final = frozenset({"aten::__getitem__", "aten::_set_item"})
+_STORING: Final = frozenset({"aten::_set_item", "aten::append"})
+
+
+def cause(
+    name: str,
+    schemas: Sequence[FunctionSchema],
+    texts: Sequence[str],
+    types: Sequence[Type],
+    keywords: Sequence[str],
+) -> str:
+    """What is wrong with a call of the operator `name`; empty where the closest overload says it best.
+
+    `texts` and `types` are those of the positional arguments, `keywords` the names of the others.
+    """
+    what = shown_name(name)
+    for text, type_ in zip(texts, types, strict=False):
+        if _may_be_none(type_):
+            return MAY_BE_NONE.format(text=text, type=type_.annotation, what=what)
+    if (problem := _about_container(name, types)) or (problem := _about_keywords(what, schemas, keywords)):
+        return problem
+    if name == "aten::add" and STRING in types and len(types) == 2:
+        other = texts[1 - types.index(STRING)]
+        return f"{NO_MEANING.format(what=what, types=_joined(types))}: write str({other})"
+    if name in _SYMBOLS and not any(isinstance(t, TensorType | AnyType) for t in types):
+        return NO_MEANING.format(what=what, types=_joined(types))
+    return _about_missing(what, schemas, len(types))
+
+
+def shown_name(name: str) -> str:
+    """An operator as programs write it.
+
+    >>> shown_name("aten::add"), shown_name("aten::sum"), shown_name("aten::_set_item")
+    ("'+'", 'sum()', 'assigning to an item')
+    """
+    if name in _SYMBOLS:
+        return f"'{_SYMBOLS[name]}'"
+    plain = name.rpartition("::")[2]
+    return {"_set_item": "assigning to an item", "__getitem__": "indexing", "neg": "'-'"}.get(plain, f"{plain}()")
+
+
+def _may_be_none(type_: Type) -> bool:
+    return isinstance(type_, OptionalType) or (isinstance(type_, UnionType) and NONE in type_.members)
+
+
+def _about_container(name: str, types: Sequence[Type]) -> str:
+    """What is wrong with a list or dict, or with what is put into it or looked up in it."""
+    owner, given = (types[0] if types else NONE), types[1:]
+    if isinstance(owner, ListType):
+        if name in _INDEXING and given and not isinstance(given[0], IntType | BoolType):
+            return WRONG_INDEX.format(container=owner.annotation, type=given[0].annotation)
+        if name in _STORING and given and not is_subtype(given[-1], owner.element):
+            return _cannot_hold(owner, owner.element, given[-1])
+    if isinstance(owner, DictType) and given:
+        if not is_subtype(given[0], owner.key):
+            key = given[0].annotation
+            return WRONG_KEY.format(container=owner.annotation, wanted=owner.key.annotation, type=key)
+        if name == "aten::_set_item" and not is_subtype(given[-1], owner.value):
+            return _cannot_hold(owner, owner.value, given[-1])
+    return ""
+
+
+def _cannot_hold(container: Type, wanted: Type, given: Type) -> str:
+    text = CANNOT_HOLD.format(container=container.annotation, type=given.annotation)
+    is_number = isinstance(given, IntType | FloatType | BoolType | TensorType)
+    conversion = _CONVERSIONS.get(wanted)
+    return f"{text}: write {conversion}(...)" if conversion is not None and (is_number or wanted == STRING) else text
+
+
+def _about_keywords(what: str, schemas: Sequence[FunctionSchema], keywords: Sequence[str]) -> str:
+    known = {a.name for s in schemas for a in s.arguments}
+    for keyword in keywords:
+        if keyword in known or keyword == "input":
+            continue
+        text = NO_KEYWORD.format(what=what, name=keyword)
+        ours = NUMPY_KEYWORDS.get(keyword)
+        if ours not in known:
+            return text
+        text += f": it is called '{ours}'"
+        reducing = [s for s in schemas if ours in s.index and not any(a.is_out for a in s.arguments)]
+        if ours == "dim" and any(len(s.returns) == 2 for s in reducing) and what in ("max()", "min()"):
+            text += f", and gives values and indices; a{what[:-2]}(dim=...) gives the values alone"
+        return text
+    return ""
+
+
+def _about_missing(what: str, schemas: Sequence[FunctionSchema], given: int) -> str:
+    """What is missing where every overload wants more."""
+    wanted = [[a for a in s.arguments if not a.has_default and not a.is_out] for s in schemas]
+    if not wanted or any(len(w) <= given for w in wanted):
+        return ""
+    nearest = min(wanted, key=len)
+    return MISSING.format(what=what, name=nearest[given].name) if len(nearest) == given + 1 else ""
+
+
+def _joined(types: Sequence[Type]) -> str:
+    return " and ".join(t.annotation for t in types)

@@ -1,0 +1,275 @@
+"""Items of tensors: views as far as they go, then one operator for what tensors name, and stores there.
+
+x[i, 1:, mask]    →    %s = aten::select(%x, 0, %i)    %t = aten::slice(%s, 0, 1, None, 1)
+                       %l = prim::ListConstruct(%none, %mask)    aten::index(%t, %l)
+
+A mask stands for as many dimensions as it has: none for a bool, which makes a new one. How many those are is known when
+the program runs, so what follows such an index is at a dimension that is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from flambeau.frontend.emit.arrays import UNKNOWN_RANK, as_number, converted, is_array, known_rank
+from flambeau.frontend.emit.conversions import pack_list, unpack_tuple
+from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.emit.held import constant_int
+from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.trees.views import Dots, Expr, NoneLit, SliceExpr, Subscript
+from flambeau.frontend.values.slices import SliceValue
+from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.ir.value import Value
+from flambeau.schema.array_type import ArrayType, array_of
+from flambeau.schema.dtype import bool_, int64, uint8
+from flambeau.schema.types import (
+    BOOL,
+    DEVICE,
+    INT,
+    TENSOR,
+    BoolType,
+    IntType,
+    ListType,
+    NoneType,
+    NumberType,
+    OptionalType,
+    TensorType,
+    TupleType,
+)
+from flambeau.util.errors import CompileError
+from flambeau.util.source import SourceRange
+
+BAD_INDEX = (
+    "Unsupported operation: indexing tensor with unsupported index type '{type}'. Only ints, bools, slices, lists and "
+    "tensors are supported"
+)
+BACKWARDS = (
+    "slices of arrays go forward here: np.flip(x, 0).copy() has the elements in reverse order, in memory of their own"
+)
+OPTIONAL_TENSORS = OptionalType(TENSOR)
+MASKS = (bool_, uint8)
+Item = Value | SliceValue | Dots
+
+
+def emit_index(e: Emission, tree: Expr) -> Sugared:
+    """One index: a value or a slice."""
+    if not isinstance(tree, SliceExpr):
+        return e.sugared(tree)
+    parts = [None if p is None or isinstance(p, NoneLit) else e.value(p) for p in (tree.lower, tree.upper, tree.step)]
+    return SliceValue(parts[0], parts[1], parts[2])
+
+
+def load_tensor_item(e: Emission, where: SourceRange, tensor: Value, indices: Sequence[Expr]) -> Value:
+    """`tensor[indices]`: views as far as ints, slices, None and dots go, then one `aten::index` for index tensors."""
+    item, view, index = tensor_item(e, where, tensor, indices)
+    if is_array(tensor) and index is None and view is not tensor:
+        if known_rank(view) is None and not all(isinstance(i, SliceExpr) for i in indices):
+            raise CompileError(UNKNOWN_RANK, where)
+        return as_number(e, view)
+    return call_operator(e, where, "aten::alias", [tensor]) if index is None and view is tensor else item
+
+
+def store_tensor_item(e: Emission, target: Subscript, tensor: Value, value: Value) -> None:
+    """`tensor[indices] = value`."""
+    where = e.graph.current_range or target.range
+    indexed = _Indexing(e, where, tensor, target.indices)
+    if is_array(tensor) and is_array(value) and _is_view(value):
+        value = call_operator(e, where, "aten::clone", [value])
+    source = as_tensor_like(e, where, value, indexed.view)
+    if indexed.has_tensors:
+        arguments = [indexed.view, indexed.tensors(), source, e.constant(False)]
+        call_operator(e, where, "aten::index_put_", arguments)
+    else:
+        call_operator(e, where, "aten::copy_", [indexed.view, source, e.constant(False)])
+
+
+def tensor_item(
+    e: Emission, where: SourceRange, tensor: Value, indices: Sequence[Expr]
+) -> tuple[Value, Value, Value | None]:
+    """For `tensor[indices] op= v`: the item, the view it is in, and the list of index tensors if there are any."""
+    indexed = _Indexing(e, where, tensor, indices)
+    view = indexed.view
+    if not indexed.has_tensors:
+        return view, view, None
+    index = indexed.tensors()
+    return call_operator(e, where, "aten::index", [view, index]), view, index
+
+
+def as_tensor_like(e: Emission, where: SourceRange, value: Value, like: Value) -> Value:
+    """A number as a tensor of the dtype and device of another; a tensor as it is."""
+    if isinstance(value.type, TensorType):
+        return value
+    dtype = e.emit("prim::dtype", (like,), INT)
+    device = e.emit("prim::device", (like,), DEVICE)
+    keywords = [
+        Given(dtype, where, "dtype"), Given(device, where, "device"), Given(e.constant(False), where, "requires_grad")
+    ]  # fmt: skip
+    made = call_operator(e, where, "aten::tensor", [value], keywords)
+    if isinstance(like.type, ArrayType):
+        made.set_type(array_of(like.type.dtype, 0))
+    return made
+
+
+def _is_view(value: Value) -> bool:
+    """Whether an array shows the memory of another, which a store may change while it reads."""
+    definition = None if value.node is None else value.node.definition
+    return definition is not None and definition.family == "view"
+
+
+class _Indexing:
+    """One `tensor[indices]`: the view that all but index tensors make, and what is left to index it by."""
+
+    def __init__(self, e: Emission, where: SourceRange, tensor: Value, indices: Sequence[Expr]) -> None:
+        self.e, self.where, self.view = e, where, tensor
+        self.front: list[Value | None] = []
+        """By dimension of the view: an index tensor, which may stand for several, or None for all of one."""
+        self.behind: list[Value | None] = []
+        """The same for its last dimensions."""
+        self.counts: dict[Value, int | Value] = {}
+        flat = [self.as_index(item) for item in _flattened(e, indices)]
+        dots = next((k for k, item in enumerate(flat) if isinstance(item, Dots)), len(flat))
+        for item in flat[:dots]:
+            self.apply(item, self.front, None)
+        rest = [item for item in flat[dots:] if not isinstance(item, Dots)]
+        for k, item in enumerate(rest):
+            self.apply(item, self.behind, [i for i in rest[k:] if not _makes_dimension(i)])
+
+    @property
+    def has_tensors(self) -> bool:
+        """Whether views alone do not do."""
+        return any(tensor is not None for tensor in self.front + self.behind)
+
+    def as_index(self, item: Item) -> Item:
+        """An item, a list as the tensor of its elements."""
+        type_ = item.type if isinstance(item, Value) else None
+        if type_ is None or isinstance(type_, NoneType | BoolType | IntType | NumberType):
+            return item
+        assert isinstance(item, Value)
+        inner = type_.element if isinstance(type_, OptionalType) else type_
+        if isinstance(inner, ArrayType) and inner.dtype not in (None, bool_, int64):
+            return converted(self.e, item, int64)
+        if isinstance(inner, TensorType):
+            return item
+        if not isinstance(inner, ListType):
+            raise CompileError(BAD_INDEX.format(type=type_.annotation), self.where)
+        listed = call_operator(self.e, self.where, "aten::tensor", [item])
+        depth, element = 1, inner.element
+        while isinstance(element, ListType):
+            depth, element = depth + 1, element.element
+        self.counts[listed] = depth if isinstance(element, BoolType) else 1
+        if self.e.arrays:
+            listed.set_type(array_of(bool_ if isinstance(element, BoolType) else int64, depth))
+        return listed
+
+    def apply(self, item: Item, entries: list[Value | None], following: list[Item] | None) -> None:
+        """Make the view of one item, and note its entry; `following`: it and those behind it, from the view's end."""
+        assert not isinstance(item, Dots)
+
+        def view(name: str, *rest: Value) -> None:
+            dim = self.total(map(self.count, entries)) if following is None else self.from_end(item, following)
+            self.view = call_operator(self.e, self.where, name, [self.view, dim, *rest])
+
+        if isinstance(item, SliceValue):
+            if is_array(self.view) and item.step is not None and (constant_int(item.step) or 1) < 0:
+                raise CompileError(BACKWARDS, self.where)
+            bounds = [b if b is not None else self.e.constant(None) for b in (item.start, item.stop)]
+            view("aten::slice", *bounds, item.step or self.e.constant(1))
+            entries.append(None)
+        elif isinstance(item.type, IntType | NumberType):
+            view("aten::select", item)
+        elif _makes_dimension(item):
+            view("aten::unsqueeze")
+            is_bool = isinstance(item.type, BoolType)
+            listed = [pack_list(self.e, [item], BOOL)] if is_bool else []
+            entries.append(call_operator(self.e, self.where, "aten::tensor", listed) if is_bool else None)
+        else:
+            entries.append(item)
+
+    def from_end(self, item: Item, following: list[Item]) -> Value:
+        """The dimension of an item behind dots: below 0."""
+        counts = [self.count(i) if isinstance(i, Value) else 1 for i in following]
+        return self.total(counts, start=-_makes_dimension(item), op="aten::sub")
+
+    def count(self, entry: Value | None) -> int | Value:
+        """How many dimensions an entry stands for, or an item that makes none."""
+        if entry is None or isinstance(entry.type, IntType | NumberType):
+            return 1
+        if isinstance(entry.type, ArrayType) and entry.type.rank is not None:
+            return entry.type.rank if entry.type.dtype is bool_ else 1
+        if entry not in self.counts:
+            self.counts[entry] = _dimensions_of(self.e, self.where, entry)
+        return self.counts[entry]
+
+    def total(self, counts: Iterable[int | Value], start: int = 0, op: str = "aten::add") -> Value:
+        """`start` and some counts, or less them."""
+        parts = list(counts)
+        known = sum(p for p in parts if isinstance(p, int))
+        result: Value = self.e.constant(start + known if op == "aten::add" else start - known)
+        for part in parts:
+            if isinstance(part, Value):
+                result = call_operator(self.e, self.where, op, [result, part])
+        return result
+
+    def tensors(self) -> Value:
+        """The list of index tensors; what is between those of the front and those behind dots is taken whole."""
+        e, where = self.e, self.where
+        front, behind = self.front, self.behind
+        while front and front[-1] is None:
+            front = front[:-1]
+        while behind and behind[0] is None:
+            behind = behind[1:]
+        listed = self.listed(front)
+        if not behind:
+            return listed
+        rank = call_operator(e, where, "aten::dim", [self.view])
+        named = self.total(map(self.count, front + behind))
+        between = call_operator(e, where, "aten::sub", [rank, named])
+        middle = call_operator(e, where, "aten::mul", [self.listed([None]), between])
+        listed = call_operator(e, where, "aten::add", [listed, middle])
+        return call_operator(e, where, "aten::add", [listed, self.listed(behind)])
+
+    def listed(self, tensors: Sequence[Value | None]) -> Value:
+        """A list of tensors and None."""
+        return pack_list(self.e, [self.e.constant(None) if t is None else t for t in tensors], OPTIONAL_TENSORS)
+
+
+def _makes_dimension(item: Item) -> bool:
+    """Whether an item stands for no dimension and makes one: None and bools."""
+    return isinstance(item, Value) and isinstance(item.type, NoneType | BoolType)
+
+
+def _dimensions_of(e: Emission, where: SourceRange, index: Value) -> int | Value:
+    """How many dimensions an index tensor stands for: a mask for its own, one of places for one.
+
+    1 + (dim - 1) * int(dtype is bool or uint8), where the type does not say.
+    """
+    type_ = index.type
+    if not isinstance(type_, TensorType):
+        return 1
+    if type_.dtype is not None and type_.dtype not in MASKS:
+        return 1
+
+    def call(name: str, *arguments: Value) -> Value:
+        return call_operator(e, where, name, arguments)
+
+    dtype = e.emit("prim::dtype", (index,), INT)
+    equal = [call("aten::eq", dtype, e.constant(mask.code)) for mask in MASKS]
+    is_mask = call("aten::Int", call("aten::__or__", *equal))
+    more = call("aten::sub", call("aten::dim", index), e.constant(1))
+    return call("aten::add", call("aten::mul", more, is_mask), e.constant(1))
+
+
+def _flattened(e: Emission, indices: Sequence[Expr]) -> list[Item]:
+    """The indices in order: a tuple as the only index counts as its items."""
+    flat: list[Item] = []
+    for tree in indices:
+        if isinstance(tree, Dots):
+            flat.append(tree)
+            continue
+        index = emit_index(e, tree)
+        if isinstance(index, SliceValue):
+            flat.append(index)
+            continue
+        value = index.as_value(e, tree.range)
+        flat += unpack_tuple(e, value) if isinstance(value.type, TupleType) else [value]
+    return flat

@@ -1,0 +1,142 @@
+"""Graphs that can be read but not changed: something that runs relies on them.
+
+>>> from flambeau.ir import parse_ir
+>>> graph = parse_ir("graph(%x):\\n  %y = aten::relu(%x)\\n  return (%y)")
+>>> freeze(graph, "f")
+>>> graph.insert("aten::neg", graph.inputs)
+Traceback (most recent call last):
+    ...
+flambeau.util.errors.FrozenGraphError: the graph of 'f' was compiled and runs: it cannot be changed in place. Copy \
+it with flambeau.ir.clone_graph(graph), change the copy, and make a function of that: \
+flambeau.jit.create_function_from_graph('f', copy)
+
+A frozen graph keeps its identity and its text: its parts change their class, so that reading costs what it cost
+before, and graphs that may be changed pay nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn, TypeVar
+
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Block, Node
+from flambeau.ir.printer import SUBGRAPH
+from flambeau.ir.value import Value
+from flambeau.util.errors import FrozenGraphError
+
+T = TypeVar("T", bound=type)
+_MESSAGE = (
+    "the graph of '{name}' was compiled and runs: it cannot be changed in place. Copy it with "
+    "flambeau.ir.clone_graph(graph), change the copy, and make a function of that: "
+    "flambeau.jit.create_function_from_graph('{name}', copy)"
+)
+
+WRITERS: dict[type, tuple[str, ...]] = {
+    Graph: ("add_input", "add_output", "create", "forget", "insert", "insert_node", "new_unique", "number", "rename"),
+    Block: ("_link", "add_input", "add_output", "append", "clear", "permute_inputs", "prepend", "remove_input",
+            "remove_output"),
+    Node: ("add_block", "add_input", "add_output", "copy_metadata", "destroy", "insert_after", "insert_before",
+           "insert_input", "move_after", "move_before", "remove_block", "remove_input", "remove_output",
+           "replace_input", "replace_uses_of", "set_inputs"),
+    Value: ("copy_metadata", "replace_uses_with", "set_name", "set_type"),
+}  # fmt: skip
+"""The methods that change a graph, by the class that has them."""
+
+_CACHES = frozenset({"_definition"})
+"""Attributes that remember what follows from the others."""
+
+
+def _refuse(graph: Graph) -> NoReturn:
+    raise FrozenGraphError(_MESSAGE.format(name=getattr(graph, "_frozen_name", graph.name)))
+
+
+def _refusing(writers: Iterable[str], graph_of: Callable[[Any], Graph]) -> Callable[[T], T]:
+    """A class decorator: these methods raise FrozenGraphError for the graph that an instance belongs to."""
+
+    def refuse(self: Any, *_: Any, **__: Any) -> NoReturn:
+        _refuse(graph_of(self))
+
+    def decorate(frozen: T) -> T:
+        for name in writers:
+            setattr(frozen, name, refuse)
+        return frozen
+
+    return decorate
+
+
+@_refusing((*WRITERS[Graph], "__setattr__"), lambda graph: graph)
+class _FrozenGraph(Graph):
+    _frozen_name: str
+
+
+@_refusing((*WRITERS[Block], "__setattr__"), lambda block: block.graph)
+class _FrozenBlock(Block):
+    __slots__ = ()
+
+
+@_refusing(WRITERS[Node], lambda node: node.graph)
+class _FrozenNode(Node):
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in _CACHES:
+            _refuse(self.graph)
+        super().__setattr__(name, value)
+
+
+@_refusing((*WRITERS[Value], "__setattr__"), lambda value: value.owner_block.graph)
+class _FrozenValue(Value):
+    __slots__ = ()
+
+
+@_refusing(
+    ("__setitem__", "__delitem__", "__ior__", "clear", "pop", "popitem", "setdefault", "update"),
+    lambda attributes: attributes.graph,
+)
+class _FrozenAttributes(dict[str, Any]):
+    """The attributes of a frozen node."""
+
+    __slots__ = ("graph",)
+
+    def __init__(self, graph: Graph, attributes: dict[str, Any]) -> None:
+        super().__init__(attributes)
+        self.graph = graph
+
+
+def is_frozen(graph: Graph) -> bool:
+    """Whether the graph can only be read."""
+    return isinstance(graph, _FrozenGraph)
+
+
+def freeze(graph: Graph, name: str) -> None:
+    """Have every change of the graph of the function `name`, and of graphs inside it, raise FrozenGraphError."""
+    if is_frozen(graph):
+        return
+    for node in graph.all_nodes():
+        inner = node.attributes.get(SUBGRAPH)
+        if isinstance(inner, Graph):
+            freeze(inner, name)
+        _freeze_node(node)
+        for block in node.blocks:
+            _freeze_block(block)
+    _freeze_block(graph.block)
+    graph._frozen_name = name  # type: ignore[attr-defined]
+    graph.__class__ = _FrozenGraph
+
+
+def _freeze_block(block: Block) -> None:
+    _freeze_values(block.inputs)
+    _freeze_node(block.return_node)
+    block.__class__ = _FrozenBlock
+
+
+def _freeze_node(node: Node) -> None:
+    _freeze_values(node.outputs)
+    node.attributes = _FrozenAttributes(node.graph, node.attributes)
+    node.__class__ = _FrozenNode
+
+
+def _freeze_values(values: Iterable[Value]) -> None:
+    for value in values:
+        value.__class__ = _FrozenValue

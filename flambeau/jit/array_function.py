@@ -1,0 +1,157 @@
+"""Scripted functions that take arrays of NumPy: compiled for the dtypes and ranks that a call brings.
+
+A parameter annotated `np.ndarray` or `npt.NDArray[...]` means what NumPy means, so that what `x[i]` is, a number or a
+row, follows from the array of the call. Results that are arrays to the program are arrays to the caller.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from flambeau.executor.executor import Executor, executor_of
+from flambeau.executor.options import Options
+from flambeau.frontend.bound import Bound
+from flambeau.frontend.templates import Template
+from flambeau.jit.compiling import compiling, tidy
+from flambeau.jit.function import ScriptFunction
+from flambeau.program.function import Function
+from flambeau.schema.array_type import ArrayType, array_of, holds_arrays
+from flambeau.schema.dtype import from_numpy_dtype
+from flambeau.schema.types import ListType, OptionalType, TupleType, Type
+from flambeau.tensor.observer import thread
+from flambeau.tensor.tensor import Tensor
+from flambeau.util.errors import CompileError
+
+Facts = tuple[Any, ...]
+MAX_VARIANTS: Final = 64
+"""Combinations of dtypes and ranks for which a function is compiled."""
+TOO_MANY: Final = "{name} was compiled for {count} combinations of dtypes and ranks of its arrays: split it"
+
+
+class ArrayFunction(ScriptFunction):
+    """A scripted function of arrays; what it shows is what was compiled for the last call."""
+
+    def __init__(
+        self,
+        python: Callable[..., Any],
+        template: Template,
+        arrays: Sequence[str],
+        options: Options,
+        generic: Callable[[], Function],
+    ) -> None:
+        """`arrays` are the parameters that take arrays; `generic` compiles the function for tensors, to look at."""
+        self.array_source = python
+        """The Python function, which programs that call it compile for their arrays."""
+        self._python = python
+        self._template = template
+        self._tree = lambda: template.tree
+        self._names = [p.name for p in template.tree.decl.params]
+        self._arrays = [(p.name in arrays, k, p.name) for k, p in enumerate(template.tree.decl.params)]
+        self._options = options
+        self._generic = generic
+        self._variants: dict[Facts, ScriptFunction[..., Any]] = {}
+        self._latest: ScriptFunction[..., Any] | None = None
+        functools.update_wrapper(self, python)
+        self.__name__ = template.tree.name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run it, compiled for such arrays. Raises CompileError for what the program does not mean with them."""
+        if thread.is_plain:
+            return self.array_source(*args, **kwargs)
+        variant = self.variant_for(args, kwargs)
+        result = variant(*args, **kwargs)
+        type_ = variant.script_function.result
+        return result if type_ is None or thread.observer is not None else as_arrays(result, type_, args)
+
+    def variant_for(self, args: Sequence[Any], kwargs: dict[str, Any]) -> ScriptFunction[..., Any]:
+        """The function as compiled for the dtypes and ranks of these arguments."""
+        count = len(args)
+        facts = tuple([
+            _facts(args[k] if k < count else kwargs.get(name, self._template.defaults.get(name)))
+            for is_array, k, name in self._arrays if is_array
+        ])  # fmt: skip
+        found = self._variants.get(facts)
+        if found is None:
+            found = self._variants[facts] = self._compiled(facts)
+        self._latest = found
+        return found
+
+    def _compiled(self, facts: Facts) -> ScriptFunction[..., Any]:
+        if len(self._variants) >= MAX_VARIANTS:
+            raise CompileError(TOO_MANY.format(name=self.__name__, count=MAX_VARIANTS), self._template.tree.range)
+        names = [name for is_array, _, name in self._arrays if is_array]
+        types = {n: array_of(from_numpy_dtype(f[0]), f[1]) for n, f in zip(names, facts, strict=True) if f is not None}
+        function = self.compiled_for(types)
+        executor = executor_of(function) if self._options == Options() else Executor(function, self._options)
+        return ScriptFunction(function, executor=executor)
+
+    def compiled_for(self, types: Mapping[str, Type]) -> Function:
+        """The function for parameters of these types."""
+        template = self._template
+        with compiling((self._python, tuple(types.items())), self.__name__, None):
+            bound = Bound(types=types)
+            function = template.compile(template.tree, template.resolver, defaults=template.defaults, bound=bound)
+        tidy(function)
+        return function
+
+    # What the rest looks at is of the variant called last, or before any call of the function for tensors.
+
+    def _shown(self) -> ScriptFunction[..., Any]:
+        if self._latest is None:
+            self._latest = ScriptFunction(self._generic())
+        return self._latest
+
+    @property
+    def script_function(self) -> Function:  # type: ignore[override]
+        """What the rest of the system knows it as."""
+        return self._shown().script_function
+
+    @property
+    def _executor(self) -> Executor:  # type: ignore[override]
+        return self._shown()._executor
+
+    @property
+    def _signature(self) -> Any:  # type: ignore[override]
+        return self._shown()._signature
+
+    @property
+    def options(self) -> Options:
+        """How it is run."""
+        return self._options
+
+    def with_options(self, options: Options) -> ScriptFunction:
+        """The same function run another way."""
+        names = [name for is_array, _, name in self._arrays if is_array]
+        return ArrayFunction(self.array_source, self._template, names, options, self._generic)
+
+    def __reduce__(self) -> Any:
+        return self._shown().__reduce__()
+
+
+def _facts(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.ndim
+    if isinstance(value, Tensor):
+        return value._array.dtype, value._array.ndim
+    return None
+
+
+def as_arrays(result: Any, type_: Type, arguments: Sequence[Any] = ()) -> Any:
+    """A result with arrays of NumPy where the program has arrays; one without dimensions is NumPy's scalar."""
+    if not holds_arrays(type_):
+        return result
+    if isinstance(type_, ArrayType) and isinstance(result, Tensor):
+        array = result._array
+        return next((a for a in arguments if a is array), array) if array.ndim else array[()]
+    if isinstance(type_, OptionalType):
+        return None if result is None else as_arrays(result, type_.element, arguments)
+    if isinstance(type_, ListType):
+        return [as_arrays(item, type_.element, arguments) for item in result]
+    if isinstance(type_, TupleType):
+        items = [as_arrays(item, t, arguments) for item, t in zip(result, type_.elements, strict=True)]
+        return tuple(items) if type_.name is None else type(result)(*items)
+    return result

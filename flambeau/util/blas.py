@@ -1,0 +1,165 @@
+"""The BLAS that NumPy brought, and how many threads it uses while it works for this package.
+
+Its own threads are no help for small products, and ruin everything where other threads are busy: each product ends with
+all of them meeting, and whoever has no processor then is waited for by others that spin. So a product has one thread,
+unless it is large; a large one has as many as `set_num_threads` or the function that runs says, shared among the Python
+threads that came here within the last moments. BLAS's own number, which it has for everybody else, is never exceeded,
+and comes back afterwards.
+
+Operators call the functions of this module instead of NumPy's.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, Final
+
+import numpy as np
+from numpy.linalg import LinAlgError
+
+from flambeau.util import thread_count
+from flambeau.util.locks import Lock, in_child, no_fork
+
+LARGE: Final = 1 << 27
+"""Multiplications from which a call is worth several threads: some milliseconds."""
+SMALL: Final = 1 << 13
+"""Elements of the largest operand up to which BLAS uses one thread by itself."""
+MOMENT: Final = 0.05
+"""Seconds for which a Python thread that called counts as busy."""
+_NAMES = (
+    ("scipy_openblas_set_num_threads64_", "scipy_openblas_get_num_threads64_"),
+    ("openblas_set_num_threads64_", "openblas_get_num_threads64_"),
+    ("scipy_openblas_set_num_threads", "scipy_openblas_get_num_threads"),
+    ("openblas_set_num_threads", "openblas_get_num_threads"),
+    ("MKL_Set_Num_Threads", "MKL_Get_Max_Threads"),
+)
+"""How OpenBLAS, in NumPy's wheels and in other builds, and MKL call what sets and gives the number."""
+
+
+class _Calls:
+    running = 0
+    """Calls that need the number that is set."""
+    before = 0
+    """What it was."""
+
+
+_lock = Lock()
+_callers: dict[int, float] = {}
+"""By thread: when it last called."""
+
+
+@functools.cache
+@no_fork()
+def library() -> ctypes.CDLL | None:
+    """What NumPy's own products are linked with, with all that it has loaded; None where that cannot be opened."""
+    try:
+        return ctypes.CDLL(import_module("numpy._core._multiarray_umath").__file__)
+    except (ImportError, OSError):
+        return None
+
+
+@functools.cache
+def _control() -> tuple[Callable[[int], None], Callable[[], int]] | None:
+    """What sets the number of threads and what gives it; None where BLAS has no such functions."""
+    found = library()
+    if found is None:
+        return None
+    for setter, getter in _NAMES:
+        if hasattr(found, setter) and hasattr(found, getter):
+            put = ctypes.PYFUNCTYPE(None, ctypes.c_int)((setter, found))
+            return put, ctypes.PYFUNCTYPE(ctypes.c_int)((getter, found))
+    return None
+
+
+class _Own(threading.local):
+    most: int | None = None
+    """Threads that the function which this thread runs asks for."""
+
+
+_own = _Own()
+
+
+@contextmanager
+def at_most(count: int) -> Iterator[None]:
+    """Within the block, this thread's calls of BLAS may use so many threads, whatever others may."""
+    before, _own.most = _own.most, count
+    try:
+        yield
+    finally:
+        _own.most = before
+
+
+@contextmanager
+def threads_for(work: float) -> Iterator[None]:
+    """Within the block, BLAS has the threads that a call of so many multiplications is worth."""
+    control = _control()
+    if control is None:
+        yield
+        return
+    put, get = control
+    now, me = time.monotonic(), threading.get_ident()
+    with _lock:
+        _callers[me] = now
+        busy = sum(now - then < MOMENT for then in _callers.values())
+        if busy < len(_callers):
+            for thread in [t for t, then in _callers.items() if now - then >= MOMENT]:
+                del _callers[thread]
+        if not _Calls.running:
+            _Calls.before = get()
+        _Calls.running += 1
+        most = thread_count.get() if _own.most is None else _own.most
+        put(max(1, min(_Calls.before, most // busy)) if work >= LARGE else 1)
+    try:
+        yield
+    finally:
+        with _lock:
+            _Calls.running -= 1
+            if not _Calls.running:
+                put(_Calls.before)
+
+
+@in_child
+def _nobody_calls() -> None:
+    """In a forked process, calls of other threads have ended, and their number goes."""
+    control = _control()
+    if _Calls.running and control is not None:
+        control[0](_Calls.before)
+    _Calls.running = 0
+    _callers.clear()
+
+
+def _limited(function: Callable[..., Any]) -> Any:
+    """A function of NumPy that calls BLAS."""
+
+    @functools.wraps(function)
+    def limited(*args: Any, **kwargs: Any) -> Any:
+        operands = args[0] if isinstance(args[0], list) else args
+        arrays = [a for a in operands if isinstance(a, np.ndarray)]
+        largest = max([a.size for a in arrays], default=0)
+        if largest <= SMALL:
+            return function(*args, **kwargs)
+        with threads_for(float(largest) * max([a.shape[-1] for a in arrays if a.ndim])):
+            return function(*args, **kwargs)
+
+    return limited
+
+
+matmul, dot, einsum = _limited(np.matmul), _limited(np.dot), _limited(np.einsum)
+
+
+class linalg:  # noqa: N801  (stands for numpy.linalg)
+    """The functions of `numpy.linalg` that operators use."""
+
+    cholesky, det, eig, eigh, eigvalsh, inv, lstsq, multi_dot, qr, slogdet, solve, svd = (
+        staticmethod(_limited(getattr(np.linalg, name)))
+        for name in (
+            "cholesky", "det", "eig", "eigh", "eigvalsh", "inv", "lstsq", "multi_dot", "qr", "slogdet", "solve", "svd",
+        )
+    )  # fmt: skip
+    LinAlgError = LinAlgError

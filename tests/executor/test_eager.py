@@ -1,0 +1,255 @@
+"""Operators by themselves: native code runs NumPy's loops, with the same bits, and leaves alone what it cannot tell."""
+
+from __future__ import annotations
+
+import gc
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import flambeau as fb
+from flambeau.executor import eager
+from flambeau.ops.families.entry_kernel import EntryKernel
+from flambeau.schema import registry
+from flambeau.schema.opdef import OpDef
+from flambeau.tensor import dispatch
+from flambeau.util.native_type import is_supported
+
+pytestmark = pytest.mark.skipif(not is_supported() or not eager.machine.load(), reason="there is no native code here")
+
+HOSTILE = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-45, -1e-40, 3e38, 0.5, 2.0, 7.25, -3.5, 1e-8, 88.0]
+UNARY = [
+    "neg", "abs", "exp", "log", "log1p", "expm1", "sqrt", "rsqrt", "reciprocal", "sin", "cos", "tan", "tanh", "sinh",
+    "cosh", "asin", "acos", "atan", "sigmoid", "relu", "floor", "ceil", "trunc", "round", "isnan", "isfinite", "isinf",
+    "signbit", "sign", "square", "logical_not", "exp2", "log2", "log10", "erf", "silu",
+]  # fmt: skip
+BINARY = [
+    "add", "sub", "mul", "div", "remainder", "fmod", "floor_divide", "maximum", "minimum", "pow", "atan2", "eq", "ne",
+    "lt", "le", "gt", "ge", "hypot", "copysign", "logical_and", "logical_or", "logical_xor", "where",
+]  # fmt: skip
+
+
+def kernels() -> list[tuple[OpDef, EntryKernel]]:
+    """Every kernel that may have native code."""
+    found = [d for name in registry.names() for d in registry.overloads(name)]
+    return [(d, d.kernel) for d in found if isinstance(d.kernel, EntryKernel)]
+
+
+def kernel(full_name: str) -> EntryKernel:
+    return next(k for d, k in kernels() if d.full_name == full_name)
+
+
+def served(full_name: str) -> int:
+    """How many calls of an overload ran natively."""
+    entry = kernel(full_name).entry
+    return 0 if entry is None else entry.served
+
+
+def warm(call: Callable[[], Any]) -> Any:
+    """The result of a call that was made before."""
+    call()
+    call()
+    return call()
+
+
+def by_numpy(call: Callable[[], Any]) -> Any:
+    """The result with every kernel run in Python."""
+    plain = {k.meaning.schema.full_name: k.run for _, k in kernels()}
+
+    def handler(definition: OpDef, arguments: Any, proceed: Any) -> Any:
+        run = plain.get(definition.full_name)
+        return proceed(arguments) if run is None else run(*arguments)
+
+    with dispatch.intercepting(handler):
+        return call()
+
+
+def same_bits(a: fb.Tensor, b: fb.Tensor) -> bool:
+    return a.dtype is b.dtype and a.stride() == b.stride() and a.numpy().tobytes() == b.numpy().tobytes()
+
+
+def values(dtype: Any, size: int, seed: int) -> fb.Tensor:
+    random = np.random.default_rng(seed)
+    if np.dtype(dtype).kind == "f":
+        with np.errstate(all="ignore"):
+            mixed = np.where(random.random(size) < 0.5, random.choice(HOSTILE, size), random.normal(0, 3, size))
+            return fb.tensor(mixed.astype(dtype))
+    if np.dtype(dtype).kind == "b":
+        return fb.tensor(random.random(size) < 0.5)
+    limits = np.iinfo(dtype)
+    mixed = np.where(random.random(size) < 0.3, random.choice([limits.min, limits.max, 0, 1], size), 0).astype(dtype)
+    return fb.tensor(np.where(mixed == 0, random.integers(0, 100, size).astype(dtype), mixed))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", UNARY)
+def test_c19_bits_of_unary_operators_are_numpys(name: str, dtype: Any) -> None:
+    function = getattr(fb, name, None) or getattr(fb.nn.functional, name)
+    for size in (1, 3, 16, 257, 4096):
+        x = values(dtype, size, size)
+        assert same_bits(warm(lambda x=x: function(x)), by_numpy(lambda x=x: function(x))), size
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.int32, np.uint8, np.bool_])
+@pytest.mark.parametrize("name", BINARY)
+def test_c19_bits_of_binary_operators_are_numpys(name: str, dtype: Any) -> None:
+    function = getattr(fb, name) if name != "where" else lambda x, y: fb.where(x == y, x, y)
+    for size in (1, 16, 257):
+        x, y = values(dtype, size, size), values(dtype, size, size + 1)
+        try:
+            expected = by_numpy(lambda x=x, y=y: function(x, y))
+        except (RuntimeError, NotImplementedError) as error:
+            for _ in range(3):
+                with pytest.raises(type(error), match=re.escape(str(error))):
+                    function(x, y)
+        else:
+            assert same_bits(warm(lambda x=x, y=y: function(x, y)), expected), size
+
+
+@pytest.mark.parametrize("number", [2, 2.5, -1, 0.0, -0.0, 3e300, float("nan"), 1 << 40, -(1 << 63)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.int32, np.int8, np.uint8])
+def test_c19_numbers_are_converted_as_numpy_does(dtype: Any, number: float) -> None:
+    x = values(dtype, 16, 5)
+    for call in (lambda: x + number, lambda: x * number, lambda: x < number, lambda: number - x):
+        assert same_bits(warm(call), by_numpy(call))
+
+
+def test_c19_repeated_calls_run_natively() -> None:
+    x, y = fb.rand(16), fb.rand(16)
+    warm(lambda: x + y)
+    before = served("aten::add.Tensor")
+    for size in (1, 5, 16, 100, 4096):
+        a = fb.rand(size)
+        assert ((a + a) == a * 2).all()
+    assert served("aten::add.Tensor") == before + 5
+
+
+def test_c19_what_native_code_cannot_tell_runs_as_before() -> None:
+    x = fb.rand(4, 4)
+    warm(lambda: x + x)
+    before = served("aten::add.Tensor")
+    assert fb.add(x, x, alpha=3).tolist() == (x.numpy() + 3 * x.numpy()).tolist()
+    assert (x + x.T).tolist() == (x.numpy() + x.numpy().T).tolist()
+    assert (x + x[0]).tolist() == (x.numpy() + x.numpy()[0]).tolist()
+    assert (x + fb.ones(4, 4, dtype=fb.float64)).dtype is fb.float64
+    assert (fb.zeros(0, 4) + fb.zeros(0, 4)).shape == (0, 4)
+    large = fb.rand(100, 100)
+    assert (large + large).tolist() == (large.numpy() * 2).tolist()
+    parameter = fb.nn.Parameter(fb.rand(4, 4))
+    assert (parameter + x).tolist() == (parameter.detach().numpy() + x.numpy()).tolist()
+    assert served("aten::add.Tensor") == before
+    with pytest.raises(RuntimeError, match="must match the size"):
+        x + fb.rand(3)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        fb.zeros(2, dtype=fb.int64) + "a"
+
+
+def test_c19_interceptors_and_traces_see_known_patterns() -> None:
+    x = fb.rand(16)
+    warm(lambda: x * x)
+    seen: list[str] = []
+    with dispatch.intercepting(lambda d, a, proceed: (seen.append(d.name), proceed(a))[1]):
+        x * x
+    assert seen == ["aten::mul"]
+    assert "aten::mul" in str(fb.jit.trace(lambda v: v * v, (x,)).graph)
+
+
+def test_c19_results_are_new_tensors() -> None:
+    x = fb.rand(16)
+    results = [x + x for _ in range(5)]
+    assert len({r.data_ptr() for r in results}) == 5
+    assert all(r._storage.version == 0 and not r.requires_grad and r.grad_fn is None for r in results)
+    results[0].add_(1)
+    assert results[1].tolist() == results[2].tolist()
+
+
+def test_c19_other_default_dtypes() -> None:
+    x = fb.tensor([1, 2, 3])
+    warm(lambda: x + 1.5)
+    before = fb.get_default_dtype()
+    fb.set_default_dtype(fb.float64)
+    try:
+        assert (x + 1.5).dtype is fb.float64
+    finally:
+        fb.set_default_dtype(before)
+    assert (x + 1.5).dtype is fb.float32
+
+
+def test_c19_memory_does_not_grow() -> None:
+    x, y = fb.rand(16), fb.rand(16)
+    calls = [lambda: x + y, lambda: x * 2.0, lambda: x.tanh(), lambda: x[1:3], lambda: x.view(4, 4), lambda: x + x[0]]
+    for call in calls:
+        warm(call)
+    gc.collect()
+    before = sys.getallocatedblocks()
+    for call in calls:
+        for _ in range(20_000):
+            call()
+    gc.collect()
+    assert sys.getallocatedblocks() - before < 500
+
+
+def test_c19_threads_learn_patterns_together() -> None:
+    results: list[Any] = []
+
+    def work(size: int) -> None:
+        for k in range(1, 200):
+            x = fb.full((size,) * (1 + k % 3), float(k))
+            results.append(((x.minimum(x) * x) == x.square()).all().item())
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in (2, 3, 4, 5)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert all(results)
+    assert len(results) == 4 * 199
+
+
+def test_c19_patterns_are_bounded() -> None:
+    for rank in range(1, 30):
+        for dtype in (fb.float32, fb.float64, fb.int32, fb.int64):
+            x = fb.ones((1,) * rank, dtype=dtype)
+            warm(lambda x=x: fb.maximum(x, x))
+    assert len(kernel("aten::maximum").entry._tried) <= eager.MAX_PATTERNS
+
+
+PROGRAM = """
+import sys
+import flambeau as fb
+from flambeau.executor import eager
+x = fb.ones(4)
+x + x
+assert eager.machine.loops is None and "llvmlite.binding" not in sys.modules
+for _ in range(eager.FROM_CACHE + 10):
+    x + x
+print(eager.machine.loops is not None, "llvmlite.binding" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("is_warm", [False, True])
+def test_c19_a_few_calls_wait_for_no_compiler(tmp_path: Any, is_warm: bool) -> None:
+    """With a warm cache native code comes early; without one it waits until it pays. LLVM is not loaded for either."""
+    environment = {**os.environ, "FLAMBEAU_CACHE_DIR": str(tmp_path)}
+    if is_warm:
+        load = "from flambeau.executor import eager; assert eager.machine.load()"
+        subprocess.run([sys.executable, "-c", load], env=environment, check=True)
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(is_warm), "False"]
+
+
+def test_c19_a_program_that_gives_other_bits_is_not_used() -> None:
+    x = fb.rand(16)
+    program = eager.record(kernel("aten::exp").meaning, [x])
+    assert program is not None
+    assert eager.machine.loops is not None
+    plan = eager._plan_of(program, eager.machine.loops)
+    assert eager._run(plan, [x._array], np.exp(x._array))
+    assert not eager._run(plan, [x._array], np.exp(x._array) + 1)

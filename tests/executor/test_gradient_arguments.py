@@ -1,0 +1,148 @@
+"""Scripted functions with arguments that ask for gradients: native as for any tensors, with results that say so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import flambeau
+from flambeau import Tensor, nn
+from flambeau.codegen import available
+
+
+@flambeau.script
+def folded(x: Tensor, n: int) -> Tensor:
+    s = flambeau.zeros_like(x)
+    for _ in range(n):
+        s = s + x * 2.0
+    return s
+
+
+@flambeau.script
+def total(x: Tensor) -> float:
+    s = 0.0
+    for i in range(x.shape[0]):
+        s += float(x[i])
+    return s
+
+
+@flambeau.script
+def several(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    return x * 2, y * 2, x.argmax(), x
+
+
+@flambeau.script
+def written(x: Tensor, y: Tensor) -> Tensor:
+    y[0] = x[0]
+    return y
+
+
+@flambeau.script
+def asked(x: Tensor) -> tuple[bool, bool, bool]:
+    return x.requires_grad, (x * 2).requires_grad, x.detach().requires_grad
+
+
+def _leaf() -> Tensor:
+    return flambeau.ones(3).requires_grad_()
+
+
+@pytest.mark.skipif(not available(), reason="native code needs llvmlite")
+@pytest.mark.parametrize("is_recording", [False, True])
+def test_c16_arguments_that_ask_run_natively(is_recording: bool) -> None:
+    f = flambeau.script(total.__wrapped__)  # type: ignore[attr-defined]
+    with flambeau.set_grad_enabled(is_recording):
+        assert [f(_leaf()) for _ in range(4)] == [3.0] * 4
+    (plan,) = f._executor.plans
+    assert plan.whole is not None
+    assert not plan.whole.reason
+    assert plan.whole.variants
+    f(flambeau.ones(3))
+    assert len(f._executor.plans) == 1, "the plan for plain tensors is the same"
+
+
+@pytest.mark.parametrize("rounds", [1, 5])
+def test_c16_results_say_what_eager_ones_say(rounds: int) -> None:
+    x, y = _leaf(), flambeau.ones(3)
+    for _ in range(rounds):
+        results = several(x, y)
+        assert [r.requires_grad for r in results] == [True, False, False, True]
+        assert results[3] is x
+        assert x.is_leaf
+        assert not results[0].is_leaf
+        assert folded(x, 3).requires_grad
+        assert not folded(y, 3).requires_grad
+        with flambeau.no_grad():
+            results = several(x, y)
+            assert [r.requires_grad for r in results] == [False, False, False, True]
+            assert results[3] is x
+
+
+def test_c16_lists_and_dicts_of_arguments() -> None:
+    def f(xs: list[Tensor]) -> dict[str, Tensor]:
+        return {"first": xs[0] * 2, "second": xs[1]}
+
+    g = flambeau.script(f)
+    xs = [_leaf(), flambeau.ones(3)]
+    for _ in range(4):
+        found = g(xs)
+        assert found["first"].requires_grad
+        assert found["second"] is xs[1]
+
+
+def test_c08_programs_ask_for_the_truth() -> None:
+    for _ in range(4):
+        assert asked(_leaf()) == (True, True, False)
+        assert asked(flambeau.ones(3)) == (False, False, False)
+        with flambeau.no_grad():
+            assert asked(_leaf()) == (True, False, False)
+
+
+def test_c08_programs_do_not_write_leaves() -> None:
+    x, y = flambeau.ones(3), _leaf()
+    for _ in range(4):
+        with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used"):
+            written(x, y)
+        assert y.tolist() == [1, 1, 1]
+        with flambeau.no_grad():
+            assert written(x, y) is y
+    z = flambeau.zeros(3)
+    assert written(_leaf(), z) is z
+    assert z.requires_grad
+    assert z.tolist() == [1, 0, 0]
+
+
+class Layers(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(3, 4), nn.Linear(4, 2)
+        self.register_buffer("calls", flambeau.zeros(1))
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return self.second(flambeau.relu(self.first(x))), x * self.calls
+
+
+class Counting(Layers):
+    calls: Tensor
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        self.calls += 1
+        return self.second(flambeau.relu(self.first(x))), self.calls
+
+
+@pytest.mark.parametrize("kind", [Layers, Counting])
+def test_c08_results_of_modules_say_that_parameters_ask(kind: Any) -> None:
+    module = kind()
+    scripted = flambeau.jit.script(module)
+    x = flambeau.ones(5, 3)
+    for _ in range(4):
+        for m in (module, scripted):
+            assert [r.requires_grad for r in m(x)] == [True, False]
+            with flambeau.no_grad():
+                assert [r.requires_grad for r in m(x)] == [False, False]
+    module.requires_grad_(False)
+    for m in (module, scripted):
+        assert [r.requires_grad for r in m(x)] == [False, False]
+    module.second.bias.requires_grad_()
+    for m in (module, scripted):
+        assert [r.requires_grad for r in m(x)] == [True, False]

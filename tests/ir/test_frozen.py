@@ -1,0 +1,144 @@
+"""A graph that runs can be read, copied and replaced, but not changed in place."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+
+import pytest
+
+import flambeau
+from flambeau import Tensor
+from flambeau.ir import Block, Graph, Node, Value, clone_graph, parse_ir
+from flambeau.ir.frozen import WRITERS, freeze, is_frozen
+from flambeau.ir.verify import verify
+from flambeau.util.errors import FrozenGraphError
+
+MESSAGE = (
+    "the graph of 'shifted' was compiled and runs: it cannot be changed in place. Copy it with "
+    "flambeau.ir.clone_graph(graph), change the copy, and make a function of that: "
+    "flambeau.jit.create_function_from_graph('shifted', copy)"
+)
+
+
+def tripled(x: Tensor) -> Tensor:
+    return x * 3
+
+
+def shifted(x: Tensor, n: int) -> Tensor:
+    for _ in range(n):
+        x = tripled(x) + 1
+    return x
+
+
+CHANGES: list[Callable[[Graph, Node], object]] = [
+    lambda graph, node: graph.add_input(),
+    lambda graph, node: graph.insert("aten::relu", [graph.inputs[0]]),
+    lambda graph, node: graph.rename(graph.inputs[0], "y"),
+    lambda graph, node: setattr(graph, "name", "g"),
+    lambda graph, node: graph.block.add_output(graph.inputs[0]),
+    lambda graph, node: graph.block.remove_output(0),
+    lambda graph, node: Graph().create("aten::relu").insert_before(node),
+    lambda graph, node: node.destroy(),
+    lambda graph, node: node.replace_input(0, graph.inputs[0]),
+    lambda graph, node: setattr(node, "kind", "aten::sub"),
+    lambda graph, node: node.attributes.update(a=1),
+    lambda graph, node: node.output().set_type(graph.inputs[1].type),
+    lambda graph, node: setattr(node.output(), "type", graph.inputs[1].type),
+    lambda graph, node: node.output().replace_uses_with(graph.inputs[0]),
+    lambda graph, node: flambeau._C.Graph(graph).addInput(),
+    lambda graph, node: flambeau._C._jit_pass_inline(graph),
+]
+
+
+@pytest.mark.parametrize("number", range(len(CHANGES)))
+def test_c09_a_graph_that_runs_cannot_be_changed(number: int) -> None:
+    scripted = flambeau.script(shifted)
+    graph = scripted.graph
+    before = str(graph)
+    scripted(flambeau.ones(2), 2)
+    node = graph.find("aten::add")
+    assert node is not None
+    with pytest.raises(FrozenGraphError) as caught:
+        CHANGES[number](graph, node)
+    assert str(caught.value) == MESSAGE
+    assert str(graph) == before
+    verify(graph)
+
+
+def test_c09_what_was_changed_before_the_first_call_is_what_runs() -> None:
+    scripted = flambeau.jit.create_function_from_graph("shifted", clone_graph(flambeau.script(shifted).inlined_graph))
+    node = scripted.graph.find("aten::add")
+    assert node is not None
+    node.kind = "aten::sub"
+    assert scripted(flambeau.ones(2), 2).tolist() == [5.0, 5.0]
+
+
+def test_c09_the_cure_works() -> None:
+    scripted = flambeau.script(shifted)
+    scripted(flambeau.ones(2), 2)
+    copy = clone_graph(scripted.graph)
+    node = copy.find("aten::add")
+    assert node is not None
+    node.kind = "aten::sub"
+    changed = flambeau.jit.create_function_from_graph("shifted", copy)
+    assert changed(flambeau.ones(2), 2).tolist() == [5.0, 5.0]
+    assert scripted(flambeau.ones(2), 2).tolist() == [13.0, 13.0]
+
+
+@flambeau.script
+def callee(x: Tensor) -> Tensor:
+    return x - 2
+
+
+def test_c09_a_graph_that_was_inlined_cannot_be_changed_either() -> None:
+    @flambeau.script
+    def caller(x: Tensor) -> Tensor:
+        return callee(x)
+
+    assert not is_frozen(callee.graph)
+    assert caller(flambeau.ones(1)).tolist() == [-1.0]
+    with pytest.raises(FrozenGraphError, match="graph of 'callee'"):
+        callee.graph.block.remove_output(0)
+
+
+def test_interpreted_functions_and_methods_too() -> None:
+    class Doubled(flambeau.nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return x * 2
+
+    module = flambeau.script(Doubled())
+    module(flambeau.ones(1))
+    with pytest.raises(FrozenGraphError, match="graph of 'forward'"):
+        module.graph.block.remove_output(0)
+    plain = flambeau.script(backend="interpreter")(shifted)
+    plain(flambeau.ones(1), 1)
+    with pytest.raises(FrozenGraphError, match="graph of 'shifted'"):
+        plain.graph.block.remove_output(0)
+
+
+def test_subgraphs_freeze_with_their_graph() -> None:
+    graph = parse_ir(
+        "graph(%x):\n %y = prim::FusionGroup_0(%x)\n return (%y)\n"
+        "with prim::FusionGroup_0 = graph(%a):\n %c = aten::relu(%a)\n return (%c)\n"
+    )
+    freeze(graph, "f")
+    freeze(graph, "g")
+    inner = graph.find("prim::FusionGroup")
+    assert inner is not None
+    with pytest.raises(FrozenGraphError, match="graph of 'f'"):
+        inner.attributes["Subgraph"].add_input()
+
+
+READERS = {
+    Graph: {"all_nodes", "at_range", "find", "find_all", "inserting", "nodes", "set_insertion_point"},
+    Block: {"is_inside"},
+    Node: {"attribute", "input", "is_before", "output"},
+    Value: set[str](),
+}
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_every_method_is_known_to_read_or_to_write(kind: type) -> None:
+    methods = {n for n, m in vars(kind).items() if inspect.isfunction(m) and (not n.startswith("_") or n == "_link")}
+    assert methods == READERS[kind] | set(WRITERS[kind])

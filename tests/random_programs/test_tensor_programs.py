@@ -1,0 +1,68 @@
+"""Programs of whole tensors give one answer on every path, at every size; what is planted is found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import flambeau
+from flambeau import Tensor
+from flambeau.testing.programs.check import PATHS
+from flambeau.testing.programs.model import Program, Statement
+from flambeau.testing.programs.tensors.check import compile_source, disagreement, native_paths_for, outcome, report
+from flambeau.testing.programs.tensors.generate import generate
+from flambeau.testing.programs.tensors.layout import PARAMETERS, SETS, Layout
+from flambeau.testing.programs.tensors.values import joined
+
+CHUNKS, PER_CHUNK = 6, 15
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_all_paths_agree(chunk: int) -> None:
+    for seed in range(chunk * PER_CHUNK, (chunk + 1) * PER_CHUNK):
+        program, paths = generate(seed), native_paths_for(seed)
+        found = disagreement(program, seed, paths)
+        if found is not None:
+            pytest.fail(report(seed, program, found, paths=paths), pytrace=False)
+
+
+def test_programs_reach_what_they_are_for() -> None:
+    text = "".join(generate(seed).source() for seed in range(300))
+    for wanted in (
+        "x.sum() * 0", ".cumsum(", ".amax(", ".argmax(", "flambeau.embedding(w, ", "[flag]", "[True]", "None, ",
+        "+= ", ".masked_fill_(", "[1:] = k", "keepdim=True", "for i", "unbiased=False", ".sort(", ".softmax(",
+        " @ ", "..., ", "if bool(",
+    ):  # fmt: skip
+        assert wanted in text, wanted
+
+
+def test_few_programs_raise_and_sizes_reach_zero() -> None:
+    raised, sizes = 0, set()
+    for seed in range(60):
+        layout = Layout(seed)
+        function = compile_source(generate(seed).source(), "<tensors>", {"flambeau": flambeau, "Tensor": Tensor})
+        for call in range(SETS):
+            raised += bool(outcome(function, layout, call, flambeau.from_numpy).error)
+            sizes.update(n for a in layout.arguments(call).values() if isinstance(a, np.ndarray) for n in a.shape)
+    assert 0 < raised < 30
+    assert {0, 1, 2, 3, 4, 5} < sizes
+
+
+def test_axes_that_broadcast() -> None:
+    assert joined(("a", "b"), ("b",)) == ("a", "b")
+    assert joined(("a", "1"), ("1", "b")) == ("a", "b")
+    assert joined((), ("a",)) == ("a",)
+    assert joined(("a",), ("b",)) is None
+
+
+def test_a_difference_is_found_and_made_small() -> None:
+    def body(*lines: str) -> Program:
+        statements = [Statement(line) for line in (*lines, "return t1,")]
+        return Program("main", PARAMETERS, "tuple[Tensor]", statements)
+
+    program = body("x += 1", "t2 = y * 2", "t1 = v * (2 if type(flag) is bool else 1)", "t1 = t1 + k")
+    assert disagreement(program, 1, PATHS) is not None  # it cannot be compiled
+    assert disagreement(body("x += 1", "t1 = x * 2"), 1, PATHS) is None
+    text = report(1, program, disagreement(program, 1, PATHS) or "")
+    assert text.startswith("seed 1: ")
+    assert "t2 = y * 2" not in text.rpartition("def main")[2]

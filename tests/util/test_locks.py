@@ -1,0 +1,94 @@
+"""Locks in forked processes, work that forks wait for, and blocks that several threads share."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from flambeau.util.locks import Lock, RLock, WhileAnyIsInside, no_fork
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+
+def in_child(work: Callable[[], bool]) -> bool:
+    """What `work` answers in a forked process, which has ten seconds."""
+    pid = os.fork()
+    if pid == 0:
+        threading.Timer(10.0, os._exit, (7,)).start()
+        os._exit(0 if work() else 1)
+    return os.waitpid(pid, 0)[1] == 0
+
+
+def _takes(lock: Lock) -> bool:
+    with lock:
+        return lock.is_held()
+
+
+@pytest.mark.parametrize("lock", [Lock(), RLock()])
+def test_c10_a_lock_that_another_thread_holds_is_free_in_a_child(lock: Lock) -> None:
+    held, enough = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            held.set()
+            enough.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    assert in_child(lambda: _takes(lock))
+    assert not lock.is_held()
+    enough.set()
+    thread.join()
+    assert _takes(lock)
+
+
+def test_c10_what_the_forking_thread_holds_it_holds_in_the_child() -> None:
+    lock = RLock()
+    with lock:
+        assert in_child(lambda: lock.is_held() and _takes(lock))
+    assert in_child(lambda: not lock.is_held() and _takes(lock))
+
+
+def test_c10_forks_wait_for_work_that_nobody_could_go_on_with() -> None:
+    half, done = threading.Event(), []
+
+    def work() -> None:
+        with no_fork(), no_fork():
+            half.set()
+            time.sleep(0.05)
+            done.append(1)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    half.wait()
+    assert in_child(lambda: done == [1])
+    thread.join()
+    with no_fork():
+        assert in_child(lambda: True), "who forks within a block of its own waits for nobody"
+
+
+def test_c10_threads_that_are_no_more_have_left() -> None:
+    calls: list[str] = []
+    block = WhileAnyIsInside(lambda: calls.append("begin"), lambda: calls.append("end"))
+    entered, enough = threading.Event(), threading.Event()
+
+    def stay() -> None:
+        with block():
+            entered.set()
+            enough.wait()
+
+    thread = threading.Thread(target=stay)
+    thread.start()
+    entered.wait()
+    assert in_child(lambda: calls == ["begin", "end"])
+    with block():
+        assert in_child(lambda: calls == ["begin"])
+    assert calls == ["begin"]
+    enough.set()
+    thread.join()
+    assert calls == ["begin", "end"]
