@@ -5,7 +5,8 @@ would stay locked in it for ever. So every lock of the package is one of these, 
 thread that forks holds it itself.
 
 What a lock protects may be half done at that moment, too. Work whose halves nobody can use, as compiling is, happens in
-`no_fork()` blocks: a fork waits until no other thread is in one.
+`no_fork()` blocks: a fork waits until no other thread is in one. A module that another thread is importing would stay
+half imported, and locked: a fork waits for the imports of this package and of those it imports when first needed.
 
 >>> lock = Lock()
 >>> with lock:
@@ -15,7 +16,9 @@ True
 
 from __future__ import annotations
 
+import _imp
 import os
+import sys
 import threading
 import time
 import weakref
@@ -25,7 +28,9 @@ from types import TracebackType
 from typing import Any
 
 LONGEST_WAIT = 60.0
-"""Seconds after which a fork no longer waits for other threads to leave `no_fork()`."""
+"""Seconds after which a fork no longer waits for other threads to leave `no_fork()`, or to end an import."""
+IMPORTED_LATE = ("flambeau", "llvmlite", "numpy", "numba")
+"""Packages whose imports a fork waits for. Others may be imported for as long as their program runs."""
 
 
 class Lock:
@@ -177,20 +182,36 @@ def _before() -> None:
     _gate.acquire()
     _forking = me
     until = time.monotonic() + LONGEST_WAIT
-    while _inside and time.monotonic() < until:
+    while True:
+        _imp.acquire_lock()  # no import begins before the fork is over
+        if not (_inside or _is_importing()) or time.monotonic() >= until:
+            return
+        _imp.release_lock()
         time.sleep(0.0002)
+
+
+def _is_importing() -> bool:
+    """Whether a thread is importing a module of `IMPORTED_LATE`."""
+    for name, module in list(sys.modules.items()):
+        spec = getattr(module, "__spec__", None)
+        if name.partition(".")[0] in IMPORTED_LATE and getattr(spec, "_initializing", False):
+            return True
+    return False
 
 
 def _after_in_parent() -> None:
     global _forking
     if _forking == threading.get_ident():
         _forking = 0
+        _imp.release_lock()
         _gate.release()
 
 
 def _after_in_child() -> None:
     global _forking, _gate
     me = threading.get_ident()
+    if _forking == me:
+        _imp.release_lock()
     _gate, _forking = threading.Lock(), 0
     for other in [t for t in _inside if t != me]:
         del _inside[other]

@@ -131,6 +131,47 @@ def test_c10_forks_while_threads_compile(tmp_path: Path, cache: str) -> None:
     assert "done" in _run(PROGRAM.replace("ROUNDS", "12" if cache == "on" else "5"), tmp_path, **variables)
 
 
+IMPORTING = """
+import importlib.util, os, sys, threading, time
+import flambeau
+
+class Slow:
+    "Finds a module that takes its time to run."
+    def find_spec(self, name, path=None, target=None):
+        return importlib.util.spec_from_loader(name, self) if name == "flambeau.slow" else None
+    def create_module(self, spec):
+        return None
+    def exec_module(self, module):
+        begun.set()
+        time.sleep(1)
+        module.done = True
+
+begun = threading.Event()
+sys.meta_path.insert(0, Slow())
+thread = threading.Thread(target=__import__, args=("flambeau.slow",))
+thread.start()
+begun.wait()
+pid = os.fork()
+if not pid:
+    import flambeau.slow
+    importing = threading.Thread(target=__import__, args=("colorsys",))  # the lock of imports is free
+    importing.start()
+    importing.join(20)
+    os._exit(0 if flambeau.slow.done and not importing.is_alive() else 1)
+assert os.waitpid(pid, 0)[1] == 0
+importing = threading.Thread(target=__import__, args=("colorsys",))
+importing.start()
+importing.join(20)
+assert not importing.is_alive()
+thread.join()
+print("done")
+"""
+
+
+def test_c10_forks_while_a_thread_imports(tmp_path: Path) -> None:
+    assert "done" in _run(IMPORTING, tmp_path)
+
+
 def scaled(x: Tensor, k: float) -> Tensor:
     return (x * k).exp().sum()
 
