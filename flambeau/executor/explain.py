@@ -13,7 +13,7 @@ from flambeau.executor import limits
 from flambeau.executor import spec as specs
 from flambeau.executor.advice import SlowPart, calls_itself, loop_part, recursion_part
 from flambeau.executor.fused import FusedKernel, kernel_of
-from flambeau.executor.listing import kernel_plans, operators, place, shown_shapes
+from flambeau.executor.listing import functions, kernel_plans, operators, place, shown_shapes
 from flambeau.executor.plan import FUSION, ExecutionPlan, is_worthwhile
 from flambeau.executor.region import Region, is_region
 from flambeau.executor.report import Compilation, Interpreted, KernelFacts, NativeFacts, Work
@@ -22,11 +22,13 @@ from flambeau.executor.whole import WholeFunction
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.program.shared import SHARED
+from flambeau.util.record import replace
 
 MEASURED_UP_TO = 1 << 26
 """Bytes that a kernel may move to be measured without being asked for."""
 WHOLE = "whole graph"
 NO_FORM, RUN = "it has no native form", "native code has Python run it"
+INSIDE, CALLED = "native inside the function around it", "native, called by the function around it"
 SHARED_LIST = "it works on a list or dict shared with Python, of which native code would have a copy"
 _CONSTANTS = ("prim::Constant", "prim::Uninitialized")
 
@@ -41,7 +43,7 @@ def compilation_of(plan: ExecutionPlan, measure: bool | None) -> Compilation:
         milliseconds=plan.milliseconds,
         stages=plan.stages,
         calls=plan.calls,
-        kernels=tuple(kernel_facts(k, measure) for k in plan.kernels),
+        kernels=tuple(_kernels(plan, measure)),
         natives=natives,
         state=_state(plan, natives, interpreted),
         advice=tuple(f"slow: {part} ({part.blamed})" for part in _slow_parts(plan)),
@@ -205,6 +207,20 @@ def _named(node: Node, reason: str) -> Interpreted:
 
 
 # -- kernels ----------------------------------------------------------------------------------------------------------
+
+
+def _kernels(plan: ExecutionPlan, measure: bool | None) -> Iterator[KernelFacts]:
+    """The facts of the groups of a plan, those that are part of a native function named as such."""
+    natives = [native for _, native in functions(plan)]
+    by_plans = {kernel_of(s.nodes[0]) for native in natives for s in native.made.groups if not s.is_embedded}
+    compiled = {kernel_of(n) for native in natives for n in native.graph.find_all(FUSION)}
+    for kernel in plan.kernels:
+        known = kernel_facts(kernel, measure)
+        if not kernel.kernels and kernel in compiled - by_plans:
+            known = replace(known, state=INSIDE)
+        elif known.variants and kernel in by_plans:
+            known = replace(known, state=CALLED)
+        yield known
 
 
 def kernel_facts(kernel: FusedKernel, measure: bool | None) -> KernelFacts:

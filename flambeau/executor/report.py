@@ -130,10 +130,11 @@ class KernelFacts:
     name: str
     operators: tuple[str, ...]
     state: str
-    """`native`, `not called yet`, or `interpreted: ` with the reason."""
+    """`native`, and how if a native function runs it, `not called yet`, or `interpreted: ` with the reason."""
     milliseconds: float
     """Spent on lowering and on compiling, or on finding the code on disk."""
     calls: int
+    """Those of a native function around it are not counted."""
     variants: int
     """Pieces of machine code: one for each form that shapes and strides ask for."""
     from_cache: int = 0
@@ -147,8 +148,10 @@ class KernelFacts:
         """What `explain` prints of it."""
         cached = f", {self.from_cache} from cache" if self.from_cache else ""
         shown = " ".join(self.operators[:8]) + (" ..." if len(self.operators) > 8 else "")
-        compiled = f"{self.variants} variant(s){cached}, {self.milliseconds:.1f} ms, {self.calls} calls"
-        yield f"{self.name}: {self.state}, {compiled}: {shown}"
+        compiled = f", {self.variants} variant(s){cached}, {self.milliseconds:.1f} ms"
+        if self.state == "native":
+            compiled += f", {self.calls} calls"
+        yield f"{self.name}: {self.state}{compiled if self.variants else ''}: {shown}"
         if self.work is not None:
             yield f"    {self.work}"
 

@@ -9,7 +9,7 @@ import pytest
 import flambeau
 from flambeau.codegen import available
 from flambeau.executor import limits
-from flambeau.executor.report import WIDTH, duration, wrapped
+from flambeau.executor.report import WIDTH, Work, duration, wrapped
 
 pytestmark = pytest.mark.skipif(not available(), reason="native code needs llvmlite")
 
@@ -119,7 +119,28 @@ def test_work_of_a_kernel() -> None:
     assert work.fraction > 0.0  # how large it is depends on who else uses the machine
     assert work.bound in ("memory", "arithmetic")
     assert "GB/s" in str(work)
-    assert f"% of the {work.bound} limit" in str(work)
+    assert f"the {work.bound} limit" in str(work)
+
+
+@pytest.mark.parametrize(
+    ("fraction", "words"),
+    [(0.5, "50% of the memory limit"), (1.5, "at the memory limit"), (3.0, "in a cache, where the memory limit")],
+)
+def test_how_far_from_the_limit(fraction: float, words: str) -> None:
+    assert words in str(Work("[8]", 64, 8, 1e-6, 1, 2e-6, 2e-6 * fraction, "memory"))
+
+
+def test_c24_groups_that_a_native_function_runs() -> None:
+    loop = "    for i in range(n):\n        x = x * 0.5 + 1.0\n"
+    function = made(f"def f(x: Tensor, n: int):\n{loop}    return x.exp() + x.sum()\n", "f")
+    for _ in range(4):
+        function(flambeau.ones(100), 3)
+    inside, called = function.explain().compilations[0].kernels
+    assert (inside.state, inside.variants) == ("native inside the function around it", 0)
+    assert (called.state, called.variants) == ("native, called by the function around it", 1)
+    lines = [line for kernel in (inside, called) for line in kernel.lines()]
+    assert lines[0] == f"{inside.name}: native inside the function around it: mul add"
+    assert "calls" not in lines[1]
 
 
 def test_measuring_does_not_touch_what_users_have() -> None:

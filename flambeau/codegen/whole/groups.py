@@ -47,7 +47,10 @@ def _by_nest(
     e.branch_if(fits, here, there)
     for label in (here, there):
         e.start(label)
-        results = embedded.run_nest(fn, nest, node, sizes, reps) if label == here else _by_plans(fn, node, reps)
+        if label == here:
+            results = embedded.run_nest(fn, nest, node, sizes, reps)
+        else:
+            results = _by_plans(fn, node, reps, is_embedded=True)
         for places, native in zip(slots, results, strict=True):
             fn.store_slots(places, native)
         e.branch(after)
@@ -55,12 +58,14 @@ def _by_nest(
     return [fn.load_slots(places, rep) for places, rep in zip(slots, reps, strict=True)]
 
 
-def _by_plans(fn: FunctionEmitter, node: Node, reps: Sequence[Representation]) -> list[Native]:
-    """Its results by the plan for sizes and strides of the call."""
+def _by_plans(
+    fn: FunctionEmitter, node: Node, reps: Sequence[Representation], *, is_embedded: bool = False
+) -> list[Native]:
+    """Its results by the plan for sizes and strides of the call. `is_embedded`: where code of its own does not fit."""
     e = fn.e
     site = fn.site((node,), node.inputs)
     site.outputs, site.output_reps = tuple(node.outputs), tuple(reps)
-    site.cell = f"flambeau_cell_{site.number}"
+    site.cell, site.is_embedded = f"flambeau_cell_{site.number}", is_embedded
     fn.groups.append(site)
     inputs = fn.spilled([_input_words(fn, fn.get(v)) for v in site.inputs])
     places = [_output_place(fn, rep) for rep in reps]

@@ -39,6 +39,8 @@ class Site:
     """Inputs that are lists, and that the nodes change."""
     is_called: bool = False
     """Whether Python runs the nodes whenever they are reached, not only where something is out of the ordinary."""
+    is_embedded: bool = False
+    """For a fused group: whether the function has code of its own for it, so that its plans serve the rest only."""
     reason: str = ""
     """Why it is Python that does, where that is about the node's operands and not about its kind."""
     chain: tuple[Call, ...] = ()
