@@ -35,8 +35,10 @@ bench: $(READY) ## benchmarks against the installed peers, written as docs/bench
 	@test -z "$(PEERS)" || $(PY) -m pip install --disable-pip-version-check -q '.[peers]'
 	$(PY) -m benchmarks $(BENCH)
 
-docs: $(READY) ## regenerate the tables in docs/ from the registry and the tests
+docs: $(READY) ## regenerate the tables in docs/, then build the site, build/site/index.html, and check its links
 	$(PY) -m flambeau.tools.docs
+	@$(PY) -c 'import material, mkdocstrings' 2> /dev/null || $(PY) -m pip install --disable-pip-version-check -q -e '.[docs]'
+	$(PY) -m website
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -68,21 +68,23 @@ def _gives(row: Any) -> Iterator[str]:
         call = f"{_code(row.calls[-1])}: " if row.calls else ""
         yield f"refused: {call}{_code(row.error)}"
         return
-    namespace = _load(row.source)
+    namespace = load(row.source)
     for call, here in zip(row.calls, row.differs or [None] * len(row.calls), strict=True):
-        python = _outcome(call, namespace)
+        python = outcome(call, namespace)
         yield f"{_code(call)} → {_code(here or python)}"
         if here is not None and here != python:
             yield DIFFERS.format(python=_code(python), why=_escaped(row.why))
 
 
-def _load(source: str) -> dict[str, Any]:
+def load(source: str) -> dict[str, Any]:
+    """What the source of a row defines, as Python."""
     rows = importlib.import_module("tests.language.rows")
     namespace: dict[str, Any] = rows.load(source, flambeau)
     return namespace
 
 
-def _outcome(call: str, namespace: dict[str, Any]) -> str:
+def outcome(call: str, namespace: dict[str, Any]) -> str:
+    """What a call gives in Python: its `repr`, or what it raises."""
     said = io.StringIO()
     with warnings.catch_warnings(), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         warnings.simplefilter("ignore")

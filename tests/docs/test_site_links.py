@@ -1,0 +1,43 @@
+"""The check of the site's links finds what is broken, and says where; pages of the repository get links that work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from website.links import broken
+from website.navigation import navigation
+from website.stage import relinked
+
+
+def test_c08_broken_links_are_found(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "b.html").write_text('<h2 id="here">x</h2><a href="../a.html#gone">x</a>', encoding="utf-8")
+    (tmp_path / "a.html").write_text(
+        '<a href="sub/b.html#here">fine</a> <a href="sub/b.html#there">x</a> <a href="c.html">x</a>'
+        '<a href="https://example.org/">fine</a><img src="no.png"><script src="https://cdn.example.org/x.js"></script>',
+        encoding="utf-8",
+    )
+    assert list(broken(tmp_path)) == [
+        "a.html: loads https://cdn.example.org/x.js from elsewhere",
+        "a.html: sub/b.html#there: that page has no such anchor",
+        "a.html: c.html: there is no such file",
+        "a.html: no.png: there is no such file",
+        "sub/b.html: ../a.html#gone: that page has no such anchor",
+    ]
+
+
+def test_c08_named_pages_become_links_but_not_in_programs() -> None:
+    text = "`docs/errors.md`, `docs/language-table.md`\n```\n`docs/errors.md`\n```\n"
+    text += "[x](../../CONTRIBUTING.md) [y](z.md#a)\n"
+    assert relinked("sub/page.md", text) == (
+        "[errors](../errors.md), [language-table](../language-table/index.md)\n"
+        "```\n`docs/errors.md`\n```\n[x](../contributing.md) [y](z.md#a)\n"
+    )
+
+
+def test_c08_pages_are_in_order_and_folders_in_groups() -> None:
+    names = ["reference/operators/b.md", "reference/nn.md", "reference/operators/index.md", "unlisted.md"]
+    found = navigation(dict.fromkeys(names, ""))
+    assert found == [
+        {"Reference": ["reference/nn.md", {"Operators": ["reference/operators/index.md", "reference/operators/b.md"]}]}
+    ]

@@ -1,0 +1,50 @@
+"""Stages the pages, has MkDocs build them strictly, and checks the links of what came out."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from mkdocs.commands import build as mkdocs_build
+from mkdocs.config import load_config
+from mkdocs.exceptions import Abort
+
+from website import language
+from website.links import broken
+from website.navigation import navigation
+from website.stage import ROOT, Maker, stage
+
+MAKERS: tuple[Maker, ...] = (language.pages,)
+"""What makes pages besides those that are written by hand."""
+
+
+class Warnings(logging.Handler):
+    """Keeps what is logged as a warning or worse."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.found: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep one."""
+        self.found.append(f"{record.name}: {record.getMessage()}")
+
+
+def build(folder: Path) -> list[str]:
+    """Build the site in `folder / "site"`; what is wrong with it, nothing if all is well."""
+    pages = stage(folder / "docs", MAKERS)
+    config = load_config(
+        str(ROOT / "mkdocs.yml"), docs_dir=str(folder / "docs"), site_dir=str(folder / "site"), strict=True,
+        nav=navigation(pages),
+    )  # fmt: skip
+    warnings = Warnings()
+    logging.getLogger("mkdocs").addHandler(warnings)
+    config.plugins.on_startup(command="build", dirty=False)
+    try:
+        mkdocs_build.build(config)
+    except Abort as error:
+        warnings.found.append(f"mkdocs: {error}")
+    finally:
+        config.plugins.on_shutdown()
+        logging.getLogger("mkdocs").removeHandler(warnings)
+    return warnings.found or list(broken(folder / "site"))
