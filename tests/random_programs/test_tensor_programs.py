@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import threading
+
 import numpy as np
 import pytest
 
@@ -9,9 +12,17 @@ import flambeau
 from flambeau import Tensor
 from flambeau.testing.programs.check import PATHS
 from flambeau.testing.programs.model import Program, Statement
-from flambeau.testing.programs.tensors.check import compile_source, disagreement, native_paths_for, outcome, report
+from flambeau.testing.programs.tensors.check import (
+    THREADED,
+    compile_source,
+    disagreement,
+    native_paths_for,
+    outcome,
+    report,
+)
 from flambeau.testing.programs.tensors.generate import generate
 from flambeau.testing.programs.tensors.layout import PARAMETERS, SETS, Layout
+from flambeau.testing.programs.tensors.together import together
 from flambeau.testing.programs.tensors.values import joined
 
 CHUNKS, PER_CHUNK = 6, 15
@@ -31,7 +42,8 @@ def test_programs_reach_what_they_are_for() -> None:
     for wanted in (
         "x.sum() * 0", ".cumsum(", ".amax(", ".argmax(", "flambeau.embedding(w, ", "[flag]", "[True]", "None, ",
         "+= ", ".masked_fill_(", "[1:] = k", "keepdim=True", "for i", "unbiased=False", ".sort(", ".softmax(",
-        " @ ", "..., ", "if bool(",
+        " @ ", "..., ", "if bool(", "flambeau.jit.fork(task", "flambeau.jit.wait(", "for f", "= k",
+        ".reshape(-1)", "return again", "return turn", "[p", "fork(again",
     ):  # fmt: skip
         assert wanted in text, wanted
 
@@ -46,6 +58,34 @@ def test_few_programs_raise_and_sizes_reach_zero() -> None:
             sizes.update(n for a in layout.arguments(call).values() if isinstance(a, np.ndarray) for n in a.shape)
     assert 0 < raised < 30
     assert {0, 1, 2, 3, 4, 5} < sizes
+
+
+def test_tasks_fork_tasks_and_functions_call_each_other() -> None:
+    nested = turns = threaded = 0
+    for seed in range(400):
+        definitions = generate(seed).source().split("def ")[1:]
+        nested += any(d.startswith("task") and "jit.fork(task" in d for d in definitions)
+        turns += any(d.startswith("turn") and "return again" in d for d in definitions)
+        threaded += seed % THREADED == 5
+    assert nested > 10
+    assert turns > 3
+    assert threaded >= 25
+
+
+def test_sizes_are_zero_and_one_in_every_axis() -> None:
+    layouts = [Layout(seed) for seed in range(100)]
+    for axis in ("a", "b", "c", "table"):
+        sizes = {sizes[axis] for layout in layouts for sizes in layout.sizes}
+        assert {0, 1} < sizes, axis
+
+
+def test_what_goes_wrong_on_a_thread_or_in_a_child_is_found() -> None:
+    parent, main = os.getpid(), threading.get_ident()
+    assert together(lambda call: None, 2, threads=2, children=2) is None
+    in_child = together(lambda call: "odd" if os.getpid() != parent and call == 1 else None, 2)
+    assert in_child == "in a forked child: arguments 1: odd"
+    on_thread = together(lambda call: "odd" if threading.get_ident() != main and os.getpid() == parent else None, 2)
+    assert on_thread == "at once on threads: arguments 0: odd" or on_thread == "at once on threads: arguments 1: odd"
 
 
 def test_axes_that_broadcast() -> None:

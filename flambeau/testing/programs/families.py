@@ -95,7 +95,7 @@ FAMILIES: Mapping[str, Family] = {
         ),
         Family(
             name="tensors",
-            doc="whole tensors of every size from 0: broadcasts, masks, folds, scans, lookups, writes, growing slices",
+            doc="whole tensors of every size from 0: broadcasts, masks, folds, writes, growing slices, elements, tasks, recursion",
             generate=tensors_generate.generate,
             disagreement=tensors_check.disagreement,
             report=tensors_check.report,

@@ -11,6 +11,7 @@ def f(a: int) -> int:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -79,11 +80,14 @@ class Program:
             yield replace(self, body=body)
         for definitions in smaller(self.definitions):
             yield replace(self, definitions=definitions)
+        for i, helper in enumerate(self.helpers):
+            for less in helper.smaller():
+                yield replace(self, helpers=[*self.helpers[:i], less, *self.helpers[i + 1 :]])
 
     def _functions(self) -> str:
         text = self._own()
         for helper in reversed(self.helpers):
-            if f"{helper.name}(" in text:
+            if re.search(rf"\b{helper.name}\b", text):
                 text = helper._functions() + "\n" + text
         return text
 

@@ -1,4 +1,5 @@
-"""Makes programs of whole tensors: definitions, writes through masks and slices, branches, loops over growing slices.
+"""Makes programs of whole tensors: definitions, writes through masks and slices, branches, loops over growing slices,
+forked tasks, functions that call themselves.
 
 Everything that is defined at the top comes back, so that no operator is left out with the error that it might raise.
 """
@@ -9,6 +10,7 @@ import random
 from collections.abc import Callable
 
 from flambeau.testing.programs.model import Compound, Node, Program, Statement
+from flambeau.testing.programs.tensors.elements import element_loop
 from flambeau.testing.programs.tensors.expressions import (
     bounded,
     condition,
@@ -22,36 +24,81 @@ from flambeau.testing.programs.tensors.expressions import (
     scan,
 )
 from flambeau.testing.programs.tensors.layout import PARAMETERS, Layout
+from flambeau.testing.programs.tensors.recursion import recursive
+from flambeau.testing.programs.tensors.tasks import PASSED, forked
 from flambeau.testing.programs.tensors.values import ONE, Axes, Scope, Value, joined
 
-RETURNED = 9
+RETURNED = 20
 """Results that a program gives back, at most."""
+NESTED = 2
+"""How deep tasks fork others."""
 
 
 class Generator:
-    """One program from one seed."""
+    """One program from one seed; or a task of one, which changes nothing that others see."""
 
-    def __init__(self, seed: int) -> None:
-        self.draw = random.Random(f"tensors {seed}")
-        self.scope = Scope(self.draw, Layout(seed).tensors)
+    def __init__(self, draw: random.Random, scope: Scope, task: int = 0) -> None:
+        self.draw = draw
+        self.scope = scope
+        self.task = task
+        """How many forks deep it is."""
         self.returned: list[str] = []
+        self.helpers: list[Program] = []
 
     def program(self) -> Program:
         """The whole program."""
+        return self.function("main", self.draw.randint(2, 6))
+
+    def function(self, name: str, statements: int) -> Program:
+        """A function of the parameters."""
         body: list[Node] = []
-        for _ in range(self.draw.randint(2, 6)):
+        for _ in range(statements):
             body += self.statement()
         results = self.returned[-RETURNED:] or ["x"]
         body.append(Statement(f"return {', '.join(results)}{',' * (len(results) == 1)}"))
-        return Program("main", PARAMETERS, f"tuple[{', '.join(['Tensor'] * len(results))}]", body)
+        return Program(name, PARAMETERS, f"tuple[{', '.join(['Tensor'] * len(results))}]", body, self.helpers)
 
     def statement(self) -> list[Node]:
         """One statement, or a few that belong together."""
         makers: list[tuple[float, Callable[[], list[Node]]]] = [
-            (5, self.define), (2, self.together), (1.5, self.masked), (2, self.write), (1, self.write_masked),
-            (1, self.branch), (1.5, self.loop), (0.5, self.growing_writes),
+            (5, self.define), (2, self.together), (1.5, self.masked), (1.5, self.loop), (0.5, self.growing_writes),
+            (0.8, self.by_element), (0.5, self.recursion),
         ]  # fmt: skip
+        if self.task < NESTED:
+            makers.append((0.7 if self.task == 0 else 1.5, self.fork))
+        if self.task == 0:
+            makers += [(2, self.write), (1, self.write_masked), (1, self.branch)]
         return self.draw.choices([m for _, m in makers], [w for w, _ in makers])[0]()
+
+    # -- functions ----------------------------------------------------------------------------------------------------
+
+    def fork(self) -> list[Node]:
+        """Tasks, awaited before anything is changed."""
+        scope = Scope(self.draw, [v for v in self.scope.values if v.text in PASSED], self.scope.names)
+        inside = Generator(self.draw, scope, self.task + 1)
+        task = inside.function(self.scope.name("task"), self.draw.randint(1, 2))
+        named = {v.text: v for v in scope.values}
+        results = [named[name] for name in inside.returned[-RETURNED:] or ["x"]]
+        nodes, made = forked(self.scope, task, results, self.define if self.scope.chance(0.4) else list)
+        self.helpers.append(task)
+        return self.got(nodes, made)
+
+    def recursion(self) -> list[Node]:
+        """A call of a function that calls itself."""
+        text, value, functions = recursive(self.scope)
+        self.helpers += functions
+        return self.got([Statement(text)], [value])
+
+    def by_element(self) -> list[Node]:
+        """A loop over single elements."""
+        return self.got(*element_loop(self.scope))
+
+    def got(self, nodes: list[Node], made: list[Value]) -> list[Node]:
+        """Statements whose variables come back."""
+        for value in made:
+            self.scope.add(value)
+            self.returned.append(value.text)
+        return nodes
 
     def keep(self, value: Value, *, place: bool = True) -> list[Node]:
         """A variable that comes back."""
@@ -210,7 +257,8 @@ class Generator:
 
 def generate(seed: int) -> Program:
     """A program from a seed; the same one each time."""
-    return Generator(seed).program()
+    draw = random.Random(f"tensors {seed}")
+    return Generator(draw, Scope(draw, Layout(seed).tensors)).program()
 
 
 __all__ = ["Generator", "expression", "generate"]

@@ -15,7 +15,7 @@ TURNS = ((0, 0, 0, 1, 0), (1, 1, 1, 0, 1), (2, 2, 1, 2))
 """The sets in the order in which a function is called with them, by seed: the same again, when there are plans."""
 USUAL, SMALL, LARGE = (2, 3, 4, 5), (0, 0, 0, 1, 1, 2, 3), (9, 17, 33)
 TABLE = 7
-"""Rows of the table that indices look up."""
+"""Rows of the table that indices look up, where there is more than one: programs take indices modulo this."""
 PARAMETERS = "x: Tensor, y: Tensor, z: Tensor, v: Tensor, w: Tensor, ids: Tensor, mask: Tensor, k: int, flag: bool"
 
 
@@ -41,7 +41,8 @@ class Layout:
         self.sizes = sizes
 
     def _sizes(self, draw: random.Random, among: tuple[int, ...]) -> dict[str, int]:
-        return {axis: draw.choice(among) for axis in "abc"} | {ONE: 1, "table": TABLE}
+        rows = draw.choice((TABLE, TABLE, TABLE, TABLE, 1, 0)) if among is SMALL else TABLE
+        return {axis: draw.choice(among) for axis in "abc"} | {ONE: 1, "table": rows}
 
     def arguments(self, call: int) -> dict[str, Any]:
         """One set of arguments, as arrays and numbers of its own."""
@@ -53,7 +54,7 @@ class Layout:
                 case "bool":
                     array = draw.random(shape) < 0.5
                 case "index":
-                    array = draw.integers(0, TABLE, shape).astype(self.ints)
+                    array = draw.integers(0, max(1, self.sizes[call]["table"]), shape).astype(self.ints)
                 case _:
                     array = draw.integers(-4, 5, shape).astype(self.floats)
             given[value.text] = self._laid_out(np.asarray(array), draw)

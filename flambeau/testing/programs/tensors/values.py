@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from dataclasses import dataclass, replace
 
@@ -40,10 +41,11 @@ def joined(a: Axes, b: Axes) -> Axes | None:
 class Scope:
     """The tensors that can be named, and the source of randomness."""
 
-    def __init__(self, draw: random.Random, values: list[Value]) -> None:
+    def __init__(self, draw: random.Random, values: list[Value], names: itertools.count[int] | None = None) -> None:
         self.draw = draw
         self.values = list(values)
-        self._names = 0
+        self.names = names or itertools.count(1)
+        """Numbers for new names, which functions of one program share."""
 
     def chance(self, probability: float) -> bool:
         """Whether something with this probability happens."""
@@ -51,8 +53,7 @@ class Scope:
 
     def name(self, letter: str = "t") -> str:
         """A name not used before."""
-        self._names += 1
-        return f"{letter}{self._names}"
+        return f"{letter}{next(self.names)}"
 
     def add(self, value: Value) -> Value:
         """Put a value in scope."""
