@@ -1,11 +1,13 @@
 """For all tests: compiled code is kept in a directory of its own, which goes away, and Ctrl-C interrupts.
 
+The tests themselves, some million objects, are kept out of sight of the garbage collector, which some tests ask often.
 With `FLAMBEAU_CPU`, which chooses what code is made for, tests run at a level that this machine has, or are skipped.
 """
 
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
 import signal
@@ -27,6 +29,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells start what ru
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    gc.collect()
+    gc.freeze()
     level = os.environ.get(VARIABLE)
     if not level or not available():
         return
