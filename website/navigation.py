@@ -18,7 +18,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
         "native-code.md", "performance.md", "benchmarks*",
     )),
     ("Language", ("language-table/*",)),
-    ("Reference", ("operators.md", "reference/*")),
+    ("Reference", ("reference/*",)),
     ("Gallery", ("gallery/*",)),
     ("Inside", ("architecture.md", "walk.md", "glossary.md", "random-programs.md", "contributing.md", "changelog.md")),
 )  # fmt: skip

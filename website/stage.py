@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-MOVED: Final = {"language-table.md": "language-table/index.md"}
+MOVED: Final = {"language-table.md": "language-table/index.md", "operators.md": "reference/operators/index.md"}
 """Pages of the repository in whose place the site has others."""
 NAMED: Final = re.compile(r"(?<![\[`])`docs/([\w/-]+\.md)`(?!\])")
 OUTSIDE: Final = re.compile(r"\[([^]]+)\]\(\.\./[\w./-]+\.py\)")
@@ -55,7 +55,7 @@ def relinked(name: str, text: str) -> str:
     """The text of the page called `name`, with pages that it names as links.
 
     >>> relinked("tutorial/loops.md", "See `docs/errors.md` and [all](../operators.md#relu).")
-    'See [errors](../errors.md) and [all](../operators.md#relu).'
+    'See [errors](../errors.md) and [all](../reference/operators/index.md).'
     """
     folder = posixpath.dirname(name)
 

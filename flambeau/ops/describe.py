@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
+from flambeau.ops.call_examples import LONGEST, examples, told
 from flambeau.schema.dtype import ALL, DType, complex32
 from flambeau.schema.function import Argument, FunctionSchema
-from flambeau.schema.opdef import UNKNOWN, OpDef
+from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import ListType, OptionalType, TensorType, Type
 from flambeau.tensor.defaults import float_dtype
-from flambeau.tensor.tensor import Tensor
 
 
 def documentation(definitions: Iterable[OpDef]) -> str:
@@ -61,17 +60,21 @@ def type_name(type_: Type, declared: str = "") -> str:
     return {"Scalar": "Number", "Device": "device"}.get(str(type_), str(type_))
 
 
-def _dtypes(definitions: list[OpDef]) -> str:
-    """Which dtype gives which, where all tensors have the same."""
+def dtypes(definitions: Sequence[OpDef]) -> dict[str, str]:
+    """Which dtypes give which, where all tensors have the same: the result's, then the operands'."""
     first = definitions[0]
     if first.dtype is None or not any(isinstance(a.type, TensorType) for a in first.schema.arguments):
-        return ""
+        return {}
     groups: dict[str, list[str]] = {}
     for given, result in _results(first):
         is_default = result is float_dtype() and not (given.is_floating_point or given.is_complex)
         name = "the default dtype" if is_default else result.name
         groups.setdefault("the same" if result is given else name, []).append(given.name)
-    lines = [f"    {', '.join(given)} -> {result}" for result, given in groups.items()]
+    return {result: ", ".join(given) for result, given in groups.items()}
+
+
+def _dtypes(definitions: Sequence[OpDef]) -> str:
+    lines = [f"    {given} -> {result}" for result, given in dtypes(definitions).items()]
     return "Dtypes:\n" + "\n".join(lines) if lines else ""
 
 
@@ -80,16 +83,10 @@ def _results(definition: OpDef) -> Iterator[tuple[DType, DType]]:
     for dtype in ALL:
         if dtype is complex32:
             continue
-        arguments = [_told(a, dtype) for a in definition.schema.arguments]
+        arguments = [told(a, dtype) for a in definition.schema.arguments]
         result = definition.dtype(*arguments)
         if isinstance(result, DType):
             yield dtype, result
-
-
-def _told(argument: Argument, dtype: DType) -> Any:
-    if isinstance(argument.type, TensorType):
-        return TensorType(dtype=dtype, sizes=(2,))
-    return argument.default if argument.has_default else UNKNOWN
 
 
 def _refusals(definitions: list[OpDef]) -> str:
@@ -99,25 +96,8 @@ def _refusals(definitions: list[OpDef]) -> str:
 
 
 def _example(definitions: list[OpDef]) -> str:
-    for definition in definitions:
-        if definition.samples is not None:
-            short = definition.name.rpartition("::")[2]
-            for sample in definition.samples():
-                given = [_literal(a) for a in sample.args] + [f"{k}={_literal(v)}" for k, v in sample.kwargs.items()]
-                text = f"    flambeau.{short}({', '.join(given)})"
-                if len(text) < 160:
-                    return "Example:\n" + text
-    return ""
-
-
-def _literal(value: Any) -> str:
-    if isinstance(value, Tensor):
-        dtype = value.dtype.name
-        suffix = "" if dtype in ("float32", "int64", "bool") else f", dtype=flambeau.{dtype}"
-        return f"flambeau.tensor({value._array.tolist()!r}{suffix})"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_literal, value))}]"
-    return repr(value)
+    text = next(examples(definitions, LONGEST), "")
+    return f"Example:\n    {text}" if text else ""
 
 
 def _schemas(definitions: list[OpDef]) -> str:

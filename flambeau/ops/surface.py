@@ -6,9 +6,10 @@ No operator is named here. Python's own operators (`+`, `x[i]`) are in `tensor.p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any
 
 from flambeau.ops import describe
+from flambeau.ops.call_examples import PREFIXES as PREFIXES
 from flambeau.schema import registry
 from flambeau.schema.opdef import OpDef
 from flambeau.schema.types import TensorType
@@ -18,9 +19,6 @@ from flambeau.util.choice import Shortcut
 from flambeau.util.not_here import NO_GRADIENTS, OF_PACKAGE
 
 Function = Callable[..., Any]
-
-PREFIXES: Final = ("special", "linalg", "fft")
-"""The modules in which `aten::special_erf` is `special.erf` too."""
 
 
 def install() -> None:

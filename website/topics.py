@@ -1,0 +1,94 @@
+"""Under which topic an operator is looked for: that of the module of `flambeau.ops` which declares it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import flambeau.ops
+from flambeau.schema.opdef import OpDef
+
+OPS: Final = Path(flambeau.ops.__file__).parent
+LANGUAGE: Final = "Values of the language"
+QUESTIONS: Final = "Questions about tensors"
+TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Creating tensors": ("creation", "ranges", "signal_windows", "language/tensors"),
+    "Random numbers": ("random", "random_fill"),
+    "Pointwise mathematics": ("unary", "arithmetic", "derived_math", "complex_numbers"),
+    "Comparisons and logic": ("compare", "logic", "membership"),
+    "Reductions, scans and statistics": ("reductions", "extremes", "spread", "scans", "statistics"),
+    "Sorting and searching": ("sorting", "searching"),
+    "Shapes and views": ("views", "windows", "orders", "number_views", "splits", "rearranging", "copied_views"),
+    "Joining": ("joining",),
+    "Indexing": ("indexing", "index_writes", "scattering", "masks"),
+    "Copies, dtypes and memory": ("copies",),
+    "Products and matrices": ("products", "contractions", "addmm", "einsum", "triangles", "neighbours"),
+    "Linear algebra": (
+        "linalg_decompositions", "linalg_functions", "linalg_lu", "linalg_norms", "linalg_solving", "linalg_spectra",
+    ),
+    "Fourier transforms": ("fourier", "frequencies", "spectrograms"),
+    "Special functions": ("special_functions",),
+    "Networks: activations": ("activation", "gates", "softmax"),
+    "Networks: convolution, padding, pooling": (
+        "convolution", "convolution_tbc", "padding", "pooling", "pooling_fractional", "unpooling",
+    ),
+    "Networks: resampling": ("resampling", "resampling_cubic", "resampling_smooth", "grids"),
+    "Networks: normalisation": ("batch_norm", "normalization"),
+    "Networks: losses": ("loss", "margin_losses", "classification", "ctc"),
+    "Networks: sequences": (
+        "embedding", "embedding_bags", "attention", "attention_layers", "recurrent", "recurrent_cells", "packing",
+    ),
+    QUESTIONS: ("queries",),
+    "Older forms": ("older_forms", "python_forms"),
+    LANGUAGE: ("language/*", "profiler"),
+}  # fmt: skip
+"""Topics in the order of the site; modules of `flambeau.ops`, `*` for all in a folder that no other topic has."""
+OF_MODULE: Final = {module: topic for topic, modules in TOPICS.items() for module in modules}
+
+
+def topic_of(definitions: Iterable[OpDef]) -> str:
+    """The topic of an operator, by what its overloads are declared with."""
+    listed = list(definitions)
+    for definition in listed:
+        module = declaring_module(definition)
+        if module:
+            return topic_of_module(module)
+    return LANGUAGE if listed[0].family == "language" else QUESTIONS
+
+
+def topic_of_module(module: str) -> str:
+    """The topic of a module of `flambeau.ops`; raises KeyError where none has it."""
+    return OF_MODULE[module if module in OF_MODULE else f"{module.partition('/')[0]}/*" if "/" in module else module]
+
+
+def declaring_module(definition: OpDef) -> str:
+    """The module of `flambeau.ops`, `linalg_lu` say, in which a part of the declaration is written; or nothing."""
+    parts = (definition.kernel, definition.scalar, definition.samples, definition.errors, definition.reference)
+    for part in (*parts, definition.shape, definition.dtype, definition.compute):
+        for file in files(part, set()):
+            path = Path(file)
+            if OPS in path.parents and "families" not in path.parts:
+                return str(path.relative_to(OPS).with_suffix(""))
+    return ""
+
+
+def files(value: Any, seen: set[int], depth: int = 0) -> Iterator[str]:
+    """The source files of a function and of the functions that it was made from."""
+    if not callable(value) or isinstance(value, type) or id(value) in seen or depth > 5:
+        return
+    seen.add(id(value))
+    code = getattr(value, "__code__", None)
+    if code is not None:
+        yield code.co_filename
+    inner: list[Any] = [getattr(value, name, None) for name in ("__wrapped__", "__func__", "func")]
+    for cell in getattr(value, "__closure__", None) or ():
+        try:
+            inner.append(cell.cell_contents)
+        except ValueError:
+            continue
+    if code is None:
+        inner += [getattr(value, name, None) for name in getattr(type(value), "__slots__", ())]
+        inner += list(getattr(value, "__dict__", {}).values())
+    for found in inner:
+        yield from files(found, seen, depth + 1)
