@@ -178,13 +178,13 @@ class _Profiler:
         straight: list[Any] = []
         line: Any = None
         for instruction in (*block[0], block[1]):
-            op, d, f, a, b, site = instruction
-            place = code.sites[site].range
+            op, d, f, a, b, at = instruction
+            place = code.sites[at].range
             here = place.file_line_col()[:2] if place is not None else None
             if here is not None and here != line:
-                straight.append((Op.DO, 0, self.ledger.mark(place), (), 0, site))
+                straight.append((Op.DO, 0, self.ledger.mark(place), (), 0, at))
                 line = here
-            straight.append((op, d, self._watched_call(f, names), a, b, site))
+            straight.append((op, d, self._watched_call(f, names), a, b, at))
         return tuple(straight[:-1]), step_by_step(straight[-1])
 
     def _watched_call(self, f: Any, names: dict[int, str]) -> Any:

@@ -193,8 +193,8 @@ def _signature(callee: Callee, args: Sequence[Any], kws: dict[str, Any]) -> tupl
     frozen = [number for number, kind in enumerate(wanted) if not getattr(kind, "mutable", True)]
     for number in sorted(written.intersection(frozen)):
         raise refuse(READ_ONLY.format(name=schema.arguments[number].name))
-    facts = AliasAnalysis(shim.graph)
-    stays_so = facts.may_contain_alias([shim.graph.inputs[k] for k in frozen], shim.graph.outputs)
+    aliases = AliasAnalysis(shim.graph)
+    stays_so = aliases.may_contain_alias([shim.graph.inputs[k] for k in frozen], shim.graph.outputs)
     found = [results.kind_of(r, is_read_only=stays_so) for r in shim.results]
     return wanted, found[0] if len(found) == 1 else types.none
 
