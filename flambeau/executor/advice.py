@@ -84,6 +84,10 @@ HYPOT: Final = (
     "`hypot` has no native form: Python rounds it in a way of its own",
     "write `math.sqrt(x * x + y * y)`",
 )
+METHOD: Final = (
+    "a method that calls itself has no native form",
+    "write it as a function outside of the class, which takes what it reads of the object as arguments",
+)
 KINDS: Final[dict[str, Why]] = {"^try": TRY, "prim::Print": PRINT, "^generator": CHOSEN, "python::hypot": HYPOT}
 
 
@@ -114,7 +118,7 @@ def loop_part(loop: Node, reason: str, blamed: Node | None) -> SlowPart:
 def recursion_part(call: Node, reason: str, blamed: Node | None) -> SlowPart:
     """What to say of recursion that has no native form."""
     node = blamed or call
-    why, cure = _why(node, reason)
+    why, cure = METHOD if call.kind == "prim::CallMethod" and blamed in (None, call) else _why(node, reason)
     return SlowPart(call, "this recursion", why, cure, node.range)
 
 

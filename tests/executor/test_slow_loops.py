@@ -179,6 +179,37 @@ def test_c17_hot_recursion_that_is_interpreted_is_warned_of() -> None:
         function(20, {})
 
 
+class Tree(flambeau.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.leaves = 1
+
+    def walk(self, depth: int) -> int:
+        if depth == 0:
+            return self.leaves
+        return self.walk(depth - 1) + self.walk(depth - 1)
+
+    def forward(self, depth: int) -> int:
+        return self.walk(depth)
+
+
+def walk_outside(depth: int, leaves: int) -> int:
+    if depth == 0:
+        return leaves
+    return walk_outside(depth - 1, leaves) + walk_outside(depth - 1, leaves)
+
+
+def test_c17_a_method_that_calls_itself_is_better_a_function() -> None:
+    module = flambeau.script(Tree())
+    module(2)
+    with pytest.warns(PerformanceWarning, match=r"a method that calls itself .*function outside of"):
+        assert module(14) == 1 << 14
+    function = flambeau.script(walk_outside)
+    for _ in range(CALLS):
+        assert function(14, 1) == 1 << 14
+    assert_native(function)
+
+
 def test_c17_what_runs_seldom_is_not_worth_a_word() -> None:
     function = flambeau.script(counted)
     with warnings.catch_warnings():
