@@ -117,6 +117,11 @@ _TENSOR_CLASSES: Final = frozenset({"Tensor", "Parameter"})
 _OUTCOMES: Final = ("flambeau.interpreter.awaiting", "flambeau.interpreter.future")
 _HOMES: Final = ("flambeau", "torch")
 """Packages whose classes are known by name, so that neither has to be imported here."""
+ARRAYS_NOT_HERE = (
+    "np.ndarray means NumPy's arrays in functions alone, not in {where}: write Tensor, with the meaning of operators, "
+    "or a function with an np.ndarray parameter under flambeau.script"
+)
+ATTRIBUTES = "attributes and fields, which hold tensors"
 
 
 def _sequence(make: Callable[[Type], Type]) -> Callable[[tuple[Type, ...]], Type]:
@@ -187,7 +192,7 @@ def type_of_tree(tree: Expr, resolver: Resolver, *, bare: bool = False) -> Type:
 
 def _named(tree: Var | Select, resolver: Resolver, bare: bool) -> Type:
     name = tree.name
-    value = _python_value(tree, resolver)
+    value = python_value(tree, resolver)
     if bare and name in BARE_CONTAINERS and (value is MISSING or _is_container(value)):
         return BARE_CONTAINERS[name]
     if value is not MISSING and not _is_container(value):
@@ -213,12 +218,12 @@ def _is_container(value: Any) -> bool:
     )
 
 
-def _python_value(tree: Expr, resolver: Resolver) -> Any:
+def python_value(tree: Expr, resolver: Resolver) -> Any:
     """The Python object that a dotted name means; MISSING if it means none."""
     if isinstance(tree, Var):
         return resolver.resolve(tree.name)
     if isinstance(tree, Select):
-        owner = _python_value(tree.value, resolver)
+        owner = python_value(tree.value, resolver)
         return MISSING if owner is MISSING else resolver.member(owner, tree.name)
     return MISSING
 
@@ -227,7 +232,7 @@ def _subscripted(tree: Subscript, resolver: Resolver) -> Type:
     head = tree.value
     if not isinstance(head, Var | Select):
         raise CompileError(NOT_A_CONSTRUCTOR, head.range)
-    if _is_array(_python_value(head, resolver)):
+    if _is_array(python_value(head, resolver)):
         return TENSOR
     name = _constructor_name(head, resolver)
     if name not in CONSTRUCTORS:
@@ -272,8 +277,19 @@ def names_array(tree: Expr, resolver: Resolver) -> bool:
             inner = items[0].items if len(items) == 1 and isinstance(items[0], TupleLiteral) else items
             return names_array(tree.value, resolver) or any(names_array(i, resolver) for i in inner)
         case Var() | Select():
-            return _is_array(_python_value(tree, resolver))
+            return _is_array(python_value(tree, resolver))
     return False
+
+
+def is_array_annotation(annotation: Any, resolver: Resolver | None) -> bool:
+    """Whether an annotation object is `np.ndarray` or `npt.NDArray[...]`, or has such in its brackets."""
+    if isinstance(annotation, str | ForwardRef):
+        text = annotation if isinstance(annotation, str) else annotation.__forward_arg__
+        if resolver is None or ("ndarray" not in text and "NDArray" not in text):
+            return False
+        place = SourceRange.at("<annotation>", 1, 0)
+        return names_array(parse_annotation(text, StringLiteral(place, text)), resolver)
+    return _is_array(annotation) or any(is_array_annotation(part, resolver) for part in typing.get_args(annotation))
 
 
 def broadcast_count(tree: Expr, resolver: Resolver) -> int | None:
@@ -288,14 +304,14 @@ def broadcast_count(tree: Expr, resolver: Resolver) -> int | None:
             return broadcast_count(tree.indices[0], resolver) if name == "Optional" else COUNTS.get(name)
         case Var() | Select():
             # A name for such an annotation, as `_size_2_t` is.
-            alias = typing.get_origin(_python_value(tree, resolver))
+            alias = typing.get_origin(python_value(tree, resolver))
             return None if alias is None else COUNTS.get(getattr(alias, "__name__", ""))
     return None
 
 
 def _constructor_name(head: Var | Select, resolver: Resolver) -> str:
     """The constructor's own name, also when it is imported under another."""
-    value = _python_value(head, resolver)
+    value = python_value(head, resolver)
     for known in (value, typing.get_origin(value)):
         if known is Union:
             return "Union"
@@ -342,6 +358,13 @@ def _forward_reference(annotation: str | ForwardRef, resolver: Resolver | None) 
     return type_of_tree(parse_annotation(text, StringLiteral(place, text)), resolver)
 
 
+def _type_of_field(annotation: Any, resolver: Resolver | None, where: SourceRange | None) -> Type | None:
+    """The type of a named tuple's field. Raises CompileError for one that is annotated as an array."""
+    if is_array_annotation(annotation, resolver):
+        raise CompileError(ARRAYS_NOT_HERE.format(where=ATTRIBUTES), where)
+    return try_type_of(annotation, resolver, where)
+
+
 def _generic(origin: Any, args: tuple[Any, ...], resolver: Resolver | None, where: SourceRange | None) -> Type | None:
     if _is_array(origin):
         return TENSOR
@@ -378,5 +401,5 @@ def _class(cls: type, resolver: Resolver | None, where: SourceRange | None) -> T
         except TypeError as error:
             raise CompileError(str(error), where) from None
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
-        return named_tuple_type(cls, try_type_of, resolver, where)
+        return named_tuple_type(cls, _type_of_field, resolver, where)
     return None

@@ -28,6 +28,8 @@ class Bound:
     """Parameters that are lists of one: variables of the function around it that it assigns."""
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Further names of parameters."""
+    arrays: bool = False
+    """Whether the caller is a program on arrays, so that what NumPy's functions make are some here too."""
     base: Type | None = None
     """The class that an inherited method was written in."""
     is_suspended: bool = False

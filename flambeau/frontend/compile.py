@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from flambeau.frontend.annotations import broadcast_count, names_array, type_of_tree
+from flambeau.frontend.array_annotations import TEXTS, refuse_arrays
 from flambeau.frontend.bound import NOTHING_BOUND, Bound
 from flambeau.frontend.captures import unused_home
 from flambeau.frontend.convert.functions import parse_source
@@ -52,6 +53,7 @@ from flambeau.frontend.values.stepwise import emit_joined
 from flambeau.ir.graph import Graph
 from flambeau.program.function import Function
 from flambeau.schema.array_type import holds_arrays, plain
+from flambeau.schema.element_type import holds_elements, without_elements
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
 from flambeau.schema.types import NONE, TENSOR, ListType, OptionalType, TensorType, Type
 from flambeau.util.depth import TOO_DEEP, deep_recursion
@@ -265,10 +267,10 @@ def _function(e: Emission, name: str, arguments: list[Argument], result: Type) -
     """The function of a graph that is done: to the rest of the system, its arrays are tensors."""
     if e.arrays:
         _without_arrays(e.graph)
-    parameters = tuple([replace(a, type=plain(a.type)) for a in arguments])
-    schema = FunctionSchema(e.name, "", parameters, (Argument("", plain(result)),))
+    parameters = tuple([replace(a, type=without_elements(plain(a.type))) for a in arguments])
+    schema = FunctionSchema(e.name, "", parameters, (Argument("", without_elements(plain(result))),))
     function = Function(name, e.graph, schema)
-    if e.array_result is not None and holds_arrays(e.array_result):
+    if e.array_result is not None and (holds_arrays(e.array_result) or holds_elements(e.array_result)):
         function.result = e.array_result
     return function
 
@@ -276,7 +278,8 @@ def _function(e: Emission, name: str, arguments: list[Argument], result: Type) -
 def _has_arrays(tree: t.Def, resolver: Resolver, bound: Bound) -> bool:
     """Whether a function takes arrays, or says that it gives some."""
     returns = tree.decl.returns
-    return any(map(holds_arrays, bound.types.values())) or (returns is not None and names_array(returns, resolver))
+    takes = bound.arrays or any(map(holds_arrays, bound.types.values()))
+    return takes or (returns is not None and names_array(returns, resolver))
 
 
 def _without_arrays(graph: Graph) -> None:
@@ -285,8 +288,8 @@ def _without_arrays(graph: Graph) -> None:
     for node in graph.all_nodes():
         values += [*node.outputs, *(v for block in node.blocks for v in block.inputs)]
     for value in values:
-        if holds_arrays(value.type):
-            value.set_type(plain(value.type))
+        if holds_arrays(value.type) or holds_elements(value.type):
+            value.set_type(without_elements(plain(value.type)))
 
 
 def _emit_nested(e: Emission, tree: t.Def) -> bool:
@@ -399,6 +402,7 @@ class _SourceUnit:
         if tree.name in self.active:
             raise recursion_error(tree.name, where or tree.range)
         if tree.name not in self.done:
+            refuse_arrays(tree, self, TEXTS)
             self.active.append(tree.name)
             try:
                 self.done[tree.name] = compile_def(tree, self)

@@ -34,10 +34,11 @@ from flambeau.frontend.values.tuples import TupleValue
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
-from flambeau.schema.array_type import ArrayType
+from flambeau.schema.array_type import ArrayType, array_of
+from flambeau.schema.element_type import kinds_of
 from flambeau.schema.function import Argument as FormalArgument
 from flambeau.schema.function import FunctionSchema
-from flambeau.schema.types import TensorType, Type
+from flambeau.schema.types import TENSOR, TensorType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, field, replace
 from flambeau.util.source import SourceRange
@@ -137,7 +138,7 @@ def instantiate(
         types[name] = value.type
         values.append(Given(value, where, name))
     open_ = e.unsettled.ids(list(types.values()))
-    bound = Bound(types, constants, tuple(extra), e.unsettled if open_ else None, frozenset(boxes), aliases)
+    bound = Bound(types, constants, tuple(extra), e.unsettled if open_ else None, frozenset(boxes), aliases, e.arrays)
     function = _compiled(template, bound, where, open_)
     result = SimpleValue(call_function(e, where, function, (), values))
     for box, variable in boxes.values():
@@ -196,7 +197,8 @@ def _param(name: str, where: SourceRange) -> Param:
 def _compiled(template: Template, bound: Bound, where: SourceRange, open_: tuple[int, ...]) -> Function:
     tree = template.tree
     meanings = tuple((n, identity(c)) for n, c in bound.constants.items())
-    key = (tuple(bound.types.items()), meanings, open_, tuple(bound.aliases.items()))
+    elements = tuple(kinds_of(part) for type_ in bound.types.values() for part in type_.walk())
+    key = (tuple(bound.types.items()), elements, bound.arrays, meanings, open_, tuple(bound.aliases.items()))
     found = template.done.get(key)
     if found is not None:
         return found[0]
@@ -231,7 +233,9 @@ def _promised(template: Template, key: Any, bound: Bound, where: SourceRange) ->
         ]
         result = FormalArgument("", type_of_tree(tree.decl.returns, template.resolver))
         schema = FunctionSchema(tree.name, "", tuple(arguments), (result,))
-        template.promised[key] = Function(tree.name, Graph(tree.name), schema)
+        promised = template.promised[key] = Function(tree.name, Graph(tree.name), schema)
+        if result.type == TENSOR and names_array(tree.decl.returns, template.resolver):
+            promised.result = array_of(None, None)
     return template.promised[key]
 
 

@@ -7,7 +7,7 @@ row, follows from the array of the call. Results that are arrays to the program 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -21,12 +21,26 @@ from flambeau.jit.function import ScriptFunction
 from flambeau.program.function import Function
 from flambeau.schema.array_type import ArrayType, array_of, holds_arrays
 from flambeau.schema.dtype import from_numpy_dtype
-from flambeau.schema.types import ListType, OptionalType, TupleType, Type
+from flambeau.schema.subtype import unify
+from flambeau.schema.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    NONE,
+    STRING,
+    DictType,
+    ListType,
+    OptionalType,
+    TupleType,
+    Type,
+)
 from flambeau.tensor.observer import thread
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.errors import CompileError
 
 Facts = tuple[Any, ...]
+_KEYS: Final[dict[Any, Type]] = {str: STRING, int: INT, float: FLOAT, bool: BOOL}
+_NUMBERS: Final[dict[Any, Type]] = {int: INT, float: FLOAT, bool: BOOL, str: STRING}
 MAX_VARIANTS: Final = 64
 """Combinations of dtypes and ranks for which a function is compiled."""
 TOO_MANY: Final = "{name} was compiled for {count} combinations of dtypes and ranks of its arrays: split it"
@@ -84,7 +98,8 @@ class ArrayFunction(ScriptFunction):
         if len(self._variants) >= MAX_VARIANTS:
             raise CompileError(TOO_MANY.format(name=self.__name__, count=MAX_VARIANTS), self._template.tree.range)
         names = [name for is_array, _, name in self._arrays if is_array]
-        types = {n: array_of(from_numpy_dtype(f[0]), f[1]) for n, f in zip(names, facts, strict=True) if f is not None}
+        found = {n: _type_of(f) for n, f in zip(names, facts, strict=True)}
+        types = {n: t for n, t in found.items() if t is not None}
         function = self.compiled_for(types)
         executor = executor_of(function) if self._options == Options() else Executor(function, self._options)
         return ScriptFunction(function, executor=executor)
@@ -93,8 +108,10 @@ class ArrayFunction(ScriptFunction):
         """The function for parameters of these types."""
         template = self._template
         with compiling((self._python, tuple(types.items())), self.__name__, None):
-            bound = Bound(types=types)
-            function = template.compile(template.tree, template.resolver, defaults=template.defaults, bound=bound)
+            bound = Bound(types=types, arrays=True)
+            absent = [n for n, t in types.items() if t != NONE and template.defaults.get(n, types) is None]
+            defaults = {n: v for n, v in template.defaults.items() if n not in absent}
+            function = template.compile(template.tree, template.resolver, defaults=defaults, bound=bound)
         tidy(function)
         return function
 
@@ -133,11 +150,47 @@ class ArrayFunction(ScriptFunction):
 
 
 def _facts(value: Any) -> Any:
+    """What is known of an argument: of an array its dtype and rank, of a list or dict those of what is in it."""
     if isinstance(value, np.ndarray):
         return value.dtype, value.ndim
     if isinstance(value, Tensor):
         return value._array.dtype, value._array.ndim
-    return None
+    if isinstance(value, list):
+        return list, frozenset(map(_facts, value))
+    if isinstance(value, dict):
+        return dict, frozenset((type(k), _facts(v)) for k, v in value.items())
+    if isinstance(value, tuple):
+        return tuple, tuple(map(_facts, value))
+    return type(value)
+
+
+def _type_of(facts: Any) -> Type | None:
+    """The type of an argument of which this is known; None where it is as declared."""
+    if not isinstance(facts, tuple):
+        return NONE if facts is type(None) else _NUMBERS.get(facts)
+    kind, inner = facts
+    if kind is tuple:
+        types = [_type_of(f) for f in inner]
+        return None if None in types else TupleType(tuple([t for t in types if t is not None]))
+    if kind is list:
+        element = _common(inner)
+        return None if element is None else ListType(element)
+    if kind is dict:
+        element = _common({f for _, f in inner})
+        key = {k for k, _ in inner}
+        known = _KEYS.get(key.pop()) if len(key) == 1 else None
+        return None if element is None or known is None else DictType(known, element)
+    return array_of(from_numpy_dtype(kind), inner)
+
+
+def _common(facts: Collection[Any]) -> Type | None:
+    """The type of items of which these are the facts; None for what is no type of arrays, and for no items."""
+    types = [_type_of(f) for f in facts]
+    if not types:
+        return array_of(None, None)
+    if not all(t is not None and holds_arrays(t) for t in types):
+        return None
+    return functools.reduce(lambda a, b: None if a is None or b is None else unify(a, b), types)
 
 
 def as_arrays(result: Any, type_: Type, arguments: Sequence[Any] = ()) -> Any:
@@ -149,6 +202,8 @@ def as_arrays(result: Any, type_: Type, arguments: Sequence[Any] = ()) -> Any:
         return next((a for a in arguments if a is array), array) if array.ndim else array[()]
     if isinstance(type_, OptionalType):
         return None if result is None else as_arrays(result, type_.element, arguments)
+    if isinstance(type_, DictType):
+        return {key: as_arrays(item, type_.value, arguments) for key, item in result.items()}
     if isinstance(type_, ListType):
         return [as_arrays(item, type_.element, arguments) for item in result]
     if isinstance(type_, TupleType):

@@ -7,16 +7,19 @@ import enum
 import functools
 import inspect
 import types
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from flambeau.executor.options import Options
-from flambeau.frontend.annotations import names_array
+from flambeau.frontend.annotations import names_array, python_value, type_of_tree
+from flambeau.frontend.array_annotations import OVERLOADS, refuse_arrays
 from flambeau.frontend.compile import compile_def, declared_schema
 from flambeau.frontend.convert.functions import get_tree
 from flambeau.frontend.resolver import MISSING
 from flambeau.frontend.source.python_source import NameScope, innermost_function, parameter_defaults
 from flambeau.frontend.templates import Template
+from flambeau.frontend.trees.views import Apply, Select
+from flambeau.frontend.values.numpy_creation import PARAMETERS, makes_array
 from flambeau.frontend.values.python_calls import IGNORE, MODIFIER, PythonFunction, wrap_python
 from flambeau.ir.value import Value
 from flambeau.jit.array_function import ArrayFunction
@@ -36,9 +39,9 @@ from flambeau.jit.with_numba.calls import NumbaValue, numba_function
 from flambeau.nn.module import Module
 from flambeau.program.classes import ClassDefinition
 from flambeau.program.function import Function
-from flambeau.schema.array_type import array_of
-from flambeau.schema.dtype import bool_, float64, int64
-from flambeau.schema.types import EnumType, NamedType, TupleType, Type
+from flambeau.schema.array_type import array_of, holds_tensors
+from flambeau.schema.dtype import DType, bool_, float64, int64
+from flambeau.schema.types import EnumType, NamedType, OptionalType, TensorType, TupleType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.names import qualified_name
 from flambeau.util.source import SourceRange
@@ -47,6 +50,8 @@ NOT_COMPILABLE = (
     "Python builtin {value!r} is currently not supported in Torchscript: it has no Python source to compile. Call it "
     "outside the scripted function and pass the result in, or use the operator or math function that does the same"
 )
+_MAKERS: Final = frozenset(function.__name__ for function in PARAMETERS)
+"""The functions of NumPy that make arrays, by name."""
 NO_INSTANCE = "'{name}' is an interface: make an object of a class that has its methods"
 FOREIGN_MODULE = (
     "Cannot call a ScriptModule that is not a submodule of the caller: make it an attribute of the module whose method "
@@ -301,7 +306,8 @@ def array_function(fn: Any, classes: ModuleClasses, options: Options) -> ArrayFu
     Raises CompileError for what is refused whatever the arrays are.
     """
     inner = innermost_function(fn)
-    if not any("ndarray" in str(a) or "NDArray" in str(a) for a in getattr(inner, "__annotations__", {}).values()):
+    says = any("ndarray" in str(a) or "NDArray" in str(a) for a in getattr(inner, "__annotations__", {}).values())
+    if not says and not _MAKERS.intersection(inner.__code__.co_names):
         return None
     resolver = PythonResolver(NameScope.of_function(fn), classes, inner.__name__)
     template = resolver.template(fn)
@@ -309,27 +315,58 @@ def array_function(fn: Any, classes: ModuleClasses, options: Options) -> ArrayFu
     params = template.tree.decl.params
     named = [p.name for p in params if p.annotation is not None and names_array(p.annotation, template.resolver)]
     returns = template.tree.decl.returns
-    if not named and not (returns is not None and names_array(returns, template.resolver)):
+    of_arrays = bool(named) or (returns is not None and names_array(returns, template.resolver))
+    if not of_arrays and not _makes_arrays(template):
         return None
     if template.tree.decl.vararg is not None or template.tree.decl.kwarg is not None:
         return None
     made = ArrayFunction(inner, template, named, options, lambda: compile_python_function(fn, classes))
-    _check(made, named)
+    declared = {p.name: type_of_tree(p.annotation, template.resolver) for p in params if p.annotation is not None}
+    _check(made, {name: declared[name] for name in named})
     return made
 
 
-def _check(function: ArrayFunction, named: list[str]) -> None:
-    """Compile a function for arrays of the usual dtypes and ranks until one is taken. Raises the first refusal if none
-    is."""
-    first: CompileError | None = None
+def _makes_arrays(template: Template) -> bool:
+    """Whether a function has no tensors in its signature, and makes arrays with functions of NumPy."""
+    decl, resolver = template.tree.decl, template.resolver
+    if any(p.annotation is None for p in decl.params):
+        return False
+    types = [type_of_tree(a, resolver) for a in (*(p.annotation for p in decl.params), decl.returns) if a is not None]
+    if any(holds_tensors(type_) or isinstance(type_, NamedType) for type_ in types):
+        return False
+    calls = (node.callee for statement in template.tree.body for node in statement.walk() if isinstance(node, Apply))
+    return any(isinstance(c, Select) and makes_array(python_value(c, resolver)) for c in calls)
+
+
+def _check(function: ArrayFunction, declared: Mapping[str, Type]) -> None:
+    """Compile a function for arrays of the usual dtypes and ranks until one is taken.
+
+    Raises the refusal that comes last in the program if none is.
+    """
+    furthest: CompileError | None = None
     for dtype, rank in ((float64, 1), (float64, 2), (int64, 1), (int64, 2), (float64, 3), (bool_, 2)):
         try:
-            function.compiled_for({name: array_of(dtype, rank) for name in named})
+            function.compiled_for({name: with_arrays(type_, dtype, rank) for name, type_ in declared.items()})
             return
         except CompileError as error:
-            first = first or error
-    assert first is not None
-    raise first
+            if furthest is None or _line(error) > _line(furthest):
+                furthest = error  # what arrays of another rank are refused at says nothing of those that are meant
+    assert furthest is not None
+    raise furthest
+
+
+def with_arrays(type_: Type, dtype: DType, rank: int) -> Type:
+    """A declared type with arrays in the place of tensors; what may be None is none."""
+    if isinstance(type_, TensorType):
+        return array_of(dtype, rank)
+    if isinstance(type_, OptionalType):
+        return with_arrays(type_.element, dtype, rank)
+    inner = type_.contained
+    return type_.with_contained(tuple(with_arrays(t, dtype, rank) for t in inner)) if inner else type_
+
+
+def _line(error: CompileError) -> int:
+    return 0 if error.range is None else error.range.file_line_col()[1]
 
 
 def _first_of(names: Callable[[str], Any], scope: Callable[[str], Any]) -> Callable[[str], Any]:
@@ -354,6 +391,7 @@ def overloaded(fn: Any, declared: list[Any], classes: ModuleClasses, where: Sour
             with compiling(declaration, fn.__name__, where):
                 resolver = PythonResolver(NameScope.of_function(fn), classes, fn.__name__)
                 name = registry.unit.unique_name(qualified_name(fn))
+                refuse_arrays(tree, resolver, OVERLOADS)
                 found = compile_def(tree, resolver, name=name, defaults=defaults)
                 found.doc = inspect.getdoc(fn) or ""
             tidy(found)

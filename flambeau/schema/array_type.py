@@ -59,6 +59,11 @@ def plain(type_: Type) -> Type:
     return type_.with_contained(tuple(map(plain, inner)))
 
 
+def holds_tensors(type_: Type) -> bool:
+    """Whether a value is a tensor or has some in it."""
+    return any(isinstance(t, TensorType) for t in type_.walk())
+
+
 def holds_arrays(type_: Type) -> bool:
     """Whether a value is an array or has some in it."""
     return any(isinstance(t, ArrayType) for t in type_.walk())

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from flambeau.schema.element_type import joined
 from flambeau.schema.set_type import SetType
 from flambeau.schema.types import (
     ANY,
@@ -116,6 +117,8 @@ def unify(a: Type, b: Type, *, default_to_union: bool = False) -> Type | None:
 
     `default_to_union` makes that a Union instead, as for the elements of a list literal.
     """
+    if a == b:
+        return joined(a, b)
     if is_subtype(a, b):
         return b
     if is_subtype(b, a):

@@ -8,7 +8,7 @@ TITLE = "Tensors as in Python"
 ORDER = 61
 
 ROWS = [
-    accepted("arrays that NumPy's functions make", "import numpy as np\ndef f(n: int, v: float):\n    return np.zeros(n), np.ones((2, n), np.int32), np.full((n,), v), np.full(n, 3), np.arange(n), np.arange(0, 1, 0.5), np.eye(2, n), np.identity(2), np.linspace(0, v, num=3), np.array([[1, 2], [3, n]]), np.array([v, 1.0], dtype=np.float32), np.full(2, True), np.empty((0, n)), np.asarray([n]), np.zeros([2, n]).sum()", "[(str(t.dtype).replace('flambeau.', ''), t.tolist()) for t in f(3, 1.5)]", torch=False),
+    accepted("arrays that NumPy's functions make", "import numpy as np\ndef f(n: int, v: float):\n    return np.zeros(n), np.ones((2, n), np.int32), np.full((n,), v), np.full(n, 3), np.arange(n), np.arange(0, 1, 0.5), np.eye(2, n), np.identity(2), np.linspace(0, v, num=3), np.array([[1, 2], [3, n]]), np.array([v, 1.0], dtype=np.float32), np.full(2, True), np.empty((0, n)), np.asarray([n]), np.zeros([2, n]).sum()", "[(str(np.asarray(t).dtype), np.asarray(t).tolist()) for t in f(3, 1.5)]", torch=False),
     refused("what NumPy's functions take and programs do not", "import numpy as np\ndef f(n: int):\n    return np.zeros(n, order='F')", "np.zeros: the keyword 'order' has no form in programs. Use the operator's own"),
     refused("np.full without a value", "import numpy as np\ndef f(n: int):\n    return np.full(n)", "np.full() is missing 'fill_value'"),
     refused("np.zeros without a shape", "import numpy as np\ndef f(n: int):\n    return np.zeros()", "np.zeros() is missing 'shape'"),

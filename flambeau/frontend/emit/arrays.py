@@ -11,6 +11,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -20,6 +21,7 @@ from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.schema.array_type import ArrayType, array_of, shown_array
 from flambeau.schema.dtype import DType, from_numpy_dtype
+from flambeau.schema.element_type import element_of, kinds_of
 from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, ListType, TensorType, TupleType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
@@ -40,14 +42,17 @@ IN_PLACE: Final[dict[str, Function]] = {
 }  # fmt: skip
 _WEAK: Final[dict[Type, Any]] = {INT: 1, FLOAT: 1.0, BOOL: True, COMPLEX: 1j}
 """A Python number for each type of numbers: such numbers give way to the dtypes of arrays."""
-_READ: Final = ("aten::Float", "aten::Int", "aten::Bool", "aten::ComplexImplicit")
-"""What makes numbers of elements."""
+_PICKS: Final = ("prim::max", "prim::min")
 UNKNOWN_RANK: Final = (
     "how many dimensions this array has is not known here: x = x.reshape(n), or (n, m), before it is indexed says so"
 )
 UNKNOWN_DTYPE: Final = "the dtype of this array is not known here: x = x.astype(np.float64) says it"
 LISTED: Final = "an array and a list: make an array of the list with np.array(...)"
 MIXED: Final = "NumPy: {error}"
+BY_THE_WAY: Final = (
+    "the number here is one of Python on one way and one of NumPy on another, with which the result is {first} or "
+    "{second}: make it one of Python each time with float(...), or one of NumPy with np.float64(...)"
+)
 
 
 def is_array(value: Value) -> bool:
@@ -73,6 +78,8 @@ def facts(value: Value, where: SourceRange) -> tuple[DType, int]:
 
 def note_results(node: Node, operands: Sequence[Value]) -> None:
     """Make arrays of the results of an operator on arrays; a tensor among the operands makes tensors."""
+    if node.kind in _PICKS:
+        _note_pick(node, operands)
     tensors = [t for v in _items(operands) for t in v.type.walk() if isinstance(t, TensorType)]
     if not tensors or not all(isinstance(t, ArrayType) for t in tensors):
         return
@@ -82,6 +89,13 @@ def note_results(node: Node, operands: Sequence[Value]) -> None:
         return
     for value, found in zip(results, result_types(node, definition, results), strict=True):
         value.set_type(_as_array(found))
+
+
+def _note_pick(node: Node, operands: Sequence[Value]) -> None:
+    """What picks one of its operands gives what any of them may be."""
+    kinds = [kind for v in operands for kind in kinds_of(v.type)]
+    for value in node.outputs:
+        value.set_type(element_of(value.type, *kinds))
 
 
 def _items(operands: Sequence[Value]) -> list[Value]:
@@ -102,7 +116,7 @@ def as_number(e: Emission, value: Value) -> Value:
     if not isinstance(type_, ArrayType) or type_.rank != 0 or type_.dtype is None:
         return value
     kind, number = _number_of(type_.dtype)
-    return e.emit(kind, (value,), number)
+    return e.emit(kind, (value,), element_of(number, type_.dtype))
 
 
 def _number_of(dtype: DType) -> tuple[str, Type]:
@@ -128,19 +142,29 @@ def converted(e: Emission, value: Value, dtype: DType) -> Value:
     return e.emit("aten::to", operands, array_of(dtype, type_.rank))
 
 
-def sample(value: Value, where: SourceRange) -> Any:
-    """What stands for an operand when NumPy is asked about dtypes: an array of nothing, or a Python number."""
+def samples(value: Value, where: SourceRange) -> list[Any]:
+    """What stands for an operand when NumPy is asked about dtypes: an array of one, or each number that it may be."""
     if isinstance(value.type, ArrayType):
         dtype = value.type.dtype
         if dtype is None:
             raise CompileError(UNKNOWN_DTYPE, where)
-        return np.ones(1, dtype.numpy)
-    read = value.node.inputs[0].type if value.node is not None and value.node.kind in _READ else None
-    if isinstance(read, ArrayType) and read.dtype is not None:
-        return np.ones((), read.dtype.numpy)[()]  # an element: NumPy's scalar, which does not give way
-    if value.type == INT and value.node is not None and value.node.kind == "prim::Constant":
-        return value.node.attribute("value")  # what does not fit into the dtype, NumPy refuses
-    return _WEAK.get(value.type)
+        return [np.ones(1, dtype.numpy)]
+    return [element_sample(kind, value) for kind in kinds_of(value.type)]
+
+
+def element_sample(kind: DType | None, value: Value, default: Any = None) -> Any:
+    """A number of one of the kinds that a value may be: NumPy's scalar, or Python's number, which gives way."""
+    if kind is not None:
+        return np.ones((), kind.numpy)[()]
+    known = constant_number(value) if value.type == INT and default is None else None
+    return _WEAK.get(value.type) if known is None else known  # what does not fit into the dtype, NumPy refuses
+
+
+def constant_number(value: Value) -> complex | None:
+    """The number that a value is known to be; None for any other."""
+    node = value.node
+    found = node.attribute("value") if node is not None and node.kind == "prim::Constant" else None
+    return found if type(found) in (int, float, complex) else None
 
 
 def asked(where: SourceRange, function: Function, *operands: Any) -> DType:
@@ -151,6 +175,15 @@ def asked(where: SourceRange, function: Function, *operands: Any) -> DType:
             return from_numpy_dtype(np.asarray(function(*operands)).dtype)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
         raise CompileError(MIXED.format(error=str(error).partition("\n")[0]), where) from None
+
+
+def dtype_of(where: SourceRange, function: Function, *values: Value) -> DType:
+    """The dtype of a function of values. Raises CompileError where it depends on the way which numbers they are."""
+    found = {asked(where, function, *each) for each in product(*(samples(v, where) for v in values))}
+    if len(found) > 1:
+        names = sorted(d.name for d in found)
+        raise CompileError(BY_THE_WAY.format(first=names[0], second=names[-1]), where)
+    return found.pop()
 
 
 def promoted(e: Emission, where: SourceRange, values: Sequence[Value], dtype: DType | None = None) -> list[Value]:
@@ -166,22 +199,23 @@ def operands_of(where: SourceRange, function: Function, left: Value, right: Valu
             raise CompileError(LISTED, where)
         if not is_array(value) and value.type not in _WEAK:
             return None
-    return asked(where, function, sample(left, where), sample(right, where))
+    return dtype_of(where, function, left, right)
 
 
 def result_type(where: SourceRange, *values: Value) -> DType:
     """The dtype in which values meet."""
-    samples = [sample(v, where) for v in values]
-    try:
-        return from_numpy_dtype(np.result_type(*samples))
-    except TypeError as error:
-        raise CompileError(MIXED.format(error=error), where) from None
+    return dtype_of(where, _meeting, *values)
+
+
+def _meeting(*operands: Any) -> Any:
+    return np.empty((), np.result_type(*operands))
 
 
 def check_in_place(where: SourceRange, op: str, left: Value, right: Value) -> None:
     """Raise CompileError for `left op= right` that NumPy refuses: a result that the array's dtype cannot hold."""
     if right.type in _WEAK or is_array(right):
-        asked(where, IN_PLACE[op], sample(left, where), sample(right, where))
+        for each in product(samples(left, where), samples(right, where)):
+            asked(where, IN_PLACE[op], *each)
 
 
 def describe(type_: Type) -> str:

@@ -14,7 +14,7 @@ from flambeau.frontend.emit.float_powers import about_power
 from flambeau.frontend.emit.list_slices import has_slice
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.targets import assign_attribute, assign_item
-from flambeau.frontend.emit.widening import may_widen
+from flambeau.frontend.emit.widening import may_widen, note_numbers
 from flambeau.frontend.trees.views import Expr, ListLiteral, Select, Starred, Subscript, TupleLiteral, Var
 from flambeau.frontend.values.container_methods import listed
 from flambeau.frontend.values.simple_value import SimpleValue
@@ -148,6 +148,7 @@ def assign_name(e: Emission, where: SourceRange, name: str, value: Sugared, anno
             raise CompileError(NOT_FIRST_CLASS.format(name=name, kind=value.kind), where)
         if isinstance(outside, Variable):
             held = _as_before(e, where, name, held, outside)
+            note_numbers(e, name, outside, held.type)
         elif isinstance(outside, Sugared):
             raise CompileError(WAS_NOT_FIRST_CLASS.format(name=name, kind=outside.kind), where)
     if held is None:

@@ -111,7 +111,7 @@ def _emit_operand(e: Emission, tree: And | Or) -> Sugared:
     skipping.add_output(left)
     type_ = unify(left.type, right.type, default_to_union=True)
     assert type_ is not None
-    return SimpleValue(node.add_output(TENSOR if isinstance(type_, TensorType) else type_))
+    return SimpleValue(node.add_output(TENSOR if isinstance(type_, TensorType) and not type_.is_array else type_))
 
 
 def _is_condition(tree: Expr) -> bool:

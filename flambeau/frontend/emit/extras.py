@@ -13,6 +13,7 @@ from flambeau.frontend.emit.comprehensions import of_union
 from flambeau.frontend.emit.conditions import Condition, ConditionValue, emit_condition
 from flambeau.frontend.emit.control import emit_branches
 from flambeau.frontend.emit.conversions import convert, pack_list
+from flambeau.frontend.emit.elements import positive
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.literals import dict_type, list_element, without_none
@@ -35,6 +36,7 @@ from flambeau.frontend.values import sets
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Iteration, Sugared
 from flambeau.ir.value import Value
+from flambeau.schema.array_type import ArrayType
 from flambeau.schema.types import (
     BOOL,
     STRING,
@@ -60,6 +62,8 @@ def emit_plus(e: Emission, tree: UnaryPlus, hint: Type | None) -> Sugared:
     value = e.value(tree.value, hint)
     if isinstance(value.type, NamedType):
         return SimpleValue(value).attribute(e, tree.range, "__pos__").call(e, tree.range, (), ())
+    if isinstance(value.type, ArrayType):
+        return SimpleValue(positive(e, tree.range, value))
     if value.type == BOOL:
         return SimpleValue(call_operator(e, tree.range, "aten::Int", [value]))
     if not is_number(value.type) and not isinstance(value.type, TensorType):

@@ -9,7 +9,7 @@ import operator
 import re
 from typing import Final
 
-from flambeau.frontend.emit import arrays
+from flambeau.frontend.emit import arrays, elements
 from flambeau.frontend.emit.arrays import is_array
 from flambeau.frontend.emit.conditions import to_bool
 from flambeau.frontend.emit.conversions import pack_list, pack_tuple, unpack_tuple
@@ -25,6 +25,7 @@ from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.dtype import DType
+from flambeau.schema.element_type import is_element
 from flambeau.schema.types import (
     BOOL,
     COMPLEX,
@@ -95,6 +96,8 @@ def binary(e: Emission, where: SourceRange, op: str, left: Value, right: Value) 
         computed = _of_arrays(e, where, op, left, right)
         if computed is not None:
             return computed
+    if elements.are_elements(left, right):
+        return elements.arithmetic(e, where, op, left, right, _of_numbers)
     if is_number(left.type) and isinstance(right.type, TensorType):
         reflected = _number_and_tensor(e, where, op, left, right)
         if reflected is not None:
@@ -118,6 +121,13 @@ def binary(e: Emission, where: SourceRange, op: str, left: Value, right: Value) 
     return call_operator(e, where, _operator(op, left, right), [left, right])
 
 
+def _of_numbers(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value:
+    """Arithmetic of numbers, whatever they were read from."""
+    if op in "&|^" and {left.type, right.type} == {BOOL, INT}:
+        left, right = (call_operator(e, where, "aten::Int", [v]) if v.type == BOOL else v for v in (left, right))
+    return call_operator(e, where, _operator(op, left, right), [left, right])
+
+
 def _of_arrays(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
     """Arithmetic as NumPy does it; None where a tensor or something else takes part."""
     if op == "@":
@@ -128,7 +138,7 @@ def _of_arrays(e: Emission, where: SourceRange, op: str, left: Value, right: Val
     dtype = arrays.operands_of(where, arrays.BINARY[op], left, right)
     if dtype is None:
         return None
-    left, right = arrays.promoted(e, where, [left, right], dtype)
+    left, right = (elements.within(e, where, v, dtype) for v in arrays.promoted(e, where, [left, right], dtype))
     if is_number(left.type):
         return _number_and_array(e, where, op, left, right, dtype)
     return call_operator(e, where, _operator(op, left, right), [left, right])
@@ -203,6 +213,8 @@ def compare(e: Emission, where: SourceRange, op: str, left: Value, right: Value)
         compared = _compare_arrays(e, where, op, left, right)
         if compared is not None:
             return compared
+    if op in SWAPPED and elements.are_elements(left, right):
+        return elements.comparison(e, where, op, left, right, _compare_numbers)
     if is_number(left.type) and isinstance(right.type, TensorType) and op in SWAPPED:
         return call_operator(e, where, COMPARE[SWAPPED[op]], [right, left])
     if sets.is_set(left) and sets.is_set(right) and op in sets.COMPARISONS:
@@ -217,6 +229,10 @@ def compare(e: Emission, where: SourceRange, op: str, left: Value, right: Value)
             return call_operator(e, where, COMPARE[op].replace("aten::", "python::"), [left, right])
     if op in ("==", "!=") and _are_optional(left, right):
         return call_operator(e, where, COMPARE[op].replace("aten::", "python::any_"), [left, right])
+    return call_operator(e, where, COMPARE[op], [left, right])
+
+
+def _compare_numbers(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value:
     return call_operator(e, where, COMPARE[op], [left, right])
 
 
@@ -293,6 +309,8 @@ def emit_minus(e: Emission, tree: UnaryMinus, hint: Type | None) -> Sugared:
     if isinstance(tree.value, Const):
         return SimpleValue(number(e, -tree.value.value, tree.range))
     value = e.value(tree.value)
+    if is_element(value.type):
+        return SimpleValue(elements.negative(e, tree.range, value))
     result = call_unary(e, tree.range, "__neg__", value)
     return SimpleValue(call_operator(e, tree.range, "aten::neg", [value]) if result is None else result)
 
@@ -300,6 +318,8 @@ def emit_minus(e: Emission, tree: UnaryMinus, hint: Type | None) -> Sugared:
 def emit_invert(e: Emission, tree: Invert, hint: Type | None) -> Sugared:
     """`~a`, for tensors, ints and objects."""
     value = e.value(tree.value)
+    if is_element(value.type):
+        return SimpleValue(elements.negative(e, tree.range, value, "aten::bitwise_not"))
     result = call_unary(e, tree.range, "__invert__", value)
     if result is not None:
         return SimpleValue(result)

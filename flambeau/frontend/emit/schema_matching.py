@@ -28,6 +28,7 @@ from flambeau.frontend.values.sugared import Given
 from flambeau.ir.value import Value
 from flambeau.program.classes import why_no_interface
 from flambeau.schema import registry
+from flambeau.schema.array_type import holds_arrays
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.match import Bindings, bind, fits, has_variables, result_types, substitute
 from flambeau.schema.subtype import is_subtype
@@ -66,6 +67,10 @@ NO_SUGGESTIONS = (
 TOO_MANY = "Expected at most {wanted} arguments but found {found} positional arguments."
 WRONG_TYPE = "Expected a value of type '{wanted}' for argument '{name}' but instead found type '{found}'."
 POSITIONAL = "{name}() got some positional-only arguments passed as keyword arguments: '{parameter}'"
+TO_METHOD = (
+    "methods take tensors: annotate their parameter as {name}: Tensor to say that the array means what operators mean "
+    "there, or write a function with an np.ndarray parameter in the method's place"
+)
 EMPTY_LIST = "Empty lists default to List[Tensor]. Annotate the variable that holds it to have another type"
 BOUND_BEFORE = "Type variable '{name}' previously matched to type {before} is matched to type {after}"
 
@@ -369,11 +374,22 @@ def call_method(
 ) -> Value:
     """Call a method of an object, compiled or known only by the signature of an interface."""
     schema = method if isinstance(method, FunctionSchema) else method.schema
+    for given in (*args, *keywords):
+        if holds_arrays(given.value.type):
+            _check_takes_tensors(schema, given, args, where)
     _meet(e, schema, [Given(owner, where), *args], keywords)
     match = match_single(schema, [Given(owner, where), *args], keywords, where)
     with e.graph.at_range(where):
         operands = [plan(e) for plan in match.plans]
         return e.emit("prim::CallMethod", operands, match.returns[0], name=name)
+
+
+def _check_takes_tensors(schema: FunctionSchema, given: Given, args: Sequence[Given], where: SourceRange) -> None:
+    """Raise CompileError for an array that is given to a method whose parameter does not say that it is a tensor."""
+    index = args.index(given) + 1 if given in args else schema.index.get(given.name, len(schema.arguments))
+    formal = schema.arguments[index] if index < len(schema.arguments) else None
+    if formal is not None and isinstance(formal.type, TensorType) and formal.type.inferred:
+        raise CompileError(TO_METHOD.format(name=formal.name), where)
 
 
 def unknown_operator_text(name: str) -> str:

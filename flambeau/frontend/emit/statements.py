@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from flambeau.frontend.annotations import type_of_tree
+from flambeau.frontend.annotations import ARRAYS_NOT_HERE, names_array, type_of_tree
+from flambeau.frontend.array_annotations import VARIABLES
 from flambeau.frontend.emit.assignment import about_numbers, assign
 from flambeau.frontend.emit.conditions import emit_condition, refine
 from flambeau.frontend.emit.contexts import leave_contexts
@@ -38,6 +39,7 @@ from flambeau.frontend.values.sugared import Given
 from flambeau.ir.value import Value
 from flambeau.program import protected
 from flambeau.program.classes import why_no_interface
+from flambeau.schema.array_type import holds_arrays, holds_tensors, plain
 from flambeau.schema.subtype import is_subtype, unify
 from flambeau.schema.types import NONE, STRING, DictType, ListType, NamedType, Type
 from flambeau.util.errors import CompileError, UnsupportedNodeError
@@ -56,6 +58,10 @@ def emit_assignment(e: Emission, tree: Assign) -> bool:
     if tree.value is None:
         raise UnsupportedNodeError.of("annotated assignments without assigned value", tree.range)
     annotation = None if tree.annotation is None else type_of_tree(tree.annotation, e.resolver)
+    if annotation is not None and tree.annotation is not None and names_array(tree.annotation, e.resolver):
+        if not e.arrays:
+            raise CompileError(ARRAYS_NOT_HERE.format(where=VARIABLES), tree.annotation.range)
+        annotation = None  # what it is given says which arrays they are
     value = (e.rules.keep(e, tree.value) if annotation is None else None) or e.sugared(tree.value, annotation)
     if isinstance(value, RangeValue):
         value.check(e, tree.value.range)
@@ -102,7 +108,7 @@ def emit_return(e: Emission, tree: Return) -> bool:
         leave_contexts(e, e.contexts)
         e.insert("prim::ReturnStmt", (returned(e, tree.value),))
         return False
-    value = e.value(tree.value, declared)
+    value = e.value(tree.value, None if e.arrays and declared is not None and holds_tensors(declared) else declared)
     if e.arrays:
         e.array_result = value.type if e.array_result is None else unify(e.array_result, value.type)
     if declared is not None:
@@ -124,6 +130,8 @@ def emit_return(e: Emission, tree: Return) -> bool:
 
 def _as_declared(e: Emission, tree: Return, value: Value, declared: Type) -> Value:
     e.unsettled.meet(value.type, declared)
+    if holds_arrays(value.type) and is_subtype(plain(value.type), declared):
+        return value
     type_, plan = plan_conversion(value, declared, implicit=True)
     if not is_subtype(type_, declared):
         text = WRONG_RETURN.format(wanted=declared.annotation, found=value.type.annotation)

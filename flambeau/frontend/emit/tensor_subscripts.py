@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from flambeau.frontend.emit.arrays import UNKNOWN_RANK, as_number, converted, is_array, known_rank
 from flambeau.frontend.emit.conversions import pack_list, unpack_tuple
+from flambeau.frontend.emit.elements import stored
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.held import constant_int
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -99,6 +100,7 @@ def as_tensor_like(e: Emission, where: SourceRange, value: Value, like: Value) -
     """A number as a tensor of the dtype and device of another; a tensor as it is."""
     if isinstance(value.type, TensorType):
         return value
+    value = stored(e, where, value, like.type.dtype if isinstance(like.type, ArrayType) else None)
     dtype = e.emit("prim::dtype", (like,), INT)
     device = e.emit("prim::device", (like,), DEVICE)
     keywords = [

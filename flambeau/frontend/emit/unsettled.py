@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from flambeau.frontend.trees.base import Tree
+from flambeau.schema.element_type import joined
 from flambeau.schema.set_type import SetType
 from flambeau.schema.types import (
     AnyType,
@@ -64,6 +65,8 @@ class Unsettled:
     """What the source of an inherited method means by a type."""
     wide: dict[int, set[str]] = field(default_factory=dict)
     """Variables that have to be as wide as they were declared before a loop or `try`, by its tree."""
+    numbers: dict[int, dict[str, Type]] = field(default_factory=dict)
+    """What numbers of variables may be from the start of a loop or `try` on, by its tree."""
     error: CompileError | None = None
     """The first refusal that what is learned later may turn out to be none."""
 
@@ -169,6 +172,13 @@ class Unsettled:
         self.error = None
         raise Settled(self)
 
+    def widen_numbers(self, tree: Tree, name: str, type_: Type) -> None:
+        """A loop or `try` gives a variable numbers of another kind than it had in front of it: start over."""
+        known = self.numbers.setdefault(id(tree), {})
+        known[name] = joined(known[name], type_) if name in known else type_
+        self.error = None
+        raise Settled(self)
+
     def meet_operator(self, kind: str, types: Sequence[Type]) -> None:
         """An operator is applied to arguments of these types."""
         name = kind.partition("::")[2]
@@ -196,4 +206,6 @@ def _agrees(mine: Type, other: Type) -> bool:
 
 def _tells(mine: Type, other: Type) -> bool:
     """Whether an open type can be what it met."""
+    if isinstance(other, TensorType) and other.is_array:
+        return not (isinstance(mine, TensorType) and mine.is_array)
     return not isinstance(other, AnyType | VarType | UnionType | NoneType | type(mine))

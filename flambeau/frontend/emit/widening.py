@@ -18,9 +18,10 @@ from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Frame, Variable
 from flambeau.frontend.trees.base import Tree
 from flambeau.frontend.values.sugared import Sugared
+from flambeau.schema.element_type import holds_elements, joined, same_elements
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import Type
-from flambeau.util.record import dataclass
+from flambeau.util.record import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +40,31 @@ def entered(e: Emission, tree: Tree) -> Iterator[None]:
         found = e.frame.find(name)
         if isinstance(found, Variable) and found.declared is not None and may_widen(e, name, found, found.declared):
             e.store(name, e.load(name, found), found.declared)
+    for name, type_ in e.unsettled.numbers.get(id(tree), {}).items():
+        found = e.frame.find(name)
+        if isinstance(found, Variable) and found.type == type_:
+            e.frame.names[name] = replace(found, type=joined(found.type, type_))
     e.entries.append(Entry(tree, e.frame))
     try:
         yield
     finally:
         e.entries.pop()
+
+
+def note_numbers(e: Emission, name: str, variable: Variable, type_: Type) -> None:
+    """A variable is assigned numbers that it was not known to be.
+
+    Raises `Settled` if a loop or `try` around it was entered before that was known.
+    """
+    if not (holds_elements(type_) or holds_elements(variable.type)):
+        return
+    for entry in e.entries:
+        found = entry.outside.find(name)
+        if not isinstance(found, Variable) or found.slot != variable.slot or found.type != type_:
+            continue
+        both = joined(found.type, type_)
+        if not same_elements(both, found.type):
+            e.unsettled.widen_numbers(entry.tree, name, both)
 
 
 def may_widen(e: Emission, name: str, variable: Variable, type_: Type) -> bool:

@@ -11,6 +11,7 @@ from flambeau.frontend.emit.assignment import assign
 from flambeau.frontend.emit.calls import emit_arguments
 from flambeau.frontend.emit.comprehensions import collect_list, map_list
 from flambeau.frontend.emit.conversions import pack_list
+from flambeau.frontend.emit.elements import as_python
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.loops import emit_for
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -20,9 +21,11 @@ from flambeau.frontend.values.object_methods import check_sortable
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
+from flambeau.schema.element_type import ElementBool, ElementFloat, ElementInt, element_of, kinds_of
 from flambeau.schema.set_type import SetType
 from flambeau.schema.subtype import unify, unify_all
 from flambeau.schema.types import (
+    BOOL,
     NONE,
     STRING,
     TENSOR,
@@ -39,6 +42,11 @@ from flambeau.schema.types import (
 )
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
+
+BOOLS = "{name}() of a bool and a number gives the one or the other: write {name}(int(x[i]), n)"
+ROUNDED = (
+    "NumPy rounds a number to decimals otherwise than Python does: write round(float({name}), n), which is Python's"
+)
 
 
 def emit_sorted(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
@@ -97,7 +105,21 @@ def _extreme(e: Emission, tree: Apply, name: str) -> Sugared:
             return SimpleValue(call_operator(e, where, "python::extreme", [items, e.constant(name == "max")]))
     if len(args) > 1 and not keywords and _compares_elements(args):
         return SimpleValue(_extreme_element(e, where, [a.value for a in args], name))
+    if not keywords and any(isinstance(a.value.type, ElementBool) for a in args):
+        return SimpleValue(_extreme_bool(e, where, [a.value for a in args], name))
     return SimpleValue(call_operator(e, where, f"prim::{name}", args, keywords))
+
+
+def _extreme_bool(e: Emission, where: SourceRange, values: Sequence[Value], name: str) -> Value:
+    """The least or the greatest of bools of arrays. Raises CompileError where numbers are among them."""
+    if not all(v.type == BOOL for v in values):
+        raise CompileError(BOOLS.format(name=name), where)
+    result, *others = values
+    for value in others:
+        joined_by = "aten::__or__" if name == "max" else "aten::__and__"
+        result = call_operator(e, where, joined_by, [result, value])
+    result.set_type(element_of(BOOL, *(kind for v in values for kind in kinds_of(v.type))))
+    return result
 
 
 def _compares_elements(args: Sequence[Given]) -> bool:
@@ -210,9 +232,16 @@ def _options(tree: Apply, name: str, known: Sequence[str]) -> dict[str, Attribut
 def emit_round(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     """`round(x)`, a float as in TorchScript; `round(x, n)` as in Python."""
     args, keywords = emit_arguments(e, tree)
+    if len(args) + len(keywords) == 2 and isinstance(args[0].value.type, ElementFloat):
+        raise CompileError(ROUNDED.format(name=tree.args[0].range.text or "x"), tree.callee.range)
     if len(args) + len(keywords) == 2 and not isinstance(args[0].value.type, TensorType):
         return SimpleValue(call_operator(e, tree.callee.range, "python::round", args, keywords))
-    return SimpleValue(call_operator(e, tree.callee.range, "aten::round", args, keywords))
+    if len(args) == 1 and isinstance(args[0].value.type, ElementInt):
+        return SimpleValue(as_python(e, args[0].value))
+    whole = call_operator(e, tree.callee.range, "aten::round", args, keywords)
+    if len(args) == 1 and isinstance(args[0].value.type, ElementFloat):  # NumPy's scalars round to ints
+        whole = call_operator(e, tree.callee.range, "aten::Int", [whole])
+    return SimpleValue(whole)
 
 
 def emit_format(e: Emission, tree: Apply, hint: Type | None) -> Sugared:

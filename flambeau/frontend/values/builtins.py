@@ -17,6 +17,7 @@ from flambeau.frontend.values.casts import CastValue, DeviceClass
 from flambeau.frontend.values.class_tests import emit_issubclass
 from flambeau.frontend.values.contexts import AutocastClass, ContextClass
 from flambeau.frontend.values.decorators import DECORATORS
+from flambeau.frontend.values.element_functions import NumberFunction
 from flambeau.frontend.values.function_groups import emit_partial
 from flambeau.frontend.values.functional_forms import FUNCTIONAL_FORMS
 from flambeau.frontend.values.held_generators import emit_next
@@ -166,6 +167,7 @@ FORMS: Final[dict[Any, Sugared]] = {
 
 BUILTINS: Final[dict[Any, Sugared]] = {
     **{function: OperatorValue(name) for function, name in OPERATORS.items()},
+    **{function: NumberFunction(OPERATORS[function]) for function in (abs, divmod, pow)},
     **{getattr(cmath, name): OperatorValue(f"aten::{CMATH_NAMES.get(name, name)}") for name in CMATH},
     **{getattr(math, name): OperatorValue(f"aten::{name}") for name in MATH},
     **{getattr(math, name): OperatorValue(kind) for name, kind in RENAMED.items()},

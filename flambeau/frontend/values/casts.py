@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from flambeau.frontend.emit.conditions import to_bool
 from flambeau.frontend.emit.conversions import to_device
+from flambeau.frontend.emit.elements import as_python
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.values.object_methods import as_text, has_method
@@ -48,7 +49,7 @@ class CastValue(Sugared):
         if len(args) == 1 and not keywords:
             value = args[0].value
             if value.type == self.type:
-                return SimpleValue(value)
+                return SimpleValue(as_python(e, value))
             if isinstance(value.type, NamedType) and has_method(e, value.type, self.magic, where):
                 return SimpleValue(value).attribute(e, where, self.magic).call(e, where, (), ())
             if self.type == STRING:

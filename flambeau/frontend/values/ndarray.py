@@ -41,6 +41,8 @@ INSTEAD: Final = {
 OUTSIDE: Final = "call it outside and pass the result in"
 NO_KEYWORD: Final = "{name}: the keyword '{keyword}' has no form for arrays in programs"
 UNSIGNED: Final = "{name} of unsigned integers: x.astype(np.int64) first, as sums of unsigned integers are uint64"
+SQUEEZED: Final = "cannot select an axis to squeeze out which has size not equal to one"
+UNPACKED: Final = "expected {size} items to unpack: the array has more or fewer"
 AXIS: Final = "axis must be a number that is written out here, so that the dimensions of the result are known"
 
 
@@ -276,6 +278,7 @@ def _squeeze(c: Call) -> Value:
     axis = c.number("axis")
     if axis is None:
         raise CompileError("squeeze() needs an axis here, so that the dimensions of the result are known", c.where)
+    check_size(c.e, c.where, c.array, axis, 1, SQUEEZED)
     return c.op("select", c.array, axis, 0)
 
 
@@ -384,6 +387,23 @@ def shape_of(e: Emission, where: SourceRange, array: Value) -> Value:
     if rank is None:
         return e.emit("aten::size", (array,), ListType(INT))
     return pack_tuple(e, [call_operator(e, where, "aten::size", [array, e.constant(k)]) for k in range(rank)])
+
+
+def check_size(e: Emission, where: SourceRange, array: Value, axis: int, size: int, text: str) -> None:
+    """The program raises ValueError where the array is not as long as that along an axis."""
+    count = call_operator(e, where, "aten::size", [array, e.constant(axis)])
+    wrong = call_operator(e, where, "aten::ne", [count, e.constant(size)])
+    node = e.graph.insert("prim::If", (wrong,), ())
+    with e.inside(node.add_block()):
+        e.insert("prim::RaiseException", (e.constant(text), e.constant("builtins.ValueError")))
+    node.add_block()
+
+
+def unpacked(e: Emission, where: SourceRange, array: Value, size: int) -> list[Value]:
+    """The items of `r, g, b = x`. The program raises ValueError where there are more or fewer."""
+    check_size(e, where, array, 0, size, UNPACKED.format(size=size))
+    places = [(array, e.constant(0), e.constant(k)) for k in range(size)]
+    return [as_number(e, call_operator(e, where, "aten::select", place)) for place in places]
 
 
 def array_attribute(

@@ -13,6 +13,7 @@ import numpy as np
 from flambeau.frontend.emit import arrays
 from flambeau.frontend.emit.arrays import facts, is_array, promoted
 from flambeau.frontend.emit.conversions import pack_list, unpack_tuple
+from flambeau.frontend.emit.elements import positive
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.operators import binary, compare
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -69,8 +70,10 @@ def array_call(
     if keywords:
         raise CompileError(NO_KEYWORD.format(name=name, keyword=keywords[0].name), keywords[0].where)
     if name == "power":  # of bools, the function has another dtype than the operator
-        dtype = arrays.asked(where, np.power, *[arrays.sample(v, where) for v in values])
+        dtype = arrays.dtype_of(where, np.power, *values)
         values = promoted(e, where, values, dtype)
+    if name == "positive":
+        return positive(e, where, values[0])
     if name in _SIGNS:
         return binary(e, where, _SIGNS[name], *values)
     if name in _COMPARISONS:
@@ -96,7 +99,7 @@ def _floats(e: Emission, value: Value, where: SourceRange) -> Value:
 
 def _ufunc(e: Emission, where: SourceRange, function: np.ufunc, operator: str, values: Sequence[Value]) -> Value:
     """A ufunc: operands in the dtype in which NumPy computes."""
-    result = arrays.asked(where, function, *[arrays.sample(v, where) for v in values])
+    result = arrays.dtype_of(where, function, *values)
     common = arrays.result_type(where, *values)
     target = common if result.name == "bool" or (common.is_complex and not result.is_complex) else result
     operands = promoted(e, where, values, target)

@@ -14,12 +14,13 @@ from flambeau.analysis.operator_facts import result_types
 from flambeau.frontend.emit.conversions import pack_list, unpack_tuple
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.values.ndarray import call_method, dtype_named
+from flambeau.frontend.values.ndarray import call_method, constant_int, dtype_named
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.array_type import ArrayType, array_of, holds_arrays
 from flambeau.schema.dtype import DType, bool_, complex128, float64, from_numpy_dtype, int64
+from flambeau.schema.element_type import element_of, kinds_of
 from flambeau.schema.types import (
     INT,
     BoolType,
@@ -28,9 +29,11 @@ from flambeau.schema.types import (
     IntType,
     ListType,
     NoneType,
+    NumberType,
     TensorType,
     TupleType,
     Type,
+    UnionType,
 )
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
@@ -42,6 +45,9 @@ if TYPE_CHECKING:
 _DTYPES: Final[dict[type[Type], DType]] = {
     FloatType: float64, IntType: int64, BoolType: bool_, ComplexType: complex128,
 }  # fmt: skip
+MIXED: Final = (
+    "numbers of Python and of NumPy make arrays of other dtypes: write dtype=np.float64, or the one that is meant"
+)
 _SHAPED: Final = ("shape", "dtype")
 PARAMETERS: Final[dict[Any, tuple[str, ...]]] = {
     np.zeros: _SHAPED, np.ones: _SHAPED, np.empty: _SHAPED, np.full: ("shape", "fill_value", "dtype"),
@@ -127,7 +133,15 @@ def _full(e: Emission, where: SourceRange, given: Bound, dtype: Value | None) ->
     value = given.get("fill_value")
     if value is None:
         raise CompileError("np.full() is missing 'fill_value'", where)
-    return _operator(e, where, "full", [_sizes(e, given["shape"]), value], dtype, _DTYPES.get(type(value.type)))
+    return _operator(e, where, "full", [_sizes(e, given["shape"]), value], dtype, _usual(where, value.type, dtype))
+
+
+def _usual(where: SourceRange, type_: Type, given: Value | None) -> DType | None:
+    """The dtype of an array of such numbers. Raises CompileError where it depends on the way which numbers they are."""
+    kinds = kinds_of(type_)
+    if given is None and (len(kinds) > 1 or isinstance(type_, UnionType | NumberType)):
+        raise CompileError(MIXED, where)
+    return kinds[0] or _DTYPES.get(type(element_of(type_, None)))
 
 
 def _eye(e: Emission, where: SourceRange, given: Bound, dtype: Value | None) -> Value:
@@ -152,7 +166,7 @@ def _array(e: Emission, where: SourceRange, given: Bound, dtype: Value | None) -
     element: Type = value.type
     while isinstance(element, ListType) or (isinstance(element, TupleType) and element.elements):
         element = element.element if isinstance(element, ListType) else element.elements[0]
-    return _operator(e, where, "tensor", [value], dtype, _DTYPES.get(type(element)))
+    return _operator(e, where, "tensor", [value], dtype, _usual(where, element, dtype))
 
 
 _MAKERS: Final[dict[str, Callable[[Emission, SourceRange, Bound, Value | None], Value]]] = {
@@ -165,7 +179,7 @@ def _array_of(e: Emission, where: SourceRange, name: str, given: Bound, dtype: V
     """What the function gives as an array, whose dtype and rank are known where the call says them."""
     first = next(iter(given.values()))
     if isinstance(first.type, ArrayType):
-        if dtype is not None:
+        if dtype is not None and not (name == "asarray" and _names(dtype, first.type)):
             first = call_method(e, where, "astype", first, [Given(dtype, where)], ())
         return first if name == "asarray" else call_method(e, where, "copy", first, (), ())
     if isinstance(first.type, ListType | TupleType) and holds_arrays(first.type):
@@ -187,6 +201,11 @@ def _array_of(e: Emission, where: SourceRange, name: str, given: Bound, dtype: V
     return made
 
 
+def _names(dtype: Value, type_: ArrayType) -> bool:
+    """Whether a dtype is the one that an array has: `np.asarray` gives the array itself."""
+    return type_.dtype is not None and constant_int(dtype) == type_.dtype.code
+
+
 def _listed(e: Emission, value: Value) -> Value:
     """A tuple of ints as a list."""
     if isinstance(value.type, TupleType) and value.type.elements and all(t == INT for t in value.type.elements):
@@ -201,6 +220,11 @@ def numpy_creation(value: Any) -> NumpyCreation | None:
     except TypeError:
         return None
     return None if parameters is None else NumpyCreation(value.__name__, parameters)
+
+
+def makes_array(value: Any) -> bool:
+    """Whether it is one of these functions of NumPy."""
+    return numpy_creation(value) is not None
 
 
 def numpy_dtype(value: Any) -> DType | None:

@@ -14,10 +14,12 @@ import numpy as np
 from flambeau.frontend.emit.arrays import as_number
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.values.element_functions import are_numbers, of_numbers
 from flambeau.frontend.values.numpy_arrays import ARRAY_FUNCTIONS, array_call
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.standard_library import NOT_HERE, OF_THE_PACKAGE, refusal
 from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.ir.value import Value
 from flambeau.schema.array_type import holds_arrays
 from flambeau.schema.types import TensorType
 from flambeau.util.errors import CompileError
@@ -57,6 +59,9 @@ FUNCTIONS: Final[dict[Any, str]] = {
 
 MEANS_THE_SAME: Final = ("einsum", "kron", "cross", "trace", "tril_indices", "triu_indices", "vander", "inner")
 """Functions of NumPy without a form here that the package has under the same name, with the same meaning."""
+FLIPPED: Final = (
+    "np.flip shows the memory of an array backwards in NumPy, and has no such view here: write np.flip({name}).copy()"
+)
 FOR_ARRAYS: Final = "np.{name} is for arrays: annotate what it is given as np.ndarray, or write {instead}"
 
 
@@ -75,7 +80,31 @@ class ArrayFunctionValue(Sugared):
         """What the function gives for arrays. Raises CompileError for anything else."""
         if not any(holds_arrays(g.value.type) for g in (*args, *keywords)):
             raise CompileError(FOR_ARRAYS.format(name=self.name, instead=OUTSIDE), where)
-        return SimpleValue(as_number(e, array_call(e, where, self.name, "", args, keywords)))
+        made = as_number(e, array_call(e, where, self.name, "", args, keywords))
+        return FlippedValue(made, args[0].where.text or "x") if self.name == "flip" else SimpleValue(made)
+
+
+@dataclass(slots=True)
+class FlippedValue(Sugared):
+    """`np.flip(x)`, which shows in NumPy the memory of `x` backwards: here its copy alone has a meaning."""
+
+    value: Value
+    name: str
+
+    @property
+    def kind(self) -> str:
+        """As messages call it."""
+        return "array that is flipped"
+
+    def as_value(self, e: Emission, where: SourceRange) -> Value:
+        """Refused: writes would go to the array itself."""
+        raise CompileError(FLIPPED.format(name=self.name), where)
+
+    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+        """`copy` alone."""
+        if name != "copy":
+            raise CompileError(FLIPPED.format(name=self.name), where)
+        return SimpleValue(self.value).attribute(e, where, name)
 
 
 @dataclass(slots=True)
@@ -98,6 +127,9 @@ class NumpyFunction(Sugared):
                 raise CompileError(text, keyword.where)
         if e.arrays and any(holds_arrays(g.value.type) for g in (*args, *keywords)):
             return SimpleValue(as_number(e, array_call(e, where, self.name, self.operator, args, keywords)))
+        function = getattr(np, self.name, None)
+        if e.arrays and isinstance(function, np.ufunc) and not keywords and are_numbers(args):
+            return SimpleValue(of_numbers(e, where, function, self.name, self.operator, [a.value for a in args]))
         renamed = [replace(k, name=KEYWORDS.get(k.name, k.name)) for k in keywords]
         given = list(args)
         if self.operator in ("aten::maximum", "aten::minimum", "aten::add", "aten::mul") and len(given) == 2:

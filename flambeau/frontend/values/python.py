@@ -39,6 +39,7 @@ from flambeau.frontend.values.builtins import BUILTINS
 from flambeau.frontend.values.casts import TypedTensorClass
 from flambeau.frontend.values.choice import wrap_choice
 from flambeau.frontend.values.classes import wrap_class
+from flambeau.frontend.values.element_functions import scalar_class
 from flambeau.frontend.values.function_groups import wrap_group
 from flambeau.frontend.values.future_methods import FUTURE_FUNCTIONS, FutureFunction
 from flambeau.frontend.values.generator_calls import generator_call
@@ -53,7 +54,7 @@ from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
-from flambeau.schema.array_type import holds_arrays
+from flambeau.schema.array_type import holds_arrays, holds_tensors
 from flambeau.schema.types import Type
 from flambeau.tensor.tensor import Tensor
 from flambeau.tensor.typed import TypedTensor
@@ -68,6 +69,10 @@ NO_OBJECT = "cannot call a {kind}: programs make no objects of class '{name}'. M
 NOT_A_VALUE = (
     "python value of type '{type}' cannot be used as a value. Perhaps it is a closed over global variable? If so, "
     "please consider passing it in as an argument or use a local variable instead."
+)
+TAKES_ARRAYS = (
+    "{name} takes arrays of NumPy, and is given tensors here: annotate the parameters of this function as np.ndarray, "
+    "as those of {name} are"
 )
 UNSUPPORTED_BUILTIN = "Python builtin {value!r} is currently not supported in Torchscript"
 
@@ -135,10 +140,12 @@ class PythonValue(Sugared):
         generated = self._generated(e, where, args, keywords)
         if generated is not None:
             return generated
-        if any(holds_arrays(g.value.type) for g in (*args, *keywords)):
+        if e.arrays or any(holds_arrays(g.value.type) for g in (*args, *keywords)):
             compiled = _for_arrays(e, where, self.python, args, keywords)
             if compiled is not None:
                 return compiled
+        if not e.arrays and any(holds_tensors(g.value.type) for g in (*args, *keywords)) and _takes_arrays(self.python):
+            raise CompileError(TAKES_ARRAYS.format(name=self.python.__name__), where)
         function = e.resolver.compile_function(self.python, where)
         if function is not None:
             return SimpleValue(call_function(e, where, function, args, keywords))
@@ -171,6 +178,16 @@ class PythonValue(Sugared):
         return generator_call(
             e, template.tree, template.resolver, template.defaults, positional, named, listed, template.compile
         )
+
+
+def _takes_arrays(python: Any) -> bool:
+    """Whether a function is annotated for arrays of NumPy."""
+    source = getattr(python, "array_source", python)
+    if not isinstance(source, types.FunctionType):
+        return False
+    given = innermost_function(source).__annotations__
+    texts = [str(given[name]) for name in given if name != "return"]
+    return any("ndarray" in text or "NDArray" in text for text in texts)
 
 
 def _for_arrays(
@@ -308,7 +325,9 @@ def wrap(e: Emission, value: Any, where: SourceRange) -> Sugared:
     of_numpy = numpy_creation(value) or numpy_function(value)
     if of_numpy is not None:
         return of_numpy
-    value = numpy_dtype(value) or value
+    dtype = numpy_dtype(value)
+    if dtype is not None:
+        return scalar_class(e, dtype)
     form = None if isinstance(value, types.ModuleType) else getattr(value, "language_form", None)
     if isinstance(form, str) and form in LANGUAGE_FORMS:
         return LANGUAGE_FORMS[form]

@@ -20,7 +20,7 @@ from flambeau.frontend.values.methods import (
     SearchMethod,
     TupleMethod,
 )
-from flambeau.frontend.values.ndarray import array_attribute
+from flambeau.frontend.values.ndarray import array_attribute, unpacked
 from flambeau.frontend.values.object_methods import (
     find_method,
     find_property,
@@ -90,10 +90,8 @@ CONTAINER_METHODS = {ListType: ("extend", "sort"), DictType: ("update",)}
 """Methods that take more than the operators do."""
 UNARY = {"prim::abs": "__abs__", "aten::round": "__round__"}
 """The methods of objects that builtin functions call."""
-UNREFINED_TUPLE = (
-    "Provided tuple is not fully defined/refined including its element types, please provide a value of type like "
-    "Tuple[int, int]"
-)
+UNREFINED_TUPLE = "Provided tuple is not fully defined/refined including its element types, " \
+    "please provide a value of type like Tuple[int, int]"
 
 
 @dataclass(slots=True)
@@ -190,8 +188,7 @@ class SimpleValue(Sugared):
             node = e.graph.insert("prim::ListUnpack", (self.value,), [type_.element] * size)
             return [SimpleValue(item) for item in node.outputs]
         if isinstance(type_, StringType) and size is not None:
-            letters = call_operator(e, where, "aten::list", [self.value])
-            return SimpleValue(letters).as_tuple(e, where, size)
+            return SimpleValue(call_operator(e, where, "aten::list", [self.value])).as_tuple(e, where, size)
         if isinstance(type_, SetType):
             return SimpleValue(sets.items_of(e, where, self.value)).as_tuple(e, where, size)
         if isinstance(type_, AnyTupleType):
@@ -199,6 +196,8 @@ class SimpleValue(Sugared):
         items = iterated(e, where, self.value)
         if items is not None:
             return SimpleValue(items).as_tuple(e, where, size)
+        if isinstance(type_, TensorType) and type_.is_array and size is not None:
+            return [SimpleValue(item) for item in unpacked(e, where, self.value, size)]
         raise CompileError(f"{shown(type_)} cannot be used as a tuple", where)
 
     def iterate(self, e: Emission, where: SourceRange) -> Iteration:

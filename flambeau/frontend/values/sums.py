@@ -5,13 +5,14 @@ sum(losses)    →    %total = aten::add(%first, 0), then a loop of aten::add
 
 from __future__ import annotations
 
-from flambeau.frontend.emit.arrays import as_number
+from flambeau.frontend.emit.arrays import as_number, converted, facts
 from flambeau.frontend.emit.assignment import assign
 from flambeau.frontend.emit.calls import emit_arguments
 from flambeau.frontend.emit.comprehensions import collect_list
 from flambeau.frontend.emit.conditions import Condition
 from flambeau.frontend.emit.control import emit_branches
 from flambeau.frontend.emit.conversions import pack_list, unpack_tuple
+from flambeau.frontend.emit.elements import rounded
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.loops import emit_for
 from flambeau.frontend.emit.operators import binary
@@ -22,6 +23,8 @@ from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.array_type import ArrayType
+from flambeau.schema.dtype import bool_, int64
+from flambeau.schema.element_type import is_element
 from flambeau.schema.set_type import SetType
 from flambeau.schema.types import (
     TENSOR,
@@ -36,6 +39,7 @@ from flambeau.schema.types import (
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
+OF_ELEMENTS = "sum() of a list of numbers of arrays adds them up one by one: write np.sum(np.array(x))"
 STRINGS = "sum() can't sum strings [use ''.join(seq) instead]"
 
 
@@ -49,18 +53,27 @@ def emit_sum(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
         return SimpleValue(call_operator(e, where, "aten::sum", args, keywords))
     items = args[0].value
     if isinstance(type_, ArrayType) and not starts:
-        rows = [Given(e.constant(0), where, "axis")]
-        return SimpleValue(as_number(e, call_method(e, where, "sum", items, (), rows)))
+        return SimpleValue(_of_array(e, where, items))
     if isinstance(type_, TupleType) and type_.elements and all(isinstance(t, TensorType) for t in type_.elements):
         items = pack_list(e, unpack_tuple(e, items), TENSOR)
     if isinstance(items.type, TensorType) or items.type == ListType(TENSOR):
         return SimpleValue(_of_tensors(e, where, items, starts[0].value if starts else e.constant(0)))
     if isinstance(type_, ListType):
+        if is_element(type_.element):
+            raise CompileError(OF_ELEMENTS, where)
         if isinstance(type_.element, StringType):
             raise CompileError(STRINGS, where)
         if starts and not is_number(type_.element):
             return SimpleValue(_added(e, where, args[0].value, starts[0].value))
     return SimpleValue(call_operator(e, where, "aten::sum", args, keywords))
+
+
+def _of_array(e: Emission, where: SourceRange, items: Value) -> Value:
+    """The items of an array added up by Python: in their own dtype, where `x.sum()` adds integers up in 64 bits."""
+    dtype, rank = facts(items, where)
+    total = as_number(e, call_method(e, where, "sum", items, (), [Given(e.constant(0), where, "axis")]))
+    target = int64 if dtype is bool_ else dtype
+    return rounded(e, where, total, target) if rank == 1 else converted(e, total, target)
 
 
 def _arguments(e: Emission, tree: Apply) -> tuple[list[Given], list[Given]]:

@@ -17,6 +17,7 @@ from types import FunctionType
 from typing import Any, Final
 
 from flambeau.frontend.annotations import try_type_of
+from flambeau.frontend.array_annotations import METHODS, refuse_array_attribute, refuse_arrays
 from flambeau.frontend.bound import NOTHING_BOUND, Bound
 from flambeau.frontend.compile import compile_def, declared_schema
 from flambeau.frontend.constants import constant_type, is_constant
@@ -180,6 +181,7 @@ class PythonSource:
         if self.record is not None:
             field = self.record.fields.get(name) if name in self.record.stored else None
             return None if field is None else self.record.type_of(field, resolver)
+        refuse_array_attribute(annotation, resolver)
         try:
             return try_type_of(annotation, resolver, None)
         except CompileError:
@@ -372,6 +374,7 @@ class PythonSource:
         def compiled() -> Function:
             with compiling(key, shown, None), self._registry.lock:
                 method, resolver = self._to_compile(fn, has_self, bind_class)
+                refuse_arrays(method.tree, resolver, METHODS)
                 is_init = fn.__name__ == "__init__" and has_self
                 try:
                     made = compile_def(

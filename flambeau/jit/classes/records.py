@@ -18,6 +18,7 @@ from types import FunctionType
 from typing import Any, Final
 
 from flambeau.frontend.annotations import try_type_of
+from flambeau.frontend.array_annotations import refuse_array_attribute
 from flambeau.frontend.convert.functions import parse_source
 from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.source.classes import class_range, field_range
@@ -122,6 +123,7 @@ class RecordSource:
             annotation = found[1]
         where = field_range(self.python, field.name)
         reason = annotation
+        refuse_array_attribute(annotation, resolver, where)
         try:
             type_ = try_type_of(annotation, resolver, where)
         except CompileError as error:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any
 
 from flambeau.frontend.annotations import try_type_of, type_of
+from flambeau.frontend.array_annotations import refuse_array_attribute
 from flambeau.frontend.constants import constant_type, constant_value
 from flambeau.frontend.resolver import Resolver
 from flambeau.jit.convert import MismatchError, converter
@@ -132,6 +133,7 @@ class Facts:
             self.failed[name] = (type(value).__name__, reason)
 
     def _declared(self, annotation: Any) -> Type:
+        refuse_array_attribute(annotation, self._resolver)
         return type_of(annotation, self._resolver)
 
     def _class_type(self, cls: type) -> Type | None:

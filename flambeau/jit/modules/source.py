@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable, Mapping, Set
 from typing import Any
 
+from flambeau.frontend.array_annotations import METHODS, refuse_arrays
 from flambeau.frontend.compile import compile_def, declared_schema
 from flambeau.frontend.convert.functions import NO_SELF, get_tree, parse_source
 from flambeau.frontend.resolver import Resolver
@@ -182,6 +183,7 @@ class ModuleSource:
         shown = f"{definition.name.rpartition('.')[2]}.{name}"
         key, qualified = (definition, name), f"{definition.name}.{name}"
         self_type, resolver = definition.type if has_self else None, self._resolver_for(scope, shown)
+        refuse_arrays(tree, resolver, METHODS)
         promised = promise(
             key, qualified, lambda: declared_schema(tree, resolver, defaults=defaults, self_type=self_type)
         )

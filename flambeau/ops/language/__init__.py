@@ -3,6 +3,7 @@
 from flambeau.ops.language import (
     conversions,
     dicts,
+    elements,
     format,
     hashing,
     lists,
@@ -19,6 +20,6 @@ from flambeau.ops.language import (
 )
 
 __all__ = [
-    "conversions", "dicts", "format", "hashing", "lists", "mathematics", "python", "scalars", "sets", "sizes",
-    "strings", "structural", "tensor_lists", "world",
+    "conversions", "dicts", "elements", "format", "hashing", "lists", "mathematics", "python", "scalars", "sets",
+    "sizes", "strings", "structural", "tensor_lists", "world",
 ]  # fmt: skip

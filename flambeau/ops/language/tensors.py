@@ -70,7 +70,7 @@ def _nested(data: Any, *rest: Any) -> Sizes | None:
         data = data[0]
     if isinstance(data, ListType):
         return None if isinstance(data.element, ListType) else (*sizes, None)
-    return None if isinstance(data, TensorType) else tuple(sizes)
+    return None if data is UNKNOWN or isinstance(data, TensorType) else tuple(sizes)
 
 
 def _of_number(kind: Type) -> dict[str, Any]:
