@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from benchmarks.harness import Workload
 from benchmarks.workloads import (
+    array_loops,
     broadcasting,
     calls,
     elements,
@@ -23,7 +24,8 @@ from benchmarks.workloads import (
 
 KINDS = {
     "calls": calls, "pointwise": pointwise, "rows": rows, "places": places, "broadcasting": broadcasting,
-    "products": products, "loops": loops, "elements": elements, "loops with tensors": loops_with_tensors,
+    "products": products, "loops": loops, "elements": elements,
+    "array loops": array_loops, "loops with tensors": loops_with_tensors,
     "operators": operators, "tasks": tasks, "matrix slices": matrix_slices, "threads": threads,
 }  # fmt: skip
 

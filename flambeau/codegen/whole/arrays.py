@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.codegen.whole import indexes, memory, values
+from flambeau.codegen.whole import indexes, meetings, memory, values
 from flambeau.codegen.whole.control import each
 from flambeau.codegen.whole.facts import CPU
 from flambeau.codegen.whole.memory import number
@@ -86,11 +86,12 @@ def _view(
 
 def select(fn: FunctionEmitter, node: Node) -> None:
     """`x[..., i, ...]`."""
-    x = array(fn, node.input(0))
+    x, scalar = array(fn, node.input(0)), fn.scalar(node.input(2))
     dim = axis_of(fn, node.input(1), x.rep.rank)
-    index = indexes.checked_index(fn, fn.scalar(node.input(2)), x.sizes[dim], node)
+    index = indexes.checked_index(fn, scalar, x.sizes[dim], node)
     itemsize = memory.element(x.rep.dtype).itemsize
     data = memory.offset_address(fn.e, x.data, index, x.strides[dim], itemsize)
+    meetings.note(fn, x, scalar, dim, data)
     dense = min(x.rep.dense, x.rep.rank - 1 - dim)
     sizes, strides = x.sizes[:dim] + x.sizes[dim + 1 :], x.strides[:dim] + x.strides[dim + 1 :]
     fn.set_view(node.output(), _view(x, data, sizes, strides, dense))

@@ -7,16 +7,18 @@ so that no separate inference has to say what the lowerings say already.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.analysis.effects import is_pure
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.codegen.whole import abi, call_stack, group_runner, memory, values
+from flambeau.codegen.whole import abi, call_stack, group_runner, meetings, memory, values
 from flambeau.codegen.whole.control import HINTS
 from flambeau.codegen.whole.foreign import ForeignCode
 from flambeau.codegen.whole.indexes import Turns
+from flambeau.codegen.whole.lanes_emitter import Places
 from flambeau.codegen.whole.leaving import RARE, Leaving, Site
 from flambeau.codegen.whole.lifetimes import SAME_VALUE
 from flambeau.codegen.whole.loops import emit_loop
@@ -83,7 +85,22 @@ class Scope:
     """Where code is being put."""
 
     turns: Turns | None = None
-    """The innermost counted loop, if this is its fast copy and its straight part."""
+    """The innermost counted loop, if this is its fast copy."""
+
+    @contextmanager
+    def within_branch(self, places: Places | None, *, is_rare: bool) -> Iterator[None]:
+        """What is put meanwhile is not reached by every turn; `is_rare` if it ends in an exception."""
+        turns = self.turns
+        if turns is None or places is None:
+            yield
+            return
+        before = turns.is_straight, turns.is_rare, places.is_straight
+        turns.is_straight = places.is_straight = False
+        turns.is_rare |= is_rare
+        try:
+            yield
+        finally:
+            turns.is_straight, turns.is_rare, places.is_straight = before
 
 
 class FunctionEmitter(Leaving):
@@ -275,26 +292,29 @@ class FunctionEmitter(Leaving):
         weight = f", {RARE}" if cold[0] and not cold[1] else ""
         e.raw(f"br i1 {condition}, label %{labels[0]}, label %{labels[1]}{weight}")
         slots: dict[Value, tuple[Representation, list[Register]]] = {}
-        turns = self.scope.turns
-        was_straight = turns is not None and turns.is_straight
-        if turns is not None:
-            turns.is_straight = False
-        order = sorted((0, 1), key=lambda k: cold[k])
-        is_left_out = False
+        lone = meetings.storing_arm(e, node)
+        order = sorted((0, 1), key=lambda k: (cold[k], k != lone))
+        is_left_out, store, ends = False, None, {}
         for arm in order:
             e.start(labels[arm])
             start = len(e.lines)
-            try:
-                self._arm(node, node.blocks[arm], slots)
-            except UnknownResultError:
-                if is_left_out or cold[1 - arm]:
-                    raise
-                is_left_out = True
-                del e.lines[start:]
+            with self.scope.within_branch(e.places, is_rare=cold[arm]):
+                try:
+                    self._arm(node, node.blocks[arm], slots)
+                except UnknownResultError:
+                    if is_left_out or cold[1 - arm]:
+                        raise
+                    is_left_out = True
+                    del e.lines[start:]
+            if arm == lone:
+                store = meetings.take_store(e, start)
+            elif store is not None:
+                old = meetings.keep(e, store)
+            ends[arm] = e.block
             e.branch(after)
-        if turns is not None:
-            turns.is_straight = was_straight
         e.start(after)
+        if store is not None and lone is not None:
+            meetings.store_either(e, store, ends[lone], old, ends[1 - lone])
         for value in node.outputs:
             rep, places = slots[value]
             self.set_new(value, self.load_slots(places, rep))

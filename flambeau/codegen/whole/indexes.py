@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 from flambeau.codegen.llvm.emitter import Value as Register
@@ -31,6 +32,8 @@ class Turns:
     """Indexes and the sizes they must stay within."""
     is_straight: bool = True
     """Whether every turn comes by here, so that what is needed here may be needed of all turns."""
+    is_rare: bool = False
+    """Whether what comes by here ends in an exception."""
 
     def is_outside(self, register: Register) -> bool:
         """Whether a register was set before the loop. Registers are numbered as they are made."""
@@ -38,40 +41,87 @@ class Turns:
         return not register.text.startswith("%") or not digits or int(digits) <= self.before
 
 
-def stays_within(fn: FunctionEmitter, turns: Turns, trip: Register) -> Register:
-    """Whether every index is within its size in the first and in the last turn; false also where numbers are so large
-    that this takes more than 64 bits to find out.
+    def may_need(self, affine: Affine) -> bool:
+        """Whether the turns of the fast copy may be those in which an index here is within its size.
+
+        Of a branch, which not every turn takes, only where the turns in question are found exactly: `x[i - 1]` behind
+        `if i > 0` leaves out the first turn.
+        """
+        return self.is_straight or (_is_simple(affine) and not self.is_rare)
+
+
+@dataclass(slots=True)
+class Span:
+    """The turns that the fast copy may run: from ``first`` up to ``end``, none where that is not after it."""
+
+    first: Register
+    end: Register
+
+
+def span_of(fn: FunctionEmitter, turns: Turns, trip: Register) -> Span:
+    """The turns in which every index is within its size; none also where numbers are so large that this takes more
+    than 64 bits to find out.
     """
     e = fn.e
-    last = e.binary("sub", trip, number(1))
-    answers = []
+    last: Register | None = None
+    answers: list[Register] = []
     factors: dict[Register, None] = {}
+    starts: dict[Register, None] = {}
+    ends = {trip: None}
     for affine, size in turns.needs:
-        answers += _fits(e, affine, size, last)
+        first = first_of(e, affine)
         if not _is_simple(affine):
+            last = last or e.binary("sub", trip, number(1))
+            answers += _fits(e, affine, first, size, last)
             factors |= dict.fromkeys((last, *affine.invariants, *([affine.step] if affine.step is not None else [])))
+        elif not affine.slope:
+            answers.append(e.icmp("ult", first, size))
+        else:
+            start, end = (_rising if affine.slope > 0 else _falling)(e, first, size)
+            starts[start], ends[end] = None, None
     if factors:
         answers.append(_are_small(e, list(factors)))
-    answer = answers[0]
-    for fits in answers[1:]:
-        answer = e.binary("and", answer, fits)
-    return answer
+    end = functools.reduce(lambda a, b: e.intrinsic("smin", a, b), ends)
+    if answers:
+        end = e.select(functools.reduce(lambda a, b: e.binary("and", a, b), answers), end, number(0))
+    starts.pop(number(0), None)
+    return Span(functools.reduce(lambda a, b: e.intrinsic("smax", a, b), starts, number(0)), end)
 
 
 def _is_simple(affine: Affine) -> bool:
-    """Whether 64 bits hold the last index whatever its parts are.
+    """Whether the turns in which the index is within a size are found in 64 bits, whatever its parts are.
 
-    The first index is what the program computes, wrapped or not; if it is within a size, it and the number of turns
-    have 63 bits each.
+    The first index is what the program computes, wrapped or not; the turns are then found by one difference.
     """
     return affine.step is None and len(affine.invariants) <= 1 and affine.slope in (-1, 0, 1)
 
 
-def _fits(e: LaneEmitter, affine: Affine, size: Register, last: Register) -> list[Register]:
-    """Whether the index of the first turn, and that of the last, are within a size."""
+def first_of(e: LaneEmitter, affine: Affine) -> Register:
+    """The index of turn 0."""
     first = number(affine.offset)
     for invariant in affine.invariants:
         first = memory.add(e, invariant, first)
+    return first
+
+
+def _rising(e: LaneEmitter, first: Register, size: Register) -> tuple[Register, Register]:
+    """From which turn, and up to which, ``first + turn`` is within a size."""
+    known = memory.literal(first)
+    if known is None:
+        return e.intrinsic("ssub.sat", number(0), first), e.intrinsic("ssub.sat", size, first)
+    if known >= 0:
+        return number(0), memory.subtract(e, size, first)
+    return number(-known), e.intrinsic("ssub.sat", size, first)
+
+
+def _falling(e: LaneEmitter, first: Register, size: Register) -> tuple[Register, Register]:
+    """From which turn, and up to which, ``first - turn`` is within a size."""
+    less = memory.subtract(e, size, number(1))
+    return e.intrinsic("ssub.sat", first, less), e.intrinsic("sadd.sat", first, number(1))
+
+
+def _fits(e: LaneEmitter, affine: Affine, first: Register, size: Register, last: Register) -> list[Register]:
+    """Whether the index of the first turn, and that of the last, are within a size."""
     end = first
     if affine.slope:
         end = memory.add(e, end, memory.multiply(e, last, number(affine.slope)))
@@ -133,7 +183,7 @@ def checked_index(fn: FunctionEmitter, scalar: Scalar, size: Register, node: Nod
     e = fn.e
     affine, turns = affine_of(fn, scalar), fn.scope.turns
     if turns is not None and affine is not None and turns.is_outside(size):
-        if turns.is_straight:
+        if turns.may_need(affine):
             turns.needs[affine, size] = None
         if (affine, size) in turns.needs:
             return _index_of(fn, affine)

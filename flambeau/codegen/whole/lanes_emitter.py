@@ -6,6 +6,7 @@ While a loop's turns run as lanes, what is the same in all of them stays a scala
 from __future__ import annotations
 
 from flambeau.codegen.llvm.emitter import Emitter, Value
+from flambeau.codegen.whole.values import Affine
 from flambeau.util.record import dataclass, field
 
 _MOST_FRESH = 32
@@ -24,6 +25,36 @@ class Write:
     value: Value
     mask: Value | None
     itemsize: int
+
+
+Part = tuple[Affine, Value]
+"""An index, and the stride of its axis in bytes."""
+
+
+@dataclass(slots=True)
+class Store:
+    """A store of an element that has been written."""
+
+    address: Value
+    value: Value
+    line: str
+    rest: str
+    """What the line says behind the address."""
+
+
+@dataclass(slots=True)
+class Places:
+    """Where the elements lie that a loop reads and writes, by the registers that hold their addresses."""
+
+    known: dict[str, tuple[str, tuple[Part, ...]]] = field(default_factory=dict)
+    """Of addresses that indexes lead to: the address they start from, and the indexes."""
+    read: dict[str, bool] = field(default_factory=dict)
+    """Addresses that are loaded from; whether every turn does."""
+    written: dict[str, int] = field(default_factory=dict)
+    """Addresses that are stored to, and the sizes of elements."""
+    is_straight: bool = True
+    """Whether every turn comes by here."""
+    last: Store | None = None
 
 
 @dataclass(slots=True)
@@ -48,6 +79,8 @@ class LaneEmitter(Emitter):
     """Of addresses of elements that are known to lie in an argument, 0; in a tensor made here, its number."""
     fresh: int = 0
     """Tensors made here so far."""
+    places: Places | None = None
+    """What the fast copy of a loop that is being written reads and writes."""
 
     # -- what lies apart in memory ------------------------------------------------------------------------------------
 
@@ -64,6 +97,21 @@ class LaneEmitter(Emitter):
             return ""
         own = f", !alias.scope !{_LISTS + origin}" if origin else ""
         return f"{own}, !noalias !{_OTHERS + origin}"
+
+    def reads(self, address: Value) -> str:
+        """Note that an element is loaded; what to say of it."""
+        places = self.places
+        if places is not None:
+            places.read[address.text] = places.is_straight or places.read.get(address.text, False)
+        return self.apart(address)
+
+    def put_one(self, address: Value, value: Value, itemsize: int, tag: str) -> None:
+        """Store an element."""
+        rest = f"align {itemsize}, {tag}{self.apart(address)}"
+        self.raw(f"store {value.type} {value}, ptr {address}, {rest}")
+        if self.places is not None:
+            self.places.written[address.text] = itemsize
+            self.places.last = Store(address, value, self.lines[-1], rest)
 
     def scopes(self) -> list[str]:
         """The metadata that `apart` names."""

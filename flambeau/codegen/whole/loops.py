@@ -1,9 +1,10 @@
 """Loops: carried values in slots, polls for interrupts, and two copies of an innermost counted loop.
 
 The innermost loop of a nest that counts its turns is emitted twice. The fast copy has no checks of the element
-accesses in its straight part whose indexes move evenly; it runs if the first and the last turn stay within bounds,
-which is found out once before the loop, in exact arithmetic. The other copy checks every access, and so fails at the
-turn, the line and the state of memory that the language says.
+accesses whose indexes move evenly; it runs the turns in which all of these stay within bounds, also those of branches
+that a turn may not take. Which turns these are is found out once before the loop, in exact arithmetic. The other copy
+runs the turns before and after, and checks every access: so indexes from the end mean what they do, and a loop fails at
+the turn, the line and the state of memory that the language says.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.codegen.whole import lanes_emit, memory
+from flambeau.codegen.whole import lanes_emit, meetings, memory
 from flambeau.codegen.whole.control import rounds, tick
-from flambeau.codegen.whole.indexes import Turns, stays_within
+from flambeau.codegen.whole.indexes import Span, Turns, span_of
 from flambeau.codegen.whole.lanes import is_true, plan_of
+from flambeau.codegen.whole.lanes_emitter import Places
 from flambeau.codegen.whole.memory import number
 from flambeau.codegen.whole.representation import Float, Int, Representation
 from flambeau.codegen.whole.values import Affine, Scalar
@@ -28,6 +30,8 @@ from flambeau.util.record import dataclass
 if TYPE_CHECKING:
     from flambeau.codegen.whole.function import FunctionEmitter
 
+LEAVES = ", !prof !2"
+"""What branches say of which one way is rare: out of the loop. LLVM makes no vectors of a loop that has several."""
 CHUNK = 1 << 22
 """Turns of an innermost counted loop between two polls."""
 
@@ -157,19 +161,20 @@ def _chunks(fn: FunctionEmitter, body: Block, carried: _Carried, trip: Register)
     start, end = Register(e.name("from"), "i64", 1), Register(e.name("to"), "i64", 1)
     heads = [e.label("fast"), e.label("checked")]
     again = e.label("again")
-    turns = Turns(Register("", "i64", 1), e.counter)
+    turns, places = Turns(Register("", "i64", 1), e.counter), Places()
     for head, fast in ((heads[0], turns), (heads[1], None)):
         e.lines = []
         e.start(head)
-        fn.scope.turns = fast
+        fn.scope.turns, e.places = fast, None if fast is None else places
         _turns(fn, body, carried, start, end, fast)
         e.branch(again)
         copies.append(e.lines)
         if not turns.needs:
             break
-    fn.scope.turns = None
+    fn.scope.turns = e.places = None
     e.lines = held
-    is_fast = stays_within(fn, turns, trip) if turns.needs else Register("true", "i1", 1)
+    apart = meetings.turns_of(e, places)
+    span = span_of(fn, turns, trip) if turns.needs else Span(number(0), trip)
     place, chunk, after, before = e.label("chunks"), e.label("chunk"), e.label("after"), e.label("before")
     e.branch(before)
     e.start(before)
@@ -178,9 +183,17 @@ def _chunks(fn: FunctionEmitter, body: Block, carried: _Carried, trip: Register)
     e.raw(f"{start} = phi i64 [0, %{before}], [{end}, %{again}]")
     e.branch_if(e.icmp("slt", start, trip), chunk, after)
     e.start(chunk)
-    left = e.binary("sub nsw", trip, start)
-    few = e.icmp("slt", left, number(CHUNK))
-    size = e.select(few, left, number(CHUNK))
+    is_fast = e.icmp("slt", start, span.end)
+    limit = e.select(is_fast, span.end, trip) if turns.needs else trip
+    if memory.literal(span.first) != 0:
+        is_before = e.icmp("slt", start, span.first)
+        limit = e.select(is_before, e.intrinsic("smin", span.first, trip), limit)
+        is_fast = e.select(is_before, Register("false", "i1", 1), is_fast)
+    for turn in apart:
+        until = e.select(e.icmp("slt", start, turn), turn, e.binary("add", turn, number(1)))
+        limit = e.intrinsic("smin", limit, e.select(e.icmp("slt", start, until), until, limit))
+    left = e.binary("sub nsw", limit, start)
+    size = e.intrinsic("smin", left, number(CHUNK))
     e.raw(f"{end} = add nuw nsw i64 {start}, {size}")
     tick(fn, size)
     if len(copies) == 2:
@@ -213,7 +226,8 @@ def _turns(
     _round(fn, body, carried, index, affine)
     following = e.binary("add nuw nsw", index, number(1))
     e.raw(f"store i64 {following}, ptr {counter}")
-    may_unroll = turns is not None and (_is_chain(fn, carried) or any(n.kind == "prim::If" for n in body))
+    leaves = any(LEAVES in line for line in e.lines[first_line:])
+    may_unroll = turns is not None and (leaves or _is_chain(fn, carried))
     note = _unrolled(fn) if may_unroll and _is_plain(body, e.lines[first_line:]) else ""
     e.raw(f"br i1 {e.icmp('slt', following, end)}, label %{head}, label %{done}{note}")
     e.start(done)

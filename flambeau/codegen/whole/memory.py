@@ -89,7 +89,7 @@ def load_element(e: Emitter, address: Register, dtype: DType) -> Register:
     if isinstance(e, LaneEmitter) and e.gathers(address):
         value = e.gather(address, t.memory, t.itemsize)
     else:
-        apart = e.apart(address) if isinstance(e, LaneEmitter) else ""
+        apart = e.reads(address) if isinstance(e, LaneEmitter) else ""
         value = e.define(f"load {t.memory}, ptr {address}, align {t.itemsize}, {ELEMENTS}{apart}", t.memory, 1)
     return e.icmp("ne", value, int_constant(0, "i8", value.lanes)) if t.kind == "bool" else value
 
@@ -102,8 +102,10 @@ def store_element(e: Emitter, address: Register, value: Register, dtype: DType) 
     if isinstance(e, LaneEmitter) and e.lanes > 1:
         e.writes.append(Write(address, value, e.mask, t.itemsize))
         return
-    apart = e.apart(address) if isinstance(e, LaneEmitter) else ""
-    e.raw(f"store {t.memory} {value}, ptr {address}, align {t.itemsize}, {ELEMENTS}{apart}")
+    if isinstance(e, LaneEmitter):
+        e.put_one(address, value, t.itemsize, ELEMENTS)
+    else:
+        e.raw(f"store {t.memory} {value}, ptr {address}, align {t.itemsize}, {ELEMENTS}")
 
 
 def offset_address(e: Emitter, base: Register, index: Register, stride: Register, itemsize: int) -> Register:
