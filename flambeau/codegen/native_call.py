@@ -178,15 +178,22 @@ def objects(names: Iterable[str]) -> dict[str, int]:
 
 
 def _entry_parts(entry: str) -> tuple[str, dict[str, int]] | None:
-    """Text and imports of an entry, "entry" or "tensors"; None where objects do not look as they must."""
+    """Text and imports of an entry: "entry", "tensors", or "operators", which is the latter with plans by rows. None
+    where objects do not look as they must."""
     offsets, imports, slots = probe(), numpy_functions(), tensor_slots()
     if offsets is None or imports is None or slots is None:
         return None
     imports = imports | c_interface(IMPORTS)
-    if entry == "tensors":
+    if entry != "entry":
         imports |= objects(TENSOR_OBJECTS) | c_interface(TENSOR_IMPORTS)
     weak = Weak(np.ndarray.__weakrefoffset__, Storage.__weakrefoffset__)
-    return entry_text(offsets) if entry == "entry" else tensors_text(offsets, slots, weak), imports
+    if entry == "entry":
+        return entry_text(offsets), imports
+    return tensors_text(offsets, slots, weak, by_rows=entry == "operators"), imports
+
+
+_SYMBOLS = {"operators": "tensors"}
+"""What entries are called in their code, where that is another name."""
 
 
 @functools.cache
@@ -196,7 +203,7 @@ def _support(entry: str) -> NativeCode | None:
     if parts is None:
         return None
     try:
-        return engine().link(parts[0], (entry,), parts[1], is_glue=True, optimise=True)
+        return engine().link(parts[0], (_SYMBOLS.get(entry, entry),), parts[1], is_glue=True, optimise=True)
     except NativeError:
         return None
 
@@ -204,7 +211,7 @@ def _support(entry: str) -> NativeCode | None:
 @functools.cache
 def loops_code() -> tuple[NativeCode, int] | None:
     """The kernel that runs NumPy's loops, and the address of the entry for tensors; None where there is none."""
-    entry = _support("tensors")
+    entry = _support("operators")
     if entry is None:
         return None
     try:
@@ -218,8 +225,8 @@ def has_cached_loops() -> bool:
     """Whether making that code takes no compiler: this process has it, or the cache on disk."""
     if not is_remembered():
         return False
-    parts = _entry_parts("tensors")
-    texts = [loops_text(), *([] if parts is None or _support.cache_info().currsize else [parts[0]])]
+    parts = _entry_parts("operators")
+    texts = [loops_text(), *([] if parts is None else [parts[0]])]
     return all(engine().is_cached(text, is_glue=True, optimise=True) for text in texts)
 
 

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from flambeau.codegen import threads
+from flambeau.codegen.llvm.entry_geometry import FOLDED, WRITTEN
 from flambeau.codegen.llvm.entry_patterns import BUCKETS, LOOK
-from flambeau.codegen.llvm.entry_plan import CELL, INPUT_WORDS, PLAN, RELEASE_GIL
+from flambeau.codegen.llvm.entry_plan import CELL, IDENTITY, INPUT_WORDS, PLAN, RELEASE_GIL
 from flambeau.codegen.llvm.entry_ready import READY, READY_UP_TO
 from flambeau.codegen.patterns import program
 from flambeau.codegen.planning import PARALLEL_FROM
@@ -61,14 +62,18 @@ class LoopsPlan:
     """A program of loops, for calls of an operator by itself."""
 
     kernel: int
-    """The address of `loops`."""
+    """The address of `loops` or `rows`."""
     block: list[int]
-    """Its words, with 0 where addresses of arrays go; the last is for the number of elements."""
+    """Its words, with 0 where addresses of arrays go."""
     result: np.dtype[Any]
     most: int
     """Elements that it serves."""
     kept: Any
     """What its words point to."""
+    geometry: int
+    """How it goes over its arrays, and three words of it: see ``llvm.entry_geometry``."""
+    axes: int
+    target: int
 
 
 class Chain:
@@ -114,22 +119,40 @@ class Chain:
                     self._sized_count += 1
                     self._publish_last(self._sized(sized, given, arrays))
 
-    def add_loops(self, loops: LoopsPlan, given: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> None:
+    def add_loops(self, loops: LoopsPlan, given: Sequence[Any]) -> None:
         """Publish a program of loops for inputs like ``given``: of any sizes, or of no axes at all."""
         with self._lock:
-            is_sized = any(a.ndim for a in arrays)
-            rank = max(a.ndim for a in arrays)
             inputs: list[int] = []
-            for x, a in zip(given, arrays, strict=True):
-                sizes = 0 if a.ndim else self._numbers(())
-                is_array = type(x) is np.ndarray
-                inputs += [self._object(a.dtype), a.ndim, sizes, a.itemsize if a.ndim else sizes] if is_array \
-                    else self._number(x, a)
-            outputs = [self._object(loops.result), rank, 0, 0, loops.result.itemsize, 0, 0]
+            ranks = [0]
+            for x in given:
+                if type(x) is np.ndarray:
+                    ranks.append(x.ndim)
+                    sizes = 0 if x.ndim or loops.geometry else self._numbers(())
+                    inputs += [self._object(x.dtype), x.ndim, sizes, x.itemsize if sizes == 0 else sizes]
+                elif type(x) in (int, float):
+                    inputs += self._number(x, np.asarray(x))
+                else:
+                    inputs += [0, IDENTITY, self._object(x), 0]
             self._keep.append(loops)
-            words = self._words(loops.kernel, loops.block, 1, inputs, outputs)
-            sized = {"size_at": len(loops.block) - 1, "least": 1, "most": loops.most} if is_sized else {"high": 1}
-            self._publish_last(words | sized)
+            rank, size = max(ranks), loops.result.itemsize
+            if loops.geometry == FOLDED:
+                rank -= loops.axes
+            outputs = [self._object(loops.result), rank, 0, 0, size, 0, 0]
+            n_out = 0 if loops.geometry == WRITTEN else 1
+            words = self._words(loops.kernel, loops.block, n_out, inputs, outputs)
+            if loops.geometry:
+                words |= {name: getattr(loops, name) for name in ("geometry", "target", "most")} | {"rank": loops.axes}
+            elif rank:
+                words |= {"size_at": len(loops.block) - 1, "least": 1, "most": loops.most}
+            else:
+                words |= {"high": 1}
+            self._publish_last(words)
+
+    def forget(self) -> None:
+        """Serve no calls by programs of loops any more, until there are new ones."""
+        with self._lock:
+            self.cell[0] = 0
+            self._last = None
 
     def add_pattern(self, plan: Plan, given: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> None:
         """Publish what all calls of a plan's pattern have in common, for inputs of these types."""

@@ -14,19 +14,24 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from flambeau.codegen.llvm.loops import ADDRESS, CONVERT, OPERANDS, SCRATCH, SELECT
+from flambeau.codegen.llvm.entry_geometry import FOLDED, KEPT, MAPPED, MOST_ARRAYS, SPREAD, WRITTEN
+from flambeau.codegen.llvm.loop_words import ADDRESS, ALL, ONCE, OPERANDS, OWN, REST, SCRATCH
+from flambeau.codegen.llvm.loops import CONVERT, COPY, COUNT, SELECT
 from flambeau.codegen.ufunc_loops import Loop, loop_of
+from flambeau.ops.families import rows
 from flambeau.ops.families.numpy_cast import constant
 from flambeau.ops.families.numpy_scalar import NUMPY
+from flambeau.ops.families.rows import RowsMeaning
 from flambeau.schema.dtype import DType
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.types import FloatType, IntType, TensorType
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.record import dataclass, field
 
-MOST_STEPS, MOST_INPUTS = 24, 8
+MOST_STEPS, MOST_INPUTS = 24, MOST_ARRAYS - 1
 _NUMBERS: Final = {float: np.dtype(np.float64), int: np.dtype(np.int64)}
 """Python numbers, and how native code reads them."""
+_WAYS: Final = {rows.FOLDED: FOLDED, rows.KEPT: KEPT, rows.MAPPED: MAPPED}
 
 
 class Meaning(Protocol):
@@ -56,8 +61,8 @@ class Step:
     """Of NumPy, or the name of one of our own."""
     places: list[tuple[int, int]]
     """Per operand, where it is and the distance of its elements in bytes."""
-    is_single: bool
-    """Whether it is for one element."""
+    turns: int
+    """For how many elements it is: `ALL`, `ONCE` or `REST`."""
 
 
 @dataclass(slots=True)
@@ -72,6 +77,14 @@ class Program:
     result: np.dtype[Any]
     constants: list[Any]
     """What addresses in it point to."""
+    geometry: int = 0
+    """How it goes over its arrays: see ``llvm.entry_geometry``; 0 for arrays that all lie row-major in one size."""
+    axes: int = 0
+    """How many the result has, or how many of the argument are a row."""
+    target: int = 0
+    """The argument that is written to."""
+    most: int = 1 << 62
+    """Elements up to which it gives NumPy's results."""
 
     def words(self, own: dict[str, int]) -> list[int]:
         """As ``llvm.loops`` reads it; ``own`` has the addresses of our own loops."""
@@ -81,7 +94,7 @@ class Program:
         found.append(len(self.steps))
         for step in self.steps:
             loop = Loop(own[step.loop], 0) if isinstance(step.loop, str) else step.loop
-            found += [loop.function, loop.data, len(step.places), int(step.is_single)]
+            found += [loop.function, loop.data, len(step.places), step.turns]
             for place in (*step.places, *[(0, 0)] * (OPERANDS - len(step.places))):
                 found += place
         return found
@@ -135,6 +148,8 @@ class _Recorder:
         if loop is None:
             raise NotRecordedError(f"{function.__name__} of {resolved}")
         places = [self.place(x, dtype) for x, dtype in zip(inputs, resolved, strict=False)]
+        if function is np.power and places[1][1] == OWN:  # rounds otherwise where one exponent is repeated
+            raise NotRecordedError("powers whose exponents are laid out in any way")
         return self.step(loop, places, resolved[-1])
 
     def select(self, condition: Any, a: Any, b: Any) -> _Traced:
@@ -151,10 +166,42 @@ class _Recorder:
         if len(self.steps) >= MOST_STEPS or dtype.itemsize > 8:
             raise NotRecordedError("too much")
         is_single = all(distance == 0 for _, distance in places)
-        place, distance = SCRATCH + self.rows, 0 if is_single else dtype.itemsize
+        made = self.row(dtype, 0 if is_single else dtype.itemsize)
+        self.steps.append(Step(loop, [*places, (made.place, made.step)], ONCE if is_single else ALL))
+        return made
+
+    def row(self, dtype: np.dtype[Any], step: int) -> _Traced:
+        """A row that nothing was put into yet."""
         self.rows += 1
-        self.steps.append(Step(loop, [*places, (place, distance)], is_single))
-        return _Traced(self, place, distance, dtype)
+        return _Traced(self, SCRATCH + self.rows - 1, step, dtype)
+
+    def fold(self, function: np.ufunc, x: _Traced) -> _Traced:
+        """One element of a row, as the function's `reduce` gives it."""
+        loop = loop_of(function, (x.dtype,) * 3)
+        if loop is None or not x.step:
+            raise NotRecordedError(f"{function.__name__} of {x.dtype}")
+        made, copy = self.row(x.dtype, 0), COPY[x.dtype.itemsize]
+        has_start = function.identity is not None
+        start = self.place(x.dtype.type(function.identity), x.dtype) if has_start else (x.place, 0)
+        result = (made.place, 0)
+        self.steps.append(Step(copy, [start, result], ONCE))
+        self.steps.append(Step(loop, [result, (x.place, x.step), result], ALL if has_start else REST))
+        return made
+
+    def count(self, dtype: np.dtype[Any]) -> _Traced:
+        """How many elements a row has."""
+        made = self.row(dtype, 0)
+        self.steps.append(Step(COUNT[dtype.name], [(made.place, 0)], ALL))
+        return made
+
+    def converted(self, x: _Traced, dtype: np.dtype[Any]) -> _Traced:
+        """The same as another dtype."""
+        if x.dtype == dtype:
+            return x
+        name = CONVERT.get((x.dtype.name, dtype.name))
+        if name is None:
+            raise NotRecordedError(f"{x.dtype} to {dtype}")
+        return self.step(name, [(x.place, x.step)], dtype)
 
     def place(self, value: Any, dtype: np.dtype[Any]) -> tuple[int, int]:
         """Where an operand is that a loop reads as ``dtype``."""
@@ -182,17 +229,31 @@ def _kind(value: Any) -> Any:
 
 
 def record(meaning: Meaning, arguments: Sequence[Any]) -> Program | None:
-    """The program for calls with tensors and numbers like these; None if there is none."""
-    if not 0 < len(arguments) <= MOST_INPUTS:
-        return None
+    """The program for calls with row-major tensors of one size, and numbers, like these; None if there is none."""
+    return _attempt(lambda: _recorded(meaning, arguments, is_spread=False))
+
+
+def record_spread(meaning: Meaning, arguments: Sequence[Any], target: int | None) -> Program | None:
+    """The program for calls with tensors that lie in any way; `target` is the number of the one that is written to."""
+    return _attempt(lambda: _spread(meaning, arguments, target))
+
+
+def record_row(meaning: RowsMeaning, arguments: Sequence[Any]) -> Program | None:
+    """The program for calls of an operator on rows of the first argument."""
+    return _attempt(lambda: _of_row(meaning, arguments))
+
+
+def _attempt(record: Callable[[], Program]) -> Program | None:
     try:
-        return _recorded(meaning, arguments)
+        return record()
     except NotRecordedError:
         return None
 
 
-def _recorded(meaning: Meaning, arguments: Sequence[Any]) -> Program:
-    recorder = _Recorder()
+def _values(recorder: _Recorder, meaning: Meaning, arguments: Sequence[Any], *, is_spread: bool) -> tuple[Any, DType]:
+    """What the meaning gives, and as which dtype."""
+    if not 0 < len(arguments) <= MOST_INPUTS:
+        raise NotRecordedError("too many arguments")
     fixed = [_is_fixed(meaning, k, a) for k, a in enumerate(arguments)]
     described = [a if is_fixed else _described(a) for a, is_fixed in zip(arguments, fixed, strict=True)]
     compute, result = meaning.predict_compute(*described), meaning.predict_dtype(*described)
@@ -201,27 +262,102 @@ def _recorded(meaning: Meaning, arguments: Sequence[Any]) -> Program:
     values: list[Any] = []
     for k, argument in enumerate(arguments):
         if isinstance(argument, Tensor):
-            dtype = argument._array.dtype
-            if k not in meaning.raw and dtype != compute.numpy:
-                raise NotRecordedError("a conversion")
-            values.append(_Traced(recorder, k + 1, dtype.itemsize if argument._array.ndim else 0, dtype))
+            array = argument._array
+            step = 0 if not array.ndim else OWN if is_spread else array.dtype.itemsize
+            traced = _Traced(recorder, k + 1, step, array.dtype)
+            if k not in meaning.raw and array.dtype != compute.numpy:
+                if not is_spread:
+                    raise NotRecordedError("a conversion")
+                traced = recorder.converted(traced, compute.numpy)
+            values.append(traced)
         elif fixed[k]:
-            recorder.guards.append((k + 1, _bits(argument)))
-            values.append(constant(argument, compute) if k in meaning.values else argument)
+            if type(argument) in _NUMBERS:
+                recorder.guards.append((k + 1, _bits(argument)))
+            has_value = k in meaning.values and argument is not None
+            values.append(constant(argument, compute) if has_value else argument)
         else:
             values.append(_number(recorder, k, argument, compute))
-    return _finished(recorder, meaning.scalar(NUMPY, *values), result.numpy, arguments)
+    return meaning.scalar(NUMPY, *values), result
+
+
+def _recorded(meaning: Meaning, arguments: Sequence[Any], *, is_spread: bool) -> Program:
+    recorder = _Recorder()
+    last, result = _values(recorder, meaning, arguments, is_spread=is_spread)
+    many = any(isinstance(a, Tensor) and a._array.ndim for a in arguments)
+    if not isinstance(last, _Traced) or last.dtype != result.numpy or (many and not last.step):
+        raise NotRecordedError("the result")
+    return _delivered(recorder, last, len(arguments) + 1, last.step)
+
+
+def _spread(meaning: Meaning, arguments: Sequence[Any], target: int | None) -> Program:
+    recorder = _Recorder()
+    inputs = arguments[:-1] if target == len(arguments) - 1 and target else arguments
+    last, result = _values(recorder, meaning, inputs, is_spread=True)
+    if not isinstance(last, _Traced):
+        raise NotRecordedError("the result")
+    last = recorder.converted(last, result.numpy)
+    rank = max((a._array.ndim for a in inputs if isinstance(a, Tensor)), default=0)
+    if target is None:
+        if last.place < SCRATCH or (rank and not last.step):
+            last = _copied(recorder, last, OWN if rank else 0)
+        program = _delivered(recorder, last, len(arguments) + 1, OWN if rank else 0)
+        program.geometry = SPREAD
+    else:
+        into = arguments[target]._array
+        last = recorder.converted(last, into.dtype)
+        distance = OWN if into.ndim else 0
+        copy = Step(COPY[into.itemsize], [(last.place, last.step), (target + 1, distance)], ALL if into.ndim else ONCE)
+        if into.ndim != rank:
+            raise NotRecordedError("the target is smaller")
+        recorder.steps.append(copy)
+        program = Program(recorder.steps, recorder.guards, recorder.rows, into.dtype, recorder.constants)
+        program.geometry, program.target = WRITTEN, target
+    program.axes = rank
+    return program
+
+
+def _of_row(meaning: RowsMeaning, arguments: Sequence[Any]) -> Program:
+    recorder = _Recorder()
+    array = arguments[0]._array
+    for k, argument in enumerate(arguments[1:], 2):
+        if type(argument) in _NUMBERS:
+            recorder.guards.append((k, _bits(argument)))
+    row = meaning.describe(array.ndim, array.dtype, *arguments[1:])
+    if row is None or not array.ndim:
+        raise NotRecordedError("not along the last axes")
+    last = row.compute(recorder, _Traced(recorder, 1, array.itemsize, array.dtype))
+    if not isinstance(last, _Traced) or last.place < SCRATCH:
+        raise NotRecordedError("the result")
+    program = _delivered(recorder, last, len(arguments) + 1, last.step)
+    program.geometry, program.axes, program.most = _WAYS[row.way], row.axes, row.most
+    return program
+
+
+def _copied(recorder: _Recorder, last: _Traced, distance: int) -> _Traced:
+    """A copy, as large as the result is."""
+    made = recorder.row(last.dtype, distance)
+    step = Step(COPY[last.dtype.itemsize], [(last.place, last.step), (made.place, distance)], ALL if distance else ONCE)
+    recorder.steps.append(step)
+    return made
 
 
 def _is_fixed(meaning: Meaning, place: int, argument: Any) -> bool:
-    """Whether the program is for this very number: one that is the default, or that no array is computed from."""
+    """Whether the program is for this very number or object: one that is the default, or that no array is computed
+    from."""
     if isinstance(argument, Tensor):
         return False
+    if is_object(argument):
+        return True
     if type(argument) not in _NUMBERS:
         raise NotRecordedError(f"an argument of type {type(argument).__name__}")
     declared = meaning.schema.arguments[place]
     is_default = declared.has_default and type(declared.default) is type(argument) and declared.default == argument
     return is_default or place not in meaning.values
+
+
+def is_object(argument: Any) -> bool:
+    """Whether native code knows an argument by being this very object: there are few of a kind."""
+    return argument is None or argument is rows.EMPTY or type(argument) in (bool, str, DType)
 
 
 def _described(argument: Any) -> Any:
@@ -236,24 +372,17 @@ def _bits(number: float) -> int:
 
 
 def _number(recorder: _Recorder, place: int, argument: Any, compute: DType) -> _Traced:
-    source = _NUMBERS[type(argument)]
-    if source == compute.numpy:
-        return _Traced(recorder, place + 1, 0, source)
-    name = CONVERT.get((source.name, compute.numpy.name))
-    if name is None:
-        raise NotRecordedError(f"{source} to {compute}")
-    return recorder.step(name, [(place + 1, 0)], compute.numpy)
+    return recorder.converted(_Traced(recorder, place + 1, 0, _NUMBERS[type(argument)]), compute.numpy)
 
 
-def _finished(recorder: _Recorder, last: Any, result: np.dtype[Any], arguments: Sequence[Any]) -> Program:
-    """The program, whose result goes to the output."""
-    many = any(isinstance(a, Tensor) and a._array.ndim for a in arguments)
-    if not isinstance(last, _Traced) or last.dtype != result or last.place < SCRATCH or (many and not last.step):
-        raise NotRecordedError("the result")
-    target, row = len(arguments) + 1, recorder.rows - 1
+def _delivered(recorder: _Recorder, last: _Traced, target: int, distance: int) -> Program:
+    """The program, whose result goes to a word of the block."""
+    if last.place < SCRATCH:
+        raise NotRecordedError("the result is an argument")
+    row = recorder.rows - 1
     for step in recorder.steps:
         step.places = [
-            (target if place == last.place else last.place if place == SCRATCH + row else place, distance)
-            for place, distance in step.places
+            (target, distance) if place == last.place else (last.place if place == SCRATCH + row else place, away)
+            for place, away in step.places
         ]
-    return Program(recorder.steps, recorder.guards, row, result, recorder.constants)
+    return Program(recorder.steps, recorder.guards, row, last.dtype, recorder.constants)

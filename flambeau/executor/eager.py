@@ -4,26 +4,30 @@ What runs there are the very loops that NumPy would run, so that it makes no dif
 the same to the last bit, and this is checked with the call that a program is made from. One piece of code serves all
 operators. It is loaded when enough calls were made to pay for that: soon if the cache on disk has it, else when LLVM's
 work is small beside what was spent already. A pattern is an operator with dtypes, ranks and kinds of numbers; sizes
-are part of the call. Arrays that do not lie row-major, broadcast, empty or large ones, and what else has no program
-run as before.
+are part of the call. Arrays that all lie row-major in one size have programs of their own; others are broadcast and
+gone over row by row, and so are folds along the last axes and results that are written into an argument. Empty and
+large arrays, and what else has no program, run as before.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from flambeau.codegen import available, native_call
 from flambeau.codegen.llvm.engine import NativeCode
-from flambeau.codegen.llvm.loops import PROGRAM, WORDS
+from flambeau.codegen.llvm.entry_geometry import ROW_WORDS
+from flambeau.codegen.llvm.loop_words import PROGRAM, WORDS
 from flambeau.codegen.native_plans import Chain, LoopsPlan
-from flambeau.codegen.recorded_loops import Program, record
+from flambeau.codegen.recorded_loops import Program, is_object, record, record_row, record_spread
 from flambeau.codegen.ufunc_loops import has_loops
 from flambeau.ops.families.entry_kernel import EntryKernel, Served
-from flambeau.tensor.tensor import Tensor
+from flambeau.ops.families.rows import EMPTY, RowsMeaning
+from flambeau.tensor.defaults import when_changed
+from flambeau.tensor.tensor import Tensor, wrap
 from flambeau.util.native_type import direct, tell
 
 FROM_CACHE, FROM_LLVM = 256, 1 << 14
@@ -70,6 +74,9 @@ class _Machine:
 machine = _Machine()
 
 
+_entries: list[EagerEntry] = []
+
+
 class EagerEntry:
     """The native side of one kernel."""
 
@@ -77,80 +84,161 @@ class EagerEntry:
         self.chain = Chain()
         self._tried: set[Any] = set()
         self._slow = kernel.__call__
-        tell(kernel, ctypes.addressof(self.chain.cell), self._slow)
+        self.connect(kernel, self._slow)
+        for beside in list(kernel.besides.values()):
+            self.connect(beside, beside.slow)
+        _entries.append(self)
+
+    def connect(self, instance: Any, slow: Callable[..., Any]) -> None:
+        """Calls of an instance of `NativeBase` go into native code from now on, and to `slow` from there."""
+        tell(instance, ctypes.addressof(self.chain.cell), slow)
+        direct(instance, machine.entry)
+
+    def forget(self) -> None:
+        """What was learned does not hold any more."""
+        self.chain.forget()
+        self._tried.clear()
 
     @property
     def served(self) -> int:
         """Calls that ran natively."""
         return self.chain.served
 
-    def learn(self, kernel: EntryKernel, arguments: Sequence[Any], result: Tensor) -> None:
+    def learn(self, kernel: EntryKernel, arguments: Sequence[Any], result: Any) -> None:
         """Make a program for calls like one that ran in Python, if there may be one."""
-        pattern = tuple([_look(a) for a in arguments])
-        if pattern in self._tried or len(self._tried) >= MAX_PATTERNS or not _is_usual(arguments, result):
+        is_row = isinstance(kernel.meaning, RowsMeaning)
+        meant = [_unlisted(a) for a in arguments] if is_row else arguments
+        if type(result) is not Tensor or len(self._tried) >= MAX_PATTERNS or not all(map(_is_usual, meant)):
+            return
+        most = max([a._array.size for a in arguments if isinstance(a, Tensor)], default=0)
+        if not 0 < most <= MOST_ELEMENTS or not 0 < result._array.size <= MOST_ELEMENTS:
+            return
+        in_one = not is_row and kernel.target is None and _lie_in_one(arguments, result._array.shape)
+        pattern = (in_one, *[_look(a, is_row) for a in meant])
+        if pattern in self._tried:
             return
         self._tried.add(pattern)
-        program = record(kernel.meaning, arguments)
-        assert machine.loops is not None
-        if program is None:
+        program = self._program(kernel, meant, is_row, in_one)
+        if program is None or most > program.most:
             return
-        given = [a._array if isinstance(a, Tensor) else a for a in arguments]
+        assert machine.loops is not None
         plan = _plan_of(program, machine.loops)
-        if _run(plan, given, result._array):
-            self.chain.add_loops(plan, given, [np.asarray(g) for g in given])
+        given = [a._array if isinstance(a, Tensor) else a for a in meant]
+        if _agrees(kernel, plan, arguments, given):
+            self.chain.add_loops(plan, given)
+
+    def _program(self, kernel: EntryKernel, arguments: Sequence[Any], is_row: bool, in_one: bool) -> Program | None:
+        if is_row:
+            return record_row(kernel.meaning, arguments)
+        if in_one:
+            program = record(kernel.meaning, arguments)
+            if program is not None:
+                return program
+        return record_spread(kernel.meaning, arguments, kernel.target)
 
 
-def _look(argument: Any) -> Any:
+def _unlisted(argument: Any) -> Any:
+    """As native code takes lists of axes: one is the number itself, none is the type of lists."""
+    if type(argument) is list and len(argument) < 2:
+        return argument[0] if argument else EMPTY
+    return argument
+
+
+def _look(argument: Any, is_row: bool) -> Any:
     if isinstance(argument, Tensor):
         return argument._array.dtype, argument._array.ndim
-    return type(argument)
+    is_type = type(argument) is float or (type(argument) is int and not is_row)
+    return type(argument) if is_type else (type(argument), argument)
 
 
-def _is_usual(arguments: Sequence[Any], result: Tensor) -> bool:
-    """Whether native code takes such a call apart: see ``entry_sizes``."""
-    shape = result._array.shape
-    for a in arguments:
-        if type(a) is Tensor:
-            array = a._array
-            is_plain = not a.requires_grad and not a.is_wrapped_number
-            if not is_plain or (array.ndim and (array.shape != shape or not array.flags.c_contiguous)):
-                return False
-        elif isinstance(a, Tensor) or (type(a) is int and not -(1 << 63) <= a < 1 << 63):
+def _is_usual(argument: Any) -> bool:
+    """Whether native code takes such an argument apart."""
+    if type(argument) is Tensor:
+        return not argument.requires_grad and not argument.is_wrapped_number
+    if isinstance(argument, Tensor):
+        return False
+    if type(argument) is int:
+        return -(1 << 63) <= argument < 1 << 63
+    return type(argument) is float or is_object(argument)
+
+
+def _lie_in_one(arguments: Sequence[Any], shape: tuple[int, ...]) -> bool:
+    """Whether arrays all lie row-major in one size: see ``entry_sizes``."""
+    arrays = [a._array for a in arguments if isinstance(a, Tensor)]
+    return all(not a.ndim or (a.shape == shape and a.flags.c_contiguous and _has_plain_strides(a)) for a in arrays)
+
+
+def _has_plain_strides(array: np.ndarray[Any, Any]) -> bool:
+    """Whether axes of size one do not lie otherwise than in a fresh array."""
+    step = array.itemsize
+    for size, stride in zip(reversed(array.shape), reversed(array.strides), strict=True):
+        if stride != step:
             return False
-    return 0 < result._array.size <= MOST_ELEMENTS
+        step *= size
+    return True
 
 
 def _plan_of(program: Program, code: NativeCode) -> LoopsPlan:
     words = program.words(code.addresses)
     memory = (ctypes.c_int64 * len(words))(*words)
-    block = [0] * WORDS
+    block = [0] * (ROW_WORDS if program.geometry else WORDS)
     block[PROGRAM] = ctypes.addressof(memory)
-    most = min(MOST_ELEMENTS, _SCRATCH_BYTES // (8 * max(program.rows, 1)))
-    return LoopsPlan(code.addresses["loops"], block, program.result, most, (memory, program, code))
+    most = min(MOST_ELEMENTS, _SCRATCH_BYTES // (8 * max(program.rows, 1)), program.most)
+    kernel = code.addresses["rows" if program.geometry else "loops"]
+    return LoopsPlan(
+        kernel, block, program.result, most, (memory, program, code), program.geometry, program.axes, program.target
+    )
 
 
-def _run(plan: LoopsPlan, given: Sequence[Any], expected: np.ndarray[Any, Any]) -> bool:
-    """Whether a program gives the bits that NumPy gave."""
-    if expected.size > plan.most:
+class _MissedError(Exception):
+    """A plan did not serve the call that it was made from."""
+
+
+def _missed(*arguments: Any) -> Any:
+    raise _MissedError
+
+
+def _agrees(kernel: EntryKernel, plan: LoopsPlan, arguments: Sequence[Any], given: Sequence[Any]) -> bool:
+    """Whether a plan gives the bits that NumPy gives."""
+    chain = Chain()
+    chain.add_loops(plan, given)
+    alone = EntryKernel(kernel.name, kernel.meaning, kernel.run, kernel.target)
+    tell(alone, ctypes.addressof(chain.cell), _missed)
+    direct(alone, machine.entry)
+    try:
+        native = alone(*_apart(arguments, kernel.target))
+    except _MissedError:
         return False
-    kept = [g if isinstance(g, np.ndarray) else np.array(g) for g in given]
-    result = np.empty(expected.shape, plan.result)
-    block = (ctypes.c_int64 * WORDS)(*plan.block)
-    flag = ctypes.c_int32(0)
-    block[0] = ctypes.addressof(flag)
-    for place, array in enumerate((*kept, result), 1):
-        block[place] = array.ctypes.data
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(plan.kernel)(block, 0, result.size)
-    return not flag.value and result.tobytes() == expected.tobytes()
+    expected = kernel.run(*_apart(arguments, kernel.target))
+    return bool(_bits(native) == _bits(expected))
 
 
-def _note(kernel: EntryKernel, arguments: Sequence[Any], result: Tensor) -> None:
+def _bits(result: Tensor) -> Any:
+    return result._array.dtype, result._array.shape, result._array.strides, result._array.tobytes()
+
+
+def _apart(arguments: Sequence[Any], target: int | None) -> list[Any]:
+    """The arguments, with a copy in place of what is written to."""
+    if target is None:
+        return list(arguments)
+    written = arguments[target]
+    copy = wrap(written._array.copy(order="K"))
+    return [copy if a is written else a for a in arguments]
+
+
+def _note(kernel: EntryKernel, arguments: Sequence[Any], result: Any) -> None:
     if machine.loops is None and not machine.is_ready():
         return
     if kernel.entry is None:
         kernel.entry = EagerEntry(kernel)
-        direct(kernel, machine.entry)
     kernel.entry.learn(kernel, arguments, result)
 
 
+def _forget_all() -> None:
+    """Results of integers beside fractions are of the default dtype."""
+    for entry in list(_entries):
+        entry.forget()
+
+
 Served.by = _note
+when_changed(_forget_all)

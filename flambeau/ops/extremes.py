@@ -20,6 +20,7 @@ from flambeau.ops.families.arrays import (
 )
 from flambeau.ops.families.opaque import declare
 from flambeau.ops.families.reduce import along_one_dim, reduction, require_elements
+from flambeau.ops.families.rows import Describe, Row, folded
 from flambeau.ops.families.rules import reduced_pair, same_dtype, to_int64, value_and_index
 from flambeau.ops.reductions import errors as dim_errors
 from flambeau.schema.dtype import DType
@@ -57,6 +58,15 @@ def max_kernel(self: Array) -> Array:
 def min_kernel(self: Array) -> Array:
     """The smallest element of all."""
     return _folded(np.minimum, "min", self, None, False, "min_all")
+
+
+def extreme_rows(fold: np.ufunc) -> Describe:
+    """What largest and smallest elements are in terms of rows."""
+
+    def describe(ndim: int, dtype: np.dtype[Any], dim: Dims = None, keepdim: bool = False) -> Row | None:
+        return folded(ndim, dim, keepdim, lambda r, x: r.fold(fold, x)) if dtype.kind in "biuf" else None
+
+    return describe
 
 
 def max_dim_kernel(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
@@ -131,15 +141,16 @@ def empty_errors() -> Iterable[ErrorSample]:
     )
 
 
-for _word, _many, _fold, _whole, _pair, _index_of, _numpy, _second in (
-    ("largest", "amax", amax_kernel, max_kernel, max_dim_kernel, argmax_kernel, np.amax, "max_values"),
-    ("smallest", "amin", amin_kernel, min_kernel, min_dim_kernel, argmin_kernel, np.amin, "min_indices"),
+for _word, _many, _fold, _whole, _pair, _index_of, _numpy, _second, _rows in (
+    ("largest", "amax", amax_kernel, max_kernel, max_dim_kernel, argmax_kernel, np.amax, "max_values", np.maximum),
+    ("smallest", "amin", amin_kernel, min_kernel, min_dim_kernel, argmin_kernel, np.amin, "min_indices", np.minimum),
 ):
     _name = _many[1:]
     reduction(
         f"aten::{_many}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
         outs=("out",),
         kernel=_fold,
+        rows=extreme_rows(_rows),
         accumulator=_name,
         doc=f"The {_word} element over the dimensions `dim`, or of all.",
         dtype=same_dtype,
@@ -152,6 +163,7 @@ for _word, _many, _fold, _whole, _pair, _index_of, _numpy, _second in (
         f"aten::{_name}(Tensor self) -> Tensor",
         outs=("unary_out",),
         kernel=_whole,
+        rows=extreme_rows(_rows),
         accumulator=_name,
         doc=f"The {_word} element; with `dim`, values and indices; with another tensor, the {_word} of each pair.",
         dtype=same_dtype,

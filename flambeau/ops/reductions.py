@@ -20,6 +20,7 @@ from flambeau.ops.families.arrays import (
     widened,
 )
 from flambeau.ops.families.reduce import AS_IT_IS, LONG, ULP, reduction, total
+from flambeau.ops.families.rows import ANY_SIZE, EMPTY, Describe, Row, folded, is_usual
 from flambeau.ops.families.rules import accumulate_dtype, flag_dtype, given_dtype, reduced_shape, summed_dtype, to_int64
 from flambeau.schema.dtype import Category, DType
 from flambeau.schema.opdef import ErrorSample, Sample, Sizes
@@ -32,7 +33,8 @@ Dims = int | Sequence[int] | None
 def sum_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DType | int | None = None) -> Array:
     """Integers add up in int64, small floats in float32."""
     if dim is None and dtype is None and not keepdim and self.size < LONG and self.dtype in AS_IT_IS:
-        return np.asarray(np.add.reduce(self, axis=None))
+        with np.errstate(all="ignore"):
+            return np.asarray(np.add.reduce(self, axis=None))
     target = as_dtype(dtype) or accumulate_dtype(dtype_of(self))
     return total(self, some_dims(dim, self.ndim), keepdim, target.numpy)
 
@@ -80,6 +82,42 @@ def mean_dtype(source: DType, asked: DType | None) -> DType:
             f"Got: {target.display}"
         )
     return target
+
+
+def sum_rows(ndim: int, dtype: np.dtype[Any], dim: Dims = None, keepdim: bool = False) -> Row | None:
+    """What `sum` does with rows."""
+    if dtype.kind in "biu":
+        return folded(ndim, dim, keepdim, lambda r, x: r.fold(np.add, r.converted(x, np.dtype(np.int64))))
+    return _added(ndim, dtype, dim, keepdim, lambda r, x: r.fold(np.add, x))
+
+
+def mean_rows(ndim: int, dtype: np.dtype[Any], dim: Dims = None, keepdim: bool = False) -> Row | None:
+    """What `mean` does with rows."""
+    return _added(ndim, dtype, dim, keepdim, lambda r, x: np.true_divide(r.fold(np.add, x), r.count(dtype)))
+
+
+def _added(ndim: int, dtype: np.dtype[Any], dim: Dims, keepdim: bool, compute: Any) -> Row | None:
+    most = LONG - 1 if dtype == np.float32 else ANY_SIZE
+    return folded(ndim, dim, keepdim, compute, most_of_several=most) if is_usual(dtype) else None
+
+
+def prod_rows(ndim: int, dtype: np.dtype[Any], dim: Dims = None, keepdim: bool = False) -> Row | None:
+    """What `prod` does with rows."""
+    wide = dtype if is_usual(dtype) else np.dtype(np.int64) if dtype.kind in "biu" else None
+    if wide is None:
+        return None
+    return folded(ndim, dim, keepdim, lambda r, x: r.fold(np.multiply, r.converted(x, wide)))
+
+
+def flags_rows(fold: np.ufunc) -> Describe:
+    """What `all` and `any` do with rows."""
+
+    def describe(ndim: int, dtype: np.dtype[Any], dim: Dims = None, keepdim: bool = False) -> Row | None:
+        if dtype.kind not in "bif" or dim is EMPTY:
+            return None
+        return folded(ndim, dim, keepdim, lambda r, x: r.fold(fold, x if dtype.kind == "b" else np.not_equal(x, 0)))
+
+    return describe
 
 
 def nansum_kernel(self: Array, dim: Dims = None, keepdim: bool = False, dtype: DType | int | None = None) -> Array:
@@ -172,6 +210,7 @@ reduction(
     "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     outs=("out", "IntList_out"),
     kernel=sum_kernel,
+    rows=sum_rows,
     accumulator="sum",
     doc="The sum over the dimensions `dim`, or over all. Sums of integers and bools are int64.",
     dtype=summed_dtype,
@@ -186,6 +225,7 @@ reduction(
     "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     outs=("out", "int_out"),
     kernel=prod_kernel,
+    rows=prod_rows,
     accumulator="prod",
     doc="The product over dimension `dim`, or over all. Products of integers and bools are int64.",
     dtype=summed_dtype,
@@ -200,6 +240,7 @@ reduction(
     "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     outs=("dtype_out", "out"),
     kernel=mean_kernel,
+    rows=mean_rows,
     accumulator="mean",
     doc="The average over the dimensions `dim`, or over all. Floats and complex numbers only.",
     dtype=mean_dtype_rule,
@@ -239,6 +280,7 @@ reduction(
     "aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
     outs=("all_out", "out", "dims_out"),
     kernel=any_kernel,
+    rows=flags_rows(np.logical_or),
     accumulator="any",
     doc="Whether any element is not zero: bool, or uint8 for uint8.",
     dtype=flag_dtype,
@@ -254,6 +296,7 @@ reduction(
     "aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
     outs=("all_out", "out", "dims_out"),
     kernel=all_kernel,
+    rows=flags_rows(np.logical_and),
     accumulator="all",
     doc="Whether no element is zero: bool, or uint8 for uint8.",
     dtype=flag_dtype,

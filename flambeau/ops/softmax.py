@@ -20,6 +20,7 @@ from flambeau.ops.families.arrays import (
 )
 from flambeau.ops.families.numpy_cast import cast
 from flambeau.ops.families.opaque import declare
+from flambeau.ops.families.rows import Row, mapped
 from flambeau.ops.families.rules import given_dtype, same_dtype, same_shape
 from flambeau.schema.dtype import DType, bfloat16, float16, float32, float64
 from flambeau.schema.opdef import ErrorSample, Sample
@@ -70,6 +71,26 @@ def _shifted(array: Array, place: int) -> tuple[Array, int]:
     wide = wide.reshape(1) if wide.ndim == 0 else wide
     with np.errstate(invalid="ignore"):
         return np.subtract(wide, reduce_with(np.maximum, wide, axis=place, keepdims=True), order="C"), place
+
+
+def softmax_rows(ndim: int, dtype: np.dtype[Any], dim: int) -> Row | None:
+    """What `softmax` does with rows."""
+
+    def compute(r: Any, x: Any) -> Any:
+        powers = np.exp(x - r.fold(np.maximum, x))
+        return powers / r.fold(np.add, powers)
+
+    return mapped(ndim, dtype, dim, compute)
+
+
+def log_softmax_rows(ndim: int, dtype: np.dtype[Any], dim: int) -> Row | None:
+    """What `log_softmax` does with rows."""
+
+    def compute(r: Any, x: Any) -> Any:
+        shifted = x - r.fold(np.maximum, x)
+        return shifted - np.log(r.fold(np.add, np.exp(shifted)))
+
+    return mapped(ndim, dtype, dim, compute)
 
 
 def low_level(kernel: Any) -> Any:
@@ -124,14 +145,15 @@ def softmax_reference(self: Array, dim: int) -> Array:
     return np.asarray(np.exp(log_softmax_reference(self, dim)))
 
 
-for _name, _kernel, _reference, _doc in (
-    ("softmax", softmax_kernel, softmax_reference, "exp(x) / sum(exp(x)) along `dim`."),
-    ("log_softmax", log_softmax_kernel, log_softmax_reference, "log(softmax(x)) along `dim`."),
+for _name, _kernel, _rows, _reference, _doc in (
+    ("softmax", softmax_kernel, softmax_rows, softmax_reference, "exp(x) / sum(exp(x)) along `dim`."),
+    ("log_softmax", log_softmax_kernel, log_softmax_rows, log_softmax_reference, "log(softmax(x)) along `dim`."),
 ):
     declare(
         f"aten::{_name}.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
         outs=("int_out",),
         kernel=_kernel,
+        rows=_rows,
         family="row",
         accumulator=_name,
         doc=_doc,

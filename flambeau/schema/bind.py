@@ -77,11 +77,17 @@ class Plan:
             full[index] = convert(full[index])
         return full
 
-    def runner(self, count: int) -> Callable[..., Any]:
-        """What runs the kernel on `count` positional arguments, as directly as this plan allows."""
+    @property
+    def is_direct(self) -> bool:
+        """Whether arguments go into the kernel as they are."""
+        return self.finish is None and not self.converters and self.varargs_at < 0
+
+    def runner(self, count: int, kernel: Callable[..., Any] | None = None) -> Callable[..., Any]:
+        """What runs the kernel, or another in its place, on `count` positional arguments, as directly as this plan
+        allows."""
         if self.finish is not None or self.converters or self.varargs_at > 1:
             return self._run
-        kernel, tail = self.kernel, self.tail
+        kernel, tail = kernel or self.kernel, self.tail
         if self.varargs_at == 1:
             return lambda first, *rest: kernel(first, list(rest), *tail)
         if self.varargs_at == 0:

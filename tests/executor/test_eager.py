@@ -61,7 +61,7 @@ def warm(call: Callable[[], Any]) -> Any:
 
 def by_numpy(call: Callable[[], Any]) -> Any:
     """The result with every kernel run in Python."""
-    plain = {k.meaning.schema.full_name: k.run for _, k in kernels()}
+    plain = {d.full_name: k.run for d, k in kernels()}
 
     def handler(definition: OpDef, arguments: Any, proceed: Any) -> Any:
         run = plain.get(definition.full_name)
@@ -136,12 +136,11 @@ def test_c19_what_native_code_cannot_tell_runs_as_before() -> None:
     warm(lambda: x + x)
     before = served("aten::add.Tensor")
     assert fb.add(x, x, alpha=3).tolist() == (x.numpy() + 3 * x.numpy()).tolist()
-    assert (x + x.T).tolist() == (x.numpy() + x.numpy().T).tolist()
-    assert (x + x[0]).tolist() == (x.numpy() + x.numpy()[0]).tolist()
-    assert (x + fb.ones(4, 4, dtype=fb.float64)).dtype is fb.float64
     assert (fb.zeros(0, 4) + fb.zeros(0, 4)).shape == (0, 4)
+    assert (fb.zeros(0, 4) + fb.zeros(1, 4)).shape == (0, 4)
     large = fb.rand(100, 100)
     assert (large + large).tolist() == (large.numpy() * 2).tolist()
+    assert (large + large[0]).tolist() == (large.numpy() + large.numpy()[0]).tolist()
     parameter = fb.nn.Parameter(fb.rand(4, 4))
     assert (parameter + x).tolist() == (parameter.detach().numpy() + x.numpy()).tolist()
     assert served("aten::add.Tensor") == before
@@ -251,5 +250,6 @@ def test_c19_a_program_that_gives_other_bits_is_not_used() -> None:
     assert program is not None
     assert eager.machine.loops is not None
     plan = eager._plan_of(program, eager.machine.loops)
-    assert eager._run(plan, [x._array], np.exp(x._array))
-    assert not eager._run(plan, [x._array], np.exp(x._array) + 1)
+    other = EntryKernel("exp", kernel("aten::exp").meaning, lambda t: fb.from_numpy(np.exp(t._array) + 1))
+    assert eager._agrees(kernel("aten::exp"), plan, [x], [x._array])
+    assert not eager._agrees(other, plan, [x], [x._array])

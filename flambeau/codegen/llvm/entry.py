@@ -12,6 +12,7 @@ Offsets of object fields are arguments: they are probed when the process starts,
 from __future__ import annotations
 
 from flambeau.codegen.llvm.entry_checks import checks_text
+from flambeau.codegen.llvm.entry_geometry import SPREAD, WRITTEN, Rows, Spread
 from flambeau.codegen.llvm.entry_memory import memory_text
 from flambeau.codegen.llvm.entry_patterns import FRAME_WORDS, patterns_text
 from flambeau.codegen.llvm.entry_plan import CELL, INPUT_WORDS, OUTPUT_WORDS, PLAN, RELEASE_GIL, Offsets
@@ -30,15 +31,16 @@ def entry_text(o: Offsets) -> str:
     return attempt_text(o, _DELIVER_ARRAYS) + _NOTHING_READY + _entry(o)
 
 
-def attempt_text(o: Offsets, deliver: str) -> str:
+def attempt_text(o: Offsets, deliver: str, *, by_rows: bool = False) -> str:
     """LLVM text of ``attempt(cell, arguments, count)``: results; null, with no exception, where it has no plan.
 
     It holds no arguments except while other threads run. ``deliver`` is the end of it, which makes one object of the
     results and goes to ``lost`` where it cannot; ``ready(record)`` gives a storage whose array can be a result.
+    Only with ``by_rows`` it knows plans that go over arrays row by row (see ``entry_geometry``).
     """
     start = _HEAD + checks_text(o) + sizes_text(PLAN, INPUT_WORDS, OUTPUT_WORDS)
-    start += _LOOKS_LIKE + patterns_text() + _allocate(o) + _launch()
-    return start + _find(o) + _fill(o) + _make(o) + _run() + deliver + _FINISH
+    start += _LOOKS_LIKE + patterns_text(*([Rows, Spread] if by_rows else [])) + _allocate(o) + _launch()
+    return start + _find(by_rows) + _fill(o, by_rows) + _make(o) + _run() + deliver + _FINISH
 
 
 _HEAD = """
@@ -184,7 +186,21 @@ split:
 """
 
 
-def _find(o: Offsets) -> str:
+_ROW_BY_ROW = f"""{_word("geometry", "%candidate", "geometry")}
+  switch i64 %geometry, label %by_rows [ i64 0, label %in_one i64 {SPREAD}, label %spread i64 {WRITTEN}, label %spread ]
+spread:
+  %are_spread = call i1 @broadcast(ptr %candidate, ptr %args, ptr %frame)
+  br i1 %are_spread, label %in_frame, label %other
+by_rows:
+  %has_rows = call i1 @by_rows(ptr %candidate, ptr %args, ptr %frame)
+  br i1 %has_rows, label %in_frame, label %other
+in_frame:
+  br label %found
+"""
+"""`attempt` with a plan that goes over arrays row by row."""
+
+
+def _find(by_rows: bool) -> str:
     """The start of `attempt`: look for the plan that fits."""
     return f"""
 define internal ptr @attempt(ptr %cell, ptr %args, i64 %n) {{
@@ -223,6 +239,8 @@ other:
 matched:
 {_word("size_at", "%candidate", "count_at")}
   store ptr null, ptr %shape.p
+{_ROW_BY_ROW if by_rows else "  br label %in_one"}
+in_one:
   %is_exact = icmp eq i64 %count_at, 0
   br i1 %is_exact, label %found, label %any_size
 any_size:
@@ -239,11 +257,12 @@ patterns:
 """
 
 
-def _fill(o: Offsets) -> str:
+def _fill(o: Offsets, by_rows: bool) -> str:
     """The middle of `attempt`: the block copied, addresses of inputs and numbers into it."""
+    plan, count = (", [%frame, %in_frame]", ", [-1, %in_frame]") if by_rows else ("", "")
     return f"""found:
-  %plan = phi ptr [%candidate, %matched], [%candidate, %any_size], [%completed, %patterns]
-  %count = phi i64 [-1, %matched], [%common, %any_size], [-1, %patterns]
+  %plan = phi ptr [%candidate, %in_one], [%candidate, %any_size], [%completed, %patterns]{plan}
+  %count = phi i64 [-1, %in_one], [%common, %any_size], [-1, %patterns]{count}
 {_word("n_in", "%plan", "n_args")}
 {_word("inputs", "%plan", "records", "ptr")}
 {_word("size_at", "%plan", "size_at")}
@@ -282,8 +301,7 @@ number:
   %in_slot64 = ptrtoint ptr %in_slot to i64
   %in_kind.p = getelementptr i64, ptr %in_record, i64 1
   %in_kind = load i64, ptr %in_kind.p
-  %in_float = icmp eq i64 %in_kind, 0
-  br i1 %in_float, label %float, label %int
+  switch i64 %in_kind, label %filled [ i64 0, label %float i64 1, label %int ]
 float:
   %double = call double @flambeau_PyFloat_AsDouble(ptr %in)
   store double %double, ptr %in_slot
@@ -299,7 +317,7 @@ array:
   %in_data = load i64, ptr %in_data.p
   br label %filled
 filled:
-  %in_address = phi i64 [%in_data, %array], [%in_slot64, %float], [%in_slot64, %int]
+  %in_address = phi i64 [%in_data, %array], [0, %number], [%in_slot64, %float], [%in_slot64, %int]
   %f1 = add i64 %f, 1
   %in_word = getelementptr i64, ptr %block, i64 %f1
   store i64 %in_address, ptr %in_word

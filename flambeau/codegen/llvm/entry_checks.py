@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from flambeau.codegen.llvm.entry_plan import Offsets
+from flambeau.codegen.llvm.entry_plan import IDENTITY, Offsets
 
 
 def checks_text(o: Offsets) -> str:
-    """LLVM text of ``matches``, ``same_numbers``, ``dims_of`` and ``strides_of``."""
+    """LLVM text of ``matches``, ``same_numbers``, ``dims_of``, ``strides_of``, ``data_of`` and ``is_writeable``."""
     return _guards(o) + same_numbers_text() + _places(o)
 
 
@@ -22,7 +22,11 @@ entry:
 number:
   %want_type.p = getelementptr i64, ptr %record, i64 2
   %want_type = load ptr, ptr %want_type.p
-  %same_type = icmp eq ptr %type, %want_type
+  %kind.p = getelementptr i64, ptr %record, i64 1
+  %kind = load i64, ptr %kind.p
+  %is_object = icmp eq i64 %kind, {IDENTITY}
+  %looked_at = select i1 %is_object, ptr %array, ptr %type
+  %same_type = icmp eq ptr %looked_at, %want_type
   ret i1 %same_type
 object:
   %is_array = icmp eq ptr %type, @flambeau_ndarray
@@ -95,7 +99,7 @@ no:
 
 
 def _places(o: Offsets) -> str:
-    """Where an array has its dimensions and strides."""
+    """Where an array has its dimensions, strides and elements, and whether these may be written."""
     return f"""
 define internal ptr @dims_of(ptr %array) alwaysinline {{
   %dims.p = getelementptr i8, ptr %array, i64 {o.dims}
@@ -106,5 +110,17 @@ define internal ptr @strides_of(ptr %array, i64 %rank) alwaysinline {{
   %strides.p = getelementptr i8, ptr %array, i64 {o.strides}
   %strides = load ptr, ptr %strides.p
   ret ptr %strides
+}}
+define internal i64 @data_of(ptr %array) alwaysinline {{
+  %data.p = getelementptr i8, ptr %array, i64 {o.data}
+  %data = load i64, ptr %data.p
+  ret i64 %data
+}}
+define internal i1 @is_writeable(ptr %array) alwaysinline {{
+  %flags.p = getelementptr i8, ptr %array, i64 {o.flags}
+  %flags = load i32, ptr %flags.p
+  %bit = and i32 %flags, 1024
+  %is = icmp ne i32 %bit, 0
+  ret i1 %is
 }}
 """

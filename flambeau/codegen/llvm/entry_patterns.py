@@ -19,10 +19,12 @@ Plans of one hash of sizes are chained; a plan serves a call only if all that it
 
 from __future__ import annotations
 
-from flambeau.codegen.llvm.emitter import Emitter, Target, int_constant
+from collections.abc import Callable
+
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.entry_plan import INPUT_WORDS, OUTPUT_WORDS, PLAN, RELEASE_GIL
 from flambeau.codegen.llvm.entry_sizes import ALIGNED_FROM
+from flambeau.codegen.llvm.entry_words import Function
 
 HEAD = (
     "scale", "grain", "most_pieces", "each", "high_at", "unit", "pool_at", "pool", "release_from", "parallel_from",
@@ -36,10 +38,10 @@ EQUALS, MOVES, GOES_ON, FARTHER = range(4)
 the first; is farther than that of the dimension of the second."""
 MOST_AXES, MOST_RANK, MOST_OUTPUTS, MOST_WORDS = 8, 8, 4, 96
 """What there is room for; what is larger has exact plans only."""
-_OUTPUTS_AT = len(PLAN)
-_LAYOUTS_AT = _OUTPUTS_AT + MOST_OUTPUTS * OUTPUT_WORDS
-_BLOCK_AT = _LAYOUTS_AT + MOST_OUTPUTS * 2 * MOST_RANK
-FRAME_WORDS = _BLOCK_AT + MOST_WORDS
+OUTPUTS_AT = len(PLAN)
+LAYOUTS_AT = OUTPUTS_AT + MOST_OUTPUTS * OUTPUT_WORDS
+BLOCK_AT = LAYOUTS_AT + MOST_OUTPUTS * 2 * MOST_RANK
+FRAME_WORDS = BLOCK_AT + MOST_WORDS
 """Of the room that a plan is completed in: the plan, its outputs' records, their sizes and strides, the block."""
 BUCKETS = 256
 LOOK = ("next", "inputs", "buckets", "n")
@@ -50,89 +52,18 @@ LARGE, EXACT_UP_TO = 1 << 12, 64
 FACTOR = 37
 
 
-def patterns_text() -> str:
+def patterns_text(*more: Callable[[dict[str, None]], Function]) -> str:
     """LLVM text of ``pattern_plan(looks, arguments, count, frame)``: the completed plan for a call, or null.
 
     It asks ``looks_like(argument, record)``, ``dims_of(argument)`` and ``strides_of(argument, rank)``, and leaves the
-    declaration of ``memcpy`` to the module.
+    declaration of ``memcpy`` to the module. ``more`` are functions beside them.
     """
     declared: dict[str, None] = {}
-    functions = [part(declared).text() for part in (_Hash, _Fit)]
+    functions = [part(declared).text() for part in (_Hash, _Fit, *more)]
     return "\n".join([*declared, *functions, _FIND])
 
 
-class _Words:
-    """Writes a function that reads words one after another."""
-
-    def __init__(self, declared: dict[str, None]) -> None:
-        self.e = Emitter(Target(), declarations=declared)
-
-    def const(self, value: int) -> Register:
-        return int_constant(value, "i64", 1)
-
-    def slot(self, value: Register | int) -> Register:
-        place = self.e.slot("i64", 8)
-        self.put(place, value)
-        return place
-
-    def put(self, place: Register, value: Register | int) -> None:
-        kind = value.type if isinstance(value, Register) else "i64"
-        self.e.raw(f"store {kind} {value}, ptr {place}, align 8")
-
-    def get(self, place: Register, kind: str = "i64") -> Register:
-        return self.e.define(f"load {kind}, ptr {place}, align 8", kind, 1)
-
-    def at(self, base: Register, index: Register | int) -> Register:
-        return self.e.define(f"getelementptr i64, ptr {base}, i64 {index}", "ptr", 1)
-
-    def op(self, name: str, a: Register, b: Register | int) -> Register:
-        return self.e.binary(name, a, b if isinstance(b, Register) else self.const(b))
-
-    def is_(self, predicate: str, a: Register, b: Register | int) -> Register:
-        return self.e.icmp(predicate, a, b if isinstance(b, Register) else self.const(b))
-
-    def times(self, count: Register) -> _Times:
-        return _Times(self, count)
-
-    def require(self, condition: Register, otherwise: str) -> None:
-        fine = self.e.label("fine")
-        self.e.branch_if(condition, fine, otherwise)
-        self.e.start(fine)
-
-    def call(self, text: str) -> Register:
-        return self.e.define(f"call ptr {text}", "ptr", 1)
-
-    def function(self, head: str) -> str:
-        e = self.e
-        return "\n".join([f"define internal {head} {{", "entry:", *e.entry, *e.lines, "}\n"])
-
-
-class _Times:
-    """``with w.times(n) as k``: what is written inside runs for k = 0 .. n - 1."""
-
-    def __init__(self, w: _Words, count: Register) -> None:
-        self.w, self.count = w, count
-        self.counter = w.e.slot("i64", 8)
-
-    def __enter__(self) -> Register:
-        w, e = self.w, self.w.e
-        w.put(self.counter, 0)
-        self.head, self.after, turn = e.label("head"), e.label("after"), e.label("turn")
-        e.branch(self.head)
-        e.start(self.head)
-        index = w.get(self.counter)
-        e.branch_if(w.is_("slt", index, self.count), turn, self.after)
-        e.start(turn)
-        return index
-
-    def __exit__(self, *_: object) -> None:
-        w = self.w
-        w.put(self.counter, w.op("add", w.get(self.counter), 1))
-        w.e.branch(self.head)
-        w.e.start(self.after)
-
-
-class _Hash(_Words):
+class _Hash(Function):
     """``pattern_hash(records, arguments, n)``: the place among the buckets; `size_classes.bucket_of` is the same."""
 
     def text(self) -> str:
@@ -170,7 +101,7 @@ class _Hash(_Words):
         return self.function("i64 @pattern_hash(ptr %records, ptr %args, i64 %n)")
 
 
-class _Fit(_Words):
+class _Fit(Function):
     """``pattern_fit(plan, records, arguments, frame)``: whether a plan serves a call; the frame then holds the plan for
     just this call."""
 
@@ -184,7 +115,7 @@ class _Fit(_Words):
         volume = self.axes()
         self.dimensions()
         self.stride_conditions()
-        block = self.at(self.frame, _BLOCK_AT)
+        block = self.at(self.frame, BLOCK_AT)
         self.start(block)
         self.outputs()
         self.fill(block)
@@ -264,7 +195,7 @@ class _Fit(_Words):
         e.raw(f"{copy} {self.frame}, ptr align 8 {self.plan}, i64 {8 * len(PLAN)}, i1 false)")
         e.raw(f"{copy} {block}, ptr align 8 {self.word('template', 'ptr')}, i64 {size}, i1 false)")
         self.put(self.at(self.frame, PLAN.index("template")), block)
-        self.put(self.at(self.frame, PLAN.index("outputs")), self.at(self.frame, _OUTPUTS_AT))
+        self.put(self.at(self.frame, PLAN.index("outputs")), self.at(self.frame, OUTPUTS_AT))
 
     def outputs(self) -> None:
         """Records of outputs of this call's sizes."""
@@ -272,7 +203,7 @@ class _Fit(_Words):
         records = self.word("outputs", "ptr")
         with self.times(self.next()) as k:
             rank, itemsize = self.next(), self.next()
-            dims = self.at(self.frame, self.op("add", self.op("mul", k, 2 * MOST_RANK), _LAYOUTS_AT))
+            dims = self.at(self.frame, self.op("add", self.op("mul", k, 2 * MOST_RANK), LAYOUTS_AT))
             strides = self.at(dims, MOST_RANK)
             with self.times(rank) as d:
                 self.put(self.at(dims, d), self.size_of(self.next()))
@@ -283,7 +214,7 @@ class _Fit(_Words):
                 self.put(self.at(strides, place), self.get(step))
                 self.put(step, self.op("mul", self.get(step), self.get(self.at(dims, place))))
             source = self.at(records, self.op("mul", k, OUTPUT_WORDS))
-            record = self.at(self.frame, self.op("add", self.op("mul", k, OUTPUT_WORDS), _OUTPUTS_AT))
+            record = self.at(self.frame, self.op("add", self.op("mul", k, OUTPUT_WORDS), OUTPUTS_AT))
             bytes_ = self.get(step)
             large = e.convert("zext", self.is_("sge", bytes_, ALIGNED_FROM), "i64")
             values = (self.get(source), self.get(self.at(source, 1)), dims, strides, bytes_, large, self.const(0))
@@ -303,7 +234,7 @@ class _Fit(_Words):
             self.put(self.at(block, word), self.get(self.at(self.strides(number), self.next())))
         with self.times(self.next()):
             word, number, dim = self.next(), self.next(), self.next()
-            place = self.op("add", self.op("mul", number, 2 * MOST_RANK), _LAYOUTS_AT + MOST_RANK)
+            place = self.op("add", self.op("mul", number, 2 * MOST_RANK), LAYOUTS_AT + MOST_RANK)
             self.put(self.at(block, word), self.get(self.at(self.frame, self.op("add", place, dim))))
 
     def split(self, block: Register, nanoseconds: Register) -> None:

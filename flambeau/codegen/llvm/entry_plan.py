@@ -6,14 +6,17 @@ from flambeau.util.record import dataclass
 
 PLAN = (
     "next", "kernel", "high", "step", "words", "template", "flags", "n_in", "n_out", "inputs", "outputs", "pieces",
-    "pool", "size_at", "least", "most", "program",
+    "pool", "size_at", "least", "most", "program", "geometry", "rank", "target",
 )  # fmt: skip
 """Words of a plan. One for any size (see ``entry_sizes``) has the place of its block's word for the number of elements
 in ``size_at``, and serves from ``least`` to ``most`` of them; its ``high`` and ``pieces`` follow from that number. That
-of a pattern (see ``entry_patterns``) has a ``program``.
+of a pattern (see ``entry_patterns``) has a ``program``. One that goes over its arrays row by row (see
+``entry_geometry``) says how in ``geometry``, for up to ``most`` elements.
 """
 INPUT_WORDS = 4
-"""descriptor, rank, dimensions, strides; for a Python number 0, 0 for a float and 1 for an int, its type, 0"""
+"""descriptor, rank, dimensions, strides; for a Python number 0, 0 for a float and 1 for an int, its type, 0; for an
+object that decides by being this very one 0, ``IDENTITY``, itself, 0"""
+IDENTITY = 2
 OUTPUT_WORDS = 7
 """descriptor, rank, dimensions, strides (0: row-major), bytes, whether it starts on a 64-byte boundary, ready storages
 (see ``entry_ready``; 0 for none)"""

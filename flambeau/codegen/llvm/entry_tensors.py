@@ -1,19 +1,22 @@
 """The same entry for tensors: takes them apart, lets `attempt` serve their arrays, and makes tensors of the results.
 
 A tensor goes in only if its plan can be told from its array: of the class itself, without gradients, not standing for a
-Python number. Floats and ints go in as they are; everything else is for the slow callable.
+Python number. What is no tensor goes in as it is: plans say which types or which very objects they serve.
 """
 
 from __future__ import annotations
 
 from flambeau.codegen.llvm.entry import attempt_text
-from flambeau.codegen.llvm.entry_plan import READY_PLACE, Offsets
+from flambeau.codegen.llvm.entry_geometry import WRITTEN
+from flambeau.codegen.llvm.entry_plan import READY_PLACE, Offsets, plan_word
 from flambeau.codegen.llvm.entry_ready import Weak, ready_text
 from flambeau.util.record import dataclass
 
-TENSOR_IMPORTS = ("PyType_GenericAlloc",)
+TENSOR_IMPORTS = ("PyType_GenericAlloc", "PyLong_FromLongLong", "PyList_Size", "PyList_GetItem")
 """Functions of Python's C interface that it calls beside those of ``attempt``."""
-TENSOR_OBJECTS = ("tensor_type", "storage_type", "float_type", "int_type", "tuple_type", "none", "false", "zero")
+TENSOR_OBJECTS = (
+    "tensor_type", "storage_type", "float_type", "int_type", "tuple_type", "list_type", "none", "false", "zero",
+)  # fmt: skip
 """Objects whose addresses it is given, under the same prefix."""
 
 
@@ -34,14 +37,26 @@ NEW_STORAGE = {"base": "array", "_bytes": "none", "version": "zero"}
 """What `Storage(array)` puts into each slot."""
 
 
-def tensors_text(o: Offsets, slots: Slots, weak: Weak) -> str:
-    """LLVM text of ``tensors``, a function of the vectorcall signature."""
+def tensors_text(o: Offsets, slots: Slots, weak: Weak, *, by_rows: bool = False) -> str:
+    """LLVM text of ``tensors``, a function of the vectorcall signature; ``by_rows`` is as in ``attempt_text``."""
     declared = "".join(f"@flambeau_{name} = external global i8\n" for name in TENSOR_OBJECTS)
+    if by_rows:
+        declared += "declare i64 @flambeau_PyList_Size(ptr)\ndeclare ptr @flambeau_PyList_GetItem(ptr, i64)\n"
     ready = ready_text(slots.storage, weak, READY_PLACE)
-    return attempt_text(o, _DELIVER_TENSORS) + declared + ready + _wrap(slots) + _unwrap(o, slots) + _call(o)
+    start = attempt_text(o, _DELIVER_TENSORS, by_rows=by_rows)
+    return start + declared + ready + _wrap(slots) + _unwrap(o, slots, by_rows) + _bump(slots) + _call(o)
 
 
-_DELIVER_TENSORS = """deliver:
+_DELIVER_TENSORS = f"""deliver:
+{plan_word("geometry", "%plan", "way")}
+  %is_written = icmp eq i64 %way, {WRITTEN}
+  br i1 %is_written, label %written, label %fresh
+written:
+{plan_word("target", "%plan", "into")}
+  %is_first = icmp eq i64 %into, 0
+  %marker = select i1 %is_first, ptr @flambeau_false, ptr @flambeau_none
+  ret ptr %marker
+fresh:
   %single = icmp eq i64 %n_out, 1
   br i1 %single, label %lone, label %several
 lone:
@@ -124,8 +139,30 @@ drop:
 """
 
 
-def _unwrap(o: Offsets, slots: Slots) -> str:
-    """`unwrap`: a tensor's array, or a number, not held; null for what the slow callable must look at."""
+_LISTS = """\
+  %is_list = icmp eq ptr %type, @flambeau_list_type
+  br i1 %is_list, label %list, label %itself
+list:
+  %length = call i64 @flambeau_PyList_Size(ptr %value)
+  switch i64 %length, label %no [ i64 0, label %empty i64 1, label %one ]
+empty:
+  ret ptr @flambeau_list_type
+one:
+  %item = call ptr @flambeau_PyList_GetItem(ptr %value, i64 0)
+  %item_type.p = getelementptr i8, ptr %item, i64 @TYPE@
+  %item_type = load ptr, ptr %item_type.p
+  %is_index = icmp eq ptr %item_type, @flambeau_int_type
+  br i1 %is_index, label %index, label %no
+index:
+  ret ptr %item
+itself:
+"""
+"""Of `unwrap`: a list of one int is that int, an empty one is the type of lists."""
+
+
+def _unwrap(o: Offsets, slots: Slots, by_rows: bool) -> str:
+    """`unwrap`: a tensor's array, not held, or what is no tensor itself; null for tensors that the slow callable must
+    look at; ``by_rows``, lists that say which axes are meant."""
     tests, last = [], "%is_set"
     for number, (name, plain) in enumerate(
         (("_requires_grad", "false"), ("grad_fn", "none"), ("is_wrapped_number", "false"))
@@ -150,15 +187,38 @@ tensor:
 {checks}
   br i1 {last}, label %yes, label %no
 number:
-  %is_float = icmp eq ptr %type, @flambeau_float_type
-  %is_int = icmp eq ptr %type, @flambeau_int_type
-  %is_number = or i1 %is_float, %is_int
-  br i1 %is_number, label %yes, label %no
+{_LISTS.replace("@TYPE@", str(o.type)) if by_rows else ""}  ret ptr %value
 yes:
-  %found = phi ptr [%array, %tensor], [%value, %number]
-  ret ptr %found
+  ret ptr %array
 no:
   ret ptr null
+}}
+"""
+
+
+def _bump(slots: Slots) -> str:
+    """`bump`: the note that a tensor's memory was written."""
+    return f"""
+declare ptr @flambeau_PyLong_FromLongLong(i64)
+define internal void @bump(ptr %tensor) {{
+entry:
+  %overflow = alloca i32, align 4
+  %storage.p = getelementptr i8, ptr %tensor, i64 {slots.tensor["_storage"]}
+  %storage = load ptr, ptr %storage.p
+  %version.p = getelementptr i8, ptr %storage, i64 {slots.storage["version"]}
+  %version = load ptr, ptr %version.p
+  %old = call i64 @flambeau_PyLong_AsLongLongAndOverflow(ptr %version, ptr %overflow)
+  %new = add i64 %old, 1
+  %next = call ptr @flambeau_PyLong_FromLongLong(i64 %new)
+  %missing = icmp eq ptr %next, null
+  br i1 %missing, label %clear, label %put
+clear:
+  call void @flambeau_PyErr_Clear()
+  ret void
+put:
+  store ptr %next, ptr %version.p
+  call void @flambeau_Py_DecRef(ptr %version)
+  ret void
 }}
 """
 
@@ -196,7 +256,20 @@ try:
   %missed = icmp eq ptr %answer, null
   br i1 %missed, label %slow, label %finish
 finish:
+  %is_first = icmp eq ptr %answer, @flambeau_false
+  %is_last = icmp eq ptr %answer, @flambeau_none
+  %is_written = or i1 %is_first, %is_last
+  br i1 %is_written, label %written, label %fresh
+fresh:
   ret ptr %answer
+written:
+  %end = sub i64 %n, 1
+  %into = select i1 %is_first, i64 0, i64 %end
+  %target.p = getelementptr ptr, ptr %args, i64 %into
+  %target = load ptr, ptr %target.p
+  call void @bump(ptr %target)
+  call void @flambeau_Py_IncRef(ptr %target)
+  ret ptr %target
 slow:
   %slow.p = getelementptr i8, ptr %self, i64 {o.slow}
   %slow_fn = load ptr, ptr %slow.p

@@ -5,46 +5,49 @@ the block's word ``PROGRAM``. A loop is a C function as NumPy's universal functi
 ptr count, ptr steps, ptr data)``. One piece of code serves all operators, with NumPy's results to the last bit.
 
 A program: how many guards there are, how many scratch rows; per guard a word of the block and the bits that must stand
-at the address in it; how many loops there are; per loop ``STEP`` words: function, data, operands, 1 if it is for one
-element, and per operand a place and the distance of its elements in bytes. A place is a word of the block, or from
-``SCRATCH`` on the number of a scratch row, or from ``ADDRESS`` on the address itself.
+at the address in it; how many loops there are; per loop ``STEP`` words: function, data, operands, for how many
+elements it is, and per operand a place and the distance of its elements in bytes. A place is a word of the block, or
+from ``SCRATCH`` on the number of a scratch row, or from ``ADDRESS`` on the address itself.
+
+``rows`` runs a program for each row of arrays that lie in any way; the distance ``OWN`` is then that of the array.
 """
 
 from __future__ import annotations
 
-PROGRAM = 15
-"""The word of the block with the program's address."""
-WORDS = 17
-"""Of a block: the last has the number of elements."""
-SCRATCH, ADDRESS = 16, 256
-OPERANDS = 4
-STEP = 4 + 2 * OPERANDS
-"""Words of a loop."""
-NOT_SERVED = 3
-"""What stands in the error flag after a call in which a guard did not hold."""
+from flambeau.codegen.llvm.loop_rows import ByRows
+from flambeau.codegen.llvm.loop_words import ADDRESS, NOT_SERVED, ONCE, OPERANDS, PROGRAM, SCRATCH, STEP
 
 SELECT = {size: f"select{8 * size}" for size in (1, 2, 4, 8)}
 """Loops ``a if condition else b``, by bytes of an element."""
-_CONVERSIONS = {
-    ("float64", "float32"): "fptrunc double {} to float", ("int64", "float64"): "sitofp i64 {} to double",
-    ("int64", "float32"): "sitofp i64 {} to float", ("int64", "int32"): "trunc i64 {} to i32",
-    ("int64", "int16"): "trunc i64 {} to i16", ("int64", "int8"): "trunc i64 {} to i8",
-    ("int64", "uint8"): "trunc i64 {} to i8",
-}  # fmt: skip
+COPY = {size: f"copy{8 * size}" for size in (1, 2, 4, 8)}
+"""Loops that copy, by bytes of an element."""
 _TYPES = {
-    "float64": "double", "float32": "float", "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8",
-    "uint8": "i8",
+    "bool": "i8", "uint8": "i8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "float32": "float",
+    "float64": "double",
 }  # fmt: skip
-CONVERT = {pair: f"{pair[0]}_to_{pair[1]}" for pair in _CONVERSIONS}
-"""Loops that convert Python's numbers, by the names of both dtypes."""
-LOOP_EXPORTS = ("loops", *SELECT.values(), *CONVERT.values())
+_BITS = {"i8": 8, "i16": 16, "i32": 32, "i64": 64, "float": 32, "double": 64}
+_FLOATS = ("float32", "float64")
+CONVERT = {
+    (a, b): f"{a}_to_{b}"
+    for a in _TYPES
+    for b in _TYPES
+    if a != b and b != "bool" and (a not in _FLOATS or b in _FLOATS)
+}
+"""Loops that convert, by the names of both dtypes."""
+COUNT = {name: f"count_{name}" for name in ("float32", "float64")}
+"""Loops that give the number of elements of a row, by the name of the dtype."""
+LOOP_EXPORTS = ("loops", "rows", *SELECT.values(), *COPY.values(), *CONVERT.values(), *COUNT.values())
 
 
 def loops_text() -> str:
-    """LLVM text of ``loops`` and of its own loops."""
+    """LLVM text of ``loops``, ``rows`` and of its own loops."""
     own = "".join(_select(size, name) for size, name in SELECT.items())
+    own += "".join(_copy(size, name) for size, name in COPY.items())
     own += "".join(_convert(*pair, name) for pair, name in CONVERT.items())
-    return _place() + _guards() + _steps() + own
+    own += "".join(_count(_TYPES[kind], name) for kind, name in COUNT.items())
+    declared: dict[str, None] = {}
+    rows = ByRows(declared).text()
+    return "\n".join([*declared, _place() + _guards() + _steps() + rows + own])
 
 
 def _word(base: str, place: int | str, name: str, kind: str = "i64") -> str:
@@ -73,11 +76,11 @@ other:
 
 
 def _guards() -> str:
-    """The start of `loops`: whether the numbers are those that the program was made for."""
+    """`guards_hold`: whether the numbers are those that the program was made for; else this stands in the flag."""
     return f"""
-define void @loops(ptr %block, i64 %low, i64 %high) {{
+define internal i1 @guards_hold(ptr %block, ptr %program) alwaysinline {{
 entry:
-{_word("block", PROGRAM, "program", "ptr")}{_word("program", 0, "guards")}{_word("program", 1, "rows")}\
+{_word("program", 0, "guards")}\
   %pairs = getelementptr i64, ptr %program, i64 2
   br label %guard
 guard:
@@ -94,20 +97,31 @@ check:
   br i1 %holds, label %guard, label %refuse
 refuse:
 {_word("block", 0, "flag", "ptr")}  store i32 {NOT_SERVED}, ptr %flag
-  ret void
+  ret i1 false
+begin:
+  ret i1 true
+}}
 """
 
 
 def _steps() -> str:
-    """The rest of `loops`: one loop after the other."""
-    return f"""begin:
+    """`loops`: one loop after the other, each over all elements."""
+    return f"""
+define void @loops(ptr %block, i64 %low, i64 %high) {{
+entry:
+{_word("block", PROGRAM, "program", "ptr")}{_word("program", 0, "guards")}{_word("program", 1, "rows")}\
+  %holds = call i1 @guards_hold(ptr %block, ptr %program)
+  br i1 %holds, label %begin, label %done
+begin:
+  %twice_guards = shl i64 %guards, 1
+  %list_at = add i64 %twice_guards, 2
+{_word("program", "%list_at", "count")}  %first = getelementptr i64, ptr %count.p, i64 1
   %row = mul i64 %high, 8
   %bytes = mul i64 %row, %rows
   %scratch = alloca i8, i64 %bytes, align 64
   %args = alloca [{OPERANDS} x ptr], align 8
   %steps = alloca [{OPERANDS} x i64], align 8
   %dims = alloca i64, align 8
-{_word("pair", 0, "count")}  %first = getelementptr i64, ptr %pair, i64 1
   br label %each
 each:
   %k = phi i64 [0, %begin], [%k1, %run]
@@ -116,7 +130,7 @@ each:
   br i1 %more, label %one, label %done
 one:
 {_word("step", 0, "function", "ptr")}{_word("step", 1, "data", "ptr")}{_word("step", 2, "operands")}\
-{_word("step", 3, "single")}  %is_single = icmp ne i64 %single, 0
+{_word("step", 3, "turns")}  %is_single = icmp eq i64 %turns, {ONCE}
   %n = select i1 %is_single, i64 1, i64 %high
   store i64 %n, ptr %dims
   %list = getelementptr i64, ptr %step, i64 4
@@ -183,7 +197,41 @@ def _select(size: int, name: str) -> str:
     )  # fmt: skip
 
 
+def _copy(size: int, name: str) -> str:
+    kind = f"i{8 * size}"
+    return _over(name, 2, f"  %x = load {kind}, ptr %p0\n  store {kind} %x, ptr %p1\n")
+
+
 def _convert(source: str, target: str, name: str) -> str:
     from_, to = _TYPES[source], _TYPES[target]
-    change = _CONVERSIONS[source, target].format("%x")
-    return _over(name, 2, f"  %x = load {from_}, ptr %p0\n  %y = {change}\n  store {to} %y, ptr %p1\n")
+    body = f"  %x = load {from_}, ptr %p0\n"
+    is_unsigned = source in ("bool", "uint8")
+    if target in _FLOATS:
+        way = (
+            ("uitofp" if is_unsigned else "sitofp")
+            if source not in _FLOATS
+            else ("fpext" if to == "double" else "fptrunc")
+        )
+    else:
+        way = (
+            "bitcast"
+            if _BITS[from_] == _BITS[to]
+            else "trunc"
+            if _BITS[from_] > _BITS[to]
+            else "zext"
+            if is_unsigned
+            else "sext"
+        )
+    return _over(name, 2, f"{body}  %y = {way} {from_} %x to {to}\n  store {to} %y, ptr %p1\n")
+
+
+def _count(kind: str, name: str) -> str:
+    return f"""
+define void @{name}(ptr %args, ptr %dims, ptr %steps, ptr %data) {{
+  %n = load i64, ptr %dims
+  %x = sitofp i64 %n to {kind}
+  %to = load ptr, ptr %args
+  store {kind} %x, ptr %to
+  ret void
+}}
+"""

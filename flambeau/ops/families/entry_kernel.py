@@ -1,4 +1,4 @@
-"""Kernels that native code may take over: callables that run in Python until they are given a machine address.
+"""Kernels that native code may take over: callables that run in Python until they are given an address.
 
 Who gives it belongs to a higher floor, and is told of each call that ran in Python: `Served`.
 """
@@ -13,16 +13,21 @@ from flambeau.util.native_type import NativeBase, let_instances_be_native
 
 
 class EntryKernel(NativeBase):  # type: ignore[misc]  # made at run time
-    """The kernel of a pointwise overload: all arguments in schema order."""
+    """The kernel of an overload whose work is loops over elements: all arguments in schema order."""
 
-    __slots__ = ("entry", "meaning", "run")
+    __slots__ = ("besides", "entry", "meaning", "name", "run", "target")
 
-    def __init__(self, meaning: Any, run: Callable[..., Tensor]) -> None:
-        """`meaning` says what is computed, to whoever makes native code of it; `run` computes it with NumPy."""
+    def __init__(self, name: str, meaning: Any, run: Callable[..., Tensor], target: int | None = None) -> None:
+        """`meaning` says what is computed, to whoever makes native code of it; `run` computes it with NumPy, and where
+        there is a `target`, puts it into the argument of that number and returns this one.
+        """
+        self.name = name
         self.meaning = meaning
         self.run = run
+        self.target = target
         self.entry: Any = None
         """What native code reads, alive as long as the kernel."""
+        self.besides: dict[Any, Beside] = {}
 
     def __call__(self, *arguments: Any) -> Tensor:
         result = self.run(*arguments)
@@ -30,11 +35,33 @@ class EntryKernel(NativeBase):  # type: ignore[misc]  # made at run time
             Served.by(self, arguments, result)
         return result
 
+    def beside(self, key: Any, slow: Callable[..., Any]) -> Beside:
+        """What runs natively whatever the kernel does, and `slow` for the rest; one for each `key`."""
+        found = self.besides.get(key)
+        if found is None:
+            found = self.besides[key] = Beside(slow)
+            if self.entry is not None:
+                self.entry.connect(found, slow)
+        return found
+
     def __repr__(self) -> str:
-        return f"<kernel of {self.meaning.schema.full_name}>"
+        return f"<kernel of {self.name}>"
+
+
+class Beside(NativeBase):  # type: ignore[misc]  # made at run time
+    """A kernel's native side with another fallback: for callers that must look at what native code does not serve."""
+
+    __slots__ = ("slow",)
+
+    def __init__(self, slow: Callable[..., Any]) -> None:
+        self.slow = slow
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.slow(*arguments)
 
 
 let_instances_be_native(EntryKernel)
+let_instances_be_native(Beside)
 
 
 class Served:

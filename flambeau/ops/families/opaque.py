@@ -17,6 +17,8 @@ import numpy as np
 
 from flambeau.ops.families import variants
 from flambeau.ops.families.arrays import empty
+from flambeau.ops.families.entry_kernel import EntryKernel
+from flambeau.ops.families.rows import Describe, Row, RowsMeaning
 from flambeau.schema.alias import AliasInfo
 from flambeau.schema.dtype import DType
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema, parse_schema
@@ -175,18 +177,23 @@ def declare(
     is_function: bool = True,
     on_tensors: bool = False,
     in_place: bool = False,
+    rows: Describe | None = None,
 ) -> tuple[OpDef, ...]:
     """Register all overloads in `schemas`, and for each entry of `outs` the out form of the schema at that place.
 
     `in_place` adds the form that writes into its first argument. `on_tensors` passes tensors to the kernel as they
-    are, for kernels that return views or call other operators. Samples, errors
-    and the doc belong to the first overload. Raises ValueError when the kernel needs an argument that a schema lacks.
+    are, for kernels that return views or call other operators. `rows` says what the kernel does with rows of its first
+    argument, to who makes native code of it. Samples, errors and the doc belong to the first overload. Raises
+    ValueError when the kernel needs an argument that a schema lacks.
     """
     made = []
     for i, text in enumerate(schemas):
         schema = parse_schema(text)
         ordered = kernel if family == "composite" else by_name(schema, kernel)
-        runner = ordered if on_tensors else KernelOnArrays(schema.full_name, ordered)
+        runner: Any = ordered if on_tensors else KernelOnArrays(schema.full_name, ordered)
+        if rows is not None:
+            meaning = RowsMeaning(schema.full_name, _described_by(schema, rows))
+            runner = EntryKernel(schema.full_name, meaning, runner)
         common: dict[str, Any] = {
             "family": family,
             "dtype": None if dtype is None else by_name(schema, dtype),
@@ -209,6 +216,20 @@ def declare(
         if i < len(outs) and outs[i]:
             made.append(declare_out(schema, outs[i], runner, common))
     return tuple(made)
+
+
+def _described_by(schema: FunctionSchema, rows: Describe) -> Describe:
+    """`rows` taking rank, dtype and all arguments of `schema` behind the first, in order."""
+    names = [a.name for a in schema.arguments[1:]]
+    wanted = set(inspect.signature(rows).parameters)
+
+    def describe(ndim: int, dtype: np.dtype[Any], *arguments: Any) -> Row | None:
+        given = dict(zip(names, arguments, strict=True))
+        if given.pop("dtype", None) is not None:
+            return None
+        return rows(ndim, dtype, **{k: v for k, v in given.items() if k in wanted})
+
+    return describe
 
 
 def declare_out(schema: FunctionSchema, spec: str, runner: Callable[..., Any], common: Mapping[str, Any]) -> OpDef:

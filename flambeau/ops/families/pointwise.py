@@ -110,7 +110,7 @@ def pointwise(
         definition = OpDef(
             schema=schema,
             family="pointwise" if native else "special",
-            kernel=EntryKernel(plan, plan.run) if native else plan.run,
+            kernel=EntryKernel(schema.full_name, plan, plan.run) if native else plan.run,
             doc=doc if number == 0 else "",
             dtype=plan.predict_dtype,
             shape=plan.predict_shape,
@@ -155,24 +155,27 @@ def _register(definition: OpDef, plan: Pointwise, out: str | None, in_place: boo
     """Register an overload, its in-place form and its out form."""
     registry.register(definition)
     writing = replace(definition, scalar=None, compute=None, samples=None, errors=None, doc="")
+    native = definition.scalar is not None
     if in_place and isinstance(definition.schema.arguments[0].type, TensorType):
+        schema = variants.in_place_schema(definition.schema)
         registry.register(
             replace(
                 writing,
-                schema=variants.in_place_schema(definition.schema),
+                schema=schema,
                 family="in_place",
-                kernel=plan.run_in_place,
+                kernel=EntryKernel(schema.full_name, plan, plan.run_in_place, 0) if native else plan.run_in_place,
                 dtype=_first_dtype,
                 shape=_first_shape,
             )
         )
     if out is not None:
+        schema, last = variants.out_schema(definition.schema, out), len(definition.schema.arguments)
         registry.register(
             replace(
                 writing,
-                schema=variants.out_schema(definition.schema, out),
+                schema=schema,
                 family="out",
-                kernel=plan.run_out,
+                kernel=EntryKernel(schema.full_name, plan, plan.run_out, last) if native else plan.run_out,
                 dtype=_last_dtype,
                 shape=lambda *args: plan.predict_shape(*args[:-1]),
             )

@@ -15,6 +15,7 @@ import numpy as np
 
 from flambeau.ops.families.arrays import Array, at_least_1d, contiguous, one_dim, reduce_with, some_dims, widened
 from flambeau.ops.families.opaque import ArrayKernel, declare
+from flambeau.ops.families.rows import Describe
 from flambeau.ops.families.rules import reduced_shape
 from flambeau.schema.dtype import DType, bfloat16, complex64, complex128, float16, float32, float64
 from flambeau.schema.opdef import DtypeRule, ErrorSample, OpDef, Sample, ShapeRule
@@ -42,6 +43,7 @@ def reduction(
     ulp: Mapping[DType, float] | None = None,
     is_method: bool = True,
     is_function: bool = True,
+    rows: Describe | None = None,
 ) -> tuple[OpDef, ...]:
     """Register the overloads of a reduction; `accumulator` is what generated loops fold with (empty: only the kernel
     can).
@@ -49,20 +51,22 @@ def reduction(
     return declare(
         *schemas, kernel=kernel, family="reduce", accumulator=accumulator, dtype=dtype, shape=shape, outs=outs, doc=doc,
         samples=samples, errors=errors, reference=reference, ulp=ulp, is_method=is_method, is_function=is_function,
+        rows=rows,
     )  # fmt: skip
 
 
 def total(array: Array, dims: tuple[int, ...], keepdim: bool, dtype: np.dtype[Any]) -> Array:
     """The sum over `dims` as `dtype`."""
     if array.size < LONG and array.dtype is dtype and dtype in AS_IT_IS:
-        added = array.sum(axis=dims, keepdims=keepdim)
+        with np.errstate(all="ignore"):
+            added = array.sum(axis=dims, keepdims=keepdim)
         return contiguous(added) if added.ndim else np.asarray(added)
     wide = widened(array) if array.dtype == dtype else widened(array.astype(dtype))
-    if wide.dtype == np.float32 and not _adds_pairwise(wide, dims):
-        added = reduce_with(np.add, wide, axis=dims, dtype=np.float64, keepdims=keepdim)
-    else:
-        added = reduce_with(np.add, wide, axis=dims, keepdims=keepdim)
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
+        if wide.dtype == np.float32 and not _adds_pairwise(wide, dims):
+            added = reduce_with(np.add, wide, axis=dims, dtype=np.float64, keepdims=keepdim)
+        else:
+            added = reduce_with(np.add, wide, axis=dims, keepdims=keepdim)
         return contiguous(np.asarray(added).astype(dtype, copy=False))
 
 
