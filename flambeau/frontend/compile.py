@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from flambeau.analysis import tensor_items
 from flambeau.frontend.annotations import broadcast_count, names_array, type_of_tree
 from flambeau.frontend.array_annotations import TEXTS, refuse_arrays
 from flambeau.frontend.bound import NOTHING_BOUND, Bound
@@ -258,6 +259,7 @@ def _compile(
         make_structured(graph, result)
         to_ssa(graph)
         clean(graph)
+        tensor_items.settle(graph)
     if bound is not NOTHING_BOUND:  # called by name, by the call that it is compiled for
         arguments = [replace(a, positional_only=False) for a in arguments]
     return _function(e, name, [broadcast_default(a) for a in arguments], result)

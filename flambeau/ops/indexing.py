@@ -251,7 +251,7 @@ def _select_shape(self: TensorType, dim: Any, index: TensorType) -> Sizes | None
     return (*self.sizes[:at], count, *self.sizes[at + 1 :])
 
 
-def _index_shape(self: TensorType, indices: Any) -> Sizes | None:
+def index_shape(self: TensorType, indices: Any) -> Sizes | None:
     """Index dimensions stay in place if neighbours, else they come first; a mask counts for all of its dimensions, one
     without any for a new one.
     """
@@ -289,7 +289,7 @@ declare(
     family="indexing",
     outs=("Tensor_out",),
     dtype=same_dtype,
-    shape=_index_shape,
+    shape=index_shape,
     is_method=False,
     is_function=False,
     doc="Elements at the places that index tensors name; None stands for all of a dimension.",

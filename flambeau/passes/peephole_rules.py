@@ -236,6 +236,16 @@ def _dtype(node: Node) -> Any:
     return Constant(type_.dtype.code) if isinstance(type_, TensorType) and type_.dtype is not None else KEEP
 
 
+def _result_type(node: Node) -> Any:
+    """The dtype of a tensor, which that of a number of its kind or of a lesser one does not change."""
+    tensor, number = (v.type for v in node.inputs)
+    if not isinstance(tensor, TensorType) or tensor.dtype is None:
+        return KEEP
+    known = ((IntType, Category.INTEGER), (FloatType, Category.FLOAT), (BoolType, Category.BOOL))
+    category = next((category for kind, category in known if isinstance(number, kind)), None)
+    return Constant(tensor.dtype.code) if category is not None and tensor.dtype.category >= category else KEEP
+
+
 def _is_kind(node: Node) -> Any:
     """is_floating_point and is_complex of a known dtype."""
     type_ = node.input().type
@@ -369,6 +379,7 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
     "aten::dim": (_dim,),
     "aten::size": (_size,),
     "prim::dtype": (_dtype,),
+    "aten::result_type": (_result_type,),
     "prim::device": (_device,),
     "aten::is_floating_point": (_is_kind,),
     "aten::is_complex": (_is_kind,),

@@ -46,6 +46,7 @@ from flambeau.passes import (
     peephole,
     remove_dropout,
     remove_mutation,
+    settle_items,
     settle_numbers,
     short_circuit,
 )
@@ -129,6 +130,16 @@ STEPS: tuple[Step, ...] = (
         after=(
             ("inline", "the facts of arguments go into the functions called"),
             ("lower_tuples", "tuples hide the facts of their elements"),
+        ),
+    ),
+    Step(
+        phase="prepare",
+        name="settle_items",
+        run=settle_items.do,
+        after=(("shapes", "ranks and dtypes of places tell which are numbers"),),
+        before=(
+            ("peephole", "views are simplified with others"),
+            ("refresh_shapes", "what it makes has facts of its own"),
         ),
     ),
     Step(

@@ -191,11 +191,13 @@ def _apply(self: Tensor, items: list[Any]) -> tuple[Tensor, list[Tensor | None]]
         elif isinstance(item, int | SymbolicInt):
             view = _select(view, dim, item, position)
         else:
-            view, dim = _tensor_item(view, dim, item, indices)
+            view, dim = _tensor_item(view, dim, item, position, indices)
     return view, indices
 
 
-def _tensor_item(view: Tensor, dim: int, item: Tensor, indices: list[Tensor | None]) -> tuple[Tensor, int]:
+def _tensor_item(
+    view: Tensor, dim: int, item: Tensor, position: int, indices: list[Tensor | None]
+) -> tuple[Tensor, int]:
     """Note an index tensor; a 0-d one is an integer or a bool."""
     if from_numpy_dtype(item._array.dtype).category >= Category.FLOAT or item._array.dtype == np.int16:
         raise IndexError(BAD_INDEX_DTYPE)
@@ -203,7 +205,7 @@ def _tensor_item(view: Tensor, dim: int, item: Tensor, indices: list[Tensor | No
         if not _is_mask(item):
             watching = observer.current()
             at = int(item._array.item()) if watching is None else watching.integer(item)
-            return call("aten::select", view, dim, at), dim
+            return _select(view, dim, at, position), dim
         view = call("aten::unsqueeze", view, dim)
         indices.append(wrap(item._array.astype(np.bool_).reshape(1)))
         return view, dim + 1

@@ -9,7 +9,6 @@ ORDER = 90
 
 ROWS = [
     refused("hash of a tuple with a list", "def f(x: List[int]):\n    return hash((1, x))", "unhashable", calls=("f([1])",)),
-    refused("unpacking a tensor", "def f(x: Tensor):\n    a, b = x\n    return a", "cannot be used as a tuple"),
     refused("unpacking a number", "def f(x: int):\n    a, b = x\n    return a", "cannot be used as a tuple"),
     refused("unpacking a function", "def g(x: int) -> int:\n    return x\ndef f(x: int):\n    a, b = g\n    return a", "cannot be used as a tuple"),
     refused("too few values", "def f(x: Tuple[int, int, int]):\n    a, b, c, d = x\n    return a", "need 4 values to unpack"),
@@ -60,6 +59,7 @@ ROWS = [
     refused("a dict for a union without dicts", "def f(x: int):\n    y: Union[int, str] = {'a': x}\n    return y", "Expected an Union type annotation with an inner Dict type"),
     refused("a dict for no dict of a union", "def f(x: int):\n    y: Union[Dict[str, Tensor], Dict[int, Tensor]] = {'a': x}\n    return y", "none of those dict types can hold the types of the given keys and values"),
     refused("dict() for several dicts", "def f(x: int):\n    y: Union[Dict[str, int], Dict[str, str]] = dict([('a', 1)])\n    return y", "full type inference is not yet supported"),
+    refused("an int in a dict of floats", "def f(x: int):\n    y: Dict[str, float] = {'a': 1}\n    return y", "a Dict[str, float] cannot hold an int: write float(...)"),
     refused("a value of another type in a dict", "def f(x: int):\n    y: Dict[str, int] = {'a': 'b'}\n    return y", "Dict type annotation `Dict[str, int]` did not match the type of an actual value type `str`"),
     refused("a key of another type in a dict", "def f(x: int):\n    y: Dict[int, str] = {'a': 'b'}\n    return y", "Dict type annotation `Dict[int, str]` did not match the type of an actual key type `str`"),
     refused("an invariant list", "def f(x: List[int]):\n    y: List[Optional[int]] = x\n    return y", "Variable 'y' is annotated with type List[Optional[int]] but is being assigned to a value of type List[int]"),

@@ -85,6 +85,8 @@ def assign_pattern(e: Emission, target: TupleLiteral | ListLiteral, value: Sugar
         raise CompileError(TWO_STARS, target.range)
     if stars and len(targets) == 1:
         raise CompileError(LONE_STAR, targets[0].range)
+    if stars and isinstance(value, SimpleValue) and type(value.value.type) is TensorType:
+        value = SimpleValue(call_operator(e, where, "aten::unbind", [value.value]))
     if stars and isinstance(value, SimpleValue) and isinstance(value.value.type, ListType):
         _assign_list(e, targets, stars[0], value.value, where)
         return

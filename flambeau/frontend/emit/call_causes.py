@@ -33,7 +33,7 @@ MAY_BE_NONE = "{text} may be None (it is {type}), which {what} does not take. Te
 NO_KEYWORD = "{what} has no parameter '{name}'"
 MISSING = "{what} needs one more argument: '{name}'"
 NO_MEANING = "{what} has no meaning for {types}"
-CANNOT_HOLD = "a {container} cannot hold a {type}"
+CANNOT_HOLD = "a {container} cannot hold {type}"
 WRONG_KEY = "the keys of a {container} are {wanted}, not {type}"
 WRONG_INDEX = "a {container} is indexed by ints and slices, not by {type}"
 
@@ -60,7 +60,7 @@ def cause(
     for text, type_ in zip(texts, types, strict=False):
         if _may_be_none(type_):
             return MAY_BE_NONE.format(text=text, type=type_.annotation, what=what)
-    if (problem := _about_container(name, types)) or (problem := _about_keywords(what, schemas, keywords)):
+    if (problem := _about_container(name, texts, types)) or (problem := _about_keywords(what, schemas, keywords)):
         return problem
     if name == "aten::add" and STRING in types and len(types) == 2:
         other = texts[1 - types.index(STRING)]
@@ -86,28 +86,39 @@ def _may_be_none(type_: Type) -> bool:
     return isinstance(type_, OptionalType) or (isinstance(type_, UnionType) and NONE in type_.members)
 
 
-def _about_container(name: str, types: Sequence[Type]) -> str:
+def _about_container(name: str, texts: Sequence[str], types: Sequence[Type]) -> str:
     """What is wrong with a list or dict, or with what is put into it or looked up in it."""
     owner, given = (types[0] if types else NONE), types[1:]
     if isinstance(owner, ListType):
         if name in _INDEXING and given and not isinstance(given[0], IntType | BoolType):
             return WRONG_INDEX.format(container=owner.annotation, type=given[0].annotation)
         if name in _STORING and given and not is_subtype(given[-1], owner.element):
-            return _cannot_hold(owner, owner.element, given[-1])
+            return cannot_hold(owner, owner.element, given[-1], texts[-1])
     if isinstance(owner, DictType) and given:
         if not is_subtype(given[0], owner.key):
             key = given[0].annotation
             return WRONG_KEY.format(container=owner.annotation, wanted=owner.key.annotation, type=key)
         if name == "aten::_set_item" and not is_subtype(given[-1], owner.value):
-            return _cannot_hold(owner, owner.value, given[-1])
+            return cannot_hold(owner, owner.value, given[-1], texts[-1])
     return ""
 
 
-def _cannot_hold(container: Type, wanted: Type, given: Type) -> str:
-    text = CANNOT_HOLD.format(container=container.annotation, type=given.annotation)
+def cannot_hold(container: Type, wanted: Type, given: Type, text: str = "") -> str:
+    """That a container does not take something, and how to write it so that it does.
+
+    >>> from flambeau.schema.types import FLOAT, INT, STRING, DictType
+    >>> cannot_hold(DictType(STRING, FLOAT), FLOAT, INT, "1")
+    'a Dict[str, float] cannot hold an int: write 1.0'
+    """
+    kind = given.annotation
+    article = "an" if kind[0] in "aeiouAEIO" else "a"
+    problem = CANNOT_HOLD.format(container=container.annotation, type=f"{article} {kind}")
     is_number = isinstance(given, IntType | FloatType | BoolType | TensorType)
     conversion = _CONVERSIONS.get(wanted)
-    return f"{text}: write {conversion}(...)" if conversion is not None and (is_number or wanted == STRING) else text
+    if conversion is None or not (is_number or wanted == STRING):
+        return problem
+    is_literal = wanted == FLOAT and given == INT and text.isdecimal()
+    return f"{problem}: write {f'{text}.0' if is_literal else f'{conversion}(...)'}"
 
 
 def _about_keywords(what: str, schemas: Sequence[FunctionSchema], keywords: Sequence[str]) -> str:

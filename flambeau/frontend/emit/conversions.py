@@ -67,7 +67,8 @@ def plan_conversion(value: Value, wanted: Type, *, implicit: bool) -> tuple[Type
     if is_empty_literal(value) and type(actual) is type(wanted) and not has_variables(wanted):
         return wanted, lambda e: e.emit(_kind_of(value), (), wanted)
     if isinstance(actual, TupleType) and isinstance(wanted, ListType):
-        if actual.elements and all(_fits(t, wanted.element) for t in actual.elements):
+        is_known = bool(actual.elements) or not has_variables(wanted.element)
+        if is_known and all(_fits(t, wanted.element) for t in actual.elements):
             return _tuple_to_list(value, actual, wanted)
     elif isinstance(actual, TupleType) and isinstance(wanted, TupleType):
         if (

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Sequence
 
 from flambeau.frontend.annotations import BAD_KEY
+from flambeau.frontend.emit.call_causes import cannot_hold
 from flambeau.frontend.emit.conversions import convert, pack_list, pack_tuple
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Variable
@@ -35,6 +36,8 @@ from flambeau.frontend.values.tuples import TupleValue
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import is_subtype, unify_all
 from flambeau.schema.types import (
+    FLOAT,
+    INT,
     STRING,
     TENSOR,
     AnyType,
@@ -316,7 +319,9 @@ def dict_type(
         if key is not None and not is_subtype(key, wanted.key):
             raise CompileError(WRONG_KEY.format(hint=wanted.annotation, found=key.annotation), where)
         if value is not None and not is_subtype(value, wanted.value):
-            raise CompileError(WRONG_VALUE.format(hint=wanted.annotation, found=value.annotation), where)
+            text = WRONG_VALUE.format(hint=wanted.annotation, found=value.annotation)
+            is_number = value == INT and wanted.value == FLOAT
+            raise CompileError(f"{text}. {cannot_hold(wanted, FLOAT, value)}" if is_number else text, where)
         return wanted
     if wanted is not None and not isinstance(wanted, AnyType):
         raise CompileError(f"Expected an annotation of type Dict, but got {wanted.annotation}", where)

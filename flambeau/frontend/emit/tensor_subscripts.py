@@ -62,7 +62,7 @@ def emit_index(e: Emission, tree: Expr) -> Sugared:
 
 def load_tensor_item(e: Emission, where: SourceRange, tensor: Value, indices: Sequence[Expr]) -> Value:
     """`tensor[indices]`: views as far as ints, slices, None and dots go, then one `aten::index` for index tensors."""
-    item, view, index = tensor_item(e, where, tensor, indices)
+    item, view, index = tensor_item(e, where, tensor, indices, operator="python::item")
     if is_array(tensor) and index is None and view is not tensor:
         if known_rank(view) is None and not all(isinstance(i, SliceExpr) for i in indices):
             raise CompileError(UNKNOWN_RANK, where)
@@ -78,22 +78,22 @@ def store_tensor_item(e: Emission, target: Subscript, tensor: Value, value: Valu
         value = call_operator(e, where, "aten::clone", [value])
     source = as_tensor_like(e, where, value, indexed.view)
     if indexed.has_tensors:
-        arguments = [indexed.view, indexed.tensors(), source, e.constant(False)]
-        call_operator(e, where, "aten::index_put_", arguments)
+        places = indexed.part()
+        call_operator(e, where, "aten::index_put_", [indexed.view, places, source, e.constant(False)])
     else:
         call_operator(e, where, "aten::copy_", [indexed.view, source, e.constant(False)])
 
 
 def tensor_item(
-    e: Emission, where: SourceRange, tensor: Value, indices: Sequence[Expr]
+    e: Emission, where: SourceRange, tensor: Value, indices: Sequence[Expr], operator: str = "aten::index"
 ) -> tuple[Value, Value, Value | None]:
     """For `tensor[indices] op= v`: the item, the view it is in, and the list of index tensors if there are any."""
     indexed = _Indexing(e, where, tensor, indices)
-    view = indexed.view
     if not indexed.has_tensors:
-        return view, view, None
-    index = indexed.tensors()
-    return call_operator(e, where, "aten::index", [view, index]), view, index
+        return indexed.view, indexed.view, None
+    index = indexed.tensors() if operator == "python::item" else indexed.part()
+    view = indexed.view
+    return call_operator(e, where, operator, [view, index]), view, index
 
 
 def as_tensor_like(e: Emission, where: SourceRange, value: Value, like: Value) -> Value:
@@ -229,6 +229,19 @@ class _Indexing:
         middle = call_operator(e, where, "aten::mul", [self.listed([None]), between])
         listed = call_operator(e, where, "aten::add", [listed, middle])
         return call_operator(e, where, "aten::add", [listed, self.listed(behind)])
+
+    def part(self) -> Value:
+        """The list of index tensors that no view stands for.
+
+        A number between what is taken whole and other places is no place beside these: it makes a view.
+        """
+        listed = self.tensors()
+        at = [k for k, tensor in enumerate(self.front) if tensor is not None]
+        is_split = bool(self.behind) or (bool(at) and at[-1] - at[0] >= len(at))
+        if not is_split or is_array(self.view):
+            return listed
+        self.view = call_operator(self.e, self.where, "python::part", [self.view, listed])
+        return call_operator(self.e, self.where, "python::places", [listed])
 
     def listed(self, tensors: Sequence[Value | None]) -> Value:
         """A list of tensors and None."""

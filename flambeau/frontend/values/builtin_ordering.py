@@ -15,7 +15,6 @@ from flambeau.frontend.emit.elements import as_python
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.loops import emit_for
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.emit.tensor_subscripts import as_tensor_like
 from flambeau.frontend.trees.views import Apply, Attribute, Clause, Comprehension, Ident, NoneLit, Var
 from flambeau.frontend.values.object_methods import check_sortable
 from flambeau.frontend.values.simple_value import SimpleValue
@@ -107,6 +106,8 @@ def _extreme(e: Emission, tree: Apply, name: str) -> Sugared:
         return SimpleValue(_extreme_element(e, where, [a.value for a in args], name))
     if not keywords and any(isinstance(a.value.type, ElementBool) for a in args):
         return SimpleValue(_extreme_bool(e, where, [a.value for a in args], name))
+    if len(args) > 1 and not keywords and _are_numbers(args):
+        return SimpleValue(_extreme_number(e, where, [a.value for a in args], name))
     return SimpleValue(call_operator(e, where, f"prim::{name}", args, keywords))
 
 
@@ -128,15 +129,30 @@ def _compares_elements(args: Sequence[Given]) -> bool:
     return any(_is_element(a.value) for a in args) and all(isinstance(a.value.type, kinds) for a in args)
 
 
+def _are_numbers(args: Sequence[Given]) -> bool:
+    """Whether all operands are numbers, and one is a float: of floats, some are neither less nor greater."""
+    types = [a.value.type for a in args]
+    return all(isinstance(t, IntType | FloatType) for t in types) and any(isinstance(t, FloatType) for t in types)
+
+
+def _extreme_number(e: Emission, where: SourceRange, values: Sequence[Value], name: str) -> Value:
+    """As Python picks: the first, until another is less or greater, which nothing is than nan.
+
+    `prim::max(a, b)` is `a if a > b else b`.
+    """
+    best, *others = values
+    for value in others:
+        best = call_operator(e, where, f"prim::{name}", [value, best])
+    return best
+
+
 def _extreme_element(e: Emission, where: SourceRange, values: Sequence[Value], name: str) -> Value:
     """The first of the least or the greatest, as Python picks it: a float if a float is among them, else a tensor."""
     if any(isinstance(v.type, FloatType) for v in values):
-        best, *others = [call_operator(e, where, "aten::Float", [v]) if _is_element(v) else v for v in values]
-        for value in others:
-            best = call_operator(e, where, f"prim::{name}", [best, value])
-        return best
+        floats = [call_operator(e, where, "aten::Float", [v]) if _is_element(v) else v for v in values]
+        return _extreme_number(e, where, floats, name)
     like = next(v for v in values if isinstance(v.type, TensorType))
-    best, *others = [as_tensor_like(e, where, v, like) for v in values]
+    best, *others = [_as_element(e, where, v, like) for v in values]
     for value in others:
         is_better = call_operator(e, where, "aten::lt" if name == "min" else "aten::gt", [value, best])
         node = e.graph.insert("prim::If", (call_operator(e, where, "aten::Bool", [is_better]),), (TENSOR,))
@@ -144,6 +160,14 @@ def _extreme_element(e: Emission, where: SourceRange, values: Sequence[Value], n
             node.add_block().add_output(chosen)
         best = node.output()
     return best
+
+
+def _as_element(e: Emission, where: SourceRange, value: Value, like: Value) -> Value:
+    """A number as a tensor of the dtype that it has together with another; a tensor as it is."""
+    if _is_element(value):
+        return value
+    dtype = call_operator(e, where, "aten::result_type", [like, value])
+    return call_operator(e, where, "aten::tensor", [value], [Given(dtype, where, "dtype")])
 
 
 def _is_element(value: Value) -> bool:

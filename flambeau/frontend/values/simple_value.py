@@ -80,6 +80,7 @@ NO_STATIC_LENGTH = (
     "Can not iterate over a module list or tuple with a value that does not have a statically determinable length"
 )
 NO_STATIC_SIZE = "cannot statically infer the expected size of a list in this context"
+ITEMIZED = {StringType: "aten::list", TensorType: "aten::unbind"}
 PYTHON_METHODS = {
     StringType: ("removeprefix", "removesuffix", "casefold", "isascii"),
     ListType: ("index", "remove", "count"),
@@ -187,8 +188,8 @@ class SimpleValue(Sugared):
                 raise CompileError(NO_STATIC_SIZE, where)
             node = e.graph.insert("prim::ListUnpack", (self.value,), [type_.element] * size)
             return [SimpleValue(item) for item in node.outputs]
-        if isinstance(type_, StringType) and size is not None:
-            return SimpleValue(call_operator(e, where, "aten::list", [self.value])).as_tuple(e, where, size)
+        if type(type_) in ITEMIZED and size is not None:
+            return SimpleValue(call_operator(e, where, ITEMIZED[type(type_)], [self.value])).as_tuple(e, where, size)
         if isinstance(type_, SetType):
             return SimpleValue(sets.items_of(e, where, self.value)).as_tuple(e, where, size)
         if isinstance(type_, AnyTupleType):

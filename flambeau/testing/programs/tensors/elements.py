@@ -27,8 +27,8 @@ def element_loop(scope: Scope) -> tuple[list[Node], list[Value]]:
     row = draw.choice([f"p0[{i}]", f"p0[{i}]", f"p0[{i}] % g0.size(0)", f"-1 - p0[{i}]", f"p0[p0[{i}] % p0.size(0)]", f"int(p0[{i}])"])
     at, number = f"{row}, {j}", _number(scope, i, j)
     one = [
-        f"g0[{at}] = {number}", f"g0[{at}] += {number}", f"g0[int({row})][{j}] = {number}", f"s0 = s0 + g0[{at}]",
-        f"s0 = s0 + g0[{at}] * v[{j}]", f"g0[int({at.replace(', ', '), ')}], g0[0, {j}] = g0[0, {j}], g0[int({at.replace(', ', '), ')}]", f"g0[{at}] *= -1",
+        f"g0[{at}] = {number}", f"g0[{at}] += {number}", f"g0[{row}][{j}] = {number}", f"s0 = s0 + g0[{at}]",
+        f"s0 = s0 + g0[{at}] * v[{j}]", f"g0[{at}], g0[0, {j}] = g0[0, {j}], g0[{at}]", f"g0[{at}] *= -1",
         f"s0 = s0 + max(g0[{at}], {number})" if "p0" not in number else f"s0 = s0 - g0[{at}]",
     ]  # fmt: skip
     whole = [

@@ -1,0 +1,86 @@
+"""What brackets with tensors mean: where a view and a copy are one, and what is known of the places that are named.
+
+```
+%l = prim::ListConstruct(%i, %none, %j)
+%y = python::item(%x, %l)
+```
+"""
+
+from __future__ import annotations
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.schema.dtype import bool_, uint8
+from flambeau.schema.types import NoneType, TensorType
+
+ITEM, PART, PLACES = "python::item", "python::part", "python::places"
+MASKS = (bool_, uint8)
+STORES = ("aten::copy_", "aten::index_put_")
+"""What writes the elements of one operand to another; the first is written."""
+
+
+def named(node: Node) -> list[Value | None] | None:
+    """The places by dimension, None where all of one is taken; None where the list is made elsewhere."""
+    listed = node.inputs[-1].node
+    if listed is None or listed.kind != "prim::ListConstruct":
+        return None
+    return [None if isinstance(v.type, NoneType) else v for v in listed.inputs]
+
+
+def is_number(place: Value) -> bool | None:
+    """Whether a place is an integer tensor without axes; None where that is not known."""
+    type_ = place.type
+    if not isinstance(type_, TensorType):
+        return None
+    if type_.dtype in MASKS or type_.sizes:
+        return False
+    return None if type_.dtype is None or type_.sizes is None else True
+
+
+def are_neighbours(places: list[Value | None]) -> bool:
+    """Whether no dimension that is taken whole lies between places."""
+    at = [k for k, place in enumerate(places) if place is not None]
+    return not at or at[-1] - at[0] == len(at) - 1
+
+
+def settle(graph: Graph) -> None:
+    """Make `aten::index` of items for which nobody can tell a view from a copy: nobody writes to either, or not before
+    the item was last looked at. What a function gives back counts as seen only after it.
+    """
+    items = graph.find_all(ITEM)
+    if not items:
+        return
+    aliases = AliasAnalysis(graph)
+    for node in items:
+        places = named(node)
+        if places is None:
+            continue
+        plain = are_neighbours(places) or all(p is None or is_number(p) is False for p in places)
+        if plain and (not aliases.has_tensor_writers(node.output()) or _is_read_at_once(node, aliases)):
+            with graph.inserting(node):
+                copy = graph.insert("aten::index", node.inputs, [node.output().type])
+            copy.range, copy.call_chain = node.range, node.call_chain
+            node.output().replace_uses_with(copy.output())
+            node.destroy()
+
+
+def _is_read_at_once(node: Node, aliases: AliasAnalysis) -> bool:
+    """Whether an item is only looked at, in the block where it is made, and last before anything that may be it is
+    written; by that write at the latest, which puts it elsewhere.
+    """
+    item = node.output()
+    waiting = {use.user for use in item.uses}
+    if any(user.kind == "prim::Return" or user.owner_block is not node.owner_block or user.blocks for user in waiting):
+        return False
+    following = node.next
+    while waiting and following is not None:
+        waiting.discard(following)
+        stores = following.kind in STORES and following.input(0) is not item and not waiting
+        if aliases.writes_to(following, item) and not stores:
+            return False
+        if item in following.inputs and not stores and aliases.may_contain_alias(following.outputs, item):
+            return False
+        following = following.next
+    return not waiting
