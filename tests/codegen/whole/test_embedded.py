@@ -219,3 +219,32 @@ def test_c15_copies_lie_as_those_of_the_interpreter_do(shape: tuple[int, int]) -
                 assert np.array_equal(found.numpy(), expected.numpy())
                 if min(shape) > 1:
                     assert found.stride() == expected.stride()
+
+
+def column_folds(x: Tensor, n: int, out: Tensor) -> None:
+    for j in range(x.size(1)):
+        out[0, j] = x[:n, j].sum()
+        out[1, j] = x[:n, j] @ x[:n, 0]
+        out[2, j] = x[:n, j].mean()
+        out[3, j] = x[1 : n + 1, j].amax()
+
+
+@pytest.mark.parametrize("n", [1, 3, 100, 127, 128, 129, 1000, 8191, 8192, 60_000])
+def test_c15_long_columns_are_summed_as_exactly_as_rows(n: int) -> None:
+    """Within a few units in the last place of NumPy, which sums in pairs."""
+    x = np.random.default_rng(15).random((n + 1, 5)).astype(np.float32)
+    out = flambeau.zeros(4, 5)
+    native = flambeau.script(column_folds)
+    for _ in range(2):
+        native(flambeau.from_numpy(x), n, out)
+    wide = x[:n].astype(np.float64)
+    expected = np.stack([wide.sum(0), (wide * wide[:, :1]).sum(0), wide.mean(0), x[1 : n + 1].max(0)])
+    found = out.numpy()
+    assert (np.abs(found - expected) <= 8 * np.spacing(expected.astype(np.float32))).all()
+    assert np.array_equal(found[3], expected[3])
+    special = x[:n].copy()
+    special[n // 2, 1] = np.nan
+    special[n - 1, 2] = np.inf
+    native(flambeau.from_numpy(np.concatenate([special, special[:1]])), n, out)
+    assert np.isnan(out.numpy()[:3, 1]).all()
+    assert np.isposinf(out.numpy()[:3, 2]).all()
