@@ -59,7 +59,12 @@ def is_supported() -> bool:
 
 
 def get_num_threads() -> int:
-    """Threads that one kernel may use, the caller's included."""
+    """Threads that one kernel may use, the caller's included.
+
+    >>> import flambeau
+    >>> flambeau.get_num_threads() >= 1
+    True
+    """
     return thread_count.get() if is_supported() else 1
 
 
@@ -68,6 +73,12 @@ def set_num_threads(count: int) -> None:
 
     It holds from the next call on, also for what is compiled already. A function's own `num_threads` comes first. BLAS,
     which large products go to, uses no more threads either while it works for this package.
+
+    Args:
+        count: how many threads, from 1 on.
+
+    >>> import flambeau
+    >>> flambeau.set_num_threads(flambeau.get_num_threads())
     """
     thread_count.put(count)
     with _lock:

@@ -64,12 +64,24 @@ class _Count:
 
 
 def get_num_interop_threads() -> int:
-    """How many tasks run at the same time, beside those run by threads that wait for them."""
+    """How many tasks run at the same time, beside those run by threads that wait for them.
+
+    >>> import flambeau
+    >>> flambeau.get_num_interop_threads() >= 1
+    True
+    """
     return _most[0] if _most else max(2, thread_count.processors())
 
 
 def set_num_interop_threads(count: int) -> None:
-    """Let so many forked tasks run at the same time. Raises ValueError for less than one."""
+    """Let so many forked tasks run at the same time. Raises ValueError for less than one.
+
+    Args:
+        count: how many tasks, from 1 on.
+
+    >>> import flambeau
+    >>> flambeau.set_num_interop_threads(flambeau.get_num_interop_threads())
+    """
     if count < 1:
         raise ValueError(NOT_POSITIVE.format(count=count))
     with _lock:

@@ -38,6 +38,10 @@ class _IgnoreContextManager(_Context):
 class record_function(_Context):  # noqa: N801  (the name that programs know it by)
     """A name for a block: nodes of a compiled block show it as their scope. It costs nothing when the program runs.
 
+    Args:
+        name: the name.
+        args: accepted, without effect.
+
     >>> with record_function("loss"):
     ...     pass
     """
@@ -54,6 +58,14 @@ class strict_fusion(_Context):  # noqa: N801
 
     A call for which one stays alone raises RuntimeError, naming the operators. Asked of native code alone: other
     backends do not fuse. In Python it warns.
+
+    >>> import flambeau
+    >>> @flambeau.script
+    ... def twice(x: flambeau.Tensor) -> flambeau.Tensor:
+    ...     with flambeau.jit.strict_fusion():
+    ...         return x + x
+    >>> twice(flambeau.ones(2))
+    tensor([2., 2.])
     """
 
     language_form: Final = "strict_fusion"

@@ -49,7 +49,15 @@ class _Shared:
 
 
 class ScriptList(_Shared):
-    """A list of one element type that programs and Python share."""
+    """A list of one element type that programs and Python share.
+
+    Args:
+        items: any items of one type.
+
+    >>> from flambeau.jit import ScriptList
+    >>> len(ScriptList([1, 2]))
+    2
+    """
 
     def __init__(self, items: Iterable[Any]) -> None:
         """Raises TypeError if the items have no common type of the language."""
@@ -120,7 +128,15 @@ class ScriptList(_Shared):
 
 
 class ScriptDict(_Shared):
-    """A dict of one key and one value type that programs and Python share."""
+    """A dict of one key and one value type that programs and Python share.
+
+    Args:
+        items: a dict.
+
+    >>> from flambeau.jit import ScriptDict
+    >>> ScriptDict({"a": 1})["a"]
+    1
+    """
 
     def __init__(self, items: Mapping[Any, Any]) -> None:
         """Raises TypeError if keys or values have no common type of the language."""

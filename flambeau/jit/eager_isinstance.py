@@ -36,6 +36,14 @@ def isinstance(obj: Any, target_type: Any) -> bool:
 
     An empty container fits any element type, and warns of that once. Raises RuntimeError for a container without a
     contained type, and for what is no type.
+
+    Args:
+        obj: any value.
+        target_type: a type, or a tuple of types; also `list[int]` and the like.
+
+    >>> import flambeau
+    >>> flambeau.jit.isinstance([1, 2], list[int]), flambeau.jit.isinstance([1, 2], list[str])
+    (True, False)
     """
     warned: list[bool] = []
     found = any(_is(obj, target, warned) for target in _targets(target_type))

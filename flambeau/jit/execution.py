@@ -48,6 +48,9 @@ def optimized_execution(should_optimize: bool) -> Iterator[None]:
 
     With True they are optimised, as they are outside of any block. Results are the same, up to the rounding of floats.
 
+    Args:
+        should_optimize: whether programs are optimised.
+
     >>> import flambeau
     >>> unit = flambeau.CompilationUnit("def f(x: Tensor): return x + x")
     >>> with optimized_execution(False):
@@ -69,6 +72,15 @@ def fuser(name: str) -> Iterator[None]:
     """Accepts 'fuser0' and 'fuser1', which stand for the one fuser there is: the block runs as any other.
 
     Raises RuntimeError for other back ends, 'fuser2' (nvFuser) and 'fuser3' (oneDNN), and for what is none.
+
+    Args:
+        name: "fuser0" or "fuser1".
+
+    >>> import flambeau
+    >>> with flambeau.jit.fuser("fuser1"):
+    ...     total = flambeau.ones(2).sum()
+    >>> total
+    tensor(2.)
     """
     if name in ("fuser2", "fuser3"):
         raise RuntimeError(ONE_FUSER.format(name=name))
@@ -78,7 +90,11 @@ def fuser(name: str) -> Iterator[None]:
 
 
 def set_fusion_strategy(strategy: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Warns that there is nothing to set: plans do not depend on sizes, and a function chooses how many it keeps."""
+    """Warns that there is nothing to set: plans do not depend on sizes, and a function chooses how many it keeps.
+
+    Args:
+        strategy: pairs of a word and a number.
+    """
     warnings.warn(STRATEGY, UserWarning, stacklevel=2)
     return []
 

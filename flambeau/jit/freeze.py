@@ -171,6 +171,16 @@ def freeze_module(
 
     In training mode the parameters and `training` flags that programs read stay attributes: it can be trained on. With
     `preserve_parameters`, parameters and buffers stay attributes. Raises what `freeze` raises, but for the mode.
+
+    Args:
+        mod: a scripted module.
+        preserved: names of attributes and methods that stay.
+        preserve_parameters: whether parameters stay attributes.
+
+    >>> import flambeau
+    >>> frozen = flambeau.jit.freeze_module(flambeau.script(flambeau.nn.Linear(2, 1).eval()))
+    >>> frozen(flambeau.zeros(1, 2)).shape
+    flambeau.Size([1, 1])
     """
     root = mod.script_object
     wanted = _Wanted(mod)
@@ -259,6 +269,16 @@ def run_frozen_optimizations(mod: ScriptModule, optimize_numerics: bool = True) 
 
     With `optimize_numerics`, batch norms go into the convolutions and linears before them, and sums and products with
     constants into convolutions; results then differ in their last digits.
+
+    Args:
+        mod: a frozen module.
+        optimize_numerics: whether weights are changed.
+
+    >>> import flambeau
+    >>> frozen = flambeau.jit.freeze(flambeau.script(flambeau.nn.Linear(2, 1).eval()), optimize_numerics=False)
+    >>> flambeau.jit.run_frozen_optimizations(frozen)
+    >>> frozen(flambeau.zeros(1, 2)).shape
+    flambeau.Size([1, 1])
     """
     if is_disabled():
         return
@@ -282,6 +302,15 @@ def optimize_for_inference(mod: Any, other_methods: Sequence[str] | None = None)
     """The module frozen, unless it is, and made as fast as it gets for inference. `other_methods` stay with `forward`.
 
     A module that is not frozen is put into eval mode first. Raises what `freeze` raises.
+
+    Args:
+        mod: a scripted module.
+        other_methods: methods that stay, besides `forward`.
+
+    >>> import flambeau
+    >>> frozen = flambeau.jit.optimize_for_inference(flambeau.script(flambeau.nn.Linear(2, 1)))
+    >>> frozen(flambeau.zeros(1, 2)).shape
+    flambeau.Size([1, 1])
     """
     if isinstance(mod, FrozenModule):
         run_frozen_optimizations(mod)

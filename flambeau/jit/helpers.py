@@ -85,6 +85,10 @@ def ignore(drop: Any = False, **options: Any) -> Any:
     Its annotations are its signature; a parameter or result without one is a Tensor. With `drop_on_export=True` the
     function is replaced by one that raises when the program is saved.
 
+    Args:
+        drop: the function, or nothing where the decorator is called with options.
+        options: `drop_on_export`.
+
     >>> @ignore
     ... def now(n: int) -> int:
     ...     return n + len(open.__name__)
@@ -103,6 +107,9 @@ def ignore(drop: Any = False, **options: Any) -> Any:
 
 def unused(fn: F) -> F:
     """A decorator: the function is not compiled, and a program that calls it raises there.
+
+    Args:
+        fn: the function or method.
 
     >>> @unused
     ... def training_step(x):
@@ -151,7 +158,14 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
 
 @_form("wait")
 def wait(future: Future) -> Any:
-    """The result of a task. Raises what it raised."""
+    """The result of a task. Raises what it raised.
+
+    Args:
+        future: what `fork` gave.
+
+    >>> wait(fork(max, 1, 2))
+    2
+    """
     return future.wait()
 
 

@@ -21,6 +21,9 @@ def export_opnames(m: RecursiveScriptModule | ScriptFunction) -> list[str]:
 
     Those of submodules and of functions that are called are among them. Raises TypeError for what is not compiled.
 
+    Args:
+        m: a scripted module or function.
+
     >>> import flambeau
     >>> export_opnames(flambeau.CompilationUnit("def f(x: Tensor): return (x + x).relu()").f)
     ['aten::add.Tensor', 'aten::relu']

@@ -21,11 +21,15 @@ from flambeau.util.errors import CompileError, without_frames
 
 
 class CompilationUnit:
-    """Functions compiled from text; each is an attribute.
+    r"""Functions compiled from text; each is an attribute.
 
     Names that the text does not define are looked up where the unit is made.
 
-    >>> unit = CompilationUnit("def twice(n: int) -> int:\\n    return 2 * n\\n")
+    Args:
+        source: the text of functions and classes.
+        frames_up: how many calls up names are looked up.
+
+    >>> unit = CompilationUnit("def twice(n: int) -> int:\n    return 2 * n\n")
     >>> unit.twice(21)
     42
     """
@@ -84,6 +88,10 @@ def create_function_from_graph(name: str, graph: Graph) -> ScriptFunction:
     """A callable function from a copy of a graph, for example of one read by `flambeau.ir.parse_ir`.
 
     Raises VerifyError for a broken one.
+
+    Args:
+        name: what the function is called.
+        graph: the graph; it is copied.
 
     >>> from flambeau.ir.parser import parse_ir
     >>> text = '''graph(%n : int):

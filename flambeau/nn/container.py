@@ -111,6 +111,9 @@ class _Indexed(Module):
 class Sequential(_Indexed):
     """Modules called one after the other: given one by one, or named in a dict.
 
+    Args:
+        modules: the modules in order.
+
     >>> from flambeau import nn
     >>> len(nn.Sequential(nn.Linear(2, 3), nn.ReLU()))
     2
@@ -141,7 +144,15 @@ class Sequential(_Indexed):
 
 
 class ModuleList(_Indexed):
-    """A list of modules; what is done with them is up to the owner's `forward`."""
+    """A list of modules; what is done with them is up to the owner's `forward`.
+
+    Args:
+        modules: the modules in order.
+
+    >>> import flambeau
+    >>> [type(m).__name__ for m in flambeau.nn.ModuleList([flambeau.nn.ReLU(), flambeau.nn.Tanh()])]
+    ['ReLU', 'Tanh']
+    """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
@@ -151,6 +162,9 @@ class ModuleList(_Indexed):
 
 class ModuleDict(Module):
     """Modules by name, in the order in which they were put in.
+
+    Args:
+        modules: modules by name.
 
     >>> from flambeau import nn
     >>> list(nn.ModuleDict({"up": nn.Linear(1, 2), "act": nn.ReLU()}))

@@ -23,6 +23,10 @@ class Parameter(Tensor):
     It shares memory with `data` and asks for gradients unless told not to. Raises RuntimeError for a dtype that cannot
     have gradients.
 
+    Args:
+        data: the tensor whose memory it is.
+        requires_grad: whether it asks for gradients.
+
     >>> import flambeau
     >>> flambeau.nn.Parameter(flambeau.ones(2)).requires_grad
     True
@@ -66,6 +70,10 @@ class Buffer(Tensor):
     """A Tensor that registers itself as a buffer when assigned to an attribute of a `Module`.
 
     It shares memory with `data`; `persistent=False` leaves it out of `state_dict`.
+
+    Args:
+        data: the tensor whose memory it is.
+        persistent: whether it is part of `state_dict`.
 
     >>> import flambeau
     >>> module = flambeau.nn.Module()

@@ -26,6 +26,9 @@ def _described(key: str, value: Any) -> str:
 class ParameterList(Module):
     """A list of parameters; tensors put in become parameters.
 
+    Args:
+        values: the tensors.
+
     >>> import flambeau
     >>> from flambeau import nn
     >>> len(nn.ParameterList([flambeau.ones(2), flambeau.zeros(3)]))
@@ -82,6 +85,9 @@ class ParameterList(Module):
 
 class ParameterDict(Module):
     """Parameters by name, in the order in which they were put in; tensors put in become parameters.
+
+    Args:
+        values: tensors by name.
 
     >>> import flambeau
     >>> from flambeau import nn

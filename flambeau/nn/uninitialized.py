@@ -80,6 +80,11 @@ class _Uninitialized:
 class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]  # it raises where others have arrays
     """A parameter that gets its sizes when a lazy module first runs. Raises ValueError when it is used before.
 
+    Args:
+        requires_grad: whether it asks for gradients.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
     >>> held = UninitializedParameter()
     >>> held.materialize([2, 3])
     >>> held.shape
@@ -99,7 +104,19 @@ class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[misc]  
 
 
 class UninitializedBuffer(_Uninitialized, Tensor):  # type: ignore[misc]  # it raises where others have arrays
-    """A buffer that gets its sizes when a lazy module first runs. Raises ValueError when it is used before."""
+    """A buffer that gets its sizes when a lazy module first runs. Raises ValueError when it is used before.
+
+    Args:
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    >>> import flambeau
+    >>> from flambeau.nn import UninitializedBuffer
+    >>> held = UninitializedBuffer()
+    >>> held.materialize([2, 3])
+    >>> held.shape
+    flambeau.Size([2, 3])
+    """
 
     __slots__ = ()
     BECOMES = Tensor

@@ -44,13 +44,24 @@ def listed(tensors: tuple[Any, ...]) -> list[Tensor]:
 
 @form_of("aten::broadcast_tensors")
 def broadcast_tensors(*tensors: Tensors) -> Any:
-    """Views of all tensors with their common shape."""
+    """Views of all tensors with their common shape.
+
+    Args:
+        tensors: tensors whose shapes broadcast.
+
+    >>> import flambeau
+    >>> [t.shape for t in flambeau.broadcast_tensors(flambeau.ones(2, 1), flambeau.ones(3))]
+    [flambeau.Size([2, 3]), flambeau.Size([2, 3])]
+    """
     return call("aten::broadcast_tensors", listed(tensors))
 
 
 @form_of("aten::broadcast_shapes")
 def broadcast_shapes(*shapes: Sequence[int] | int) -> Size:
     """What any number of shapes broadcast to. Raises RuntimeError where they do not.
+
+    Args:
+        shapes: tuples of sizes, or single sizes.
 
     >>> broadcast_shapes((2, 1), (3,))
     flambeau.Size([2, 3])
@@ -66,13 +77,32 @@ def infer_size(a: Sequence[int], b: Sequence[int]) -> Size:
 
 @form_of("aten::result_type")
 def result_type(tensor1: Tensor | complex, tensor2: Tensor | complex) -> DType:
-    """The dtype in which two operands meet."""
+    """The dtype in which two operands meet.
+
+    Args:
+        tensor1: a tensor or number.
+        tensor2: a tensor or number.
+
+    >>> import flambeau
+    >>> flambeau.result_type(flambeau.ones(2), flambeau.ones(2, dtype=flambeau.float64))
+    flambeau.float64
+    """
     return meeting_dtype(tensor1, tensor2)
 
 
 @form_of("aten::meshgrid")
 def meshgrid(*tensors: Tensors, indexing: str | None = None) -> Any:
-    """Views that hold the coordinates of a grid; `indexing` is 'ij' (the default) or 'xy'."""
+    """Views that hold the coordinates of a grid; `indexing` is 'ij' (the default) or 'xy'.
+
+    Args:
+        tensors: vectors or numbers.
+        indexing: "ij" or "xy".
+
+    >>> import flambeau
+    >>> y, x = flambeau.meshgrid(flambeau.arange(2), flambeau.arange(3), indexing="ij")
+    >>> x.tolist()
+    [[0, 1, 2], [0, 1, 2]]
+    """
     if indexing is None:
         return call("aten::meshgrid", listed(tensors))
     return call("aten::meshgrid", listed(tensors), indexing=indexing)
@@ -80,25 +110,60 @@ def meshgrid(*tensors: Tensors, indexing: str | None = None) -> Any:
 
 @form_of("aten::block_diag")
 def block_diag(*tensors: Tensors) -> Any:
-    """Matrices along the diagonal of a matrix of zeros."""
+    """Matrices along the diagonal of a matrix of zeros.
+
+    Args:
+        tensors: matrices, vectors or numbers.
+
+    >>> import flambeau
+    >>> flambeau.block_diag(flambeau.ones(1, 1), flambeau.tensor([[2.0, 3.0]]))
+    tensor([[1., 0., 0.],
+            [0., 2., 3.]])
+    """
     return call("aten::block_diag", listed(tensors))
 
 
 @form_of("aten::cartesian_prod")
 def cartesian_prod(*tensors: Tensors) -> Any:
-    """Every choice of one element from each vector, a row each."""
+    """Every choice of one element from each vector, a row each.
+
+    Args:
+        tensors: vectors.
+
+    >>> import flambeau
+    >>> flambeau.cartesian_prod(flambeau.tensor([1, 2]), flambeau.tensor([3, 4])).tolist()
+    [[1, 3], [1, 4], [2, 3], [2, 4]]
+    """
     return call("aten::cartesian_prod", listed(tensors))
 
 
 @form_of("aten::chain_matmul")
 def chain_matmul(*matrices: Tensors, out: Tensor | None = None) -> Any:
-    """The product of several matrices in the cheapest order."""
+    """The product of several matrices in the cheapest order.
+
+    Args:
+        matrices: matrices that go together.
+        out: a tensor for the result.
+
+    >>> import flambeau
+    >>> flambeau.chain_matmul(flambeau.ones(2, 3), flambeau.ones(3, 4), flambeau.ones(4, 1)).shape
+    flambeau.Size([2, 1])
+    """
     return call("aten::chain_matmul", listed(matrices), out=out)
 
 
 @form_of("aten::einsum")
 def einsum(equation: str, *operands: Tensors) -> Any:
-    """Products of operands whose dimensions `equation` names, summed over the names that the result lacks."""
+    """Products of operands whose dimensions `equation` names, summed over the names that the result lacks.
+
+    Args:
+        equation: names of dimensions, as "ij,jk->ik".
+        operands: a tensor for each term.
+
+    >>> import flambeau
+    >>> flambeau.einsum("ij,jk->ik", flambeau.ones(2, 3), flambeau.ones(3, 2)).tolist()
+    [[3.0, 3.0], [3.0, 3.0]]
+    """
     return call("aten::einsum", equation, listed(operands))
 
 
@@ -107,6 +172,16 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     """Products summed over the last `dims` dimensions of `a` and the first ones of `b`, or over two lists of them.
 
     Raises RuntimeError for a number of dimensions that the tensors do not have.
+
+    Args:
+        a: a tensor.
+        b: a tensor.
+        dims: how many dimensions, or two lists of them.
+        out: a tensor for the result.
+
+    >>> import flambeau
+    >>> flambeau.tensordot(flambeau.ones(2, 3), flambeau.ones(3, 4), dims=1).shape
+    flambeau.Size([2, 4])
     """
     if isinstance(dims, Tensor):
         dims = dims.tolist()
@@ -133,7 +208,20 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The distinct elements (or slices along `dim`) in order, and what else was asked for."""
+    """The distinct elements (or slices along `dim`) in order, and what else was asked for.
+
+    Args:
+        input: a tensor.
+        sorted: accepted: the result is in order.
+        return_inverse: whether to give where each element went.
+        return_counts: whether to give how often each occurs.
+        dim: the dimension whose slices count; the elements if None.
+
+    >>> import flambeau
+    >>> values, counts = flambeau.unique(flambeau.tensor([3, 1, 3]), return_counts=True)
+    >>> values.tolist(), counts.tolist()
+    ([1, 3], [1, 2])
+    """
     if dim is None:
         found = call("aten::_unique2", input, sorted, return_inverse, return_counts)
     else:
@@ -145,7 +233,18 @@ def unique(
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The elements (or slices along `dim`) without repetitions of their predecessor, and what else was asked for."""
+    """The elements (or slices along `dim`) without repetitions of their predecessor, and what else was asked for.
+
+    Args:
+        input: a tensor.
+        return_inverse: whether to give where each element went.
+        return_counts: whether to give how often each occurs.
+        dim: the dimension whose slices count; the elements if None.
+
+    >>> import flambeau
+    >>> flambeau.unique_consecutive(flambeau.tensor([1, 1, 2, 1])).tolist()
+    [1, 2, 1]
+    """
     found = call("aten::unique_consecutive", input, return_inverse, return_counts, dim)
     return _wanted(found, return_inverse, return_counts)
 
@@ -155,7 +254,18 @@ install_method("unique_consecutive", unique_consecutive)
 
 
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:  # noqa: N803
-    """L and U in one matrix and the exchanges of rows, and with `get_infos` what failed; see `linalg.lu_factor`."""
+    """L and U in one matrix and the exchanges of rows, and with `get_infos` what failed; see `linalg.lu_factor`.
+
+    Args:
+        A: (..., M, N).
+        pivot: whether rows are exchanged.
+        get_infos: whether a tensor says what failed.
+
+    >>> import flambeau
+    >>> factors, pivots = flambeau.lu(flambeau.tensor([[2.0, 0.0], [1.0, 4.0]]))
+    >>> factors.tolist(), pivots.tolist()
+    ([[2.0, 0.0], [0.5, 4.0]], [1, 2])
+    """
     found = call("aten::_lu_with_info", A, pivot, not get_infos)
     return tuple(found) if get_infos else (found[0], found[1])
 
@@ -176,6 +286,18 @@ def norm(
     """The vector norm of order `p` over `dim` or all; 'fro' is 2, and 'nuc' the sum of a matrix's singular values.
 
     Raises ValueError for another word.
+
+    Args:
+        input: a tensor.
+        p: the order, "fro" or "nuc".
+        dim: the dimensions that go away; all if None.
+        keepdim: whether they stay, with size 1.
+        out: a tensor for the result.
+        dtype: what is computed in.
+
+    >>> import flambeau
+    >>> flambeau.norm(flambeau.tensor([3.0, 4.0]))
+    tensor(5.)
     """
     dims = None if dim is None else [dim] if isinstance(dim, int) else list(dim)
     asked = None if dtype is None else to_dtype(dtype)
@@ -192,7 +314,18 @@ def norm(
 
 @form_of("aten::cdist")
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Any:
-    """The distance of every row of the first from every row of the second. `compute_mode` makes no difference here."""
+    """The distance of every row of the first from every row of the second. `compute_mode` makes no difference here.
+
+    Args:
+        x1: (..., P, D).
+        x2: (..., R, D).
+        p: the p of the p-norm.
+        compute_mode: accepted, without effect.
+
+    >>> import flambeau
+    >>> flambeau.cdist(flambeau.zeros(1, 2), flambeau.tensor([[3.0, 4.0]]))
+    tensor([[5.]])
+    """
     if compute_mode not in _COMPUTE_MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     return call("aten::cdist", x1, x2, float(p), _COMPUTE_MODES[compute_mode])

@@ -15,6 +15,10 @@ KINDS = (
 class Device:
     """A device type and an optional index.
 
+    Args:
+        type: "cpu" or another device, perhaps with an index: "cuda:1".
+        index: which one.
+
     >>> Device("cuda:1")
     device(type='cuda', index=1)
     >>> Device("cpu").index is None

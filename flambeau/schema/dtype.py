@@ -28,7 +28,12 @@ class Category(IntEnum):
 
 
 class DType:
-    """One element type. Compare with `is`; there is one object per type."""
+    """One element type. Compare with `is`; there is one object per type.
+
+    >>> import flambeau
+    >>> flambeau.float32.is_floating_point, flambeau.float32.itemsize, flambeau.ones(1).dtype is flambeau.float32
+    (True, 4, True)
+    """
 
     __slots__ = ("category", "code", "display", "is_signed", "itemsize", "name", "numpy", "short")
 

@@ -25,6 +25,13 @@ class finfo:  # noqa: N801  (the name that programs know it by)
     """What a floating point dtype can hold; of a complex one, what its parts can.
 
     Raises TypeError for other dtypes. In programs the dtype may be one that is known only when they run.
+
+    Args:
+        dtype: a floating point or complex dtype; the default one if left out.
+
+    >>> import flambeau
+    >>> flambeau.finfo(flambeau.float32).max
+    3.4028234663852886e+38
     """
 
     language_form: Final = "finfo"
@@ -59,7 +66,15 @@ def _of_bfloat16() -> Any:
 
 
 class iinfo:  # noqa: N801
-    """What an integer dtype can hold. Raises TypeError for other dtypes."""
+    """What an integer dtype can hold. Raises TypeError for other dtypes.
+
+    Args:
+        dtype: an integer dtype.
+
+    >>> import flambeau
+    >>> flambeau.iinfo(flambeau.int8).max
+    127
+    """
 
     language_form: Final = "iinfo"
 

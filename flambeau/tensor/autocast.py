@@ -38,6 +38,18 @@ class autocast:  # noqa: N801  (as programs write it)
     """A block or a function in mixed precision: with `enabled=False` an ordinary one. Others are refused on the CPU.
 
     Raises RuntimeError when it is entered, or decorates a function, with mixed precision on the CPU.
+
+    Args:
+        device_type: "cpu".
+        dtype: what would be computed in.
+        enabled: has to be False.
+        cache_enabled: accepted, without effect.
+
+    >>> import flambeau
+    >>> with flambeau.autocast("cpu", enabled=False):
+    ...     total = flambeau.ones(2).sum()
+    >>> total.dtype
+    flambeau.float32
     """
 
     def __init__(
@@ -79,12 +91,25 @@ class CpuAutocast(autocast):
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether operators compute in mixed precision: never."""
+    """Whether operators compute in mixed precision: never.
+
+    Args:
+        device_type: "cpu" or another device.
+
+    >>> import flambeau
+    >>> flambeau.is_autocast_enabled()
+    False
+    """
     return False
 
 
 def is_autocast_cpu_enabled() -> bool:
-    """Whether operators on the CPU compute in mixed precision: never."""
+    """Whether operators on the CPU compute in mixed precision: never.
+
+    >>> import flambeau
+    >>> flambeau.is_autocast_cpu_enabled()
+    False
+    """
     return False
 
 
@@ -94,5 +119,13 @@ def is_autocast_available(device_type: str) -> bool:
 
 
 def get_autocast_dtype(device_type: str) -> DType:
-    """What mixed precision would compute in: bfloat16 on the CPU, float16 on other devices."""
+    """What mixed precision would compute in: bfloat16 on the CPU, float16 on other devices.
+
+    Args:
+        device_type: "cpu" or another device.
+
+    >>> import flambeau
+    >>> flambeau.get_autocast_dtype("cpu")
+    flambeau.bfloat16
+    """
     return bfloat16 if device_type == "cpu" else float16

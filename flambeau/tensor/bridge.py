@@ -47,6 +47,13 @@ def from_dlpack(source: Any) -> Tensor:
     """A tensor on the memory of any object that exports DLPack on the CPU (arrays and tensors of other libraries).
 
     Raises BufferError when the exporter refuses, TypeError for an object that exports nothing.
+
+    Args:
+        source: an object with `__dlpack__`, or a capsule.
+
+    >>> import flambeau, numpy as np
+    >>> flambeau.from_dlpack(np.arange(3))
+    tensor([0, 1, 2])
     """
     if not hasattr(source, "__dlpack__"):
         raise TypeError(f"expected an object with __dlpack__, got {type(source).__name__}")
@@ -54,5 +61,12 @@ def from_dlpack(source: Any) -> Tensor:
 
 
 def to_dlpack(tensor: Tensor) -> Any:
-    """A DLPack capsule on the tensor's memory."""
+    """A DLPack capsule on the tensor's memory.
+
+    Args:
+        tensor: the tensor whose memory is shared.
+
+    >>> type(to_dlpack(wrap(np.ones(2)))).__name__
+    'PyCapsule'
+    """
     return tensor.__dlpack__()

@@ -66,6 +66,13 @@ def tensor(
     ints give int64, floats the default dtype, bools bool, complex numbers complex64. Raises ValueError for ragged
     sequences, TypeError for what is no number, RuntimeError for numbers that `dtype` cannot hold.
 
+    Args:
+        data: numbers, nested lists of them, arrays or tensors.
+        dtype: the dtype of the result; that of the data if None.
+        device: "cpu".
+        requires_grad: whether the result asks for gradients.
+        pin_memory: accepted, without effect.
+
     >>> tensor([[1, 2], [3, 4]]).tolist()
     [[1, 2], [3, 4]]
     """
@@ -206,7 +213,17 @@ def _check_values(values: Sequence[Any], dtype: DType) -> None:
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Device | str | None = None) -> Tensor:
-    """`data` as a tensor, sharing memory with a tensor or array that has the dtype already; else as `tensor`."""
+    """`data` as a tensor, sharing memory with a tensor or array that has the dtype already; else as `tensor`.
+
+    Args:
+        data: a tensor, an array, numbers or nested lists of them.
+        dtype: the dtype of the result; that of the data if None.
+        device: "cpu".
+
+    >>> import flambeau
+    >>> flambeau.as_tensor([1, 2])
+    tensor([1, 2])
+    """
     target = None if dtype is None else to_dtype(dtype)
     if isinstance(data, np.ndarray):
         data = from_numpy_or_copy(data)
@@ -228,6 +245,17 @@ def asarray(
     """`obj` as a tensor: tensors, arrays, DLPack exporters, buffers and scalars share memory where they can.
 
     `copy=True` always copies; `copy=False` raises ValueError where a copy would be needed.
+
+    Args:
+        obj: what becomes a tensor.
+        dtype: the dtype of the result; that of the object if None.
+        device: "cpu".
+        copy: whether memory is copied; where needed if None.
+        requires_grad: whether the result asks for gradients.
+
+    >>> import flambeau
+    >>> flambeau.asarray([1.0, 2.0])
+    tensor([1., 2.])
     """
     target = None if dtype is None else to_dtype(dtype)
     source = obj

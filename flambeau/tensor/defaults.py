@@ -28,7 +28,14 @@ def float_dtype() -> DType:
 
 
 def set_default_dtype(dtype: Any) -> None:
-    """Change the default dtype. Raises TypeError unless it is a floating point type."""
+    """Change the default dtype. Raises TypeError unless it is a floating point type.
+
+    Args:
+        dtype: a floating point dtype.
+
+    >>> import flambeau
+    >>> flambeau.set_default_dtype(flambeau.float32)
+    """
     found = to_dtype(dtype)
     if not found.is_floating_point:
         raise TypeError(f"only floating-point types are supported as the default type, got {found!r}")
@@ -39,5 +46,10 @@ def set_default_dtype(dtype: Any) -> None:
 
 
 def get_default_dtype() -> DType:
-    """The default dtype: float32 unless it was changed."""
+    """The default dtype: float32 unless it was changed.
+
+    >>> import flambeau
+    >>> flambeau.get_default_dtype()
+    flambeau.float32
+    """
     return _Default.dtype

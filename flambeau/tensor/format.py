@@ -43,7 +43,21 @@ def set_printoptions(
     linewidth: int | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Change how `repr` shows tensors; what is not given stays, but `sci_mode` goes back to automatic."""
+    """Change how `repr` shows tensors; what is not given stays, but `sci_mode` goes back to automatic.
+
+    Args:
+        precision: digits behind the point.
+        threshold: how many elements are shown in full.
+        edgeitems: how many at each end otherwise.
+        linewidth: characters of a line.
+        sci_mode: whether exponents are written.
+
+    >>> import flambeau
+    >>> flambeau.set_printoptions(precision=2)
+    >>> flambeau.tensor([0.123456])
+    tensor([0.12])
+    >>> flambeau.set_printoptions(precision=4)
+    """
     for name, value in (
         ("precision", precision),
         ("threshold", threshold),

@@ -17,7 +17,12 @@ class _Named(IntEnum):
 
 
 class Layout(_Named):
-    """How a tensor stores its elements. Every tensor here is strided; programs may name the others."""
+    """How a tensor stores its elements. Every tensor here is strided; programs may name the others.
+
+    >>> import flambeau
+    >>> flambeau.ones(1).layout
+    flambeau.strided
+    """
 
     strided = 0
     sparse_coo = 1
@@ -30,7 +35,12 @@ class Layout(_Named):
 
 
 class MemoryFormat(_Named):
-    """In which order a new tensor lays out its dimensions."""
+    """In which order a new tensor lays out its dimensions.
+
+    >>> import flambeau
+    >>> flambeau.ones(1, 2, 3, 3).contiguous(memory_format=flambeau.channels_last).stride()
+    (18, 1, 6, 2)
+    """
 
     contiguous_format = 0
     preserve_format = 1

@@ -25,7 +25,12 @@ _mode = _Mode()
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations on tensors that need gradients are recorded on this thread."""
+    """Whether operations on tensors that need gradients are recorded on this thread.
+
+    >>> import flambeau
+    >>> flambeau.is_grad_enabled()
+    True
+    """
     return _mode.enabled
 
 
@@ -79,7 +84,14 @@ class _Switch:
 
 
 class no_grad(_Switch):  # noqa: N801  (as programs write it)
-    """Record nothing: for what changes parameters in place, and for evaluation. A context manager and a decorator."""
+    """Record nothing: for what changes parameters in place, and for evaluation. A context manager and a decorator.
+
+    >>> import flambeau
+    >>> with flambeau.no_grad():
+    ...     recorded = flambeau.is_grad_enabled()
+    >>> recorded
+    False
+    """
 
     def __init__(self, function: Callable[..., Any] | None = None) -> None:
         super().__init__(False)
@@ -88,7 +100,14 @@ class no_grad(_Switch):  # noqa: N801  (as programs write it)
 
 
 class enable_grad(_Switch):  # noqa: N801  (as programs write it)
-    """Record, also inside `no_grad`. A context manager and a decorator."""
+    """Record, also inside `no_grad`. A context manager and a decorator.
+
+    >>> import flambeau
+    >>> with flambeau.no_grad(), flambeau.enable_grad():
+    ...     recorded = flambeau.is_grad_enabled()
+    >>> recorded
+    True
+    """
 
     def __init__(self) -> None:
         super().__init__(True)
@@ -96,6 +115,9 @@ class enable_grad(_Switch):  # noqa: N801  (as programs write it)
 
 class set_grad_enabled(_Switch):  # noqa: N801  (as programs write it)
     """Record or do not, from this call on; as a context manager, until the block's end.
+
+    Args:
+        mode: whether to record.
 
     >>> with set_grad_enabled(False):
     ...     is_grad_enabled()
@@ -113,7 +135,17 @@ class set_grad_enabled(_Switch):  # noqa: N801  (as programs write it)
 
 
 class inference_mode(_Switch):  # noqa: N801  (as programs write it)
-    """`no_grad`, or with `inference_mode(False)` nothing."""
+    """`no_grad`, or with `inference_mode(False)` nothing.
+
+    Args:
+        mode: whether nothing is recorded.
+
+    >>> import flambeau
+    >>> with flambeau.inference_mode():
+    ...     recorded = flambeau.is_grad_enabled()
+    >>> recorded
+    False
+    """
 
     def __init__(self, mode: bool = True) -> None:
         super().__init__(not mode and _mode.enabled)

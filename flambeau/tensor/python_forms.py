@@ -13,19 +13,46 @@ from flambeau.tensor.tensor import Tensor
 
 
 def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
-    """The places of elements other than zero: a row each, or with `as_tuple` a vector for each dimension."""
+    """The places of elements other than zero: a row each, or with `as_tuple` a vector for each dimension.
+
+    Args:
+        input: a tensor of any shape.
+        as_tuple: whether the result is a tuple with a vector for each dimension.
+        out: a tensor for the result.
+
+    >>> import flambeau
+    >>> flambeau.nonzero(flambeau.tensor([0, 5, 0, 7])).tolist()
+    [[1], [3]]
+    """
     if as_tuple:
         return call("aten::nonzero_numpy", input)
     return call("aten::nonzero", input, out=out)
 
 
 def is_tensor(obj: Any) -> bool:
-    """Whether `obj` is a tensor."""
+    """Whether `obj` is a tensor.
+
+    Args:
+        obj: anything.
+
+    >>> import flambeau
+    >>> flambeau.is_tensor(flambeau.ones(2)), flambeau.is_tensor([1])
+    (True, False)
+    """
     return isinstance(obj, Tensor)
 
 
 def can_cast(from_: Any, to: Any) -> bool:
-    """Whether results of one dtype may be stored as another: never from a higher kind of number to a lower one."""
+    """Whether results of one dtype may be stored as another: never from a higher kind of number to a lower one.
+
+    Args:
+        from_: a dtype.
+        to: a dtype.
+
+    >>> import flambeau
+    >>> flambeau.can_cast(flambeau.float32, flambeau.int64)
+    False
+    """
     source, target = to_dtype(from_), to_dtype(to)
     if source.category == Category.BOOL:
         return True
@@ -34,6 +61,10 @@ def can_cast(from_: Any, to: Any) -> bool:
 
 def promote_types(type1: Any, type2: Any) -> DType:
     """The smallest dtype that both convert to.
+
+    Args:
+        type1: a dtype or its name.
+        type2: a dtype or its name.
 
     >>> promote_types("uint8", "int8")
     flambeau.int16

@@ -11,7 +11,13 @@ from typing import Any, SupportsIndex, overload
 
 
 class Size(tuple[int, ...]):
-    """A tuple of sizes, one per dimension."""
+    """A tuple of sizes, one per dimension.
+
+    >>> import flambeau
+    >>> size = flambeau.ones(2, 3).shape
+    >>> size, size.numel(), size[1]
+    (flambeau.Size([2, 3]), 6, 3)
+    """
 
     __slots__ = ()
 

@@ -48,8 +48,9 @@ def _row_major(array: Array) -> Array:
 
 class Tensor(TensorMethods):
     """A window on a storage: element type, sizes, strides and where it begins, all held by one NumPy array.
-
-    Operators are methods too (`t.add(u)`, `t.add_(u)`); they are installed from the operator declarations.
+    Operators are methods too (`t.add(u)`, `t.add_(u)`), installed from their declarations.
+    >>> wrap(np.ones(2)).add(1).tolist()
+    [2.0, 2.0]
     """
 
     __slots__ = (

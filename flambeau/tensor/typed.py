@@ -76,7 +76,10 @@ class TypedTensor(type):
 
 
 def _typed(name: str, dtype: DType) -> Any:
-    doc = f"The {dtype.name} tensors: `{name}([1, 2])` holds these numbers, `{name}(2, 3)` is memory of these sizes."
+    doc = (
+        f"The {dtype.name} tensors: `{name}([1, 2])` holds these numbers, `{name}(2, 3)` is memory of these sizes.\n\n"
+        f"Args:\n    given: numbers as nested lists, or sizes one by one.\n\nExample:\n    flambeau.{name}([0, 1])"
+    )
     return TypedTensor(name, (), {"dtype": dtype, "__doc__": doc, "__module__": "flambeau"})
 
 

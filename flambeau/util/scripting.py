@@ -6,7 +6,12 @@ False
 
 
 def is_scripting() -> bool:
-    """False in Python; in a compiled program the constant True, so that code for Python alone is never compiled."""
+    """False in Python; in a compiled program the constant True, so that code for Python alone is never compiled.
+
+    >>> import flambeau
+    >>> flambeau.jit.is_scripting()
+    False
+    """
     return False
 
 

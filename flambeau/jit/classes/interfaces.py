@@ -32,6 +32,9 @@ def interface(cls: C) -> C:
     Raises:
         CompileError: a base that is no `object` or `nn.Module`, a body, or a type that programs do not have.
 
+    Args:
+        cls: the class.
+
     >>> import flambeau
     >>> @interface
     ... class Step:

@@ -55,6 +55,11 @@ def load(
 
     Raises ArchiveError for a file that is no archive, broken, beyond a limit, or of a program that needs what Flambeau
     does not have; FileNotFoundError for a path where there is none.
+
+    >>> import io, flambeau
+    >>> file = io.BytesIO(flambeau.script(flambeau.nn.ReLU()).save_to_buffer())
+    >>> load(file)(flambeau.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
     """
     place = _place(map_location)
     permissions = Permissions(allow)
@@ -78,6 +83,16 @@ def load_values(
     Tensors that shared memory share it again. An archive of a module is loaded as `jit.load` does, with a warning.
     Nothing in the file is executed by Python or imported. Raises ArchiveError for a broken file, and for one that holds
     objects of Python's classes; FileNotFoundError for a path where there is none.
+
+    Args:
+        f: a path, or a file object opened for reading bytes.
+        map_location, allow, limits: as in `jit.load`.
+
+    >>> import io, flambeau
+    >>> file = io.BytesIO()
+    >>> flambeau.save({"w": flambeau.ones(2)}, file)
+    >>> flambeau.load(io.BytesIO(file.getvalue()))
+    {'w': tensor([1., 1.])}
     """
     permissions = Permissions(allow)
     container = Container.open(f, limits)

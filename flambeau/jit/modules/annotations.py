@@ -24,6 +24,10 @@ _BASE_TYPES = frozenset(("int", "float", "bool", "str", "complex", "Tensor", "No
 class Attribute(NamedTuple):
     """A value with the type that it has in programs: for an attribute whose value does not tell, as an empty list.
 
+    Args:
+        value: the value.
+        type: its type in programs.
+
     >>> Attribute([], list[int]).type
     list[int]
     """

@@ -100,6 +100,9 @@ def static_function(module: Module, name: str) -> Callable[..., Any] | None:
 def export(method: Any) -> Any:
     """Mark a method of a module to be compiled by `script` although `forward` does not call it.
 
+    Args:
+        method: the method.
+
     >>> from flambeau import nn
     >>> class Doubler(nn.Module):
     ...     @export

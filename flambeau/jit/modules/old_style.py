@@ -136,5 +136,15 @@ def _show(instance: Any, real: Any) -> None:
 
 
 def script_method(method: Callable[..., Any]) -> Any:
-    """Mark a method of a `ScriptModule` subclass to be compiled."""
+    """Mark a method of a `ScriptModule` subclass to be compiled.
+
+    Args:
+        method: the method.
+
+    >>> import flambeau
+    >>> class Twice(flambeau.jit.ScriptModule):
+    ...     @flambeau.jit.script_method
+    ...     def forward(self, x: flambeau.Tensor) -> flambeau.Tensor:
+    ...         return x * 2
+    """
     return method if is_disabled() else Stub(method)

@@ -22,6 +22,9 @@ def allow(value: Any) -> Any:
     A later call that would need another value still raises `GuardError`, unless the trace has no guards. Outside of a
     trace, a tensor's element is all the same given as a Python value; anything else is given back.
 
+    Args:
+        value: a tensor of one element, or a size.
+
     >>> import flambeau
     >>> def repeated(x):
     ...     return flambeau.cat([x for _ in range(flambeau.jit.allow(x.shape[0]))])
@@ -46,6 +49,9 @@ def dynamic(size: Any) -> Any:
     Use it where a comparison or a check of sizes has the same outcome in all calls that matter. Nothing checks that.
     Outside of a trace the size is given back.
 
+    Args:
+        size: a size of a tensor.
+
     >>> import flambeau
     >>> def halves(x):
     ...     n = flambeau.jit.dynamic(x.shape[0])
@@ -60,6 +66,9 @@ def script_if_tracing(fn: Callable[P, R]) -> Callable[P, R]:
     """A decorator: the function is compiled where it is called in a trace, so that its branches and loops stay.
 
     Other calls run it as it is.
+
+    Args:
+        fn: the function.
 
     >>> import flambeau
     >>> @script_if_tracing

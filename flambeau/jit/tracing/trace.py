@@ -186,6 +186,15 @@ def get_trace_graph(
 
     With `return_inputs` the inputs it ran on come third. Raises RuntimeError for what cannot be traced.
 
+    Args:
+        f: a function or module.
+        args: example inputs.
+        kwargs: example inputs by name.
+        strict: whether lists and dicts as results are refused.
+        _force_outplace: accepted, without effect.
+        return_inputs: whether inputs come third.
+        _return_inputs_states: accepted, without effect.
+
     >>> import flambeau
     >>> graph, out = get_trace_graph(flambeau.nn.Linear(2, 1), flambeau.ones(3, 2))
     >>> [v.name for v in graph.inputs], out.shape

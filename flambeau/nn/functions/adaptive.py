@@ -37,40 +37,124 @@ def _sizes3(input: Tensor, output_size: BroadcastingList3[int | None]) -> list[i
 
 @runs("aten::adaptive_avg_pool1d")
 def adaptive_avg_pool1d(input: Tensor, output_size: BroadcastingList1[int]) -> Tensor:
-    """The average of windows that divide the input evenly."""
+    """The average of windows that divide the input evenly.
+
+    Args:
+        input: the tensor.
+        output_size: the sizes of the result: one int, or one for each dimension.
+
+    Shape:
+        (N, C, L) or (C, L) to the same with other spatial sizes.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.adaptive_avg_pool1d(flambeau.ones(1, 2, 8), 3).shape
+    flambeau.Size([1, 2, 3])
+    """
     return F.adaptive_avg_pool1d(input, output_size)
 
 
 @runs("aten::adaptive_avg_pool2d", Shortcut())
 def adaptive_avg_pool2d(input: Tensor, output_size: BroadcastingList2[int | None]) -> Tensor:
-    """The average of windows that divide the input evenly; None keeps a size."""
+    """The average of windows that divide the input evenly; None keeps a size.
+
+    Args:
+        input: the tensor.
+        output_size: the sizes of the result: one int, or one for each dimension.
+
+    Shape:
+        (N, C, H, W) or (C, H, W) to the same with other spatial sizes.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.adaptive_avg_pool2d(flambeau.ones(1, 2, 8, 8), 3).shape
+    flambeau.Size([1, 2, 3, 3])
+    """
     return F.adaptive_avg_pool2d(input, _sizes2(input, output_size))
 
 
 @runs("aten::adaptive_avg_pool3d", Shortcut())
 def adaptive_avg_pool3d(input: Tensor, output_size: BroadcastingList3[int | None]) -> Tensor:
-    """The average of windows that divide the input evenly; None keeps a size."""
+    """The average of windows that divide the input evenly; None keeps a size.
+
+    Args:
+        input: the tensor.
+        output_size: the sizes of the result: one int, or one for each dimension.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W) to the same with other spatial sizes.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.adaptive_avg_pool3d(flambeau.ones(1, 2, 8, 8, 8), 3).shape
+    flambeau.Size([1, 2, 3, 3, 3])
+    """
     return F.adaptive_avg_pool3d(input, _sizes3(input, output_size))
 
 
 def adaptive_max_pool1d_with_indices(
     input: Tensor, output_size: BroadcastingList1[int], return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """The largest element of windows that divide the input evenly, and where it is."""
+    """The largest element of windows that divide the input evenly, and where it is.
+
+    Args:
+        input: the tensor.
+        output_size: the sizes of the result: one int, or one for each dimension.
+        return_indices: whether the result is a tuple with the places of the elements.
+
+    Shape:
+        (N, C, L) or (C, L) to the same with other spatial sizes.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> values, places = F.adaptive_max_pool1d_with_indices(flambeau.ones(1, 2, 8), 3)
+    >>> values.shape, places.shape
+    (flambeau.Size([1, 2, 3]), flambeau.Size([1, 2, 3]))
+    """
     return F.adaptive_max_pool1d(input, output_size)
 
 
 def adaptive_max_pool2d_with_indices(
     input: Tensor, output_size: BroadcastingList2[int | None], return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """The largest element of windows that divide the input evenly, and where it is; None keeps a size."""
+    """The largest element of windows that divide the input evenly, and where it is; None keeps a size.
+
+    Args:
+        input: the tensor.
+        output_size: the sizes of the result: one int, or one for each dimension.
+        return_indices: whether the result is a tuple with the places of the elements.
+
+    Shape:
+        (N, C, H, W) or (C, H, W) to the same with other spatial sizes.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> values, places = F.adaptive_max_pool2d_with_indices(flambeau.ones(1, 2, 8, 8), 3)
+    >>> values.shape, places.shape
+    (flambeau.Size([1, 2, 3, 3]), flambeau.Size([1, 2, 3, 3]))
+    """
     return F.adaptive_max_pool2d(input, _sizes2(input, output_size))
 
 
 def adaptive_max_pool3d_with_indices(
     input: Tensor, output_size: BroadcastingList3[int | None], return_indices: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """The largest element of windows that divide the input evenly, and where it is; None keeps a size."""
+    """The largest element of windows that divide the input evenly, and where it is; None keeps a size.
+
+    Args:
+        input: the tensor.
+        output_size: the sizes of the result: one int, or one for each dimension.
+        return_indices: whether the result is a tuple with the places of the elements.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W) to the same with other spatial sizes.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> values, places = F.adaptive_max_pool3d_with_indices(flambeau.ones(1, 2, 8, 8, 8), 3)
+    >>> values.shape, places.shape
+    (flambeau.Size([1, 2, 3, 3, 3]), flambeau.Size([1, 2, 3, 3, 3]))
+    """
     return F.adaptive_max_pool3d(input, _sizes3(input, output_size))
 
 
@@ -94,7 +178,21 @@ def _adaptive_max_pool3d(
 
 @chosen_by("return_indices", 2, if_true=adaptive_max_pool1d_with_indices, if_false=_adaptive_max_pool1d)
 def adaptive_max_pool1d(input: Tensor, output_size: BroadcastingList1[int], return_indices: bool = False) -> Any:
-    """The largest element of windows that divide the input evenly, and where it is if `return_indices`."""
+    """The largest element of windows that divide the input evenly, and where it is if `return_indices`.
+
+    Args:
+        input: the tensor.
+        output_size: the sizes of the result: one int, or one for each dimension.
+        return_indices: whether the result is a tuple with the places of the elements.
+
+    Shape:
+        (N, C, L) or (C, L) to the same with other spatial sizes.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.adaptive_max_pool1d(flambeau.ones(1, 2, 8), 3).shape
+    flambeau.Size([1, 2, 3])
+    """
     return (adaptive_max_pool1d_with_indices if return_indices else _adaptive_max_pool1d)(input, output_size)
 
 
@@ -102,7 +200,21 @@ def adaptive_max_pool1d(input: Tensor, output_size: BroadcastingList1[int], retu
 def adaptive_max_pool2d(
     input: Tensor, output_size: BroadcastingList2[int | None], return_indices: bool = False
 ) -> Any:
-    """The largest element of windows that divide the input evenly, and where it is if `return_indices`."""
+    """The largest element of windows that divide the input evenly, and where it is if `return_indices`.
+
+    Args:
+        input: the tensor.
+        output_size: the sizes of the result: one int, or one for each dimension.
+        return_indices: whether the result is a tuple with the places of the elements.
+
+    Shape:
+        (N, C, H, W) or (C, H, W) to the same with other spatial sizes.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.adaptive_max_pool2d(flambeau.ones(1, 2, 8, 8), 3).shape
+    flambeau.Size([1, 2, 3, 3])
+    """
     return (adaptive_max_pool2d_with_indices if return_indices else _adaptive_max_pool2d)(input, output_size)
 
 
@@ -110,5 +222,19 @@ def adaptive_max_pool2d(
 def adaptive_max_pool3d(
     input: Tensor, output_size: BroadcastingList3[int | None], return_indices: bool = False
 ) -> Any:
-    """The largest element of windows that divide the input evenly, and where it is if `return_indices`."""
+    """The largest element of windows that divide the input evenly, and where it is if `return_indices`.
+
+    Args:
+        input: the tensor.
+        output_size: the sizes of the result: one int, or one for each dimension.
+        return_indices: whether the result is a tuple with the places of the elements.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W) to the same with other spatial sizes.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.adaptive_max_pool3d(flambeau.ones(1, 2, 8, 8, 8), 3).shape
+    flambeau.Size([1, 2, 3, 3, 3])
+    """
     return (adaptive_max_pool3d_with_indices if return_indices else _adaptive_max_pool3d)(input, output_size)

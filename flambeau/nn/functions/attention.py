@@ -69,6 +69,23 @@ def multi_head_attention_forward(
     The result (L, batch, embed_dim) and, with `need_weights`, how much each query looks at each key: (batch, L, S),
     or (batch, heads, L, S) unless averaged. True in a bool mask hides. Raises RuntimeError for sizes, ranks and masks
     that do not fit, and for `is_causal` without the mask that it is a hint for.
+
+    Args:
+        query, key, value: (L, batch, embed_dim), (S, batch, ...) and (S, batch, ...).
+        in_proj_weight, in_proj_bias: weights and biases of the three projections, of which there are `num_heads` parts;
+            with `use_separate_proj_weight` the weights are `q_proj_weight`, `k_proj_weight` and `v_proj_weight`.
+        bias_k, bias_v, add_zero_attn: what is appended to keys and values.
+        out_proj_weight, out_proj_bias: the last projection; `dropout_p` of the weights are dropped while training.
+        attn_mask, key_padding_mask, is_causal: what is hidden where True, or added to.
+
+    Shape:
+        (L, batch, embed_dim), and with `need_weights` (batch, L, S), or each head's unless `average_attn_weights`.
+
+    >>> import flambeau, flambeau.nn.functional as F
+    >>> x, layer = flambeau.ones(5, 2, 8), flambeau.nn.MultiheadAttention(8, 4)
+    >>> projections = layer.in_proj_weight, layer.in_proj_bias, None, None, False, 0.0
+    >>> F.multi_head_attention_forward(x, x, x, 8, 4, *projections, layer.out_proj.weight, layer.out_proj.bias)[0].shape
+    flambeau.Size([5, 2, 8])
     """
     is_batched = query.dim() == 3
     check(query, key, value, key_padding_mask, attn_mask, embed_dim_to_check, num_heads, is_causal)

@@ -15,6 +15,22 @@ def embedding_bag(
 
     `input` is (bags, size), or (indices,) with the places in `offsets` where bags begin. Raises ValueError for other
     ranks, modes and offsets, NotImplementedError for weights of samples where nothing is added up.
+
+    Args:
+        input, offsets: indices, and where each bag begins if they are in a row.
+        weight: the vectors, one for each index.
+        max_norm, norm_type: vectors longer than `max_norm` are shortened to it when they are looked up.
+        scale_grad_by_freq, sparse: accepted for gradients, which there are none of.
+        mode: "sum", "mean" or "max".
+        per_sample_weights: a factor for every index, with mode "sum".
+        include_last_offset: whether offsets end with the number of indices.
+        padding_idx: the index whose vector is zero and stays as it is.
+
+    Shape: (bags, n), or all indices in a row and (bags,) offsets, to (bags, size of a vector).
+
+    >>> import flambeau
+    >>> flambeau.nn.functional.embedding_bag(flambeau.tensor([[0, 2]]), flambeau.eye(3), mode="sum")
+    tensor([[1., 0., 1.]])
     """
     if per_sample_weights is not None and per_sample_weights.dim() != input.dim():
         raise ValueError(

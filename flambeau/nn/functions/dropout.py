@@ -22,19 +22,54 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     otherwise.
 
     Raises ValueError for a probability outside [0, 1].
+
+    Args:
+        input: the tensor.
+        p: the probability with which values are dropped while training.
+        training: whether the module is being trained.
+        inplace: whether the input is written to.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.dropout(flambeau.tensor([-2.0, 0.0, 3.0]), 0.5, training=False)
+    tensor([-2.,  0.,  3.])
     """
     check_probability(p)
     return F.dropout_(input, p, training) if inplace else F.dropout(input, p, training)
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that keeps mean and variance of what `selu` gives. Raises ValueError for p outside [0, 1]."""
+    """Dropout that keeps mean and variance of what `selu` gives. Raises ValueError for p outside [0, 1].
+
+    Args:
+        input: the tensor.
+        p: the probability with which values are dropped.
+        training: whether the module is being trained.
+        inplace: whether the input is written to.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.alpha_dropout(flambeau.tensor([-2.0, 0.0, 3.0]), 0.5, training=False)
+    tensor([-2.,  0.,  3.])
+    """
     check_probability(p)
     return F.alpha_dropout_(input, p, training) if inplace else F.alpha_dropout(input, p, training)
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """`alpha_dropout` of whole channels. Raises ValueError for a probability outside [0, 1]."""
+    """`alpha_dropout` of whole channels. Raises ValueError for a probability outside [0, 1].
+
+    Args:
+        input: the tensor.
+        p: the probability with which values are dropped while training.
+        training: whether the module is being trained.
+        inplace: whether the input is written to.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.feature_alpha_dropout(flambeau.ones(1, 2, 3), 0.5, training=False).shape
+    flambeau.Size([1, 2, 3])
+    """
     check_probability(p)
     return F.feature_alpha_dropout_(input, p, training) if inplace else F.feature_alpha_dropout(input, p, training)
 
@@ -43,6 +78,20 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """Whole channels of (N, C, L) or (C, L) zeroed with probability `p` while training.
 
     Raises ValueError for a probability outside [0, 1], RuntimeError for another rank.
+
+    Args:
+        input: the tensor.
+        p: the probability with which values are dropped while training.
+        training: whether the module is being trained.
+        inplace: whether the input is written to.
+
+    Shape:
+        (N, C, L) or (C, L); it stays.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.dropout1d(flambeau.ones(1, 2, 8), 0.5, training=False).shape
+    flambeau.Size([1, 2, 8])
     """
     check_probability(p)
     rank = input.dim()
@@ -55,6 +104,20 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """Whole channels of (N, C, ...) zeroed with probability `p` while training.
 
     Raises ValueError for a probability outside [0, 1].
+
+    Args:
+        input: the tensor.
+        p: the probability with which values are dropped while training.
+        training: whether the module is being trained.
+        inplace: whether the input is written to.
+
+    Shape:
+        (N, C, H, W) or (C, H, W); it stays.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.dropout2d(flambeau.ones(1, 2, 8, 8), 0.5, training=False).shape
+    flambeau.Size([1, 2, 8, 8])
     """
     check_probability(p)
     return _channels(input, p, training, inplace, False)
@@ -64,6 +127,20 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """Whole channels of (N, C, D, H, W) or (C, D, H, W) zeroed with probability `p` while training.
 
     Raises ValueError for a probability outside [0, 1].
+
+    Args:
+        input: the tensor.
+        p: the probability with which values are dropped while training.
+        training: whether the module is being trained.
+        inplace: whether the input is written to.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W); it stays.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.dropout3d(flambeau.ones(1, 2, 8, 8, 8), 0.5, training=False).shape
+    flambeau.Size([1, 2, 8, 8, 8])
     """
     check_probability(p)
     return _channels(input, p, training, inplace, input.dim() == 4)

@@ -20,6 +20,20 @@ def linear_cross_entropy(
     Several dimensions between classes and features make as many losses for each sample. Raises RuntimeError for sizes
     that do not go together, and for `options`.
 
+    Args:
+        input: the tensor.
+        linear_weight: the layer's weight.
+        target: what the input should be.
+        linear_bias: the layer's bias.
+        weight: how much each class counts.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+        ignore_index: the class that does not count.
+        label_smoothing: how much of the target is spread over all classes, from 0 to 1.
+        options: refused: the loss is computed at once.
+
+    Shape:
+        (N, in_features) and classes (N,), to () or, with reduction "none", to (N,).
+
     >>> import flambeau
     >>> weight, target = flambeau.zeros(4, 3), flambeau.tensor([0, 2])
     >>> round(linear_cross_entropy(flambeau.ones(2, 3), weight, target).item(), 4)

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from flambeau.ops.families.composite import F
 from flambeau.tensor.observer import is_tracing
 from flambeau.tensor.tensor import Tensor
@@ -61,7 +59,24 @@ def mse_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean", weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """The squared difference."""
+    """The squared difference.
+
+    Args:
+        input: the tensor.
+        target: what the input should be.
+        size_average: an older way to say `reduction`.
+        reduce: an older way to say `reduction`.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+        weight: how much each class counts.
+
+    Shape:
+        two of the same shape, to () or, with reduction "none", to it.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.mse_loss(flambeau.tensor([0.5, 1.0]), flambeau.tensor([1.0, 3.0]))
+    tensor(2.1250)
+    """
     number = reduction_number(reduction, size_average, reduce)
     if weight is None:
         return F.mse_loss(input, target, number)
@@ -72,7 +87,24 @@ def l1_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean", weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """The distance."""
+    """The distance.
+
+    Args:
+        input: the tensor.
+        target: what the input should be.
+        size_average: an older way to say `reduction`.
+        reduce: an older way to say `reduction`.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+        weight: how much each class counts.
+
+    Shape:
+        two of the same shape, to () or, with reduction "none", to it.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.l1_loss(flambeau.tensor([0.5, 1.0]), flambeau.tensor([1.0, 3.0]))
+    tensor(1.2500)
+    """
     number = reduction_number(reduction, size_average, reduce)
     if weight is None:
         return F.l1_loss(input, target, number)
@@ -83,14 +115,47 @@ def smooth_l1_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean", beta: float = 1.0,
 ) -> Tensor:  # fmt: skip
-    """The distance, squared (and scaled) below `beta`."""
+    """The distance, squared (and scaled) below `beta`.
+
+    Args:
+        input: the tensor.
+        target: what the input should be.
+        size_average: an older way to say `reduction`.
+        reduce: an older way to say `reduction`.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+        beta: the distance below which it is squared.
+
+    Shape:
+        two of the same shape, to () or, with reduction "none", to it.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.smooth_l1_loss(flambeau.tensor([0.5, 1.0]), flambeau.tensor([1.0, 3.0]))
+    tensor(0.8125)
+    """
     return F.smooth_l1_loss(input, target, reduction_number(reduction, size_average, reduce), beta)
 
 
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
-    """Half the square of the distance, and a straight line from `delta` on."""
+    """Half the square of the distance, and a straight line from `delta` on.
+
+    Args:
+        input: the tensor.
+        target: what the input should be.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+        delta: the distance at which the square becomes a straight line.
+        weight: how much each class counts.
+
+    Shape:
+        two of the same shape, to () or, with reduction "none", to it.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.huber_loss(flambeau.tensor([0.5, 1.0]), flambeau.tensor([1.0, 3.0]))
+    tensor(0.8125)
+    """
     number = reduction_number(reduction)
     if weight is None:
         return F.huber_loss(input, target, number, delta)
@@ -101,7 +166,23 @@ def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """log(1 + exp(-target * input))."""
+    """log(1 + exp(-target * input)).
+
+    Args:
+        input: the tensor.
+        target: what the input should be.
+        size_average: an older way to say `reduction`.
+        reduce: an older way to say `reduction`.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+
+    Shape:
+        two of the same shape, to () or, with reduction "none", to it.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.soft_margin_loss(flambeau.tensor([0.5, 1.0]), flambeau.tensor([-1.0, 1.0]))
+    tensor(0.6437)
+    """
     return F.soft_margin_loss(input, target, reduction_number(reduction, size_average, reduce))
 
 
@@ -109,7 +190,26 @@ def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
     ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """Minus the entries that the targets choose; classes are dimension 1."""
+    """Minus the entries that the targets choose; classes are dimension 1.
+
+    Args:
+        input: the tensor.
+        target: what the input should be.
+        weight: how much each class counts.
+        size_average: an older way to say `reduction`.
+        ignore_index: the class that does not count.
+        reduce: an older way to say `reduction`.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+
+    Shape:
+        (N, C) and classes (N,), or further dimensions behind C; to () or, with reduction "none", to the classes'
+        shape.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.nll_loss(flambeau.tensor([[2.0, 0.0], [0.0, 1.0]]).log_softmax(1), flambeau.tensor([0, 1]))
+    tensor(0.2201)
+    """
     return F.nll_loss_nd(input, target, weight, reduction_number(reduction, size_average, reduce), ignore_index)
 
 
@@ -117,7 +217,27 @@ def cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
     ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean", label_smoothing: float = 0.0,
 ) -> Tensor:  # fmt: skip
-    """The negative log-likelihood of the targets (classes or probabilities) after log_softmax."""
+    """The negative log-likelihood of the targets (classes or probabilities) after log_softmax.
+
+    Args:
+        input: the tensor.
+        target: what the input should be.
+        weight: how much each class counts.
+        size_average: an older way to say `reduction`.
+        ignore_index: the class that does not count.
+        reduce: an older way to say `reduction`.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+        label_smoothing: how much of the target is spread over all classes, from 0 to 1.
+
+    Shape:
+        (N, C) and classes (N,), or further dimensions behind C; to () or, with reduction "none", to the classes'
+        shape.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.cross_entropy(flambeau.tensor([[2.0, 0.0], [0.0, 1.0]]), flambeau.tensor([0, 1]))
+    tensor(0.2201)
+    """
     number = reduction_number(reduction, size_average, reduce)
     return F.cross_entropy_loss(input, target, weight, number, ignore_index, label_smoothing)
 
@@ -126,7 +246,24 @@ def binary_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """Cross entropy of two classes; `input` is the probability of the second. Raises ValueError for other sizes."""
+    """Cross entropy of two classes; `input` is the probability of the second. Raises ValueError for other sizes.
+
+    Args:
+        input: the tensor.
+        target: what the input should be.
+        weight: a factor for every element.
+        size_average: an older way to say `reduction`.
+        reduce: an older way to say `reduction`.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+
+    Shape:
+        two of the same shape, to () or, with reduction "none", to it.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.binary_cross_entropy(flambeau.tensor([0.5, 0.9]), flambeau.tensor([0.0, 1.0]))
+    tensor(0.3993)
+    """
     number = reduction_number(reduction, size_average, reduce)
     if not is_tracing() and not F.is_same_size(target, input):
         raise ValueError(
@@ -140,7 +277,25 @@ def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
     reduce: bool | None = None, reduction: str = "mean", pos_weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """Cross entropy of two classes; `input` is the logarithm of the odds. Raises ValueError for other sizes."""
+    """Cross entropy of two classes; `input` is the logarithm of the odds. Raises ValueError for other sizes.
+
+    Args:
+        input: the tensor.
+        target: what the input should be.
+        weight: a factor for every element.
+        size_average: an older way to say `reduction`.
+        reduce: an older way to say `reduction`.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+        pos_weight: how much the second class counts.
+
+    Shape:
+        two of the same shape, to () or, with reduction "none", to it.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.binary_cross_entropy_with_logits(flambeau.tensor([0.5, 1.0]), flambeau.tensor([0.0, 1.0]))
+    tensor(0.6437)
+    """
     number = reduction_number(reduction, size_average, reduce)
     if not is_tracing() and not F.is_same_size(target, input):
         raise ValueError(
@@ -154,7 +309,24 @@ def kl_div(
     input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
     reduction: str = "mean", log_target: bool = False,
 ) -> Tensor:  # fmt: skip
-    """target * (log(target) - input); 'batchmean' divides the sum by the size of the batch."""
+    """target * (log(target) - input); 'batchmean' divides the sum by the size of the batch.
+
+    Args:
+        input: the tensor.
+        target: what the input should be.
+        size_average: an older way to say `reduction`.
+        reduce: an older way to say `reduction`.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+        log_target: whether the target is a logarithm as well.
+
+    Shape:
+        two of the same shape, to () or, with reduction "none", to it.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.kl_div(flambeau.tensor([0.5, 0.5]).log(), flambeau.tensor([0.25, 0.75]), reduction="sum")
+    tensor(0.1308)
+    """
     if reduction == "batchmean":
         added = F.kl_div(input, target, 2, log_target=log_target)
         return F.div(added, input.size(0)) if input.dim() > 0 else added
@@ -166,7 +338,26 @@ def poisson_nll_loss(
     input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: bool | None = None,
     eps: float = 1e-8, reduce: bool | None = None, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """Minus the logarithm of a Poisson probability."""
+    """Minus the logarithm of a Poisson probability.
+
+    Args:
+        input: the tensor.
+        target: what the input should be.
+        log_input: whether the input is the logarithm of the rate.
+        full: whether terms that do not depend on the input are added.
+        size_average: an older way to say `reduction`.
+        eps: a small number that keeps a divisor from zero.
+        reduce: an older way to say `reduction`.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+
+    Shape:
+        two of the same shape, to () or, with reduction "none", to it.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.poisson_nll_loss(flambeau.tensor([0.5, 1.0]), flambeau.tensor([1.0, 3.0]))
+    tensor(0.4335)
+    """
     return F.poisson_nll_loss(
         input, target, log_input, full, eps, reduction_number(reduction, size_average, reduce)
     )
@@ -179,6 +370,22 @@ def gaussian_nll_loss(
 
     There is one variance for each element, or one for each row of the last dimension. Raises ValueError for other
     sizes, and for negative variances.
+
+    Args:
+        input: the tensor.
+        target: what the input should be.
+        var: the variance of every element.
+        full: whether terms that do not depend on the input are added.
+        eps: a small number that keeps a divisor from zero.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+
+    Shape:
+        input, target and variance of the same shape, to () or, with reduction "none", to it.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.gaussian_nll_loss(flambeau.tensor([0.5, 1.0]), flambeau.tensor([1.0, 3.0]), flambeau.ones(2))
+    tensor(1.0625)
     """
     given = F.mul(F.ones_like(input), var) if isinstance(var, float) else var
     rows, sizes = list(input.size())[:-1], list(given.size())
@@ -196,115 +403,29 @@ def gaussian_nll_loss(
     return reduced(losses, reduction_number(reduction))
 
 
-def hinge_embedding_loss(
-    input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:  # fmt: skip
-    """The input where the target is 1, what lacks to `margin` where it is -1."""
-    return F.hinge_embedding_loss(input, target, margin, reduction_number(reduction, size_average, reduce))
-
-
-def margin_ranking_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
-    reduce: bool | None = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
-    """What lacks to `margin` in the wanted order of two inputs."""
-    number = reduction_number(reduction, size_average, reduce)
-    if input1.dim() != input2.dim() or input1.dim() != target.dim():
-        raise RuntimeError(
-            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
-            f"input1: torch.Size({list(input1.size())}), input2: torch.Size({list(input2.size())}), target: "
-            f"torch.Size({list(target.size())}) "
-        )
-    return F.margin_ranking_loss(input1, input2, target, margin, number)
-
-
-def cosine_embedding_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None,
-    reduce: bool | None = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
-    """One less the cosine where the target is 1, what the cosine exceeds `margin` by where it is -1."""
-    number = reduction_number(reduction, size_average, reduce)
-    return F.cosine_embedding_loss(input1, input2, target, margin, number)
-
-
-def triplet_margin_loss(
-    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
-    swap: bool = False, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
-    """What lacks for the negative to be `margin` further away than the positive. Raises ValueError for margin <= 0."""
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
-    number = reduction_number(reduction, size_average, reduce)
-    return F.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, number)
-
-
-def multilabel_soft_margin_loss(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
-    reduce: bool | None = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
-    """Cross entropy of every class for itself, averaged over the classes (the last dimension)."""
-    likely = F.mul(target, F.log_sigmoid(input))
-    losses = F.neg(F.add(likely, F.mul(F.rsub(target, 1), F.log_sigmoid(F.neg(input)))))
-    if weight is not None:
-        losses = F.mul(losses, weight)
-    dims = input.dim() - 1
-    return reduced(
-        F.div(F.sum(losses, [dims]), input.size(dims)), reduction_number(reduction, size_average, reduce)
-    )
-
-
-def multilabel_margin_loss(
-    input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:  # fmt: skip
-    """What lacks to a margin of 1 between the classes that the target lists, up to a -1, and the others."""
-    return F.multilabel_margin_loss(input, target, reduction_number(reduction, size_average, reduce))
-
-
-def multi_margin_loss(
-    input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
-    size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
-    """What lacks to `margin` between the target class and the others, to the power of `p`, which is 1 or 2."""
-    if p != 1 and p != 2:
-        raise ValueError(f"only p == 1 and p == 2 supported, got {p}")
-    number = reduction_number(reduction, size_average, reduce)
-    return F.multi_margin_loss(input, target, p, margin, weight, number)
-
-
 def ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int = 0,
     reduction: str = "mean", zero_infinity: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Minus the logarithm of the probability of all ways to write the targets: Graves et al. (2006)."""
+    """Minus the logarithm of the probability of all ways to write the targets: Graves et al. (2006).
+
+    Args:
+        log_probs: (time, batch, classes).
+        targets: (batch, length), or all in a row.
+        input_lengths: how many steps of each sequence count.
+        target_lengths: how many targets of each sequence count.
+        blank: the class that stands for nothing.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+        zero_infinity: whether infinite losses are made zero.
+
+    Shape:
+        log-probabilities (time, batch, classes), targets (batch, length) or in a row, and the lengths of both, to
+        ().
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.ctc_loss(flambeau.zeros(5, 1, 3).log_softmax(2), flambeau.tensor([[1, 2]]), (5,), (2,))
+    tensor(0.9689)
+    """
     number = reduction_number(reduction)
     return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, number, zero_infinity)
-
-
-def check_ranks(anchor: Tensor, positive: Tensor, negative: Tensor) -> None:
-    """Raise RuntimeError unless all have the same number of dimensions."""
-    if positive.dim() != anchor.dim() or negative.dim() != anchor.dim():
-        raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
-            f"anchor {anchor.dim()}D, positive {positive.dim()}D, and negative {negative.dim()}D inputs"
-        )
-
-
-def triplet_margin_with_distance_loss(
-    anchor: Tensor, positive: Tensor, negative: Tensor, *,
-    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0, swap: bool = False,
-    reduction: str = "mean",
-) -> Tensor:  # fmt: skip
-    """`triplet_margin_loss` with another distance than the Euclidean one; for Python, since a distance is passed.
-
-    Raises ValueError unless the margin is positive, RuntimeError for tensors of different ranks.
-    """
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
-    check_ranks(anchor, positive, negative)
-    distance = F.pairwise_distance if distance_function is None else distance_function
-    near, far = distance(anchor, positive), distance(anchor, negative)
-    if swap:
-        far = F.minimum(far, distance(positive, negative))
-    return reduced(F.clamp_min(F.add(F.sub(near, far), margin), 0.0), reduction_number(reduction))

@@ -50,7 +50,25 @@ def fractional_max_pool2d_with_indices(
     output_ratio: BroadcastingList2[float] | None = None, return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The largest element of windows at random places of (N, C, H, W) or (C, H, W), and where it is."""
+    """The largest element of windows at random places of (N, C, H, W) or (C, H, W), and where it is.
+
+    Args:
+        input: the tensor.
+        kernel_size: the size of a window: one int, or one for each dimension.
+        output_size: the sizes of the result: one int, or one for each dimension.
+        output_ratio: the result's size as a fraction of the input's, between 0 and 1.
+        return_indices: whether the result is a tuple with the places of the elements.
+        _random_samples: numbers between 0 and 1 that choose the windows, in place of random ones.
+
+    Shape:
+        (N, C, H, W) or (C, H, W) to the same with other spatial sizes.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> values, places = F.fractional_max_pool2d_with_indices(flambeau.ones(1, 2, 8, 8), 2, output_size=3)
+    >>> values.shape, places.shape
+    (flambeau.Size([1, 2, 3, 3]), flambeau.Size([1, 2, 3, 3]))
+    """
     sizes = _output_sizes(input, 2, output_size, output_ratio)
     return F.fractional_max_pool2d(input, _sizes(kernel_size, 2), sizes, _drawn(input, 2, _random_samples))
 
@@ -60,7 +78,25 @@ def fractional_max_pool3d_with_indices(
     output_ratio: BroadcastingList3[float] | None = None, return_indices: bool = False,
     _random_samples: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The largest element of windows at random places of (N, C, D, H, W) or (C, D, H, W), and where it is."""
+    """The largest element of windows at random places of (N, C, D, H, W) or (C, D, H, W), and where it is.
+
+    Args:
+        input: the tensor.
+        kernel_size: the size of a window: one int, or one for each dimension.
+        output_size: the sizes of the result: one int, or one for each dimension.
+        output_ratio: the result's size as a fraction of the input's, between 0 and 1.
+        return_indices: whether the result is a tuple with the places of the elements.
+        _random_samples: numbers between 0 and 1 that choose the windows, in place of random ones.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W) to the same with other spatial sizes.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> values, places = F.fractional_max_pool3d_with_indices(flambeau.ones(1, 2, 8, 8, 8), 2, output_size=3)
+    >>> values.shape, places.shape
+    (flambeau.Size([1, 2, 3, 3, 3]), flambeau.Size([1, 2, 3, 3, 3]))
+    """
     sizes = _output_sizes(input, 3, output_size, output_ratio)
     return F.fractional_max_pool3d(input, _sizes(kernel_size, 3), sizes, _drawn(input, 3, _random_samples))
 
@@ -95,6 +131,17 @@ def fractional_max_pool2d(
 
     Raises ValueError unless a size or a ratio is given.
 
+    Args:
+        input: the tensor.
+        kernel_size: the size of a window: one int, or one for each dimension.
+        output_size: the sizes of the result: one int, or one for each dimension.
+        output_ratio: the result's size as a fraction of the input's, between 0 and 1.
+        return_indices: whether the result is a tuple with the places of the elements.
+        _random_samples: numbers between 0 and 1 that choose the windows, in place of random ones.
+
+    Shape:
+        (N, C, H, W) or (C, H, W) to the same with other spatial sizes.
+
     >>> import flambeau
     >>> fractional_max_pool2d(flambeau.ones(1, 1, 7, 7), 2, output_size=(3, 5)).shape
     flambeau.Size([1, 1, 3, 5])
@@ -112,6 +159,22 @@ def fractional_max_pool3d(
     """The largest element of windows at random places, and where it is if `return_indices`.
 
     Raises ValueError unless a size or a ratio is given.
+
+    Args:
+        input: the tensor.
+        kernel_size: the size of a window: one int, or one for each dimension.
+        output_size: the sizes of the result: one int, or one for each dimension.
+        output_ratio: the result's size as a fraction of the input's, between 0 and 1.
+        return_indices: whether the result is a tuple with the places of the elements.
+        _random_samples: numbers between 0 and 1 that choose the windows, in place of random ones.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W) to the same with other spatial sizes.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.fractional_max_pool3d(flambeau.ones(1, 2, 8, 8, 8), 2, output_size=3).shape
+    flambeau.Size([1, 2, 3, 3, 3])
     """
     run = fractional_max_pool3d_with_indices if return_indices else _fractional_max_pool3d
     return run(input, kernel_size, output_size, output_ratio, return_indices, _random_samples)

@@ -17,6 +17,23 @@ def interpolate(
 
     Raises ValueError for arguments that contradict each other, NotImplementedError for a mode or rank that is not
     there.
+
+    Args:
+        input: the tensor.
+        size: the result's spatial sizes.
+        scale_factor: the result's size divided by the input's.
+        mode: "nearest", "nearest-exact", "linear", "bilinear", "bicubic", "trilinear" or "area".
+        align_corners: whether the corners' centres stay where they are; for the linear and cubic modes.
+        recompute_scale_factor: whether the factor follows from the rounded sizes.
+        antialias: whether shrinking averages over all that a place covers.
+
+    Shape:
+        (N, C, ...) to the same with other spatial sizes.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.interpolate(flambeau.ones(1, 2, 4, 4), scale_factor=2).shape
+    flambeau.Size([1, 2, 8, 8])
     """
     dims = input.dim() - 2
     if align_corners is not None and (mode == "nearest" or mode == "nearest-exact" or mode == "area"):
@@ -126,21 +143,65 @@ def upsample(
     input: Tensor, size: int | list[int] | None = None, scale_factor: float | int | list[float] | None = None,
     mode: str = "nearest", align_corners: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """An older name of `interpolate`."""
+    """An older name of `interpolate`.
+
+    Args:
+        input: the tensor.
+        size: the size of the result.
+        scale_factor: the result's size divided by the input's.
+        mode: as in `interpolate`.
+        align_corners: whether the corners' centres stay where they are; for the linear and cubic modes.
+
+    Shape:
+        (N, C, ...) to the same with other spatial sizes.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.upsample(flambeau.ones(1, 2, 4, 4), scale_factor=2).shape
+    flambeau.Size([1, 2, 8, 8])
+    """
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(
     input: Tensor, size: int | list[int] | None = None, scale_factor: float | int | list[float] | None = None
 ) -> Tensor:
-    """An older name of `interpolate` with mode nearest."""
+    """An older name of `interpolate` with mode nearest.
+
+    Args:
+        input: the tensor.
+        size: the size of the result.
+        scale_factor: the result's size divided by the input's.
+
+    Shape:
+        (N, C, ...) to the same with other spatial sizes.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.upsample_nearest(flambeau.ones(1, 2, 4, 4), scale_factor=2).shape
+    flambeau.Size([1, 2, 8, 8])
+    """
     return interpolate(input, size, scale_factor, "nearest")
 
 
 def upsample_bilinear(
     input: Tensor, size: int | list[int] | None = None, scale_factor: float | int | list[float] | None = None
 ) -> Tensor:
-    """An older name of `interpolate` with mode bilinear and corners at corners."""
+    """An older name of `interpolate` with mode bilinear and corners at corners.
+
+    Args:
+        input: the tensor.
+        size: the size of the result.
+        scale_factor: the result's size divided by the input's.
+
+    Shape:
+        (N, C, ...) to the same with other spatial sizes.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.upsample_bilinear(flambeau.ones(1, 2, 4, 4), scale_factor=2).shape
+    flambeau.Size([1, 2, 8, 8])
+    """
     return interpolate(input, size, scale_factor, "bilinear", True)
 
 
@@ -150,6 +211,21 @@ def grid_sample(
     """The input (N, C, ...) read at the places of `grid` (N, ..., 2 or 3), whose coordinates go from -1 to 1.
 
     `mode` is bilinear, nearest or bicubic, `padding_mode` zeros, border or reflection. Raises ValueError for others.
+
+    Args:
+        input: the tensor.
+        grid: places in [-1, 1] to read at, (N, H, W, 2) or (N, D, H, W, 3).
+        mode: "bilinear", "nearest" or "bicubic".
+        padding_mode: "zeros", "border" or "reflection": what lies outside.
+        align_corners: whether the corners' centres stay where they are; for the linear and cubic modes.
+
+    Shape:
+        (N, C, H, W) and (N, H', W', 2), to (N, C, H', W'); with a depth too.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.grid_sample(flambeau.ones(1, 2, 4, 4), flambeau.zeros(1, 3, 3, 2), align_corners=False).shape
+    flambeau.Size([1, 2, 3, 3])
     """
     if mode != "bilinear" and mode != "nearest" and mode != "bicubic":
         raise ValueError(
@@ -167,5 +243,18 @@ def grid_sample(
 
 def affine_grid(theta: Tensor, size: list[int], align_corners: bool | None = None) -> Tensor:
     """The grid for `grid_sample` of affine maps: theta (N, 2, 3) and a size (N, C, H, W), or (N, 3, 4) and five sizes.
+
+    Args:
+        theta: (N, 2, 3) or (N, 3, 4).
+        size: the size of the result of sampling, (N, C, H, W) or (N, C, D, H, W).
+        align_corners: whether the corners' centres stay where they are; for the linear and cubic modes.
+
+    Shape:
+        (N, 2, 3) or (N, 3, 4), to (N, H, W, 2) or (N, D, H, W, 3).
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> F.affine_grid(flambeau.ones(1, 2, 3), (1, 1, 4, 4), align_corners=False).shape
+    flambeau.Size([1, 4, 4, 2])
     """
     return F.affine_grid_generator(theta, size, align_corners is True)

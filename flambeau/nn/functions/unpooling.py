@@ -49,7 +49,25 @@ def max_unpool1d(
     input: Tensor, indices: Tensor, kernel_size: BroadcastingList1[int], stride: BroadcastingList1[int] | None = None,
     padding: BroadcastingList1[int] = 0, output_size: list[int] | None = None,
 ) -> Tensor:  # fmt: skip
-    """(N, C, L) or (C, L). Raises ValueError for an `output_size` that cannot have been."""
+    """(N, C, L) or (C, L). Raises ValueError for an `output_size` that cannot have been.
+
+    Args:
+        input: the tensor.
+        indices: places as pooling gave them.
+        kernel_size: the size of a window: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+        padding: what is added on both sides: one int, or one for each dimension.
+        output_size: the sizes of the result: one int, or one for each dimension.
+
+    Shape:
+        (N, C, L) or (C, L) to the same with other spatial sizes.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> values, places = F.max_pool1d_with_indices(flambeau.ones(1, 2, 8), 2)
+    >>> F.max_unpool1d(values, places, 2).shape
+    flambeau.Size([1, 2, 8])
+    """
     kernel = _numbers(kernel_size, 1)
     steps = kernel if stride is None else _numbers(stride, 1)
     size = unpooled_size(input, kernel, steps, _numbers(padding, 1), output_size)
@@ -61,7 +79,25 @@ def max_unpool2d(
     input: Tensor, indices: Tensor, kernel_size: BroadcastingList2[int], stride: BroadcastingList2[int] | None = None,
     padding: BroadcastingList2[int] = 0, output_size: list[int] | None = None,
 ) -> Tensor:  # fmt: skip
-    """(N, C, H, W) or (C, H, W). Raises ValueError for an `output_size` that cannot have been."""
+    """(N, C, H, W) or (C, H, W). Raises ValueError for an `output_size` that cannot have been.
+
+    Args:
+        input: the tensor.
+        indices: places as pooling gave them.
+        kernel_size: the size of a window: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+        padding: what is added on both sides: one int, or one for each dimension.
+        output_size: the sizes of the result: one int, or one for each dimension.
+
+    Shape:
+        (N, C, H, W) or (C, H, W) to the same with other spatial sizes.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> values, places = F.max_pool2d_with_indices(flambeau.ones(1, 2, 8, 8), 2)
+    >>> F.max_unpool2d(values, places, 2).shape
+    flambeau.Size([1, 2, 8, 8])
+    """
     kernel = _numbers(kernel_size, 2)
     steps = kernel if stride is None else _numbers(stride, 2)
     return F.max_unpool2d(input, indices, unpooled_size(input, kernel, steps, _numbers(padding, 2), output_size))
@@ -71,7 +107,25 @@ def max_unpool3d(
     input: Tensor, indices: Tensor, kernel_size: BroadcastingList3[int], stride: BroadcastingList3[int] | None = None,
     padding: BroadcastingList3[int] = 0, output_size: list[int] | None = None,
 ) -> Tensor:  # fmt: skip
-    """(N, C, D, H, W) or (C, D, H, W). Raises ValueError for an `output_size` that cannot have been."""
+    """(N, C, D, H, W) or (C, D, H, W). Raises ValueError for an `output_size` that cannot have been.
+
+    Args:
+        input: the tensor.
+        indices: places as pooling gave them.
+        kernel_size: the size of a window: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+        padding: what is added on both sides: one int, or one for each dimension.
+        output_size: the sizes of the result: one int, or one for each dimension.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W) to the same with other spatial sizes.
+
+    >>> import flambeau
+    >>> import flambeau.nn.functional as F
+    >>> values, places = F.max_pool3d_with_indices(flambeau.ones(1, 2, 8, 8, 8), 2)
+    >>> F.max_unpool3d(values, places, 2).shape
+    flambeau.Size([1, 2, 8, 8, 8])
+    """
     kernel = _numbers(kernel_size, 3)
     steps = kernel if stride is None else _numbers(stride, 3)
     around = _numbers(padding, 3)

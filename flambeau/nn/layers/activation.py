@@ -11,7 +11,15 @@ from flambeau.tensor.tensor import Tensor
 
 
 class Identity(Module):
-    """Its input, unchanged, whatever arguments it is made with."""
+    """Its input, unchanged, whatever arguments it is made with.
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.Identity()(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([-2.,  0.,  3.])
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -30,7 +38,18 @@ class _InPlace(Activation):
 
 
 class ReLU(_InPlace):
-    """max(x, 0)."""
+    """max(x, 0).
+
+    Args:
+        inplace: whether the input is written to.
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.ReLU()(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([0., 0., 3.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element; the shape stays."""
@@ -38,7 +57,18 @@ class ReLU(_InPlace):
 
 
 class ReLU6(_InPlace):
-    """min(max(x, 0), 6)."""
+    """min(max(x, 0), 6).
+
+    Args:
+        inplace: whether the input is written to.
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.ReLU6()(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([0., 0., 3.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element; the shape stays."""
@@ -46,7 +76,18 @@ class ReLU6(_InPlace):
 
 
 class SELU(_InPlace):
-    """`ELU` with the constants that keep mean 0 and variance 1 through layers: Klambauer et al. (2017)."""
+    """`ELU` with the constants that keep mean 0 and variance 1 through layers: Klambauer et al. (2017).
+
+    Args:
+        inplace: whether the input is written to.
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.SELU()(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([-1.5202,  0.0000,  3.1521])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element; the shape stays."""
@@ -54,7 +95,18 @@ class SELU(_InPlace):
 
 
 class SiLU(_InPlace):
-    """x sigmoid(x): Elfwing et al. (2017)."""
+    """x sigmoid(x): Elfwing et al. (2017).
+
+    Args:
+        inplace: whether the input is written to.
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.SiLU()(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([-0.2384,  0.0000,  2.8577])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element; the shape stays."""
@@ -62,7 +114,18 @@ class SiLU(_InPlace):
 
 
 class Mish(_InPlace):
-    """x tanh(softplus(x)): Misra (2019)."""
+    """x tanh(softplus(x)): Misra (2019).
+
+    Args:
+        inplace: whether the input is written to.
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.Mish()(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([-0.2525,  0.0000,  2.9865])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element; the shape stays."""
@@ -70,7 +133,18 @@ class Mish(_InPlace):
 
 
 class Hardswish(_InPlace):
-    """x relu6(x + 3) / 6: Howard et al. (2019)."""
+    """x relu6(x + 3) / 6: Howard et al. (2019).
+
+    Args:
+        inplace: whether the input is written to.
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.Hardswish()(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([-0.3333,  0.0000,  3.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element; the shape stays."""
@@ -78,7 +152,18 @@ class Hardswish(_InPlace):
 
 
 class Hardsigmoid(_InPlace):
-    """relu6(x + 3) / 6."""
+    """relu6(x + 3) / 6.
+
+    Args:
+        inplace: whether the input is written to.
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.Hardsigmoid()(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([0.1667, 0.5000, 1.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element; the shape stays."""
@@ -86,7 +171,15 @@ class Hardsigmoid(_InPlace):
 
 
 class Sigmoid(Module):
-    """1 / (1 + exp(-x))."""
+    """1 / (1 + exp(-x)).
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.Sigmoid()(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([0.1192, 0.5000, 0.9526])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element; the shape stays."""
@@ -94,7 +187,15 @@ class Sigmoid(Module):
 
 
 class Tanh(Module):
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent.
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.Tanh()(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([-0.9640,  0.0000,  0.9951])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element; the shape stays."""
@@ -102,7 +203,15 @@ class Tanh(Module):
 
 
 class LogSigmoid(Module):
-    """log(sigmoid(x)), without overflow."""
+    """log(sigmoid(x)), without overflow.
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.LogSigmoid()(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([-2.1269, -0.6931, -0.0486])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element; the shape stays."""
@@ -110,7 +219,15 @@ class LogSigmoid(Module):
 
 
 class Softsign(Module):
-    """x / (1 + |x|)."""
+    """x / (1 + |x|).
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.Softsign()(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([-0.6667,  0.0000,  0.7500])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element; the shape stays."""
@@ -118,7 +235,15 @@ class Softsign(Module):
 
 
 class Tanhshrink(Module):
-    """x - tanh(x)."""
+    """x - tanh(x).
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.Tanhshrink()(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([-1.0360,  0.0000,  2.0049])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element; the shape stays."""

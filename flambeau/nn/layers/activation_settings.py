@@ -11,7 +11,18 @@ from flambeau.tensor.tensor import Tensor
 
 
 class GELU(Layer):
-    """x times the normal distribution function of x: Hendrycks and Gimpel (2016); `approximate` is 'none' or 'tanh'."""
+    """x times the normal distribution function of x: Hendrycks and Gimpel (2016); `approximate` is 'none' or 'tanh'.
+
+    Args:
+        approximate: "none" for the exact function, "tanh" for the approximation by tanh.
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.GELU()(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([-0.0455,  0.0000,  2.9960])
+    """
 
     __constants__ = ("approximate",)
 
@@ -34,7 +45,19 @@ class _Exponential(Activation):
 
 
 class ELU(_Exponential):
-    """x above 0, alpha (exp(x) - 1) below: Clevert et al. (2015)."""
+    """x above 0, alpha (exp(x) - 1) below: Clevert et al. (2015).
+
+    Args:
+        alpha: how steep or how large the negative side is.
+        inplace: whether the input is written to.
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.ELU()(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([-0.8647,  0.0000,  3.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element; the shape stays."""
@@ -42,7 +65,19 @@ class ELU(_Exponential):
 
 
 class CELU(_Exponential):
-    """max(0, x) + min(0, alpha (exp(x / alpha) - 1)): Barron (2017)."""
+    """max(0, x) + min(0, alpha (exp(x / alpha) - 1)): Barron (2017).
+
+    Args:
+        alpha: how steep or how large the negative side is.
+        inplace: whether the input is written to.
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.CELU()(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([-0.8647,  0.0000,  3.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element; the shape stays."""
@@ -50,7 +85,19 @@ class CELU(_Exponential):
 
 
 class LeakyReLU(Activation):
-    """x above 0, negative_slope x below."""
+    """x above 0, negative_slope x below.
+
+    Args:
+        negative_slope: the slope below zero.
+        inplace: whether the input is written to.
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.LeakyReLU()(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([-0.0200,  0.0000,  3.0000])
+    """
 
     __constants__ = ("negative_slope", "inplace")
 
@@ -65,7 +112,20 @@ class LeakyReLU(Activation):
 
 
 class RReLU(Activation):
-    """x above 0, x times a slope below: random while training, the mean otherwise."""
+    """x above 0, x times a slope below: random while training, the mean otherwise.
+
+    Args:
+        lower: the smallest slope.
+        upper: the largest slope.
+        inplace: whether the input is written to.
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.RReLU().eval()(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([-0.4583,  0.0000,  3.0000])
+    """
 
     __constants__ = ("lower", "upper", "inplace")
 
@@ -81,7 +141,20 @@ class RReLU(Activation):
 
 
 class Threshold(Activation):
-    """x above `threshold`, `value` elsewhere."""
+    """x above `threshold`, `value` elsewhere.
+
+    Args:
+        threshold: where the function changes.
+        value: what stands where x is not above the threshold.
+        inplace: whether the input is written to.
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.Threshold(1.0, 0.5)(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([0.5000, 0.5000, 3.0000])
+    """
 
     __constants__ = ("threshold", "value", "inplace")
 
@@ -97,7 +170,19 @@ class Threshold(Activation):
 
 
 class Softplus(Layer):
-    """log(1 + exp(beta x)) / beta; x itself where beta x is above threshold."""
+    """log(1 + exp(beta x)) / beta; x itself where beta x is above threshold.
+
+    Args:
+        beta: the factor of x.
+        threshold: where the function changes.
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.Softplus()(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([0.1269, 0.6931, 3.0486])
+    """
 
     __constants__ = ("beta", "threshold")
 
@@ -124,7 +209,18 @@ class _Shrink(Layer):
 
 
 class Hardshrink(_Shrink):
-    """0 between -lambd and lambd, else x."""
+    """0 between -lambd and lambd, else x.
+
+    Args:
+        lambd: the threshold.
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.Hardshrink()(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([-2.,  0.,  3.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element; the shape stays."""
@@ -132,7 +228,18 @@ class Hardshrink(_Shrink):
 
 
 class Softshrink(_Shrink):
-    """x moved towards 0 by lambd, but not past it."""
+    """x moved towards 0 by lambd, but not past it.
+
+    Args:
+        lambd: the threshold.
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.Softshrink()(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([-1.5000,  0.0000,  2.5000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Element by element; the shape stays."""
@@ -140,7 +247,20 @@ class Softshrink(_Shrink):
 
 
 class Hardtanh(Activation):
-    """x cut to [min_val, max_val]. Raises ValueError unless the first is smaller."""
+    """x cut to [min_val, max_val]. Raises ValueError unless the first is smaller.
+
+    Args:
+        min_val: the smallest value.
+        max_val: the largest value.
+        inplace: whether the input is written to.
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.Hardtanh()(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([-1.,  0.,  1.])
+    """
 
     __constants__ = ("min_val", "max_val", "inplace")
 
@@ -158,7 +278,18 @@ class Hardtanh(Activation):
 
 
 class GLU(Layer):
-    """The first half of `dim` times the sigmoid of the second: Dauphin et al. (2016)."""
+    """The first half of `dim` times the sigmoid of the second: Dauphin et al. (2016).
+
+    Args:
+        dim: the dimension along which it works.
+
+    Shape:
+        any, even along `dim`, which is halved.
+
+    >>> import flambeau
+    >>> flambeau.nn.GLU()(flambeau.tensor([1.0, 2.0, 0.0, 0.0]))
+    tensor([0.5000, 1.0000])
+    """
 
     __constants__ = ("dim",)
 
@@ -180,7 +311,18 @@ class _AlongDim(Layer):
 
 
 class Softmax(_AlongDim):
-    """exp(x) / sum(exp(x)) along `dim`."""
+    """exp(x) / sum(exp(x)) along `dim`.
+
+    Args:
+        dim: the dimension along which it works.
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.Softmax(dim=0)(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([0.0064, 0.0471, 0.9465])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The shape stays."""
@@ -188,7 +330,18 @@ class Softmax(_AlongDim):
 
 
 class LogSoftmax(_AlongDim):
-    """log(softmax(x)) along `dim`, without overflow."""
+    """log(softmax(x)) along `dim`, without overflow.
+
+    Args:
+        dim: the dimension along which it works.
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.LogSoftmax(dim=0)(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([-5.0550, -3.0550, -0.0550])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The shape stays."""
@@ -196,7 +349,18 @@ class LogSoftmax(_AlongDim):
 
 
 class Softmin(_AlongDim):
-    """softmax(-x) along `dim`."""
+    """softmax(-x) along `dim`.
+
+    Args:
+        dim: the dimension along which it works.
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.Softmin(dim=0)(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([0.8756, 0.1185, 0.0059])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The shape stays."""
@@ -204,7 +368,15 @@ class Softmin(_AlongDim):
 
 
 class Softmax2d(Layer):
-    """Softmax over the channels of every place of (N, C, H, W) or (C, H, W)."""
+    """Softmax over the channels of every place of (N, C, H, W) or (C, H, W).
+
+    Shape:
+        (N, C, H, W) or (C, H, W); it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.Softmax2d()(flambeau.zeros(1, 4, 1, 1)).flatten()
+    tensor([0.2500, 0.2500, 0.2500, 0.2500])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The shape stays. Raises ValueError for another number of dimensions."""
@@ -214,7 +386,21 @@ class Softmax2d(Layer):
 
 
 class PReLU(Layer):
-    """x above 0, weight x below, with one weight or one for every channel: He et al. (2015)."""
+    """x above 0, weight x below, with one weight or one for every channel: He et al. (2015).
+
+    Args:
+        num_parameters: one weight, or one for every channel.
+        init: the weight's first value.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.PReLU()(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([-0.5000,  0.0000,  3.0000], grad_fn=<Unrecorded>)
+    """
 
     __constants__ = ("num_parameters",)
 

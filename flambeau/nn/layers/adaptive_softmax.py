@@ -29,6 +29,18 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     by `div_value` each time, choose among its classes. Raises ValueError for cutoffs that are no increasing classes,
     and without features.
 
+    Args:
+        in_features: features of the input, its last dimension.
+        n_classes: the number of classes.
+        cutoffs: the classes at which groups begin, increasing.
+        div_value: by how much features shrink from group to group.
+        head_bias: whether the head has a bias.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (N, in_features) and classes (N,), to (N,) and ().
+
     >>> import flambeau
     >>> layer = AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[5, 10], div_value=2.0)
     >>> layer(flambeau.ones(3, 8), flambeau.tensor([0, 7, 19])).output.shape

@@ -19,6 +19,24 @@ class MultiheadAttention(Module):
 
     Raises ValueError for sizes that are not positive or that the heads do not divide.
 
+    Args:
+        embed_dim: features of queries and of the result; a multiple of the number of heads.
+        num_heads: the number of heads, which divides `embed_dim`.
+        dropout: the probability with which values are dropped while training.
+        bias: whether there is a bias.
+        add_bias_kv: whether learned vectors are appended to keys and values.
+        add_zero_attn: whether a zero is appended to keys and values.
+        kdim: features of keys; `embed_dim` if None.
+        vdim: features of values; `embed_dim` if None.
+        batch_first: whether the batch is the first dimension, (batch, time, ...), instead of the second.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (L, batch, embed_dim), (S, batch, kdim) and (S, batch, vdim), batch first with `batch_first`, to (L, batch,
+        embed_dim)
+        and the weights (batch, L, S).
+
     >>> import flambeau
     >>> x = flambeau.ones(5, 2, 8)
     >>> output, weights = flambeau.nn.MultiheadAttention(8, 4)(x, x, x)

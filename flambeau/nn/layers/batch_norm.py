@@ -98,6 +98,19 @@ class BatchNorm(ChannelNorm):
 class BatchNorm1d(BatchNorm):
     """Over (N, C) or (N, C, L).
 
+    Args:
+        num_features: channels of the input, its second dimension.
+        eps: a small number that keeps a divisor from zero.
+        momentum: how much a batch counts in the running statistics; None for the average over all batches.
+        affine: whether there are a weight and a bias for every channel.
+        track_running_stats: whether running statistics are kept, and used outside of training.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+        bias: whether there is a bias.
+
+    Shape:
+        (N, C) or (N, C, L); it stays.
+
     >>> import flambeau
     >>> norm = flambeau.nn.BatchNorm1d(2)
     >>> norm(flambeau.tensor([[1.0, 2.0], [3.0, 6.0]])).round().tolist()
@@ -110,7 +123,25 @@ class BatchNorm1d(BatchNorm):
 
 
 class BatchNorm2d(BatchNorm):
-    """Over (N, C, H, W)."""
+    """Over (N, C, H, W).
+
+    Args:
+        num_features: channels of the input, its second dimension.
+        eps: a small number that keeps a divisor from zero.
+        momentum: how much a batch counts in the running statistics; None for the average over all batches.
+        affine: whether there are a weight and a bias for every channel.
+        track_running_stats: whether running statistics are kept, and used outside of training.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+        bias: whether there is a bias.
+
+    Shape:
+        (N, C, H, W); it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.BatchNorm2d(2)(flambeau.ones(1, 2, 8, 8)).shape
+    flambeau.Size([1, 2, 8, 8])
+    """
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() != 4:
@@ -118,7 +149,25 @@ class BatchNorm2d(BatchNorm):
 
 
 class BatchNorm3d(BatchNorm):
-    """Over (N, C, D, H, W)."""
+    """Over (N, C, D, H, W).
+
+    Args:
+        num_features: channels of the input, its second dimension.
+        eps: a small number that keeps a divisor from zero.
+        momentum: how much a batch counts in the running statistics; None for the average over all batches.
+        affine: whether there are a weight and a bias for every channel.
+        track_running_stats: whether running statistics are kept, and used outside of training.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+        bias: whether there is a bias.
+
+    Shape:
+        (N, C, D, H, W); it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.BatchNorm3d(2)(flambeau.ones(1, 2, 8, 8, 8)).shape
+    flambeau.Size([1, 2, 8, 8, 8])
+    """
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() != 5:
@@ -129,6 +178,24 @@ class SyncBatchNorm(BatchNorm):
     """`BatchNorm` of any rank from (N, C) on, over all processes that train together: here there is one.
 
     Raises ValueError for a group of processes.
+
+    Args:
+        num_features: channels of the input, its second dimension.
+        eps: a small number that keeps a divisor from zero.
+        momentum: how much a batch counts in the running statistics; None for the average over all batches.
+        affine: whether there are a weight and a bias for every channel.
+        track_running_stats: whether running statistics are kept, and used outside of training.
+        process_group: None: there is one process.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+        bias: whether there is a bias.
+
+    Shape:
+        (N, C, ...); it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.SyncBatchNorm(2)(flambeau.ones(3, 2)).shape
+    flambeau.Size([3, 2])
     """
 
     def __init__(
@@ -196,18 +263,72 @@ class InstanceNorm(ChannelNorm):
 
 
 class InstanceNorm1d(InstanceNorm):
-    """Over (N, C, L) or (C, L)."""
+    """Over (N, C, L) or (C, L).
+
+    Args:
+        num_features: channels of the input, its second dimension.
+        eps: a small number that keeps a divisor from zero.
+        momentum: how much a batch counts in the running statistics; None for the average over all batches.
+        affine: whether there are a weight and a bias for every channel.
+        track_running_stats: whether running statistics are kept, and used outside of training.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+        bias: whether there is a bias.
+
+    Shape:
+        (N, C, L) or (C, L); it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.InstanceNorm1d(2)(flambeau.ones(1, 2, 8)).shape
+    flambeau.Size([1, 2, 8])
+    """
 
 
 class InstanceNorm2d(InstanceNorm):
-    """Over (N, C, H, W) or (C, H, W)."""
+    """Over (N, C, H, W) or (C, H, W).
+
+    Args:
+        num_features: channels of the input, its second dimension.
+        eps: a small number that keeps a divisor from zero.
+        momentum: how much a batch counts in the running statistics; None for the average over all batches.
+        affine: whether there are a weight and a bias for every channel.
+        track_running_stats: whether running statistics are kept, and used outside of training.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+        bias: whether there is a bias.
+
+    Shape:
+        (N, C, H, W) or (C, H, W); it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.InstanceNorm2d(2)(flambeau.ones(1, 2, 8, 8)).shape
+    flambeau.Size([1, 2, 8, 8])
+    """
 
     def _places(self) -> int:
         return 2
 
 
 class InstanceNorm3d(InstanceNorm):
-    """Over (N, C, D, H, W) or (C, D, H, W)."""
+    """Over (N, C, D, H, W) or (C, D, H, W).
+
+    Args:
+        num_features: channels of the input, its second dimension.
+        eps: a small number that keeps a divisor from zero.
+        momentum: how much a batch counts in the running statistics; None for the average over all batches.
+        affine: whether there are a weight and a bias for every channel.
+        track_running_stats: whether running statistics are kept, and used outside of training.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+        bias: whether there is a bias.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W); it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.InstanceNorm3d(2)(flambeau.ones(1, 2, 8, 8, 8)).shape
+    flambeau.Size([1, 2, 8, 8, 8])
+    """
 
     def _places(self) -> int:
         return 3

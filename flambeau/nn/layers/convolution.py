@@ -124,6 +124,23 @@ class _Forward(Convolution):
 class Conv1d(_Forward):
     """Sliding products over (N, C, L) or (C, L).
 
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the result.
+        kernel_size: the size of a window: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+        padding: what is added on both sides, or "same" or "valid".
+        dilation: the distance between neighbouring elements of a window.
+        groups: into how many groups channels are divided, each for itself.
+        bias: whether there is a bias.
+        padding_mode: "zeros", "reflect", "replicate" or "circular": what is added.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (N, C, L) or (C, L), with in_channels, to the same with out_channels and, for each size,
+        (size + 2 padding - dilation (kernel_size - 1) - 1) / stride + 1, rounded down.
+
     >>> import flambeau
     >>> flambeau.nn.Conv1d(2, 4, 3, padding="same")(flambeau.ones(1, 2, 9)).shape
     flambeau.Size([1, 4, 9])
@@ -144,6 +161,23 @@ class Conv1d(_Forward):
 class Conv2d(_Forward):
     """Sliding products over (N, C, H, W) or (C, H, W).
 
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the result.
+        kernel_size: the size of a window: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+        padding: what is added on both sides: one int, one for each dimension, "same" or "valid".
+        dilation: the distance between neighbouring elements of a window.
+        groups: into how many groups channels are divided, each for itself.
+        bias: whether there is a bias.
+        padding_mode: "zeros", "reflect", "replicate" or "circular": what is added.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (N, C, H, W) or (C, H, W), with in_channels, to the same with out_channels and, for each size,
+        (size + 2 padding - dilation (kernel_size - 1) - 1) / stride + 1, rounded down.
+
     >>> import flambeau
     >>> flambeau.nn.Conv2d(3, 8, 3, stride=2, padding=1)(flambeau.ones(1, 3, 8, 8)).shape
     flambeau.Size([1, 8, 4, 4])
@@ -162,7 +196,29 @@ class Conv2d(_Forward):
 
 
 class Conv3d(_Forward):
-    """Sliding products over (N, C, D, H, W) or (C, D, H, W)."""
+    """Sliding products over (N, C, D, H, W) or (C, D, H, W).
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the result.
+        kernel_size: the size of a window: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+        padding: what is added on both sides: one int, one for each dimension, "same" or "valid".
+        dilation: the distance between neighbouring elements of a window.
+        groups: into how many groups channels are divided, each for itself.
+        bias: whether there is a bias.
+        padding_mode: "zeros", "reflect", "replicate" or "circular": what is added.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W), with in_channels, to the same with out_channels and, for each size,
+        (size + 2 padding - dilation (kernel_size - 1) - 1) / stride + 1, rounded down.
+
+    >>> import flambeau
+    >>> flambeau.nn.Conv3d(2, 3, 3)(flambeau.ones(1, 2, 8, 8, 8)).shape
+    flambeau.Size([1, 3, 6, 6, 6])
+    """
 
     dims = 3
 

@@ -58,7 +58,30 @@ class _Transposed(Convolution):
 
 
 class ConvTranspose1d(_Transposed):
-    """(N, C, L) or (C, L) to a longer one."""
+    """(N, C, L) or (C, L) to a longer one.
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the result.
+        kernel_size: the size of a window: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+        padding: what is cut off on both sides: one int, or one for each dimension.
+        output_padding: what is added to one side of the result's size.
+        groups: into how many groups channels are divided, each for itself.
+        bias: whether there is a bias.
+        dilation: the distance between neighbouring elements of a window.
+        padding_mode: "zeros", "reflect", "replicate" or "circular": what is added.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (N, C, L) or (C, L), with in_channels, to the same with out_channels and, for each size,
+        (size - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1.
+
+    >>> import flambeau
+    >>> flambeau.nn.ConvTranspose1d(2, 3, 2, stride=2)(flambeau.ones(1, 2, 8)).shape
+    flambeau.Size([1, 3, 16])
+    """
 
     dims = 1
 
@@ -74,6 +97,24 @@ class ConvTranspose1d(_Transposed):
 
 class ConvTranspose2d(_Transposed):
     """(N, C, H, W) or (C, H, W) to a larger one.
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the result.
+        kernel_size: the size of a window: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+        padding: what is cut off on both sides: one int, or one for each dimension.
+        output_padding: what is added to one side of the result's size.
+        groups: into how many groups channels are divided, each for itself.
+        bias: whether there is a bias.
+        dilation: the distance between neighbouring elements of a window.
+        padding_mode: "zeros", "reflect", "replicate" or "circular": what is added.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (N, C, H, W) or (C, H, W), with in_channels, to the same with out_channels and, for each size,
+        (size - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1.
 
     >>> import flambeau
     >>> up = flambeau.nn.ConvTranspose2d(3, 2, 3, stride=2, padding=1)
@@ -94,7 +135,30 @@ class ConvTranspose2d(_Transposed):
 
 
 class ConvTranspose3d(_Transposed):
-    """(N, C, D, H, W) or (C, D, H, W) to a larger one."""
+    """(N, C, D, H, W) or (C, D, H, W) to a larger one.
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the result.
+        kernel_size: the size of a window: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+        padding: what is cut off on both sides: one int, or one for each dimension.
+        output_padding: what is added to one side of the result's size.
+        groups: into how many groups channels are divided, each for itself.
+        bias: whether there is a bias.
+        dilation: the distance between neighbouring elements of a window.
+        padding_mode: "zeros", "reflect", "replicate" or "circular": what is added.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W), with in_channels, to the same with out_channels and, for each size,
+        (size - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1.
+
+    >>> import flambeau
+    >>> flambeau.nn.ConvTranspose3d(2, 3, 2, stride=2)(flambeau.ones(1, 2, 8, 8, 8)).shape
+    flambeau.Size([1, 3, 16, 16, 16])
+    """
 
     dims = 3
 

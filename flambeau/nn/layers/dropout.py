@@ -19,7 +19,19 @@ class _Dropout(Layer):
 
 
 class Dropout(_Dropout):
-    """Each element zeroed with probability `p`, the others divided by 1 - p."""
+    """Each element zeroed with probability `p`, the others divided by 1 - p.
+
+    Args:
+        p: the probability with which values are dropped while training.
+        inplace: whether the input is written to.
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.Dropout().eval()(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([-2.,  0.,  3.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The shape stays."""
@@ -27,7 +39,19 @@ class Dropout(_Dropout):
 
 
 class Dropout1d(_Dropout):
-    """Whole channels of (N, C, L) or (C, L) zeroed with probability `p`."""
+    """Whole channels of (N, C, L) or (C, L) zeroed with probability `p`.
+
+    Args:
+        p: the probability with which values are dropped while training.
+        inplace: whether the input is written to.
+
+    Shape:
+        (N, C, L) or (C, L); it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.Dropout1d(0.5).eval()(flambeau.ones(1, 2, 8)).shape
+    flambeau.Size([1, 2, 8])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The shape stays."""
@@ -35,7 +59,19 @@ class Dropout1d(_Dropout):
 
 
 class Dropout2d(_Dropout):
-    """Whole channels of (N, C, H, W) zeroed with probability `p`."""
+    """Whole channels of (N, C, H, W) zeroed with probability `p`.
+
+    Args:
+        p: the probability with which values are dropped while training.
+        inplace: whether the input is written to.
+
+    Shape:
+        (N, C, H, W) or (C, H, W); it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.Dropout2d(0.5).eval()(flambeau.ones(1, 2, 8, 8)).shape
+    flambeau.Size([1, 2, 8, 8])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The shape stays."""
@@ -43,7 +79,19 @@ class Dropout2d(_Dropout):
 
 
 class Dropout3d(_Dropout):
-    """Whole channels of (N, C, D, H, W) or (C, D, H, W) zeroed with probability `p`."""
+    """Whole channels of (N, C, D, H, W) or (C, D, H, W) zeroed with probability `p`.
+
+    Args:
+        p: the probability with which values are dropped while training.
+        inplace: whether the input is written to.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W); it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.Dropout3d(0.5).eval()(flambeau.ones(1, 2, 8, 8, 8)).shape
+    flambeau.Size([1, 2, 8, 8, 8])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The shape stays."""
@@ -51,7 +99,19 @@ class Dropout3d(_Dropout):
 
 
 class AlphaDropout(_Dropout):
-    """Dropout that keeps mean and variance of what `SELU` gives: Klambauer et al. (2017)."""
+    """Dropout that keeps mean and variance of what `SELU` gives: Klambauer et al. (2017).
+
+    Args:
+        p: the probability with which values are dropped while training.
+        inplace: whether the input is written to.
+
+    Shape:
+        any; it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.AlphaDropout().eval()(flambeau.tensor([-2.0, 0.0, 3.0]))
+    tensor([-2.,  0.,  3.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The shape stays."""
@@ -59,7 +119,19 @@ class AlphaDropout(_Dropout):
 
 
 class FeatureAlphaDropout(_Dropout):
-    """`AlphaDropout` of whole channels."""
+    """`AlphaDropout` of whole channels.
+
+    Args:
+        p: the probability with which values are dropped while training.
+        inplace: whether the input is written to.
+
+    Shape:
+        (N, C, ...); it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.FeatureAlphaDropout(0.5).eval()(flambeau.ones(1, 2, 3)).shape
+    flambeau.Size([1, 2, 3])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """The shape stays."""

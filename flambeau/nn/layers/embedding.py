@@ -62,6 +62,22 @@ class Embedding(_Table):
     The row `padding_idx` is zero at first and gets no gradient. With `max_norm`, rows that are read are cut to that
     length in the table.
 
+    Args:
+        num_embeddings: how many vectors there are.
+        embedding_dim: the size of each vector.
+        padding_idx: the index whose vector is zero and stays as it is.
+        max_norm: vectors that are longer are shortened to this norm when they are looked up.
+        norm_type: the p of the p-norm.
+        scale_grad_by_freq: accepted for gradients, which there are none of.
+        sparse: accepted for gradients, which there are none of.
+        _weight: the vectors, in place of random ones.
+        _freeze: whether the vectors are fixed.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        any shape of indices, to it with `embedding_dim` behind.
+
     >>> import flambeau
     >>> flambeau.nn.Embedding(10, 3)(flambeau.tensor([[1, 2], [4, 5]])).shape
     flambeau.Size([2, 2, 3])
@@ -107,6 +123,23 @@ class Embedding(_Table):
 
 class EmbeddingBag(_Table):
     """Rows of a table folded by bags of indices: `mode` is mean, sum or max.
+
+    Args:
+        num_embeddings: how many vectors there are.
+        embedding_dim: the size of each vector.
+        max_norm: vectors that are longer are shortened to this norm when they are looked up.
+        norm_type: the p of the p-norm.
+        scale_grad_by_freq: accepted for gradients, which there are none of.
+        mode: "sum", "mean" or "max".
+        sparse: accepted for gradients, which there are none of.
+        _weight: the vectors, in place of random ones.
+        include_last_offset: whether the offsets end with the number of indices.
+        padding_idx: the index whose vector is zero and stays as it is.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (bags, n), or all indices in a row and (bags,) offsets, to (bags, embedding_dim).
 
     >>> import flambeau
     >>> bag = flambeau.nn.EmbeddingBag.from_pretrained(flambeau.tensor([[1.0], [2.0], [4.0]]), mode="sum")

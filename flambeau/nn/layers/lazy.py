@@ -27,7 +27,21 @@ Sizes = int | Sequence[int]
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """`Linear` whose `in_features` is the size of the last dimension of the first input."""
+    """`Linear` whose `in_features` is the size of the last dimension of the first input.
+
+    Args:
+        out_features: features of the result.
+        bias: whether there is a bias.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (..., in_features) to (..., out_features).
+
+    >>> import flambeau
+    >>> flambeau.nn.LazyLinear(2)(flambeau.ones(5, 3)).shape
+    flambeau.Size([5, 2])
+    """
 
     cls_to_become = Linear
 
@@ -124,37 +138,166 @@ class _LazyTransposed(_LazyConvolution):
 
 
 class LazyConv1d(_LazyForward, Conv1d):
-    """`Conv1d` whose `in_channels` is that of the first input."""
+    """`Conv1d` whose `in_channels` is that of the first input.
+
+    Args:
+        out_channels: channels of the result.
+        kernel_size: the size of a window: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+        padding: what is added on both sides: one int, or one for each dimension.
+        dilation: the distance between neighbouring elements of a window.
+        groups: into how many groups channels are divided, each for itself.
+        bias: whether there is a bias.
+        padding_mode: "zeros", "reflect", "replicate" or "circular": what is added.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (N, C, L) or (C, L), with in_channels, to the same with out_channels and, for each size,
+        (size + 2 padding - dilation (kernel_size - 1) - 1) / stride + 1, rounded down.
+
+    >>> import flambeau
+    >>> flambeau.nn.LazyConv1d(3, 3)(flambeau.ones(1, 2, 8)).shape
+    flambeau.Size([1, 3, 6])
+    """
 
     cls_to_become = Conv1d
 
 
 class LazyConv2d(_LazyForward, Conv2d):
-    """`Conv2d` whose `in_channels` is that of the first input."""
+    """`Conv2d` whose `in_channels` is that of the first input.
+
+    Args:
+        out_channels: channels of the result.
+        kernel_size: the size of a window: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+        padding: what is added on both sides: one int, or one for each dimension.
+        dilation: the distance between neighbouring elements of a window.
+        groups: into how many groups channels are divided, each for itself.
+        bias: whether there is a bias.
+        padding_mode: "zeros", "reflect", "replicate" or "circular": what is added.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (N, C, H, W) or (C, H, W), with in_channels, to the same with out_channels and, for each size,
+        (size + 2 padding - dilation (kernel_size - 1) - 1) / stride + 1, rounded down.
+
+    >>> import flambeau
+    >>> flambeau.nn.LazyConv2d(3, 3)(flambeau.ones(1, 2, 8, 8)).shape
+    flambeau.Size([1, 3, 6, 6])
+    """
 
     cls_to_become = Conv2d
 
 
 class LazyConv3d(_LazyForward, Conv3d):
-    """`Conv3d` whose `in_channels` is that of the first input."""
+    """`Conv3d` whose `in_channels` is that of the first input.
+
+    Args:
+        out_channels: channels of the result.
+        kernel_size: the size of a window: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+        padding: what is added on both sides: one int, or one for each dimension.
+        dilation: the distance between neighbouring elements of a window.
+        groups: into how many groups channels are divided, each for itself.
+        bias: whether there is a bias.
+        padding_mode: "zeros", "reflect", "replicate" or "circular": what is added.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W), with in_channels, to the same with out_channels and, for each size,
+        (size + 2 padding - dilation (kernel_size - 1) - 1) / stride + 1, rounded down.
+
+    >>> import flambeau
+    >>> flambeau.nn.LazyConv3d(3, 3)(flambeau.ones(1, 2, 8, 8, 8)).shape
+    flambeau.Size([1, 3, 6, 6, 6])
+    """
 
     cls_to_become = Conv3d
 
 
 class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
-    """`ConvTranspose1d` whose `in_channels` is that of the first input."""
+    """`ConvTranspose1d` whose `in_channels` is that of the first input.
+
+    Args:
+        out_channels: channels of the result.
+        kernel_size: the size of a window: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+        padding: what is added on both sides: one int, or one for each dimension.
+        output_padding: what is added to one side of the result's size.
+        groups: into how many groups channels are divided, each for itself.
+        bias: whether there is a bias.
+        dilation: the distance between neighbouring elements of a window.
+        padding_mode: "zeros", "reflect", "replicate" or "circular": what is added.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (N, C, L) or (C, L), with in_channels, to the same with out_channels and, for each size,
+        (size - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1.
+
+    >>> import flambeau
+    >>> flambeau.nn.LazyConvTranspose1d(3, 2)(flambeau.ones(1, 2, 8)).shape
+    flambeau.Size([1, 3, 9])
+    """
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
-    """`ConvTranspose2d` whose `in_channels` is that of the first input."""
+    """`ConvTranspose2d` whose `in_channels` is that of the first input.
+
+    Args:
+        out_channels: channels of the result.
+        kernel_size: the size of a window: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+        padding: what is added on both sides: one int, or one for each dimension.
+        output_padding: what is added to one side of the result's size.
+        groups: into how many groups channels are divided, each for itself.
+        bias: whether there is a bias.
+        dilation: the distance between neighbouring elements of a window.
+        padding_mode: "zeros", "reflect", "replicate" or "circular": what is added.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (N, C, H, W) or (C, H, W), with in_channels, to the same with out_channels and, for each size,
+        (size - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1.
+
+    >>> import flambeau
+    >>> flambeau.nn.LazyConvTranspose2d(3, 2)(flambeau.ones(1, 2, 8, 8)).shape
+    flambeau.Size([1, 3, 9, 9])
+    """
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyTransposed, ConvTranspose3d):
-    """`ConvTranspose3d` whose `in_channels` is that of the first input."""
+    """`ConvTranspose3d` whose `in_channels` is that of the first input.
+
+    Args:
+        out_channels: channels of the result.
+        kernel_size: the size of a window: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+        padding: what is added on both sides: one int, or one for each dimension.
+        output_padding: what is added to one side of the result's size.
+        groups: into how many groups channels are divided, each for itself.
+        bias: whether there is a bias.
+        dilation: the distance between neighbouring elements of a window.
+        padding_mode: "zeros", "reflect", "replicate" or "circular": what is added.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W), with in_channels, to the same with out_channels and, for each size,
+        (size - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1.
+
+    >>> import flambeau
+    >>> flambeau.nn.LazyConvTranspose3d(3, 2)(flambeau.ones(1, 2, 8, 8, 8)).shape
+    flambeau.Size([1, 3, 9, 9, 9])
+    """
 
     cls_to_become = ConvTranspose3d
 
@@ -213,36 +356,138 @@ class _LazyInstanceNorm(_LazyNorm):
 
 
 class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
-    """`BatchNorm1d` whose `num_features` is that of the first input."""
+    """`BatchNorm1d` whose `num_features` is that of the first input.
+
+    Args:
+        eps: a small number that keeps a divisor from zero.
+        momentum: how much a batch counts in the running statistics; None for the average over all batches.
+        affine: whether there are a weight and a bias for every channel.
+        track_running_stats: whether running statistics are kept, and used outside of training.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+        bias: whether there is a bias.
+
+    Shape:
+        (N, C) or (N, C, L); it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.LazyBatchNorm1d()(flambeau.ones(1, 2, 8)).shape
+    flambeau.Size([1, 2, 8])
+    """
 
     cls_to_become = BatchNorm1d
 
 
 class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
-    """`BatchNorm2d` whose `num_features` is that of the first input."""
+    """`BatchNorm2d` whose `num_features` is that of the first input.
+
+    Args:
+        eps: a small number that keeps a divisor from zero.
+        momentum: how much a batch counts in the running statistics; None for the average over all batches.
+        affine: whether there are a weight and a bias for every channel.
+        track_running_stats: whether running statistics are kept, and used outside of training.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+        bias: whether there is a bias.
+
+    Shape:
+        (N, C, H, W); it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.LazyBatchNorm2d()(flambeau.ones(1, 2, 8, 8)).shape
+    flambeau.Size([1, 2, 8, 8])
+    """
 
     cls_to_become = BatchNorm2d
 
 
 class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
-    """`BatchNorm3d` whose `num_features` is that of the first input."""
+    """`BatchNorm3d` whose `num_features` is that of the first input.
+
+    Args:
+        eps: a small number that keeps a divisor from zero.
+        momentum: how much a batch counts in the running statistics; None for the average over all batches.
+        affine: whether there are a weight and a bias for every channel.
+        track_running_stats: whether running statistics are kept, and used outside of training.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+        bias: whether there is a bias.
+
+    Shape:
+        (N, C, D, H, W); it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.LazyBatchNorm3d()(flambeau.ones(1, 2, 8, 8, 8)).shape
+    flambeau.Size([1, 2, 8, 8, 8])
+    """
 
     cls_to_become = BatchNorm3d
 
 
 class LazyInstanceNorm1d(_LazyInstanceNorm, InstanceNorm1d):
-    """`InstanceNorm1d` whose `num_features` is that of the first input."""
+    """`InstanceNorm1d` whose `num_features` is that of the first input.
+
+    Args:
+        eps: a small number that keeps a divisor from zero.
+        momentum: how much a batch counts in the running statistics; None for the average over all batches.
+        affine: whether there are a weight and a bias for every channel.
+        track_running_stats: whether running statistics are kept, and used outside of training.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+        bias: whether there is a bias.
+
+    Shape:
+        (N, C, L) or (C, L); it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.LazyInstanceNorm1d()(flambeau.ones(1, 2, 8)).shape
+    flambeau.Size([1, 2, 8])
+    """
 
     cls_to_become = InstanceNorm1d
 
 
 class LazyInstanceNorm2d(_LazyInstanceNorm, InstanceNorm2d):
-    """`InstanceNorm2d` whose `num_features` is that of the first input."""
+    """`InstanceNorm2d` whose `num_features` is that of the first input.
+
+    Args:
+        eps: a small number that keeps a divisor from zero.
+        momentum: how much a batch counts in the running statistics; None for the average over all batches.
+        affine: whether there are a weight and a bias for every channel.
+        track_running_stats: whether running statistics are kept, and used outside of training.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+        bias: whether there is a bias.
+
+    Shape:
+        (N, C, H, W) or (C, H, W); it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.LazyInstanceNorm2d()(flambeau.ones(1, 2, 8, 8)).shape
+    flambeau.Size([1, 2, 8, 8])
+    """
 
     cls_to_become = InstanceNorm2d
 
 
 class LazyInstanceNorm3d(_LazyInstanceNorm, InstanceNorm3d):
-    """`InstanceNorm3d` whose `num_features` is that of the first input."""
+    """`InstanceNorm3d` whose `num_features` is that of the first input.
+
+    Args:
+        eps: a small number that keeps a divisor from zero.
+        momentum: how much a batch counts in the running statistics; None for the average over all batches.
+        affine: whether there are a weight and a bias for every channel.
+        track_running_stats: whether running statistics are kept, and used outside of training.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+        bias: whether there is a bias.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W); it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.LazyInstanceNorm3d()(flambeau.ones(1, 2, 8, 8, 8)).shape
+    flambeau.Size([1, 2, 8, 8, 8])
+    """
 
     cls_to_become = InstanceNorm3d

@@ -19,6 +19,16 @@ class Linear(Module):
     The parameters are `weight` (out_features, in_features) and `bias` (out_features,), uniform in
     +-1/sqrt(in_features).
 
+    Args:
+        in_features: features of the input, its last dimension.
+        out_features: features of the result.
+        bias: whether there is a bias.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (..., in_features) to (..., out_features).
+
     >>> import flambeau
     >>> flambeau.nn.Linear(3, 2)(flambeau.ones(5, 3)).shape
     flambeau.Size([5, 2])
@@ -54,7 +64,23 @@ class Linear(Module):
 
 
 class Bilinear(Module):
-    """x1^T A x2 + b: (..., in1_features) and (..., in2_features) to (..., out_features)."""
+    """x1^T A x2 + b: (..., in1_features) and (..., in2_features) to (..., out_features).
+
+    Args:
+        in1_features: features of the first input.
+        in2_features: features of the second input.
+        out_features: features of the result.
+        bias: whether there is a bias.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (..., in1_features) and (..., in2_features) to (..., out_features).
+
+    >>> import flambeau
+    >>> flambeau.nn.Bilinear(3, 4, 2)(flambeau.ones(5, 3), flambeau.ones(5, 4)).shape
+    flambeau.Size([5, 2])
+    """
 
     __constants__ = ("in1_features", "in2_features", "out_features")
 

@@ -38,7 +38,20 @@ class WeightedLoss(Loss):
 
 
 class L1Loss(Loss):
-    """The distance."""
+    """The distance.
+
+    Args:
+        size_average: an older way to say `reduction`.
+        reduce: an older way to say `reduction`.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+
+    Shape:
+        two of the same shape, to () or, with reduction "none", to it.
+
+    >>> import flambeau
+    >>> flambeau.nn.L1Loss()(flambeau.tensor([0.5, 1.0]), flambeau.tensor([1.0, 3.0]))
+    tensor(1.2500)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """One number, or with reduction 'none' one for each element."""
@@ -46,7 +59,20 @@ class L1Loss(Loss):
 
 
 class MSELoss(Loss):
-    """The squared difference."""
+    """The squared difference.
+
+    Args:
+        size_average: an older way to say `reduction`.
+        reduce: an older way to say `reduction`.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+
+    Shape:
+        two of the same shape, to () or, with reduction "none", to it.
+
+    >>> import flambeau
+    >>> flambeau.nn.MSELoss()(flambeau.tensor([0.5, 1.0]), flambeau.tensor([1.0, 3.0]))
+    tensor(2.1250)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """One number, or with reduction 'none' one for each element."""
@@ -54,7 +80,21 @@ class MSELoss(Loss):
 
 
 class SmoothL1Loss(Loss):
-    """The distance, squared (and scaled) below `beta`: Girshick (2015)."""
+    """The distance, squared (and scaled) below `beta`: Girshick (2015).
+
+    Args:
+        size_average: an older way to say `reduction`.
+        reduce: an older way to say `reduction`.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+        beta: the distance below which it is squared.
+
+    Shape:
+        two of the same shape, to () or, with reduction "none", to it.
+
+    >>> import flambeau
+    >>> flambeau.nn.SmoothL1Loss()(flambeau.tensor([0.5, 1.0]), flambeau.tensor([1.0, 3.0]))
+    tensor(0.8125)
+    """
 
     __constants__ = ("beta", "reduction")
 
@@ -70,7 +110,19 @@ class SmoothL1Loss(Loss):
 
 
 class HuberLoss(Loss):
-    """Half the square of the distance, and a straight line from `delta` on: Huber (1964)."""
+    """Half the square of the distance, and a straight line from `delta` on: Huber (1964).
+
+    Args:
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+        delta: the distance at which the square becomes a straight line.
+
+    Shape:
+        two of the same shape, to () or, with reduction "none", to it.
+
+    >>> import flambeau
+    >>> flambeau.nn.HuberLoss()(flambeau.tensor([0.5, 1.0]), flambeau.tensor([1.0, 3.0]))
+    tensor(0.8125)
+    """
 
     __constants__ = ("delta", "reduction")
 
@@ -84,7 +136,23 @@ class HuberLoss(Loss):
 
 
 class NLLLoss(WeightedLoss):
-    """Minus the entries of log-probabilities that the targets choose; classes are dimension 1."""
+    """Minus the entries of log-probabilities that the targets choose; classes are dimension 1.
+
+    Args:
+        weight: how much each class counts.
+        size_average: an older way to say `reduction`.
+        ignore_index: the class that does not count.
+        reduce: an older way to say `reduction`.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+
+    Shape:
+        (N, C) and classes (N,), (C,) and one class, or further dimensions behind C; to () or, with reduction
+        "none", to the classes' shape.
+
+    >>> import flambeau
+    >>> flambeau.nn.NLLLoss()(flambeau.tensor([[2.0, 0.0], [0.0, 1.0]]).log_softmax(1), flambeau.tensor([0, 1]))
+    tensor(0.2201)
+    """
 
     __constants__ = ("ignore_index", "reduction")
 
@@ -107,7 +175,12 @@ class NLLLoss(WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """`NLLLoss` under an older name."""
+    """`NLLLoss` under an older name.
+
+    Shape:
+        (N, C) and classes (N,), (C,) and one class, or further dimensions behind C; to () or, with reduction
+        "none", to the classes' shape.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn("NLLLoss2d is deprecated: write NLLLoss, which is the same", FutureWarning, stacklevel=2)
@@ -115,7 +188,24 @@ class NLLLoss2d(NLLLoss):
 
 
 class CrossEntropyLoss(WeightedLoss):
-    """The negative log-likelihood of the targets (classes or probabilities) after log_softmax."""
+    """The negative log-likelihood of the targets (classes or probabilities) after log_softmax.
+
+    Args:
+        weight: how much each class counts.
+        size_average: an older way to say `reduction`.
+        ignore_index: the class that does not count.
+        reduce: an older way to say `reduction`.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+        label_smoothing: how much of the target is spread over all classes, from 0 to 1.
+
+    Shape:
+        (N, C) and classes (N,), (C,) and one class, or further dimensions behind C; to () or, with reduction
+        "none", to the classes' shape.
+
+    >>> import flambeau
+    >>> flambeau.nn.CrossEntropyLoss()(flambeau.tensor([[2.0, 0.0], [0.0, 1.0]]), flambeau.tensor([0, 1]))
+    tensor(0.2201)
+    """
 
     __constants__ = ("ignore_index", "label_smoothing", "reduction")
 
@@ -145,7 +235,21 @@ class CrossEntropyLoss(WeightedLoss):
 
 
 class BCELoss(WeightedLoss):
-    """Cross entropy of two classes; the input is the probability of the second."""
+    """Cross entropy of two classes; the input is the probability of the second.
+
+    Args:
+        weight: a factor for every element.
+        size_average: an older way to say `reduction`.
+        reduce: an older way to say `reduction`.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+
+    Shape:
+        two of the same shape, to () or, with reduction "none", to it.
+
+    >>> import flambeau
+    >>> flambeau.nn.BCELoss()(flambeau.tensor([0.5, 0.9]), flambeau.tensor([0.0, 1.0]))
+    tensor(0.3993)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """One number, or with reduction 'none' one for each element."""
@@ -153,7 +257,22 @@ class BCELoss(WeightedLoss):
 
 
 class BCEWithLogitsLoss(WeightedLoss):
-    """Cross entropy of two classes; the input is the logarithm of the odds. `pos_weight` counts the second class."""
+    """Cross entropy of two classes; the input is the logarithm of the odds. `pos_weight` counts the second class.
+
+    Args:
+        weight: a factor for every element.
+        size_average: an older way to say `reduction`.
+        reduce: an older way to say `reduction`.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+        pos_weight: how much the second class counts.
+
+    Shape:
+        two of the same shape, to () or, with reduction "none", to it.
+
+    >>> import flambeau
+    >>> flambeau.nn.BCEWithLogitsLoss()(flambeau.tensor([0.5, 1.0]), flambeau.tensor([0.0, 1.0]))
+    tensor(0.6437)
+    """
 
     def __init__(
         self,
@@ -175,7 +294,21 @@ class BCEWithLogitsLoss(WeightedLoss):
 
 
 class KLDivLoss(Loss):
-    """target (log(target) - input); reduction 'batchmean' divides the sum by the size of the batch."""
+    """target (log(target) - input); reduction 'batchmean' divides the sum by the size of the batch.
+
+    Args:
+        size_average: an older way to say `reduction`.
+        reduce: an older way to say `reduction`.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+        log_target: whether the target is a logarithm as well.
+
+    Shape:
+        two of the same shape, to () or, with reduction "none", to it.
+
+    >>> import flambeau
+    >>> flambeau.nn.KLDivLoss(reduction="sum")(flambeau.tensor([0.5, 0.5]).log(), flambeau.tensor([0.25, 0.75]))
+    tensor(0.1308)
+    """
 
     __constants__ = ("log_target", "reduction")
 
@@ -191,7 +324,23 @@ class KLDivLoss(Loss):
 
 
 class PoissonNLLLoss(Loss):
-    """Minus the logarithm of a Poisson probability."""
+    """Minus the logarithm of a Poisson probability.
+
+    Args:
+        log_input: whether the input is the logarithm of the rate.
+        full: whether terms that do not depend on the input are added.
+        size_average: an older way to say `reduction`.
+        eps: keeps the logarithm from zero.
+        reduce: an older way to say `reduction`.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+
+    Shape:
+        two of the same shape, to () or, with reduction "none", to it.
+
+    >>> import flambeau
+    >>> flambeau.nn.PoissonNLLLoss()(flambeau.tensor([0.5, 1.0]), flambeau.tensor([1.0, 3.0]))
+    tensor(0.4335)
+    """
 
     __constants__ = ("log_input", "full", "eps", "reduction")
 
@@ -217,7 +366,20 @@ class PoissonNLLLoss(Loss):
 
 
 class GaussianNLLLoss(Loss):
-    """Minus the logarithm of a normal density with variance `var`."""
+    """Minus the logarithm of a normal density with variance `var`.
+
+    Args:
+        full: whether terms that do not depend on the input are added.
+        eps: the smallest variance.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+
+    Shape:
+        input, target and variance of the same shape, to () or, with reduction "none", to it.
+
+    >>> import flambeau
+    >>> flambeau.nn.GaussianNLLLoss()(flambeau.tensor([0.5, 1.0]), flambeau.tensor([1.0, 3.0]), flambeau.ones(2))
+    tensor(1.0625)
+    """
 
     __constants__ = ("full", "eps", "reduction")
 

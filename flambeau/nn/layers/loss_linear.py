@@ -16,6 +16,22 @@ from flambeau.tensor.tensor import Tensor
 class LinearCrossEntropyLoss(WeightedLoss):
     """A linear layer to the logits of classes, and `CrossEntropyLoss` of them; `out_features` makes several losses.
 
+    Args:
+        in_features: features of the input, its last dimension.
+        num_classes: the number of classes.
+        out_features: features of the result.
+        bias: whether there is a bias.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+        weight: how much each class counts.
+        ignore_index: the class that does not count.
+        label_smoothing: how much of the target is spread over all classes, from 0 to 1.
+        options: refused: the loss is computed at once.
+
+    Shape:
+        (N, in_features) and classes (N,), to () or, with reduction "none", to (N,).
+
     >>> import flambeau
     >>> LinearCrossEntropyLoss(4, 3)(flambeau.ones(2, 4), flambeau.tensor([0, 2])).shape
     flambeau.Size([])

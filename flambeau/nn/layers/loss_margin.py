@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flambeau.nn import functional
-from flambeau.nn.functions.loss import check_ranks, reduced, reduction_number
+from flambeau.nn.functions.loss import reduced, reduction_number
+from flambeau.nn.functions.loss_margin import check_ranks
 from flambeau.nn.layers.loss import Flag, Loss, WeightedLoss
 from flambeau.nn.layers.shapes import PairwiseDistance
 from flambeau.ops.families.composite import F
@@ -13,7 +14,20 @@ from flambeau.tensor.tensor import Tensor
 
 
 class SoftMarginLoss(Loss):
-    """log(1 + exp(-target input))."""
+    """log(1 + exp(-target input)).
+
+    Args:
+        size_average: an older way to say `reduction`.
+        reduce: an older way to say `reduction`.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+
+    Shape:
+        two of the same shape, to () or, with reduction "none", to it.
+
+    >>> import flambeau
+    >>> flambeau.nn.SoftMarginLoss()(flambeau.tensor([0.5, 1.0]), flambeau.tensor([-1.0, 1.0]))
+    tensor(0.6437)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """One number, or with reduction 'none' one for each element."""
@@ -21,7 +35,21 @@ class SoftMarginLoss(Loss):
 
 
 class HingeEmbeddingLoss(Loss):
-    """The input where the target is 1, what lacks to `margin` where it is -1."""
+    """The input where the target is 1, what lacks to `margin` where it is -1.
+
+    Args:
+        margin: how far apart things have to be to cost nothing.
+        size_average: an older way to say `reduction`.
+        reduce: an older way to say `reduction`.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+
+    Shape:
+        two of the same shape, to () or, with reduction "none", to it.
+
+    >>> import flambeau
+    >>> flambeau.nn.HingeEmbeddingLoss()(flambeau.tensor([0.5, 0.25]), flambeau.tensor([1.0, -1.0]))
+    tensor(0.6250)
+    """
 
     __constants__ = ("margin", "reduction")
 
@@ -47,7 +75,22 @@ class _MarginLoss(Loss):
 
 
 class MarginRankingLoss(_MarginLoss):
-    """What lacks to `margin` in the wanted order of two inputs."""
+    """What lacks to `margin` in the wanted order of two inputs.
+
+    Args:
+        margin: how far apart things have to be to cost nothing.
+        size_average: an older way to say `reduction`.
+        reduce: an older way to say `reduction`.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+
+    Shape:
+        three of the same shape, to () or, with reduction "none", to it.
+
+    >>> import flambeau
+    >>> loss = flambeau.nn.MarginRankingLoss()
+    >>> loss(flambeau.tensor([0.5, 1.0]), flambeau.tensor([1.0, 3.0]), flambeau.tensor([1.0, -1.0]))
+    tensor(0.2500)
+    """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         """One number, or with reduction 'none' one for each element."""
@@ -55,7 +98,21 @@ class MarginRankingLoss(_MarginLoss):
 
 
 class CosineEmbeddingLoss(_MarginLoss):
-    """One less the cosine where the target is 1, what the cosine exceeds `margin` by where it is -1."""
+    """One less the cosine where the target is 1, what the cosine exceeds `margin` by where it is -1.
+
+    Args:
+        margin: how far apart things have to be to cost nothing.
+        size_average: an older way to say `reduction`.
+        reduce: an older way to say `reduction`.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+
+    Shape:
+        two (N, D) and a target (N,), to () or, with reduction "none", to (N,).
+
+    >>> import flambeau
+    >>> flambeau.nn.CosineEmbeddingLoss()(flambeau.ones(2, 3), flambeau.ones(2, 3), flambeau.tensor([1.0, -1.0]))
+    tensor(0.5000)
+    """
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         """One number, or with reduction 'none' one for each element."""
@@ -63,7 +120,22 @@ class CosineEmbeddingLoss(_MarginLoss):
 
 
 class MultiLabelSoftMarginLoss(WeightedLoss):
-    """Cross entropy of every class for itself, averaged over the classes."""
+    """Cross entropy of every class for itself, averaged over the classes.
+
+    Args:
+        weight: how much each class counts.
+        size_average: an older way to say `reduction`.
+        reduce: an older way to say `reduction`.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+
+    Shape:
+        two (N, C), to () or, with reduction "none", to (N,).
+
+    >>> import flambeau
+    >>> loss = flambeau.nn.MultiLabelSoftMarginLoss()
+    >>> loss(flambeau.tensor([[2.0, 0.0], [0.0, 1.0]]), flambeau.tensor([[1.0, 0.0], [1.0, 1.0]]))
+    tensor(0.4566)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """One number, or with reduction 'none' one for each element."""
@@ -71,7 +143,20 @@ class MultiLabelSoftMarginLoss(WeightedLoss):
 
 
 class MultiLabelMarginLoss(Loss):
-    """What lacks to a margin of 1 between the classes in the target and the others."""
+    """What lacks to a margin of 1 between the classes in the target and the others.
+
+    Args:
+        size_average: an older way to say `reduction`.
+        reduce: an older way to say `reduction`.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+
+    Shape:
+        (N, C) and classes (N, C), -1 behind the last, to () or, with reduction "none", to (N,).
+
+    >>> import flambeau
+    >>> flambeau.nn.MultiLabelMarginLoss()(flambeau.tensor([[0.1, 0.8]]), flambeau.tensor([[1, -1]]))
+    tensor(0.1500)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """One number, or with reduction 'none' one for each element."""
@@ -79,7 +164,23 @@ class MultiLabelMarginLoss(Loss):
 
 
 class MultiMarginLoss(WeightedLoss):
-    """What lacks to `margin` between the target class and the others, to the power of `p`."""
+    """What lacks to `margin` between the target class and the others, to the power of `p`.
+
+    Args:
+        p: 1 or 2: the exponent.
+        margin: how far apart things have to be to cost nothing.
+        weight: how much each class counts.
+        size_average: an older way to say `reduction`.
+        reduce: an older way to say `reduction`.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+
+    Shape:
+        (N, C) and classes (N,), to () or, with reduction "none", to (N,).
+
+    >>> import flambeau
+    >>> flambeau.nn.MultiMarginLoss()(flambeau.tensor([[2.0, 0.0], [0.0, 1.0]]), flambeau.tensor([0, 0]))
+    tensor(0.5000)
+    """
 
     __constants__ = ("p", "margin", "reduction")
 
@@ -114,7 +215,24 @@ def _positive(margin: float, owner: str) -> float:
 
 
 class TripletMarginLoss(Loss):
-    """What lacks for the negative to be `margin` further away than the positive: Balntas et al. (2016)."""
+    """What lacks for the negative to be `margin` further away than the positive: Balntas et al. (2016).
+
+    Args:
+        margin: how far apart things have to be to cost nothing.
+        p: the p of the p-norm.
+        eps: a small number that keeps a divisor from zero.
+        swap: whether the negative counts that is nearer to anchor or positive.
+        size_average: an older way to say `reduction`.
+        reduce: an older way to say `reduction`.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+
+    Shape:
+        three (N, D), to () or, with reduction "none", to (N,).
+
+    >>> import flambeau
+    >>> flambeau.nn.TripletMarginLoss()(flambeau.zeros(1, 2), flambeau.ones(1, 2), flambeau.tensor([[3.0, 4.0]]))
+    tensor(0.)
+    """
 
     __constants__ = ("margin", "p", "eps", "swap", "reduction")
 
@@ -149,7 +267,22 @@ class TripletMarginLoss(Loss):
 
 
 class CTCLoss(Loss):
-    """Connectionist temporal classification: Graves et al. (2006)."""
+    """Connectionist temporal classification: Graves et al. (2006).
+
+    Args:
+        blank: the class that stands for nothing.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+        zero_infinity: whether infinite losses are made zero.
+
+    Shape:
+        log-probabilities (time, batch, classes), targets (batch, length) or in a row, and the lengths of both, to
+        ().
+
+    >>> import flambeau
+    >>> loss, scores = flambeau.nn.CTCLoss(), flambeau.zeros(5, 1, 3).log_softmax(2)
+    >>> loss(scores, flambeau.tensor([[1, 2]]), flambeau.tensor([5]), flambeau.tensor([2]))
+    tensor(0.9689)
+    """
 
     __constants__ = ("blank", "reduction")
 
@@ -166,7 +299,22 @@ class CTCLoss(Loss):
 
 
 class TripletMarginWithDistanceLoss(Loss):
-    """`TripletMarginLoss` with another distance than the Euclidean one."""
+    """`TripletMarginLoss` with another distance than the Euclidean one.
+
+    Args:
+        distance_function: two tensors to their distance; Euclidean by default.
+        margin: how far apart things have to be to cost nothing.
+        swap: whether the negative counts that is nearer to anchor or positive.
+        reduction: "mean", "sum" or "none": what becomes of the losses of the elements.
+
+    Shape:
+        three (N, D), to () or, with reduction "none", to (N,).
+
+    >>> import flambeau
+    >>> loss = flambeau.nn.TripletMarginWithDistanceLoss()
+    >>> loss(flambeau.zeros(1, 2), flambeau.ones(1, 2), flambeau.tensor([[3.0, 4.0]]))
+    tensor(0.)
+    """
 
     def __init__(
         self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0,

@@ -16,7 +16,23 @@ from flambeau.tensor.tensor import Tensor
 
 
 class LayerNorm(Affine):
-    """The trailing dimensions `normalized_shape` to mean 0 and variance 1, then times `weight` plus `bias`."""
+    """The trailing dimensions `normalized_shape` to mean 0 and variance 1, then times `weight` plus `bias`.
+
+    Args:
+        normalized_shape: the sizes of the trailing dimensions over which it works.
+        eps: a small number that keeps a divisor from zero.
+        elementwise_affine: whether there are weights for every element.
+        bias: whether there is a bias.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (..., *normalized_shape); it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.LayerNorm(3)(flambeau.ones(2, 3)).shape
+    flambeau.Size([2, 3])
+    """
 
     __constants__ = ("normalized_shape", "eps", "elementwise_affine")
 
@@ -44,7 +60,22 @@ class LayerNorm(Affine):
 
 
 class RMSNorm(Module):
-    """The trailing dimensions divided by the root of their mean square, times `weight`: Zhang and Sennrich (2019)."""
+    """The trailing dimensions divided by the root of their mean square, times `weight`: Zhang and Sennrich (2019).
+
+    Args:
+        normalized_shape: the sizes of the trailing dimensions over which it works.
+        eps: a small number that keeps a divisor from zero.
+        elementwise_affine: whether there are weights for every element.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (..., *normalized_shape); it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.RMSNorm(2)(flambeau.tensor([3.0, 4.0]))
+    tensor([0.8485, 1.1314], grad_fn=<Unrecorded>)
+    """
 
     __constants__ = ("normalized_shape", "eps", "elementwise_affine")
 
@@ -79,6 +110,22 @@ class GroupNorm(Affine):
     """Groups of channels of every sample to mean 0 and variance 1, then times `weight` plus `bias` per channel.
 
     Raises ValueError unless the groups divide the channels.
+
+    Args:
+        num_groups: into how many groups channels are divided.
+        num_channels: channels of the input.
+        eps: a small number that keeps a divisor from zero.
+        affine: whether there are a weight and a bias for every channel.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+        bias: whether there is a bias.
+
+    Shape:
+        (N, C, ...); it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.GroupNorm(2, 4)(flambeau.ones(1, 4, 3)).shape
+    flambeau.Size([1, 4, 3])
     """
 
     __constants__ = ("num_groups", "num_channels", "eps", "affine")
@@ -108,7 +155,21 @@ class GroupNorm(Affine):
 
 
 class LocalResponseNorm(Module):
-    """Every value divided by a power of the mean square of `size` channels around it: Krizhevsky et al. (2012)."""
+    """Every value divided by a power of the mean square of `size` channels around it: Krizhevsky et al. (2012).
+
+    Args:
+        size: how many neighbouring channels count.
+        alpha: the factor of the mean square.
+        beta: the exponent.
+        k: what is added before the power is taken.
+
+    Shape:
+        (N, C, ...); it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.LocalResponseNorm(2)(flambeau.ones(1, 4, 3)).shape
+    flambeau.Size([1, 4, 3])
+    """
 
     __constants__ = ("size", "alpha", "beta", "k")
 
@@ -131,6 +192,19 @@ class LocalResponseNorm(Module):
 class CrossMapLRN2d(LocalResponseNorm):
     """The same for pictures, as older models were trained with it: the squares of `(size - 1) // 2` channels on either
     side are added up, from there on that of the first channel too, and divided by `size`.
+
+    Args:
+        size: how many neighbouring channels count.
+        alpha: the factor of the mean square.
+        beta: the exponent.
+        k: what is added before the power is taken.
+
+    Shape:
+        (N, C, H, W); it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.CrossMapLRN2d(2)(flambeau.ones(1, 4, 3, 3)).shape
+    flambeau.Size([1, 4, 3, 3])
     """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:

@@ -71,90 +71,258 @@ class _Circular(_Padding):
 
 
 class ConstantPad1d(_Constant):
-    """A border of `value` around the last dimension."""
+    """A border of `value` around the last dimension.
+
+    Args:
+        padding: one int for all sides, or one for each: left and right.
+        value: what the border is filled with.
+
+    Shape:
+        (N, C, L) or (C, L) to the same with the border added to the last dimension.
+
+    >>> import flambeau
+    >>> flambeau.nn.ConstantPad1d(1, 5.0)(flambeau.ones(1, 2, 8)).shape
+    flambeau.Size([1, 2, 10])
+    """
 
     dims = 1
 
 
 class ConstantPad2d(_Constant):
-    """A border of `value` around the last two dimensions."""
+    """A border of `value` around the last two dimensions.
+
+    Args:
+        padding: one int for all sides, or one for each: left, right, top, bottom.
+        value: what the border is filled with.
+
+    Shape:
+        (N, C, H, W) or (C, H, W) to the same with the border added to the last two dimensions.
+
+    >>> import flambeau
+    >>> flambeau.nn.ConstantPad2d(1, 5.0)(flambeau.ones(1, 2, 8, 8)).shape
+    flambeau.Size([1, 2, 10, 10])
+    """
 
     dims = 2
 
 
 class ConstantPad3d(_Constant):
-    """A border of `value` around the last three dimensions."""
+    """A border of `value` around the last three dimensions.
+
+    Args:
+        padding: one int for all sides, or one for each: left, right, top, bottom, front, back.
+        value: what the border is filled with.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W) to the same with the border added to the last three dimensions.
+
+    >>> import flambeau
+    >>> flambeau.nn.ConstantPad3d(1, 5.0)(flambeau.ones(1, 2, 8, 8, 8)).shape
+    flambeau.Size([1, 2, 10, 10, 10])
+    """
 
     dims = 3
 
 
 class ZeroPad1d(_Zeros):
-    """A border of zeros around the last dimension."""
+    """A border of zeros around the last dimension.
+
+    Args:
+        padding: one int for all sides, or one for each: left and right.
+
+    Shape:
+        (N, C, L) or (C, L) to the same with the border added to the last dimension.
+
+    >>> import flambeau
+    >>> flambeau.nn.ZeroPad1d(1)(flambeau.ones(1, 2, 8)).shape
+    flambeau.Size([1, 2, 10])
+    """
 
     dims = 1
 
 
 class ZeroPad2d(_Zeros):
-    """A border of zeros around the last two dimensions."""
+    """A border of zeros around the last two dimensions.
+
+    Args:
+        padding: one int for all sides, or one for each: left, right, top, bottom.
+
+    Shape:
+        (N, C, H, W) or (C, H, W) to the same with the border added to the last two dimensions.
+
+    >>> import flambeau
+    >>> flambeau.nn.ZeroPad2d(1)(flambeau.ones(1, 2, 8, 8)).shape
+    flambeau.Size([1, 2, 10, 10])
+    """
 
     dims = 2
 
 
 class ZeroPad3d(_Zeros):
-    """A border of zeros around the last three dimensions."""
+    """A border of zeros around the last three dimensions.
+
+    Args:
+        padding: one int for all sides, or one for each: left, right, top, bottom, front, back.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W) to the same with the border added to the last three dimensions.
+
+    >>> import flambeau
+    >>> flambeau.nn.ZeroPad3d(1)(flambeau.ones(1, 2, 8, 8, 8)).shape
+    flambeau.Size([1, 2, 10, 10, 10])
+    """
 
     dims = 3
 
 
 class ReflectionPad1d(_Reflection):
-    """A border that mirrors what is inside, without the edge itself, around the last dimension."""
+    """A border that mirrors what is inside, without the edge itself, around the last dimension.
+
+    Args:
+        padding: one int for all sides, or one for each: left and right.
+
+    Shape:
+        (N, C, L) or (C, L) to the same with the border added to the last dimension.
+
+    >>> import flambeau
+    >>> flambeau.nn.ReflectionPad1d(1)(flambeau.ones(1, 2, 8)).shape
+    flambeau.Size([1, 2, 10])
+    """
 
     dims = 1
 
 
 class ReflectionPad2d(_Reflection):
-    """A border that mirrors what is inside, without the edge itself, around the last two dimensions."""
+    """A border that mirrors what is inside, without the edge itself, around the last two dimensions.
+
+    Args:
+        padding: one int for all sides, or one for each: left, right, top, bottom.
+
+    Shape:
+        (N, C, H, W) or (C, H, W) to the same with the border added to the last two dimensions.
+
+    >>> import flambeau
+    >>> flambeau.nn.ReflectionPad2d(1)(flambeau.ones(1, 2, 8, 8)).shape
+    flambeau.Size([1, 2, 10, 10])
+    """
 
     dims = 2
 
 
 class ReflectionPad3d(_Reflection):
-    """A border that mirrors what is inside, without the edge itself, around the last three dimensions."""
+    """A border that mirrors what is inside, without the edge itself, around the last three dimensions.
+
+    Args:
+        padding: one int for all sides, or one for each: left, right, top, bottom, front, back.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W) to the same with the border added to the last three dimensions.
+
+    >>> import flambeau
+    >>> flambeau.nn.ReflectionPad3d(1)(flambeau.ones(1, 2, 8, 8, 8)).shape
+    flambeau.Size([1, 2, 10, 10, 10])
+    """
 
     dims = 3
 
 
 class ReplicationPad1d(_Replication):
-    """A border that repeats the edge around the last dimension."""
+    """A border that repeats the edge around the last dimension.
+
+    Args:
+        padding: one int for all sides, or one for each: left and right.
+
+    Shape:
+        (N, C, L) or (C, L) to the same with the border added to the last dimension.
+
+    >>> import flambeau
+    >>> flambeau.nn.ReplicationPad1d(1)(flambeau.ones(1, 2, 8)).shape
+    flambeau.Size([1, 2, 10])
+    """
 
     dims = 1
 
 
 class ReplicationPad2d(_Replication):
-    """A border that repeats the edge around the last two dimensions."""
+    """A border that repeats the edge around the last two dimensions.
+
+    Args:
+        padding: one int for all sides, or one for each: left, right, top, bottom.
+
+    Shape:
+        (N, C, H, W) or (C, H, W) to the same with the border added to the last two dimensions.
+
+    >>> import flambeau
+    >>> flambeau.nn.ReplicationPad2d(1)(flambeau.ones(1, 2, 8, 8)).shape
+    flambeau.Size([1, 2, 10, 10])
+    """
 
     dims = 2
 
 
 class ReplicationPad3d(_Replication):
-    """A border that repeats the edge around the last three dimensions."""
+    """A border that repeats the edge around the last three dimensions.
+
+    Args:
+        padding: one int for all sides, or one for each: left, right, top, bottom, front, back.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W) to the same with the border added to the last three dimensions.
+
+    >>> import flambeau
+    >>> flambeau.nn.ReplicationPad3d(1)(flambeau.ones(1, 2, 8, 8, 8)).shape
+    flambeau.Size([1, 2, 10, 10, 10])
+    """
 
     dims = 3
 
 
 class CircularPad1d(_Circular):
-    """A border taken from the other side around the last dimension."""
+    """A border taken from the other side around the last dimension.
+
+    Args:
+        padding: one int for all sides, or one for each: left and right.
+
+    Shape:
+        (N, C, L) or (C, L) to the same with the border added to the last dimension.
+
+    >>> import flambeau
+    >>> flambeau.nn.CircularPad1d(1)(flambeau.ones(1, 2, 8)).shape
+    flambeau.Size([1, 2, 10])
+    """
 
     dims = 1
 
 
 class CircularPad2d(_Circular):
-    """A border taken from the other side around the last two dimensions."""
+    """A border taken from the other side around the last two dimensions.
+
+    Args:
+        padding: one int for all sides, or one for each: left, right, top, bottom.
+
+    Shape:
+        (N, C, H, W) or (C, H, W) to the same with the border added to the last two dimensions.
+
+    >>> import flambeau
+    >>> flambeau.nn.CircularPad2d(1)(flambeau.ones(1, 2, 8, 8)).shape
+    flambeau.Size([1, 2, 10, 10])
+    """
 
     dims = 2
 
 
 class CircularPad3d(_Circular):
-    """A border taken from the other side around the last three dimensions."""
+    """A border taken from the other side around the last three dimensions.
+
+    Args:
+        padding: one int for all sides, or one for each: left, right, top, bottom, front, back.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W) to the same with the border added to the last three dimensions.
+
+    >>> import flambeau
+    >>> flambeau.nn.CircularPad3d(1)(flambeau.ones(1, 2, 8, 8, 8)).shape
+    flambeau.Size([1, 2, 10, 10, 10])
+    """
 
     dims = 3

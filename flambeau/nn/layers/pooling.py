@@ -31,7 +31,24 @@ class _MaxPool(Layer):
 
 
 class MaxPool1d(_MaxPool):
-    """The largest element of every window of (N, C, L) or (C, L), and with `return_indices` where it is."""
+    """The largest element of every window of (N, C, L) or (C, L), and with `return_indices` where it is.
+
+    Args:
+        kernel_size: the size of a window: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+        padding: what is added on both sides: one int, or one for each dimension.
+        dilation: the distance between neighbouring elements of a window.
+        return_indices: whether the result is a tuple with the places of the elements.
+        ceil_mode: whether a window that only begins inside counts.
+
+    Shape:
+        (N, C, L) or (C, L) to the same with (size + 2 padding - kernel_size) / stride + 1 for each size, rounded
+        down.
+
+    >>> import flambeau
+    >>> flambeau.nn.MaxPool1d(2)(flambeau.ones(1, 2, 8)).shape
+    flambeau.Size([1, 2, 4])
+    """
 
     def forward(self, input: Tensor):  # type: ignore[no-untyped-def]  # one tensor or two, as `return_indices` says
         """One element for each window."""
@@ -42,7 +59,24 @@ class MaxPool1d(_MaxPool):
 
 
 class MaxPool2d(_MaxPool):
-    """The largest element of every window of (N, C, H, W) or (C, H, W), and with `return_indices` where it is."""
+    """The largest element of every window of (N, C, H, W) or (C, H, W), and with `return_indices` where it is.
+
+    Args:
+        kernel_size: the size of a window: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+        padding: what is added on both sides: one int, or one for each dimension.
+        dilation: the distance between neighbouring elements of a window.
+        return_indices: whether the result is a tuple with the places of the elements.
+        ceil_mode: whether a window that only begins inside counts.
+
+    Shape:
+        (N, C, H, W) or (C, H, W) to the same with (size + 2 padding - kernel_size) / stride + 1 for each size,
+        rounded down.
+
+    >>> import flambeau
+    >>> flambeau.nn.MaxPool2d(2)(flambeau.ones(1, 2, 8, 8)).shape
+    flambeau.Size([1, 2, 4, 4])
+    """
 
     def forward(self, input: Tensor):  # type: ignore[no-untyped-def]  # one tensor or two, as `return_indices` says
         """One element for each window."""
@@ -53,7 +87,24 @@ class MaxPool2d(_MaxPool):
 
 
 class MaxPool3d(_MaxPool):
-    """The largest element of every window of (N, C, D, H, W) or (C, D, H, W), and with `return_indices` where it is."""
+    """The largest element of every window of (N, C, D, H, W) or (C, D, H, W), and with `return_indices` where it is.
+
+    Args:
+        kernel_size: the size of a window: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+        padding: what is added on both sides: one int, or one for each dimension.
+        dilation: the distance between neighbouring elements of a window.
+        return_indices: whether the result is a tuple with the places of the elements.
+        ceil_mode: whether a window that only begins inside counts.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W) to the same with (size + 2 padding - kernel_size) / stride + 1 for each
+        size, rounded down.
+
+    >>> import flambeau
+    >>> flambeau.nn.MaxPool3d(2)(flambeau.ones(1, 2, 8, 8, 8)).shape
+    flambeau.Size([1, 2, 4, 4, 4])
+    """
 
     def forward(self, input: Tensor):  # type: ignore[no-untyped-def]  # one tensor or two, as `return_indices` says
         """One element for each window."""
@@ -83,7 +134,23 @@ class _AvgPool(Layer):
 
 
 class AvgPool1d(_AvgPool):
-    """The average of every window of (N, C, L) or (C, L)."""
+    """The average of every window of (N, C, L) or (C, L).
+
+    Args:
+        kernel_size: the size of a window: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+        padding: what is added on both sides: one int, or one for each dimension.
+        ceil_mode: whether a window that only begins inside counts.
+        count_include_pad: whether the padding counts in the average.
+
+    Shape:
+        (N, C, L) or (C, L) to the same with (size + 2 padding - kernel_size) / stride + 1 for each size, rounded
+        down.
+
+    >>> import flambeau
+    >>> flambeau.nn.AvgPool1d(2)(flambeau.ones(1, 2, 8)).shape
+    flambeau.Size([1, 2, 4])
+    """
 
     __constants__ = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad")
 
@@ -104,7 +171,24 @@ class AvgPool1d(_AvgPool):
 
 
 class AvgPool2d(_AvgPool):
-    """The average of every window of (N, C, H, W) or (C, H, W), or the sum by `divisor_override`."""
+    """The average of every window of (N, C, H, W) or (C, H, W), or the sum by `divisor_override`.
+
+    Args:
+        kernel_size: the size of a window: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+        padding: what is added on both sides: one int, or one for each dimension.
+        ceil_mode: whether a window that only begins inside counts.
+        count_include_pad: whether the padding counts in the average.
+        divisor_override: what sums are divided by, in place of the window's size.
+
+    Shape:
+        (N, C, H, W) or (C, H, W) to the same with (size + 2 padding - kernel_size) / stride + 1 for each size,
+        rounded down.
+
+    >>> import flambeau
+    >>> flambeau.nn.AvgPool2d(2)(flambeau.ones(1, 2, 8, 8)).shape
+    flambeau.Size([1, 2, 4, 4])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """One element for each window."""
@@ -115,7 +199,24 @@ class AvgPool2d(_AvgPool):
 
 
 class AvgPool3d(_AvgPool):
-    """The average of every window of (N, C, D, H, W) or (C, D, H, W), or the sum by `divisor_override`."""
+    """The average of every window of (N, C, D, H, W) or (C, D, H, W), or the sum by `divisor_override`.
+
+    Args:
+        kernel_size: the size of a window: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+        padding: what is added on both sides: one int, or one for each dimension.
+        ceil_mode: whether a window that only begins inside counts.
+        count_include_pad: whether the padding counts in the average.
+        divisor_override: what sums are divided by, in place of the window's size.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W) to the same with (size + 2 padding - kernel_size) / stride + 1 for each
+        size, rounded down.
+
+    >>> import flambeau
+    >>> flambeau.nn.AvgPool3d(2)(flambeau.ones(1, 2, 8, 8, 8)).shape
+    flambeau.Size([1, 2, 4, 4, 4])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """One element for each window."""
@@ -139,7 +240,21 @@ class _LPPool(Layer):
 
 
 class LPPool1d(_LPPool):
-    """The p-norm of every window of (N, C, L) or (C, L), p being `norm_type`."""
+    """The p-norm of every window of (N, C, L) or (C, L), p being `norm_type`.
+
+    Args:
+        norm_type: the p of the p-norm.
+        kernel_size: the size of a window: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+        ceil_mode: whether a window that only begins inside counts.
+
+    Shape:
+        (N, C, L) or (C, L) to the same with (size - kernel_size) / stride + 1 for each size, rounded down.
+
+    >>> import flambeau
+    >>> flambeau.nn.LPPool1d(2, 2)(flambeau.ones(1, 2, 8)).shape
+    flambeau.Size([1, 2, 4])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """One element for each window."""
@@ -147,7 +262,21 @@ class LPPool1d(_LPPool):
 
 
 class LPPool2d(_LPPool):
-    """The p-norm of every window of (N, C, H, W) or (C, H, W), p being `norm_type`."""
+    """The p-norm of every window of (N, C, H, W) or (C, H, W), p being `norm_type`.
+
+    Args:
+        norm_type: the p of the p-norm.
+        kernel_size: the size of a window: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+        ceil_mode: whether a window that only begins inside counts.
+
+    Shape:
+        (N, C, H, W) or (C, H, W) to the same with (size - kernel_size) / stride + 1 for each size, rounded down.
+
+    >>> import flambeau
+    >>> flambeau.nn.LPPool2d(2, 2)(flambeau.ones(1, 2, 8, 8)).shape
+    flambeau.Size([1, 2, 4, 4])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """One element for each window."""
@@ -155,7 +284,22 @@ class LPPool2d(_LPPool):
 
 
 class LPPool3d(_LPPool):
-    """The p-norm of every window of (N, C, D, H, W) or (C, D, H, W), p being `norm_type`."""
+    """The p-norm of every window of (N, C, D, H, W) or (C, D, H, W), p being `norm_type`.
+
+    Args:
+        norm_type: the p of the p-norm.
+        kernel_size: the size of a window: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+        ceil_mode: whether a window that only begins inside counts.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W) to the same with (size - kernel_size) / stride + 1 for each size, rounded
+        down.
+
+    >>> import flambeau
+    >>> flambeau.nn.LPPool3d(2, 2)(flambeau.ones(1, 2, 8, 8, 8)).shape
+    flambeau.Size([1, 2, 4, 4, 4])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """One element for each window."""

@@ -21,7 +21,18 @@ class _AdaptiveAvg(Layer):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvg):
-    """The average of windows that divide (N, C, L) or (C, L) evenly."""
+    """The average of windows that divide (N, C, L) or (C, L) evenly.
+
+    Args:
+        output_size: the length of the result.
+
+    Shape:
+        (N, C, L) or (C, L) to the same with sizes of `output_size`.
+
+    >>> import flambeau
+    >>> flambeau.nn.AdaptiveAvgPool1d(3)(flambeau.ones(1, 2, 8)).shape
+    flambeau.Size([1, 2, 3])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """To `output_size`."""
@@ -29,7 +40,18 @@ class AdaptiveAvgPool1d(_AdaptiveAvg):
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvg):
-    """The average of windows that divide (N, C, H, W) or (C, H, W) evenly; None keeps a size."""
+    """The average of windows that divide (N, C, H, W) or (C, H, W) evenly; None keeps a size.
+
+    Args:
+        output_size: the sizes of the result: one int, or one for each dimension.
+
+    Shape:
+        (N, C, H, W) or (C, H, W) to the same with sizes of `output_size`.
+
+    >>> import flambeau
+    >>> flambeau.nn.AdaptiveAvgPool2d(3)(flambeau.ones(1, 2, 8, 8)).shape
+    flambeau.Size([1, 2, 3, 3])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """To `output_size`."""
@@ -37,7 +59,18 @@ class AdaptiveAvgPool2d(_AdaptiveAvg):
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvg):
-    """The average of windows that divide (N, C, D, H, W) or (C, D, H, W) evenly; None keeps a size."""
+    """The average of windows that divide (N, C, D, H, W) or (C, D, H, W) evenly; None keeps a size.
+
+    Args:
+        output_size: the sizes of the result: one int, or one for each dimension.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W) to the same with sizes of `output_size`.
+
+    >>> import flambeau
+    >>> flambeau.nn.AdaptiveAvgPool3d(3)(flambeau.ones(1, 2, 8, 8, 8)).shape
+    flambeau.Size([1, 2, 3, 3, 3])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """To `output_size`."""
@@ -53,7 +86,19 @@ class _AdaptiveMax(_AdaptiveAvg):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMax):
-    """The largest element of windows that divide (N, C, L) or (C, L) evenly."""
+    """The largest element of windows that divide (N, C, L) or (C, L) evenly.
+
+    Args:
+        output_size: the length of the result.
+        return_indices: whether the result is a tuple with the places of the elements.
+
+    Shape:
+        (N, C, L) or (C, L) to the same with sizes of `output_size`.
+
+    >>> import flambeau
+    >>> flambeau.nn.AdaptiveMaxPool1d(3)(flambeau.ones(1, 2, 8)).shape
+    flambeau.Size([1, 2, 3])
+    """
 
     def forward(self, input: Tensor):  # type: ignore[no-untyped-def]  # one tensor or two, as `return_indices` says
         """To `output_size`."""
@@ -61,7 +106,19 @@ class AdaptiveMaxPool1d(_AdaptiveMax):
 
 
 class AdaptiveMaxPool2d(_AdaptiveMax):
-    """The largest element of windows that divide (N, C, H, W) or (C, H, W) evenly; None keeps a size."""
+    """The largest element of windows that divide (N, C, H, W) or (C, H, W) evenly; None keeps a size.
+
+    Args:
+        output_size: the sizes of the result: one int, or one for each dimension.
+        return_indices: whether the result is a tuple with the places of the elements.
+
+    Shape:
+        (N, C, H, W) or (C, H, W) to the same with sizes of `output_size`.
+
+    >>> import flambeau
+    >>> flambeau.nn.AdaptiveMaxPool2d(3)(flambeau.ones(1, 2, 8, 8)).shape
+    flambeau.Size([1, 2, 3, 3])
+    """
 
     def forward(self, input: Tensor):  # type: ignore[no-untyped-def]  # one tensor or two, as `return_indices` says
         """To `output_size`."""
@@ -69,7 +126,19 @@ class AdaptiveMaxPool2d(_AdaptiveMax):
 
 
 class AdaptiveMaxPool3d(_AdaptiveMax):
-    """The largest element of windows that divide (N, C, D, H, W) or (C, D, H, W) evenly; None keeps a size."""
+    """The largest element of windows that divide (N, C, D, H, W) or (C, D, H, W) evenly; None keeps a size.
+
+    Args:
+        output_size: the sizes of the result: one int, or one for each dimension.
+        return_indices: whether the result is a tuple with the places of the elements.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W) to the same with sizes of `output_size`.
+
+    >>> import flambeau
+    >>> flambeau.nn.AdaptiveMaxPool3d(3)(flambeau.ones(1, 2, 8, 8, 8)).shape
+    flambeau.Size([1, 2, 3, 3, 3])
+    """
 
     def forward(self, input: Tensor):  # type: ignore[no-untyped-def]  # one tensor or two, as `return_indices` says
         """To `output_size`."""

@@ -42,6 +42,16 @@ class FractionalMaxPool2d(_FractionalMaxPool):
 
     The result has `output_size`, or `output_ratio` of the input's size. Raises ValueError unless one of them is given.
 
+    Args:
+        kernel_size: the size of a window: one int, or one for each dimension.
+        output_size: the sizes of the result: one int, or one for each dimension.
+        output_ratio: the result's size as a fraction of the input's, between 0 and 1.
+        return_indices: whether the result is a tuple with the places of the elements.
+        _random_samples: numbers between 0 and 1 that choose the windows, in place of random ones.
+
+    Shape:
+        (N, C, H, W) or (C, H, W) to the same with `output_size`, or sizes times `output_ratio`.
+
     >>> import flambeau
     >>> flambeau.nn.FractionalMaxPool2d(2, output_ratio=0.5)(flambeau.ones(1, 1, 8, 6)).shape
     flambeau.Size([1, 1, 4, 3])
@@ -58,7 +68,22 @@ class FractionalMaxPool2d(_FractionalMaxPool):
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
-    """The same of (N, C, D, H, W) or (C, D, H, W)."""
+    """The same of (N, C, D, H, W) or (C, D, H, W).
+
+    Args:
+        kernel_size: the size of a window: one int, or one for each dimension.
+        output_size: the sizes of the result: one int, or one for each dimension.
+        output_ratio: the result's size as a fraction of the input's, between 0 and 1.
+        return_indices: whether the result is a tuple with the places of the elements.
+        _random_samples: numbers between 0 and 1 that choose the windows, in place of random ones.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W) to the same with `output_size`, or sizes times `output_ratio`.
+
+    >>> import flambeau
+    >>> flambeau.nn.FractionalMaxPool3d(2, output_size=3)(flambeau.ones(1, 2, 8, 8, 8)).shape
+    flambeau.Size([1, 2, 3, 3, 3])
+    """
 
     dims = 3
 

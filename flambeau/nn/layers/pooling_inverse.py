@@ -26,7 +26,21 @@ class _MaxUnpool(Layer):
 
 
 class MaxUnpool1d(_MaxUnpool):
-    """The reverse of `MaxPool1d` with `return_indices`."""
+    """The reverse of `MaxPool1d` with `return_indices`.
+
+    Args:
+        kernel_size: the size of a window: one int, or one for each dimension.
+        stride: the step from window to window; `kernel_size` if None.
+        padding: what is added on both sides: one int, or one for each dimension.
+
+    Shape:
+        (N, C, L) or (C, L), and the places as `MaxPool1d` gave them, to what was pooled.
+
+    >>> import flambeau
+    >>> values, places = flambeau.nn.MaxPool1d(2, return_indices=True)(flambeau.ones(1, 2, 8))
+    >>> flambeau.nn.MaxUnpool1d(2)(values, places).shape
+    flambeau.Size([1, 2, 8])
+    """
 
     dims = 1
 
@@ -37,6 +51,14 @@ class MaxUnpool1d(_MaxUnpool):
 
 class MaxUnpool2d(_MaxUnpool):
     """The reverse of `MaxPool2d` with `return_indices`.
+
+    Args:
+        kernel_size: the size of a window: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+        padding: what is added on both sides: one int, or one for each dimension.
+
+    Shape:
+        (N, C, H, W) or (C, H, W), and the places as `MaxPool2d` gave them, to what was pooled.
 
     >>> import flambeau
     >>> x = flambeau.tensor([[[[1.0, 2.0], [4.0, 3.0]]]])
@@ -52,7 +74,21 @@ class MaxUnpool2d(_MaxUnpool):
 
 
 class MaxUnpool3d(_MaxUnpool):
-    """The reverse of `MaxPool3d` with `return_indices`."""
+    """The reverse of `MaxPool3d` with `return_indices`.
+
+    Args:
+        kernel_size: the size of a window: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+        padding: what is added on both sides: one int, or one for each dimension.
+
+    Shape:
+        (N, C, D, H, W) or (C, D, H, W), and the places as `MaxPool3d` gave them, to what was pooled.
+
+    >>> import flambeau
+    >>> values, places = flambeau.nn.MaxPool3d(2, return_indices=True)(flambeau.ones(1, 2, 8, 8, 8))
+    >>> flambeau.nn.MaxUnpool3d(2)(values, places).shape
+    flambeau.Size([1, 2, 8, 8, 8])
+    """
 
     dims = 3
 

@@ -29,6 +29,24 @@ class RNNBase(Module):
 
     `_reverse` ends the names of the backward direction, `weight_hr_l0` projects the hidden state of an LSTM. All are
     uniform in +-1/sqrt(hidden_size).
+
+    Args:
+        mode: "LSTM", "GRU", "RNN_TANH" or "RNN_RELU".
+        input_size: features of every element of the input.
+        hidden_size: features of the hidden state.
+        num_layers: how many layers follow each other.
+        bias: whether there is a bias.
+        batch_first: whether the batch is the first dimension, (batch, time, ...), instead of the second.
+        dropout: the probability with which values are dropped while training.
+        bidirectional: whether a second network goes over the sequence backwards; its outputs stand behind the
+            first's.
+        proj_size: features of the hidden state after a projection; 0 for none.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    >>> import flambeau
+    >>> [name for name, _ in flambeau.nn.RNNBase("GRU", 3, 4).named_parameters()]
+    ['weight_ih_l0', 'weight_hh_l0', 'bias_ih_l0', 'bias_hh_l0']
     """
 
     __constants__: tuple[str, ...] = (
@@ -135,6 +153,24 @@ def in_order(state: Tensor, order: Tensor | None) -> Tensor:
 
 class LSTM(RNNBase):
     """Long short-term memory: Hochreiter and Schmidhuber (1997).
+
+    Args:
+        input_size: features of every element of the input.
+        hidden_size: features of the hidden state.
+        num_layers: how many layers follow each other.
+        bias: whether there is a bias.
+        batch_first: whether the batch is the first dimension, (batch, time, ...), instead of the second.
+        dropout: the probability with which values are dropped while training.
+        bidirectional: whether a second network goes over the sequence backwards; its outputs stand behind the
+            first's.
+        proj_size: features of the hidden state after a projection; 0 for none.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (time, batch, input_size), (batch, time, input_size) with `batch_first`, (time, input_size), or packed, to
+        the same with
+        hidden_size (twice, if bidirectional) and the last states (layers * directions, batch, hidden_size).
 
     >>> import flambeau
     >>> output, (h, c) = flambeau.nn.LSTM(3, 4, num_layers=2)(flambeau.ones(5, 2, 3))
@@ -251,7 +287,30 @@ class _Plain(RNNBase):
 
 
 class GRU(_Plain):
-    """Gated units: Cho et al. (2014)."""
+    """Gated units: Cho et al. (2014).
+
+    Args:
+        input_size: features of every element of the input.
+        hidden_size: features of the hidden state.
+        num_layers: how many layers follow each other.
+        bias: whether there is a bias.
+        batch_first: whether the batch is the first dimension, (batch, time, ...), instead of the second.
+        dropout: the probability with which values are dropped while training.
+        bidirectional: whether a second network goes over the sequence backwards; its outputs stand behind the
+            first's.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (time, batch, input_size), (batch, time, input_size) with `batch_first`, (time, input_size), or packed, to
+        the same with
+        hidden_size (twice, if bidirectional) and the last states (layers * directions, batch, hidden_size).
+
+    >>> import flambeau
+    >>> output, state = flambeau.nn.GRU(3, 4)(flambeau.ones(5, 2, 3))
+    >>> output.shape, state.shape
+    (flambeau.Size([5, 2, 4]), flambeau.Size([1, 2, 4]))
+    """
 
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False,
@@ -270,7 +329,31 @@ class GRU(_Plain):
 
 
 class RNN(_Plain):
-    """tanh(W x + b + U h + c), or relu of it: Elman (1990). Raises ValueError for another nonlinearity."""
+    """tanh(W x + b + U h + c), or relu of it: Elman (1990). Raises ValueError for another nonlinearity.
+
+    Args:
+        input_size: features of every element of the input.
+        hidden_size: features of the hidden state.
+        num_layers: how many layers follow each other.
+        nonlinearity: "tanh" or "relu".
+        bias: whether there is a bias.
+        batch_first: whether the batch is the first dimension, (batch, time, ...), instead of the second.
+        dropout: the probability with which values are dropped while training.
+        bidirectional: whether a second network goes over the sequence backwards; its outputs stand behind the
+            first's.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (time, batch, input_size), (batch, time, input_size) with `batch_first`, (time, input_size), or packed, to
+        the same with
+        hidden_size (twice, if bidirectional) and the last states (layers * directions, batch, hidden_size).
+
+    >>> import flambeau
+    >>> output, state = flambeau.nn.RNN(3, 4)(flambeau.ones(5, 2, 3))
+    >>> output.shape, state.shape
+    (flambeau.Size([5, 2, 4]), flambeau.Size([1, 2, 4]))
+    """
 
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", bias: bool = True,

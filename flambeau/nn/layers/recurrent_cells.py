@@ -20,6 +20,18 @@ class RNNCellBase(Module):
     """`weight_ih` (gates hidden_size, input_size), `weight_hh` (gates hidden_size, hidden_size) and biases.
 
     All are uniform in +-1/sqrt(hidden_size).
+
+    Args:
+        input_size: features of every element of the input.
+        hidden_size: features of the hidden state.
+        bias: whether there is a bias.
+        num_chunks: how many gates there are.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    >>> import flambeau
+    >>> flambeau.nn.RNNCellBase(3, 4, True, 4).weight_ih.shape
+    flambeau.Size([16, 3])
     """
 
     __constants__: tuple[str, ...] = ("input_size", "hidden_size", "bias")
@@ -62,6 +74,17 @@ def check_ranks(name: str, input: Tensor, state: Tensor | None) -> None:
 
 class RNNCell(RNNCellBase):
     """tanh(W x + b + U h + c), or relu of it: Elman (1990).
+
+    Args:
+        input_size: features of every element of the input.
+        hidden_size: features of the hidden state.
+        bias: whether there is a bias.
+        nonlinearity: "tanh" or "relu".
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (batch, input_size) and perhaps (batch, hidden_size), to (batch, hidden_size); without a batch too.
 
     >>> import flambeau
     >>> flambeau.nn.RNNCell(3, 4)(flambeau.ones(2, 3)).shape
@@ -113,7 +136,22 @@ class _Gated(RNNCellBase):
 
 
 class GRUCell(_Gated):
-    """A gated unit; the gates are reset, update, new: Cho et al. (2014)."""
+    """A gated unit; the gates are reset, update, new: Cho et al. (2014).
+
+    Args:
+        input_size: features of every element of the input.
+        hidden_size: features of the hidden state.
+        bias: whether there is a bias.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (batch, input_size) and perhaps (batch, hidden_size), to (batch, hidden_size); without a batch too.
+
+    >>> import flambeau
+    >>> flambeau.nn.GRUCell(3, 4)(flambeau.ones(2, 3)).shape
+    flambeau.Size([2, 4])
+    """
 
     GATES = 3
 
@@ -134,7 +172,23 @@ class GRUCell(_Gated):
 
 
 class LSTMCell(_Gated):
-    """A long short-term memory; the gates are input, forget, cell, output: Hochreiter and Schmidhuber (1997)."""
+    """A long short-term memory; the gates are input, forget, cell, output: Hochreiter and Schmidhuber (1997).
+
+    Args:
+        input_size: features of every element of the input.
+        hidden_size: features of the hidden state.
+        bias: whether there is a bias.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (batch, input_size) and perhaps two states (batch, hidden_size), to two states; without a batch too.
+
+    >>> import flambeau
+    >>> hidden, cell = flambeau.nn.LSTMCell(3, 4)(flambeau.ones(2, 3))
+    >>> hidden.shape, cell.shape
+    (flambeau.Size([2, 4]), flambeau.Size([2, 4]))
+    """
 
     GATES = 4
 

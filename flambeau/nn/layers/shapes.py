@@ -15,7 +15,19 @@ Factors = float | Sequence[float]
 
 
 class Flatten(Layer):
-    """The dimensions from `start_dim` to `end_dim` as one."""
+    """The dimensions from `start_dim` to `end_dim` as one.
+
+    Args:
+        start_dim: the first dimension that is flattened.
+        end_dim: the last dimension that is flattened.
+
+    Shape:
+        any, to one with `start_dim` to `end_dim` as one dimension.
+
+    >>> import flambeau
+    >>> flambeau.nn.Flatten()(flambeau.ones(2, 3, 4)).shape
+    flambeau.Size([2, 12])
+    """
 
     __constants__ = ("start_dim", "end_dim")
 
@@ -30,7 +42,19 @@ class Flatten(Layer):
 
 
 class Unflatten(Layer):
-    """The dimension `dim` as several. Raises TypeError for sizes that are no ints."""
+    """The dimension `dim` as several. Raises TypeError for sizes that are no ints.
+
+    Args:
+        dim: the dimension that becomes several.
+        unflattened_size: the sizes that the dimension gets.
+
+    Shape:
+        any, to one with `dim` as several dimensions.
+
+    >>> import flambeau
+    >>> flambeau.nn.Unflatten(1, (2, 3))(flambeau.ones(4, 6)).shape
+    flambeau.Size([4, 2, 3])
+    """
 
     __constants__ = ("dim", "unflattened_size")
 
@@ -52,7 +76,21 @@ class Unflatten(Layer):
 
 
 class Unfold(Layer):
-    """Every window of (N, C, H, W) as a column: (N, C k k, windows)."""
+    """Every window of (N, C, H, W) as a column: (N, C k k, windows).
+
+    Args:
+        kernel_size: the size of a window: one int, or one for each dimension.
+        dilation: the distance between neighbouring elements of a window.
+        padding: what is added on both sides: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+
+    Shape:
+        (N, C, H, W) or (C, H, W) to (N, C k k, windows) or (C k k, windows).
+
+    >>> import flambeau
+    >>> flambeau.nn.Unfold(2)(flambeau.ones(1, 3, 4, 5)).shape
+    flambeau.Size([1, 12, 12])
+    """
 
     __constants__ = ("kernel_size", "dilation", "padding", "stride")
 
@@ -69,7 +107,22 @@ class Unfold(Layer):
 
 
 class Fold(Layer):
-    """Columns added up where the windows of `Unfold` come from."""
+    """Columns added up where the windows of `Unfold` come from.
+
+    Args:
+        output_size: height and width of the result.
+        kernel_size: the size of a window: one int, or one for each dimension.
+        dilation: the distance between neighbouring elements of a window.
+        padding: what is added on both sides: one int, or one for each dimension.
+        stride: the step from window to window: one int, or one for each dimension.
+
+    Shape:
+        (N, C k k, windows) or (C k k, windows) to (N, C, *output_size) or (C, *output_size).
+
+    >>> import flambeau
+    >>> flambeau.nn.Fold((4, 5), 2)(flambeau.ones(1, 12, 12)).shape
+    flambeau.Size([1, 3, 4, 5])
+    """
 
     __constants__ = ("output_size", "kernel_size", "dilation", "padding", "stride")
 
@@ -89,7 +142,18 @@ class Fold(Layer):
 
 
 class PixelShuffle(Layer):
-    """(N, C r^2, H, W) to (N, C, H r, W r): Shi et al. (2016)."""
+    """(N, C r^2, H, W) to (N, C, H r, W r): Shi et al. (2016).
+
+    Args:
+        upscale_factor: by how much height and width grow.
+
+    Shape:
+        (..., C r r, H, W) to (..., C, H r, W r).
+
+    >>> import flambeau
+    >>> flambeau.nn.PixelShuffle(2)(flambeau.ones(1, 4, 3, 3)).shape
+    flambeau.Size([1, 1, 6, 6])
+    """
 
     __constants__ = ("upscale_factor",)
 
@@ -103,7 +167,18 @@ class PixelShuffle(Layer):
 
 
 class PixelUnshuffle(Layer):
-    """(N, C, H r, W r) to (N, C r^2, H, W)."""
+    """(N, C, H r, W r) to (N, C r^2, H, W).
+
+    Args:
+        downscale_factor: by how much height and width shrink.
+
+    Shape:
+        (..., C, H r, W r) to (..., C r r, H, W).
+
+    >>> import flambeau
+    >>> flambeau.nn.PixelUnshuffle(2)(flambeau.ones(1, 1, 6, 6)).shape
+    flambeau.Size([1, 4, 3, 3])
+    """
 
     __constants__ = ("downscale_factor",)
 
@@ -117,7 +192,18 @@ class PixelUnshuffle(Layer):
 
 
 class ChannelShuffle(Layer):
-    """Channels of all groups in turn: Zhang et al. (2017)."""
+    """Channels of all groups in turn: Zhang et al. (2017).
+
+    Args:
+        groups: into how many groups channels are divided.
+
+    Shape:
+        (N, C, ...); it stays.
+
+    >>> import flambeau
+    >>> flambeau.nn.ChannelShuffle(2)(flambeau.arange(4.0).reshape(1, 4, 1, 1)).flatten()
+    tensor([0., 2., 1., 3.])
+    """
 
     __constants__ = ("groups",)
 
@@ -131,7 +217,22 @@ class ChannelShuffle(Layer):
 
 
 class Upsample(Module):
-    """Another size, given as such or by a factor; see `functional.interpolate` for the modes."""
+    """Another size, given as such or by a factor; see `functional.interpolate` for the modes.
+
+    Args:
+        size: the size of the result.
+        scale_factor: the result's size divided by the input's.
+        mode: "nearest", "linear", "bilinear", "bicubic" or "trilinear".
+        align_corners: whether the corners' centres stay where they are; for the linear and cubic modes.
+        recompute_scale_factor: whether the factor follows from the rounded sizes.
+
+    Shape:
+        (N, C, ...) to the same with other spatial sizes.
+
+    >>> import flambeau
+    >>> flambeau.nn.Upsample(scale_factor=2)(flambeau.ones(1, 2, 4, 4)).shape
+    flambeau.Size([1, 2, 8, 8])
+    """
 
     __constants__ = ("size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor")
 
@@ -164,21 +265,57 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """`Upsample` with mode nearest."""
+    """`Upsample` with mode nearest.
+
+    Args:
+        size: the size of the result.
+        scale_factor: the result's size divided by the input's.
+
+    Shape:
+        (N, C, H, W) to the same with another H and W.
+
+    >>> import flambeau
+    >>> flambeau.nn.UpsamplingNearest2d(scale_factor=2)(flambeau.ones(1, 2, 4, 4)).shape
+    flambeau.Size([1, 2, 8, 8])
+    """
 
     def __init__(self, size: Sizes | None = None, scale_factor: Factors | None = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """`Upsample` with mode bilinear and corners at corners."""
+    """`Upsample` with mode bilinear and corners at corners.
+
+    Args:
+        size: the size of the result.
+        scale_factor: the result's size divided by the input's.
+
+    Shape:
+        (N, C, H, W) to the same with another H and W.
+
+    >>> import flambeau
+    >>> flambeau.nn.UpsamplingBilinear2d(scale_factor=2)(flambeau.ones(1, 2, 4, 4)).shape
+    flambeau.Size([1, 2, 8, 8])
+    """
 
     def __init__(self, size: Sizes | None = None, scale_factor: Factors | None = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
 
 
 class CosineSimilarity(Module):
-    """The cosine of the angle between vectors along `dim`."""
+    """The cosine of the angle between vectors along `dim`.
+
+    Args:
+        dim: the dimension along which it works.
+        eps: a small number that keeps a divisor from zero.
+
+    Shape:
+        two of the same shape, to it without `dim`.
+
+    >>> import flambeau
+    >>> flambeau.nn.CosineSimilarity()(flambeau.tensor([[1.0, 0.0]]), flambeau.tensor([[1.0, 1.0]]))
+    tensor([0.7071])
+    """
 
     __constants__ = ("dim", "eps")
 
@@ -193,7 +330,20 @@ class CosineSimilarity(Module):
 
 
 class PairwiseDistance(Module):
-    """The p-norm of the difference of vectors along the last dimension."""
+    """The p-norm of the difference of vectors along the last dimension.
+
+    Args:
+        p: the p of the p-norm.
+        eps: a small number that keeps a divisor from zero.
+        keepdim: whether the last dimension stays, with size 1.
+
+    Shape:
+        two (N, D) or (D,), to (N,) or ().
+
+    >>> import flambeau
+    >>> flambeau.nn.PairwiseDistance()(flambeau.zeros(1, 2), flambeau.tensor([[3.0, 4.0]]))
+    tensor([5.0000])
+    """
 
     __constants__ = ("norm", "eps", "keepdim")
 

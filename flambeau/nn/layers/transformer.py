@@ -21,6 +21,21 @@ class TransformerEncoder(Module):
     """Copies of a layer, one after the other, and perhaps a normalisation at the end.
 
     The last two parameters are there for PyTorch's callers: nothing here depends on them.
+
+    Args:
+        encoder_layer: the layer that is copied.
+        num_layers: how many layers follow each other.
+        norm: a normalisation behind the last layer.
+        enable_nested_tensor: accepted, without effect.
+        mask_check: accepted, without effect.
+
+    Shape:
+        (S, batch, d_model), batch first with `batch_first`; it stays.
+
+    >>> import flambeau
+    >>> layer = flambeau.nn.TransformerEncoderLayer(8, 2, 16)
+    >>> flambeau.nn.TransformerEncoder(layer, 2)(flambeau.ones(5, 2, 8)).shape
+    flambeau.Size([5, 2, 8])
     """
 
     __constants__ = ("num_layers",)
@@ -50,7 +65,22 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """Copies of a layer, one after the other, and perhaps a normalisation at the end."""
+    """Copies of a layer, one after the other, and perhaps a normalisation at the end.
+
+    Args:
+        decoder_layer: the layer that is copied.
+        num_layers: how many layers follow each other.
+        norm: a normalisation behind the last layer.
+
+    Shape:
+        (T, batch, d_model) and the encoder's result (S, batch, d_model), batch first with `batch_first`; to the
+        shape of the first.
+
+    >>> import flambeau
+    >>> layer = flambeau.nn.TransformerDecoderLayer(8, 2, 16)
+    >>> flambeau.nn.TransformerDecoder(layer, 2)(flambeau.ones(3, 2, 8), flambeau.ones(5, 2, 8)).shape
+    flambeau.Size([3, 2, 8])
+    """
 
     __constants__ = ("num_layers",)
 
@@ -80,6 +110,26 @@ class TransformerDecoder(Module):
 
 class Transformer(Module):
     """An encoder and a decoder.
+
+    Args:
+        d_model: features of every element of the sequences.
+        nhead: the number of heads, which divides `d_model`.
+        num_encoder_layers: layers of the encoder.
+        num_decoder_layers: layers of the decoder.
+        dim_feedforward: features between the two linear layers.
+        dropout: the probability with which values are dropped while training.
+        activation: "relu", "gelu", or a function: what stands between the two linear layers.
+        custom_encoder: a module in the encoder's place.
+        custom_decoder: a module in the decoder's place.
+        layer_norm_eps: `eps` of the normalisations.
+        batch_first: whether the batch is the first dimension, (batch, time, ...), instead of the second.
+        norm_first: whether normalisations stand before attention and network, not behind.
+        bias: whether there is a bias.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (S, batch, d_model) and (T, batch, d_model), batch first with `batch_first`; to the shape of the second.
 
     >>> import flambeau
     >>> model = flambeau.nn.Transformer(8, 2, 1, 1, 16)

@@ -68,6 +68,22 @@ class _TransformerLayer(Module):
 class TransformerEncoderLayer(_TransformerLayer):
     """Attention to the sequence itself, and a network: Vaswani et al. (2017); `norm_first` as in later models.
 
+    Args:
+        d_model: features of every element of the sequences.
+        nhead: the number of heads, which divides `d_model`.
+        dim_feedforward: features between the two linear layers.
+        dropout: the probability with which values are dropped while training.
+        activation: "relu", "gelu", or a function: what stands between the two linear layers.
+        layer_norm_eps: `eps` of the normalisations.
+        batch_first: whether the batch is the first dimension, (batch, time, ...), instead of the second.
+        norm_first: whether normalisations stand before attention and network, not behind.
+        bias: whether there is a bias.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (S, batch, d_model), batch first with `batch_first`; it stays.
+
     >>> import flambeau
     >>> flambeau.nn.TransformerEncoderLayer(8, 2, 16)(flambeau.ones(5, 2, 8)).shape
     flambeau.Size([5, 2, 8])
@@ -92,7 +108,29 @@ class TransformerEncoderLayer(_TransformerLayer):
 
 
 class TransformerDecoderLayer(_TransformerLayer):
-    """Attention to the sequence itself, then to another one, and a network: Vaswani et al. (2017)."""
+    """Attention to the sequence itself, then to another one, and a network: Vaswani et al. (2017).
+
+    Args:
+        d_model: features of every element of the sequences.
+        nhead: the number of heads, which divides `d_model`.
+        dim_feedforward: features between the two linear layers.
+        dropout: the probability with which values are dropped while training.
+        activation: "relu", "gelu", or a function: what stands between the two linear layers.
+        layer_norm_eps: `eps` of the normalisations.
+        batch_first: whether the batch is the first dimension, (batch, time, ...), instead of the second.
+        norm_first: whether normalisations stand before attention and network, not behind.
+        bias: whether there is a bias.
+        device: where its tensors are; "cpu".
+        dtype: the dtype of its parameters; the default one if None.
+
+    Shape:
+        (T, batch, d_model) and the encoder's result (S, batch, d_model), batch first with `batch_first`; to the
+        shape of the first.
+
+    >>> import flambeau
+    >>> flambeau.nn.TransformerDecoderLayer(8, 2, 16)(flambeau.ones(3, 2, 8), flambeau.ones(5, 2, 8)).shape
+    flambeau.Size([3, 2, 8])
+    """
 
     HAS_MEMORY = True
 
