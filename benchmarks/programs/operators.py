@@ -45,6 +45,39 @@ def softmax(x: Any) -> Any:
     return x.softmax(-1)
 
 
+def added(x: Any, y: Any) -> Any:
+    return x + y
+
+
+def added_in_place(x: Any, y: Any) -> Any:
+    x += y
+    return x
+
+
+def every_other(x: Any) -> Any:
+    return x[::2] * 2.0
+
+
+def average(x: Any) -> Any:
+    return x.mean()
+
+
+def largest(x: Any) -> Any:
+    return x.max()
+
+
+def sum_of_rows(x: Any) -> Any:
+    return x.sum(1)
+
+
+def sum_of_columns(x: Any) -> Any:
+    return x.sum(0)
+
+
+def softmax_of_columns(x: Any) -> Any:
+    return x.softmax(0)
+
+
 def remainders(n: int) -> int:
     s = 0
     for i in range(n):

@@ -18,23 +18,23 @@ CONVOLUTIONS = ((1, 3, 32, 16, 3), (8, 16, 32, 32, 3), (1, 64, 56, 64, 3), (1, 6
 """Images, channels, height and width, outputs, kernel."""
 
 
-def _eager(name: str, program: Program, numpy: Program, x: np.ndarray, goal: Goal) -> Workload:
+def _eager(name: str, program: Program, numpy: Program, x: np.ndarray, goal: Goal, *more: np.ndarray) -> Workload:
     return Workload(
         name=f"{name}, eager",
         kind="operators",
         peers={
-            "flambeau": partial(peers.flambeau_eager, program, x),
-            "numpy": partial(peers.numpy, numpy, x),
-            "torch": partial(peers.torch_eager, program, x),
+            "flambeau": partial(peers.flambeau_eager, program, x, *more),
+            "numpy": partial(peers.numpy, numpy, x, *more),
+            "torch": partial(peers.torch_eager, program, x, *more),
         },
-        expected=lambda: numpy(*doubled(x)),
+        expected=lambda: numpy(*doubled(x, *more)),
         goal=goal,
     )
 
 
-def _softmax(x: np.ndarray) -> np.ndarray:
-    powers = np.exp(x - x.max(-1, keepdims=True))
-    return powers / powers.sum(-1, keepdims=True)
+def _softmax(x: np.ndarray, axis: int = -1) -> np.ndarray:
+    powers = np.exp(x - x.max(axis, keepdims=True))
+    return powers / powers.sum(axis, keepdims=True)
 
 
 def _convolved(x: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -90,6 +90,16 @@ def workloads(small: bool) -> Iterator[Workload]:
     yield _eager("x.sum(), 16 floats", ours.added_up, ours.added_up, x, half)
     yield _eager("x.tanh(), 16 floats", ours.tanh, np.tanh, x, half)
     yield _eager("x.softmax(-1), 64x64", ours.softmax, _softmax, square, half)
+    yield _eager("x + row, 64x64, row of 64", ours.added, ours.added, square, half, normal(64))
+    yield _eager("x + column, 64x64", ours.added, ours.added, square, half, normal(64, 1))
+    yield _eager("x += y, 16 floats", ours.added_in_place, ours.added_in_place, x.copy(), half, np.zeros(16, np.float32))
+    yield _eager("ints + floats, 16 of each", ours.added, ours.added, np.arange(16, dtype=np.int32), half, x)
+    yield _eager("x[::2] * 2.0", ours.every_other, ours.every_other, x, even)
+    yield _eager("x.mean(), 16 floats", ours.average, ours.average, x, half)
+    yield _eager("x.max(), 16 floats", ours.largest, ours.largest, x, half)
+    yield _eager("x.sum(1), 64x64", ours.sum_of_rows, ours.sum_of_rows, square, half)
+    yield _eager("x.sum(0), 64x64", ours.sum_of_columns, ours.sum_of_columns, square, half)
+    yield _eager("x.softmax(0), 64x64", ours.softmax_of_columns, partial(_softmax, axis=0), square, half)
     for images, channels, size, outputs, kernel in CONVOLUTIONS[: 1 if small else None]:
         image = normal(images, channels, size, size)
         filters = normal(outputs, channels, kernel, kernel, seed=1)
