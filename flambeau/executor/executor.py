@@ -9,8 +9,8 @@ from typing import Any
 
 from flambeau.analysis.gradients import Flow
 from flambeau.codegen.callable_type import MISSED, Switch
+from flambeau.executor import asking_calls, gradients, latest, listing, recording
 from flambeau.executor import eager as _eager  # noqa: F401  (operators by themselves)
-from flambeau.executor import gradients, latest, listing, recording
 from flambeau.executor import spec as specs
 from flambeau.executor.explain import compilation_of
 from flambeau.executor.forks import Tasks
@@ -49,6 +49,7 @@ class Executor:
         self._noted: dict[specs.Spec, int] = {}
         """How often plans had been called when that was last looked at: native code calls them without telling."""
         self._latest: ExecutionPlan | None = None
+        self.asking_call: asking_calls.AskingCall | None = None
         self.switch = Switch()
         """Where native code finds `quick`."""
         _executors.add(self)
@@ -103,9 +104,15 @@ class Executor:
         quick = self.switch.target
         result = MISSED if quick is None else quick(*plain.arguments)
         result = plain.restored(self(*plain.arguments) if result is MISSED else result)
+        self.asking_call = asking_calls.remembered(flow, arguments, result)
         if is_recording:
             gradients.mark(flow, result, arguments)
         return result
+
+    def once_more(self, arguments: Sequence[Any]) -> Any:
+        """A call like the last one with arguments that ask for gradients; `MISSED` where it is not."""
+        known, quick = self.asking_call, self.switch.target
+        return MISSED if known is None or quick is None else known(quick, arguments)
 
     def flow(self, spec: specs.Spec, arguments: Sequence[Any], asks: gradients.Asking) -> Flow:
         """What the function does with arguments that ask for gradients."""
@@ -130,7 +137,7 @@ class Executor:
         with self._lock:
             self._plans.clear()
             self._noted.clear()
-            self._latest = self.switch.target = None
+            self._latest = self.switch.target = self.asking_call = None
 
     def _plan(self, spec: specs.Spec, arguments: Sequence[Any]) -> ExecutionPlan:
         """The plan for a spec, which is now the one used last."""

@@ -146,3 +146,29 @@ def test_c08_results_of_modules_say_that_parameters_ask(kind: Any) -> None:
     module.second.bias.requires_grad_()
     for m in (module, scripted):
         assert [r.requires_grad for r in m(x)] == [True, False]
+
+
+def test_c16_calls_that_repeat_keep_their_meaning() -> None:
+    """What is remembered of a call with arguments that ask holds for those that look so, and for no others."""
+
+    @flambeau.script
+    def f(x: flambeau.Tensor, y: flambeau.Tensor, n: float) -> tuple[flambeau.Tensor, flambeau.Tensor, flambeau.Tensor]:
+        return x * n, y + 1, x
+
+    asks, plain = flambeau.rand(10).requires_grad_(), flambeau.rand(10)
+    for _ in range(4):
+        for x, y in ((asks, plain), (plain, asks), (asks, asks), (plain, plain), (asks[:3], plain), (asks, asks[:1])):
+            for n in (2.0, 3.0):
+                a, b, c = f(x, y, n)
+                assert (a.requires_grad, b.requires_grad, c.requires_grad) == (
+                    x.requires_grad, y.requires_grad, x.requires_grad,
+                )  # fmt: skip
+                assert a.tolist() == (x.detach() * n).tolist()
+                assert b.tolist() == (y.detach() + 1).tolist()
+                assert c.tolist() == x.tolist()
+            with flambeau.no_grad():
+                assert not f(x, y, 2.0)[0].requires_grad
+        assert f(asks, plain, 2.0)[2] is asks
+        assert f(asks.double(), plain, 2.0)[0].dtype is flambeau.float64
+        with pytest.raises(RuntimeError, match="n"):
+            f(asks, plain, "a")
