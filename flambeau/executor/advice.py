@@ -26,6 +26,7 @@ from flambeau.schema.types import (
     Type,
     UnionType,
 )
+from flambeau.util.instead import instead
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
@@ -33,16 +34,23 @@ Why = tuple[str, str]
 """What has no native form, and what has one."""
 DICT: Final = (
     "a dict has no native form",
-    "keep the numbers in a list or tensor that the keys index (`counts = [0] * n`, `counts[k] += 1`), or copy what is "
-    "needed of the dict into lists before the loop",
+    "keep the numbers in a list or tensor that the keys index "
+    + instead("(`{code}`, ", "counts = [0] * n", given="n: int", gives="counts")
+    + instead("`{code}`), ", "counts[k] += 1", given="counts: list[int], k: int = 0", gives="counts")
+    + "or copy what is needed of the dict into lists before the loop",
 )
 SET: Final = (
     "a set has no native form",
-    "keep a list of bools that the items index: `seen = [False] * n`, `seen[k] = True`",
+    "keep a list of bools that the items index: "
+    + instead("`{code}`, ", "seen = [False] * n", given="n: int", gives="seen")
+    + instead("`{code}`", "seen[k] = True", given="seen: list[bool], k: int = 0", gives="seen"),
 )
 TEXT: Final = (
     "text has no native form",
-    "loop over numbers: `codes = [ord(c) for c in text]` before the loop, and make text of the result after it",
+    instead(
+        "loop over numbers: `{code}` before the loop, and make text of the result after it",
+        "codes = [ord(c) for c in text]", of="list(text.encode())", given="text: str", gives="codes",
+    ),
 )
 COMPLEX: Final = (
     "a complex number has no native form",
@@ -82,7 +90,7 @@ OPERATOR: Final = (
 )
 HYPOT: Final = (
     "`hypot` has no native form: Python rounds it in a way of its own",
-    "write `math.sqrt(x * x + y * y)`",
+    instead("write `{code}`", "math.sqrt(x * x + y * y)", of="math.hypot(x, y)", given="x: float, y: float"),
 )
 METHOD: Final = (
     "a method that calls itself has no native form",

@@ -24,6 +24,7 @@ from flambeau.schema.dtype import DType, from_numpy_dtype
 from flambeau.schema.element_type import element_of, kinds_of
 from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, ListType, TensorType, TupleType, Type
 from flambeau.util.errors import CompileError
+from flambeau.util.instead import instead
 from flambeau.util.source import SourceRange
 
 if TYPE_CHECKING:
@@ -43,11 +44,18 @@ IN_PLACE: Final[dict[str, Function]] = {
 _WEAK: Final[dict[Type, Any]] = {INT: 1, FLOAT: 1.0, BOOL: True, COMPLEX: 1j}
 """A Python number for each type of numbers: such numbers give way to the dtypes of arrays."""
 _PICKS: Final = ("prim::max", "prim::min")
-UNKNOWN_RANK: Final = (
-    "how many dimensions this array has is not known here: x = x.reshape(n), or (n, m), before it is indexed says so"
-)
-UNKNOWN_DTYPE: Final = "the dtype of this array is not known here: x = x.astype(np.float64) says it"
-LISTED: Final = "an array and a list: make an array of the list with np.array(...)"
+UNKNOWN_RANK: Final = instead(
+    "how many dimensions this array has is not known here: {code}, or (n, m), before it is indexed says so",
+    "x = x.reshape(n)", given="x: np.ndarray, n: int", gives="x",
+)  # fmt: skip
+UNKNOWN_DTYPE: Final = instead(
+    "the dtype of this array is not known here: {code} says it", "x = x.astype(np.float64)", given="x: np.ndarray",
+    gives="x",
+)  # fmt: skip
+LISTED: Final = instead(
+    "an array and a list: make an array of the list with {code}", "x + np.array(y)", of="x + y",
+    given="x: np.ndarray, y: list[int]", shown="np.array(...)",
+)  # fmt: skip
 MIXED: Final = "NumPy: {error}"
 BY_THE_WAY: Final = (
     "the number here is one of Python on one way and one of NumPy on another, with which the result is {first} or "

@@ -11,8 +11,12 @@ from typing import Final
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.schema.types import FLOAT, INT
+from flambeau.util.instead import instead
 
-_POWER: Final = ". `{text}` in line {line} is a float, as int ** int is: write int({text})"
+_POWER: Final = instead(
+    ". `{text}` in line {line} is a float, as int ** int is: write {code}", "int(10**9)", of="10**9", given="",
+    shown="int({text})",
+)  # fmt: skip
 _LOAD, _STORE, _POW = "prim::Load", "prim::Store", "aten::pow"
 
 

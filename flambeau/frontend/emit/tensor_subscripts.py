@@ -38,15 +38,17 @@ from flambeau.schema.types import (
     TupleType,
 )
 from flambeau.util.errors import CompileError
+from flambeau.util.instead import instead
 from flambeau.util.source import SourceRange
 
 BAD_INDEX = (
     "Unsupported operation: indexing tensor with unsupported index type '{type}'. Only ints, bools, slices, lists and "
     "tensors are supported"
 )
-BACKWARDS = (
-    "slices of arrays go forward here: np.flip(x, 0).copy() has the elements in reverse order, in memory of their own"
-)
+BACKWARDS = instead(
+    "slices of arrays go forward here: {code} has the elements in reverse order, in memory of their own",
+    "np.flip(x, 0).copy()", of="x[::-1]", given="x: np.ndarray",
+)  # fmt: skip
 OPTIONAL_TENSORS = OptionalType(TENSOR)
 MASKS = (bool_, uint8)
 Item = Value | SliceValue | Dots

@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 from flambeau.schema.types import DictType, ListType, OptionalType, StringType, TensorType, Type
+from flambeau.util.instead import instead
 from flambeau.util.not_here import NO_GRADIENTS
 
 _GRADIENTS: Final = f"{NO_GRADIENTS}."
 _BYTES: Final = "Programs have no bytes: keep the text, or ord() of its letters."
-_LETTERS: Final = "Write replace() for each letter."
+_LETTERS: Final = instead(
+    "Write {code} for each letter.", "s.replace('a', 'b')", of="s.translate(str.maketrans('a', 'b'))", given="s: str"
+)
+_APPEND: Final = instead("Write {code}.", "x.append(v)", given="x: list[int], v: int", gives="x")
+_LENGTH: Final = instead("Write {code}.", "len(x)", given="x: list[int]")
 ADVICE: Final[dict[type[Type], dict[str, str]]] = {
     TensorType: {
         "numpy": "Programs work on tensors: return it, and call numpy() outside.",
@@ -18,18 +23,27 @@ ADVICE: Final[dict[type[Type], dict[str, str]]] = {
         "grad_fn": _GRADIENTS,
         "register_hook": _GRADIENTS,
         "cuda": "Tensors are on the CPU; fn.ptx(*args) gives the kernels for a GPU.",
-        "astype": "Write x.to(flambeau.float64), or x.double().",
-        "copy": "Write x.clone().",
+        "astype": instead("Write {code}, or ", "x.to(flambeau.float64)", of="x.astype(np.float64)", given="x: Tensor")
+        + instead("{code}.", "x.double()", of="x.astype(np.float64)", given="x: Tensor"),
+        "copy": instead("Write {code}.", "x.clone()", of="x.copy()", given="x: Tensor"),
     },
     StringType: {"encode": _BYTES, "maketrans": _LETTERS, "translate": _LETTERS},
-    ListType: {"push": "Write append.", "add": "Write append.", "size": "Write len(x).", "shape": "Write len(x)."},
-    DictType: {"has_key": "Write k in d.", "fromkeys": "Write {k: v for k in x}."},
+    ListType: {"push": _APPEND, "add": _APPEND, "size": _LENGTH, "shape": _LENGTH},
+    DictType: {
+        "has_key": instead("Write {code}.", "k in d", given="d: dict[str, int], k: str"),
+        "fromkeys": instead(
+            "Write {code}.", "{k: v for k in x}", of="dict.fromkeys(x, v)", given="x: list[int], v: int"
+        ),
+    },
 }
 """By the type of the value and the name of the attribute."""
 MAY_BE_NONE: Final = " It may be None: test it first, `if x is not None`."
 ASSIGNED: Final = {
-    "data": "Write x.copy_(y), which writes into it.",
-    "shape": "Write x = x.reshape(...).",
+    "data": instead("Write {code}, which writes into it.", "x.copy_(y)", given="x: Tensor, y: Tensor", gives="x"),
+    "shape": instead(
+        "Write {code}.", "x = x.reshape(3, 1)", of="np.reshape(x, (3, 1))", given="x: Tensor", gives="x",
+        shown="x = x.reshape(...)",
+    ),
     "requires_grad": "Write x.requires_grad_() outside of the program.",
     "grad": _GRADIENTS,
 }

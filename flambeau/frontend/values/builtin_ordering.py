@@ -40,12 +40,17 @@ from flambeau.schema.types import (
     Type,
 )
 from flambeau.util.errors import CompileError
+from flambeau.util.instead import instead
 from flambeau.util.source import SourceRange
 
-BOOLS = "{name}() of a bool and a number gives the one or the other: write {name}(int(x[i]), n)"
-ROUNDED = (
-    "NumPy rounds a number to decimals otherwise than Python does: write round(float({name}), n), which is Python's"
-)
+BOOLS = instead(
+    "{name}() of a bool and a number gives the one or the other: write {code}", "max(int(x[0] > 1), n)",
+    of="max(int(x[0] > 1), n)", given="x: np.ndarray, n: int", shown="{name}(int(x[i]), n)",
+)  # fmt: skip
+ROUNDED = instead(
+    "NumPy rounds a number to decimals otherwise than Python does: write {code}, which is Python's",
+    "round(float(x[0]), 1)", of="round(float(x[0]), 1)", given="x: np.ndarray", shown="round(float({name}), n)",
+)  # fmt: skip
 
 
 def emit_sorted(e: Emission, tree: Apply, hint: Type | None) -> Sugared:

@@ -17,13 +17,15 @@ from flambeau.frontend.values.tuples import TupleValue
 from flambeau.ir.value import Value
 from flambeau.schema.types import INT, ListType, TensorType, Type
 from flambeau.util.errors import CompileError
+from flambeau.util.instead import instead
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
-TRANSPOSED = (
+TRANSPOSED = instead(
     "how many things zip goes over must be known while compiling, and a list may have any length: write what is made "
-    "of the rows as [[row[i] for row in rows] for i in range(n)]"
-)
+    "of the rows as {code}", "[[row[i] for row in rows] for i in range(n)]", of="[list(c) for c in zip(*rows)]",
+    given="rows: list[list[int]], n: int",
+)  # fmt: skip
 ZERO_STEP = "range() arg 3 must not be zero"
 
 

@@ -20,6 +20,7 @@ from flambeau.schema.array_type import ArrayType, array_of
 from flambeau.schema.dtype import by_code, float64, from_numpy_dtype, int64
 from flambeau.schema.types import INT, IntType, ListType, NoneType, TupleType, Type
 from flambeau.util.errors import CompileError
+from flambeau.util.instead import instead
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
@@ -31,12 +32,13 @@ Named = dict[str, Value]
 Method = Callable[["Call"], Value]
 NOT_HERE: Final = "arrays have no {name} in programs: {instead}"
 INSTEAD: Final = {
-    "view": "x.astype(dtype) converts, x.reshape(...) gives other sizes",
-    "flat": "write x.ravel()",
+    "view": instead("{code} converts, ", "x.astype(np.int64)", given="x: np.ndarray", shown="x.astype(dtype)")
+    + instead("{code} gives other sizes", "x.reshape(1, -1)", given="x: np.ndarray", shown="x.reshape(...)"),
+    "flat": instead("write {code}", "x.ravel()", of="np.array(list(x.flat))", given="x: np.ndarray"),
     "resize": "write x = np.zeros(...), and copy what is kept",
-    "partition": "write x.sort()",
+    "partition": instead("write {code}", "x.sort()", of="np.partition(x, (0, 1, 2))", given="x: np.ndarray", gives="x"),
     "tobytes": "return the array, and call it outside",
-    "ptp": "write x.max() - x.min()",
+    "ptp": instead("write {code}", "x.max() - x.min()", of="np.ptp(x)", given="x: np.ndarray"),
 }
 OUTSIDE: Final = "call it outside and pass the result in"
 NO_KEYWORD: Final = "{name}: the keyword '{keyword}' has no form for arrays in programs"
@@ -246,7 +248,7 @@ def _astype(c: Call) -> Value:
     if known is None:
         raise CompileError("astype needs a dtype that is written out: x.astype(np.float64)", c.where)
     made = c.op("to", c.array, code, False, True)
-    made.set_type(array_of(by_code(known), facts(c.array, c.where)[1]))
+    made.set_type(array_of(by_code(known), arrays.known_rank(c.array)))
     return made
 
 
@@ -292,6 +294,12 @@ def _take(c: Call) -> Value:
     return c.op("index_select", array, 0 if axis is None else axis, places)
 
 
+def _conj(c: Call) -> Value:
+    """A new array of complex numbers; of others the array itself."""
+    dtype, _ = facts(c.array, c.where)
+    return c.op("clone", c.op("conj", c.array)) if dtype.is_complex else c.array
+
+
 METHODS: Final[dict[str, tuple[tuple[str, ...], Method]]] = {
     "sum": (("axis", "keepdims"), _fold("sum")), "prod": (("axis", "keepdims"), _fold("prod")),
     "mean": (("axis", "keepdims"), _fold("mean", floats=True)),
@@ -309,8 +317,7 @@ METHODS: Final[dict[str, tuple[tuple[str, ...], Method]]] = {
     "dot": (("b",), _dot), "tolist": ((), _tolist), "item": ((), _item), "squeeze": (("axis",), _squeeze),
     "trace": ((), lambda c: c.op("sum", c.op("diagonal", c.array))),
     "diagonal": ((), lambda c: c.op("diagonal", c.array)),
-    "conj": ((), lambda c: c.op("clone", c.op("conj", c.array))),
-    "conjugate": ((), lambda c: c.op("clone", c.op("conj", c.array))),
+    "conj": ((), _conj), "conjugate": ((), _conj),
     "searchsorted": (("v",), lambda c: c.op("searchsorted", c.array, c.given["v"])),
     "take": (("indices", "axis"), _take),
 }  # fmt: skip

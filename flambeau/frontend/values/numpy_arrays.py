@@ -232,4 +232,5 @@ _RULES: Final[dict[str, Callable[[_Function], Value]]] = {
     "bincount": _bincount, "shape": lambda f: shape_of(f.e, f.where, f.values[0]),
     "size": lambda f: f.op("numel", f.values[0]), "ndim": lambda f: f.e.constant(facts(f.values[0], f.where)[1]),
     "invert": lambda f: f.op("bitwise_not", f.values[0]),
+    "conjugate": lambda f: f.op("clone", f.op("conj", f.values[0])),
 }  # fmt: skip

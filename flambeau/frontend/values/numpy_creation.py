@@ -36,6 +36,7 @@ from flambeau.schema.types import (
     UnionType,
 )
 from flambeau.util.errors import CompileError
+from flambeau.util.instead import instead
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
@@ -45,9 +46,11 @@ if TYPE_CHECKING:
 _DTYPES: Final[dict[type[Type], DType]] = {
     FloatType: float64, IntType: int64, BoolType: bool_, ComplexType: complex128,
 }  # fmt: skip
-MIXED: Final = (
-    "numbers of Python and of NumPy make arrays of other dtypes: write dtype=np.float64, or the one that is meant"
-)
+MIXED: Final = instead(
+    "numbers of Python and of NumPy make arrays of other dtypes: write {code}, or the one that is meant",
+    "np.array([x[0], 0.5], dtype=np.float64)", of="np.array([x[0], 0.5])", given="x: np.ndarray",
+    shown="dtype=np.float64",
+)  # fmt: skip
 _SHAPED: Final = ("shape", "dtype")
 PARAMETERS: Final[dict[Any, tuple[str, ...]]] = {
     np.zeros: _SHAPED, np.ones: _SHAPED, np.empty: _SHAPED, np.full: ("shape", "fill_value", "dtype"),

@@ -23,6 +23,7 @@ from flambeau.ir.value import Value
 from flambeau.schema.array_type import holds_arrays
 from flambeau.schema.types import TensorType
 from flambeau.util.errors import CompileError
+from flambeau.util.instead import instead
 from flambeau.util.record import dataclass, replace
 from flambeau.util.source import SourceRange
 
@@ -57,11 +58,19 @@ FUNCTIONS: Final[dict[Any, str]] = {
 """Each function of NumPy by the operator it is."""
 
 
-MEANS_THE_SAME: Final = ("einsum", "kron", "cross", "trace", "tril_indices", "triu_indices", "vander", "inner")
-"""Functions of NumPy without a form here that the package has under the same name, with the same meaning."""
-FLIPPED: Final = (
-    "np.flip shows the memory of an array backwards in NumPy, and has no such view here: write np.flip({name}).copy()"
-)
+_EXAMPLES: Final = {
+    "einsum": ("('i,i->i', x, x)", "x: Tensor"), "kron": ("(x, x)", "x: Tensor"), "cross": ("(x, x + 1)", "x: Tensor"),
+    "vander": ("(x)", "x: Tensor"), "inner": ("(x, x)", "x: Tensor"),
+}  # fmt: skip
+MEANS_THE_SAME: Final = {
+    name: instead("{code}", f"flambeau.{name}{call}", of=f"np.{name}{call}", given=given, shown=f"flambeau.{name}")
+    for name, (call, given) in _EXAMPLES.items()
+}
+"""Functions of NumPy without a form here that the package has with the same meaning: what to write."""
+FLIPPED: Final = instead(
+    "np.flip shows the memory of an array backwards in NumPy, and has no such view here: write {code}",
+    "np.flip(x).copy()", of="np.flip(x)", given="x: np.ndarray", shown="np.flip({name}).copy()",
+)  # fmt: skip
 FOR_ARRAYS: Final = "np.{name} is for arrays: annotate what it is given as np.ndarray, or write {instead}"
 
 
@@ -162,5 +171,5 @@ def numpy_function(value: Any) -> Sugared | None:
     name = getattr(value, "__name__", "")
     if module.startswith("numpy.random"):
         return refusal(name, NOT_HERE.format(module="np.random", name=name, instead=OF_THE_PACKAGE))
-    instead = f"flambeau.{name}" if name in MEANS_THE_SAME else OUTSIDE
-    return refusal(name, NOT_HERE.format(module="np", name=name, instead=instead))
+    written = MEANS_THE_SAME.get(name, OUTSIDE)
+    return refusal(name, NOT_HERE.format(module="np", name=name, instead=written))

@@ -19,13 +19,17 @@ from flambeau.ir.value import Value
 from flambeau.schema.set_type import SetType, is_item
 from flambeau.schema.types import ListType, Type
 from flambeau.util.errors import CompileError
+from flambeau.util.instead import instead
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
 if TYPE_CHECKING:
     from flambeau.frontend.emit.emission import Emission
 
-SPREAD = "a star among other items of a set isn't supported. Write set(x) | {a, b}"
+SPREAD = instead(
+    "a star among other items of a set isn't supported. Write {code}", "sorted(set(x) | {a, b})",
+    of="sorted({*x, a, b})", given="x: list[int], a: int = 1, b: int = 7", shown="set(x) | {a, b}",
+)  # fmt: skip
 NO_METHOD = "'Set' object has no attribute or method '{name}'"
 FROZEN = "frozenset, which is understood where it is looked at at once: use a set, which has a type"
 WITH_ITEM: Final = ("add", "discard", "remove")

@@ -15,27 +15,44 @@ from flambeau.frontend.trees.views import Apply
 from flambeau.frontend.values.sugared import FormValue, Sugared
 from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError
+from flambeau.util.instead import instead
 
 if TYPE_CHECKING:
     from flambeau.frontend.emit.emission import Emission
 
-A_DICT = "a dict: d[k] = d.get(k, 0) + 1, or d.setdefault(k, []).append(v)"
+A_DICT = instead(
+    "a dict: {code}, or ", "d[k] = d.get(k, 0) + 1", given="d: dict[str, int], k: str", gives="d"
+) + instead("{code}", "d.setdefault(k, []).append(v)", given="d: dict[str, list[int]], k: str, v: int", gives="d")
 OF_THE_PACKAGE = "flambeau.rand, flambeau.randn or flambeau.randint, which draw from this package's generator"
 A_CLOCK = "the call outside of the program; fn.profile(*args) measures what is inside"
 
 INSTEAD: Final[dict[str, tuple[ModuleType, dict[str, str]]]] = {
     "collections": (collections, {
-        "defaultdict": A_DICT, "Counter": "a dict: counts[k] = counts.get(k, 0) + 1",
+        "defaultdict": A_DICT, "Counter": instead(
+            "a dict: {code}", "counts[k] = counts.get(k, 0) + 1", given="counts: dict[str, int], k: str",
+            gives="counts",
+        ),
         "deque": "a list: append and pop at the end, or an index that moves for the front",
     }),
     "copy": (copy, {
-        "copy": "x.copy() of a list or dict, x.clone() of a tensor",
-        "deepcopy": "x.clone() of a tensor, or what makes the object anew",
+        "copy": instead("{code} of a list or dict, ", "x.copy()", of="copy.copy(x)", given="x: list[int]")
+        + instead("{code} of a tensor", "x.clone()", of="copy.copy(x)", given="x: Tensor"),
+        "deepcopy": instead("{code} of a tensor, ", "x.clone()", of="copy.deepcopy(x)", given="x: Tensor")
+        + "or what makes the object anew",
     }),
-    "heapq": (heapq, {"merge": "sorted(a + b)"}),
+    "heapq": (heapq, {"merge": instead(
+        "{code}", "sorted(a + b)", of="list(heapq.merge(sorted(a), sorted(b)))", given="a: list[int], b: list[int]",
+    )}),
     "itertools": (itertools, {
-        "product": "a loop in a loop", "chain": "one loop after the other, or a + b of two lists",
-        "islice": "a slice, x[a:b], or a loop with break", "count": "while True with a number that grows",
+        "product": "a loop in a loop", "chain": instead(
+            "one loop after the other, or {code} of two lists", "a + b", of="list(itertools.chain(a, b))",
+            given="a: list[int], b: list[int]",
+        ),
+        "islice": instead(
+            "a slice, {code}, or a loop with break", "x[a:b]", of="list(itertools.islice(x, a, b))",
+            given="x: list[int], a: int = 0, b: int = 2",
+        ),
+        "count": "while True with a number that grows",
         "combinations": "loops over indexes: for i in range(n), for j in range(i + 1, n)",
         "permutations": "loops over indexes, with a test that they differ",
         "accumulate": "a loop that appends what it has so far",

@@ -37,10 +37,17 @@ from flambeau.schema.types import (
     is_number,
 )
 from flambeau.util.errors import CompileError
+from flambeau.util.instead import instead
 from flambeau.util.source import SourceRange
 
-OF_ELEMENTS = "sum() of a list of numbers of arrays adds them up one by one: write np.sum(np.array(x))"
-STRINGS = "sum() can't sum strings [use ''.join(seq) instead]"
+OF_ELEMENTS = instead(
+    "sum() of a list of numbers of arrays adds them up one by one: write {code}", "np.sum(np.array([x[0], x[1]]))",
+    of="sum([x[0], x[1]])", given="x: np.ndarray", shown="np.sum(np.array(x))",
+)  # fmt: skip
+STRINGS = instead(
+    "sum() can't sum strings [use {code} instead]", "''.join(seq)", of="functools.reduce(operator.add, seq)",
+    given="seq: list[str]",
+)  # fmt: skip
 
 
 def emit_sum(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
