@@ -71,6 +71,8 @@ def _choose(special: Specialized, target: Target, aligned_outputs: bool, exact: 
     )
     lanes = _lanes(special, axis, unit, target)
     fixed = tuple([(a, n) for a, n in _fixed(special, axis, lanes) if exact is None or a in exact])
+    if axis not in dict(fixed):
+        lanes = _fewer_lanes(special, axis, lanes, target)
     return Schedule(
         vector_axis=axis,
         lanes=lanes,
@@ -184,6 +186,22 @@ def _lanes(special: Specialized, axis: str, unit: frozenset[str], target: Target
     per_vector = target.vector_bits // widest_bits(special.kernel)
     fitting = 1 << max(special.sizes[axis], 1).bit_length() - 1
     return min(_wanted_lanes(special.kernel, axis, unit, target), max(per_vector, fitting))
+
+
+SHORTEST_LOOP = 64
+"""Elements of a row, in loops of more than which a turn is a quarter of the row at most."""
+
+
+def _fewer_lanes(special: Specialized, axis: str, lanes: int, target: Target) -> int:
+    """Lanes of a turn where rows of some hundred elements are folded or gone through again and again.
+
+    What a row has beyond whole turns takes as long as a turn, and with AVX2, whose masks are vectors, longer.
+    """
+    size = special.sizes[axis]
+    if axis in parallel_group(special.kernel) or size <= SHORTEST_LOOP:
+        return lanes
+    per_vector = target.vector_bits // widest_bits(special.kernel)
+    return min(lanes, max(per_vector, (1 << size.bit_length() - 1) // 4))
 
 
 def _wanted_lanes(kernel: Kernel, axis: str, unit: frozenset[str], target: Target) -> int:
