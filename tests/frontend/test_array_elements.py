@@ -252,3 +252,32 @@ def test_c07_arrays_of_helpers_lists_and_tuples_stay_arrays() -> None:
     first, rows = flambeau.script(halves)(np.ones((2, 2)))
     assert type(first) is np.ndarray
     assert [type(row) for row in rows] == [np.ndarray, np.ndarray]
+
+
+def kept(x: np.ndarray):
+    values = [0.5]
+    values.append(x[0])
+    return values[1] * 0.1
+
+
+def kept_instead(x: np.ndarray):
+    values = [0.5]
+    values.append(float(x[0]))
+    return values[1] * 0.1
+
+
+def of_their_own(x: np.ndarray):
+    values = []
+    values.append(x[0])
+    return np.array([values[0] * 0.1])
+
+
+def test_c07_lists_of_numbers_of_python_hold_none_of_fewer_bits() -> None:
+    x = np.array([0.3], np.float32)
+    with pytest.raises(CompileError, match=r"an np\.float32 among numbers of Python.*write float\(\.\.\.\)"):
+        flambeau.script(kept)(x)
+    assert flambeau.script(kept)(x.astype(np.float64)) == kept(x.astype(np.float64))
+    assert flambeau.script(kept_instead)(x) == kept_instead(x)
+    found = flambeau.script(of_their_own)(x)
+    assert found == of_their_own(x)
+    assert found.dtype == np.float32

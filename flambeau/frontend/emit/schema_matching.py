@@ -29,6 +29,7 @@ from flambeau.ir.value import Value
 from flambeau.program.classes import why_no_interface
 from flambeau.schema import registry
 from flambeau.schema.array_type import holds_arrays
+from flambeau.schema.element_type import is_element, kinds_of
 from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.match import Bindings, bind, fits, has_variables, result_types, substitute
 from flambeau.schema.subtype import is_subtype
@@ -49,6 +50,7 @@ from flambeau.schema.types import (
     VarType,
 )
 from flambeau.util.errors import CompileError
+from flambeau.util.instead import instead
 from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
 
@@ -71,6 +73,11 @@ TO_METHOD = (
     "methods take tensors: annotate their parameter as {name}: Tensor to say that the array means what operators mean "
     "there, or write a function with an np.ndarray parameter in the method's place"
 )
+_STORES = ("aten::append", "aten::insert", "aten::_set_item")
+AMONG_PYTHONS = instead(
+    "an np.{name} among numbers of Python would compute as those do when it is read: write {code} to make it one",
+    "float(x[0])", of="float(x[0])", given="x: np.ndarray", shown="{python}(...)",
+)  # fmt: skip
 EMPTY_LIST = "Empty lists default to List[Tensor]. Annotate the variable that holds it to have another type"
 BOUND_BEFORE = "Type variable '{name}' previously matched to type {before} is matched to type {after}"
 
@@ -309,6 +316,8 @@ def call_operator(
         raise CompileError(unknown_operator_text(name), where)
     given = [a if isinstance(a, Given) else Given(a, where) for a in args]
     e.unsettled.meet_operator(name, [g.value.type for g in given])
+    if name in _STORES and is_element(given[-1].value.type):
+        _check_keeps(given[0].value.type, given[-1].value.type, where)
     if not keywords and any(g.value.type == BOOL for g in given):
         given = _without_bools(e, where, schemas, given)
     try:
@@ -316,6 +325,18 @@ def call_operator(
     except CompileError as error:
         raise explained(error, name, [g.value for g in given]) from None
     return emit_match(e, name, match, where)
+
+
+def _check_keeps(container: Type, item: Type, where: SourceRange) -> None:
+    """Raise CompileError for a scalar of NumPy of fewer bits among numbers of Python: it would compute as those do."""
+    held = container.element if isinstance(container, ListType) else None
+    held = container.value if isinstance(container, DictType) else held
+    if held is None or held != item:
+        return
+    known = kinds_of(held)
+    lost = [kind for kind in kinds_of(item) if kind is not None and kind not in known and kind.itemsize < 8]
+    if lost and item != BOOL:
+        raise CompileError(AMONG_PYTHONS.format(name=lost[0].name, python=item.annotation), where)
 
 
 def _without_bools(
