@@ -71,9 +71,10 @@ class LoopsPlan:
     kept: Any
     """What its words point to."""
     geometry: int
-    """How it goes over its arrays, and three words of it: see ``llvm.entry_geometry``."""
+    """How it goes over its arrays, and four words of it: see ``llvm.entry_geometry``."""
     axes: int
     target: int
+    longest: int
 
 
 class Chain:
@@ -129,9 +130,9 @@ class Chain:
                     ranks.append(x.ndim)
                     sizes = 0 if x.ndim or loops.geometry else self._numbers(())
                     inputs += [self._object(x.dtype), x.ndim, sizes, x.itemsize if sizes == 0 else sizes]
-                elif type(x) in (int, float):
+                elif type(x) in (int, float) and loops.geometry <= WRITTEN:
                     inputs += self._number(x, np.asarray(x))
-                else:
+                else:  # numbers of axes too: CPython has one object for each small int
                     inputs += [0, IDENTITY, self._object(x), 0]
             self._keep.append(loops)
             rank, size = max(ranks), loops.result.itemsize
@@ -141,7 +142,8 @@ class Chain:
             n_out = 0 if loops.geometry == WRITTEN else 1
             words = self._words(loops.kernel, loops.block, n_out, inputs, outputs)
             if loops.geometry:
-                words |= {name: getattr(loops, name) for name in ("geometry", "target", "most")} | {"rank": loops.axes}
+                words |= {name: getattr(loops, name) for name in ("geometry", "target", "most")}
+                words |= {"rank": loops.axes, "least": loops.longest}
             elif rank:
                 words |= {"size_at": len(loops.block) - 1, "least": 1, "most": loops.most}
             else:

@@ -85,6 +85,8 @@ class Program:
     """The argument that is written to."""
     most: int = 1 << 62
     """Elements up to which it gives NumPy's results."""
+    longest: int = 0
+    """Elements of a column up to which it does, if its rows are columns."""
 
     def words(self, own: dict[str, int]) -> list[int]:
         """As ``llvm.loops`` reads it; ``own`` has the addresses of our own loops."""
@@ -319,17 +321,15 @@ def _spread(meaning: Meaning, arguments: Sequence[Any], target: int | None) -> P
 def _of_row(meaning: RowsMeaning, arguments: Sequence[Any]) -> Program:
     recorder = _Recorder()
     array = arguments[0]._array
-    for k, argument in enumerate(arguments[1:], 2):
-        if type(argument) in _NUMBERS:
-            recorder.guards.append((k, _bits(argument)))
     row = meaning.describe(array.ndim, array.dtype, *arguments[1:])
     if row is None or not array.ndim:
         raise NotRecordedError("not along the last axes")
-    last = row.compute(recorder, _Traced(recorder, 1, array.itemsize, array.dtype))
+    last = row.compute(recorder, _Traced(recorder, 1, OWN, array.dtype))
     if not isinstance(last, _Traced) or last.place < SCRATCH:
         raise NotRecordedError("the result")
-    program = _delivered(recorder, last, len(arguments) + 1, last.step)
+    program = _delivered(recorder, last, len(arguments) + 1, OWN if last.step else 0)
     program.geometry, program.axes, program.most = _WAYS[row.way], row.axes, row.most
+    program.longest, program.target = row.longest, int(row.longest > 0)
     return program
 
 

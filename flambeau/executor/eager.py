@@ -5,8 +5,8 @@ the same to the last bit, and this is checked with the call that a program is ma
 operators. It is loaded when enough calls were made to pay for that: soon if the cache on disk has it, else when LLVM's
 work is small beside what was spent already. A pattern is an operator with dtypes, ranks and kinds of numbers; sizes
 are part of the call. Arrays that all lie row-major in one size have programs of their own; others are broadcast and
-gone over row by row, and so are folds along the last axes and results that are written into an argument. Empty and
-large arrays, and what else has no program, run as before.
+gone over row by row, and so are folds along the first and last axes and results that are written into an argument.
+Empty and large arrays, and what else has no program, run as before.
 """
 
 from __future__ import annotations
@@ -185,9 +185,8 @@ def _plan_of(program: Program, code: NativeCode) -> LoopsPlan:
     block[PROGRAM] = ctypes.addressof(memory)
     most = min(MOST_ELEMENTS, _SCRATCH_BYTES // (8 * max(program.rows, 1)), program.most)
     kernel = code.addresses["rows" if program.geometry else "loops"]
-    return LoopsPlan(
-        kernel, block, program.result, most, (memory, program, code), program.geometry, program.axes, program.target
-    )
+    ways = (program.geometry, program.axes, program.target, program.longest)
+    return LoopsPlan(kernel, block, program.result, most, (memory, program, code), *ways)
 
 
 class _MissedError(Exception):

@@ -23,7 +23,10 @@ from flambeau.codegen.llvm.entry_words import Function
 SPREAD, WRITTEN, FOLDED, KEPT, MAPPED = range(1, 6)
 """What a plan's ``geometry`` says. Arrays are broadcast; so they are, and the result is written into the argument of
 number ``target``. The rest are of one row-major array, the first argument, whose last axes (``rank`` of them) are a
-row: each becomes one element; so it does, and the axes stay, with size 1; each becomes a row."""
+row: each becomes one element; so it does, and the axes stay, with size 1; each becomes a row. Where ``target`` is 1,
+what is called a row is a column, along the first axis, of at most ``least`` elements, and there are several."""
+TURNED = -1
+"""In place of the number of axes: columns lie side by side."""
 MOST_ARRAYS = 8
 """Arrays of a call, its result included."""
 LENGTH, AXES, SIZES = 16, 17, 18
@@ -102,6 +105,8 @@ class Rows(_OnPlan):
         before = self.op("sub", rank, self.word("rank"))
         keeps = self.is_("ne", self.word("geometry"), FOLDED)
         stays = self.is_("eq", self.word("geometry"), MAPPED)
+        is_turned = self.is_("eq", self.word("target"), 1)
+        turned = e.convert("zext", is_turned, "i64")
         step, rows, length = self.slot(itemsize), self.slot(1), self.slot(1)
         with self.times(rank) as d:
             axis = self.op("sub", self.op("sub", rank, d), 1)
@@ -111,29 +116,32 @@ class Rows(_OnPlan):
             )
             self.require(is_dense, "no")
             self.put(step, self.op("mul", self.get(step), size))
-            is_row = self.is_("sge", axis, before)
+            is_row = e.select(is_turned, self.is_("eq", axis, 0), self.is_("sge", axis, before))
             self.put(rows, self.op("mul", self.get(rows), e.select(is_row, self.const(1), size)))
             self.put(length, self.op("mul", self.get(length), e.select(is_row, size, self.const(1))))
             kept = e.select(self.op("and", is_row, self.op("xor", stays, _register("true", "i1"))), self.const(1), size)
             with self.when(self.op("or", keeps, self.op("xor", is_row, _register("true", "i1")))):
-                self.put(self.at(self.shape, axis), kept)
+                place = e.select(keeps, axis, self.op("sub", axis, turned))
+                self.put(self.at(self.shape, place), kept)
         many, n = self.get(rows), self.get(length)
         volume = self.op("mul", many, n)
         self.require(self.op("and", self.is_("sge", volume, 1), self.is_("sle", volume, self.word("most"))), "no")
+        with self.when(is_turned):
+            self.require(self.op("and", self.is_("sge", many, 2), self.is_("sle", n, self.word("least"))), "no")
         self.copy()
         out_size = self.get(self.at(self.word("outputs", "ptr"), 4))
         self.output(self.op("mul", many, e.select(stays, n, self.const(1))), self.const(0))
         result = self.op("add", self.op("mul", self.word("n_in"), MOST_RANK), STRIDES)
         out_step = e.select(stays, self.op("mul", out_size, n), out_size)
-        for at, inner, outer in (
+        for at, size, step_of_rows in (
             (self.const(STRIDES), itemsize, self.op("mul", itemsize, n)),
             (result, out_size, out_step),
         ):
             place = self.at(self.block, at)
-            self.put(place, inner)
-            self.put(self.at(place, 1), outer)
+            self.put(place, e.select(is_turned, self.op("mul", size, many), size))
+            self.put(self.at(place, 1), e.select(is_turned, size, step_of_rows))
         self.put(self.at(self.block, SIZES), many)
-        self.finish(n, 1, many)
+        self.finish(n, e.select(is_turned, self.const(TURNED), self.const(1)), many)
         return self.end("by_rows")
 
 

@@ -1,7 +1,8 @@
 """Programs that go over arrays row by row, as LLVM text: ``rows``, which ``llvm.loops`` has beside ``loops``.
 
 What is laid out along one axis beside the rows, or none, is computed loop after loop, each over all rows, in one call
-where nothing is repeated. Along more axes, all loops are run for one row after the other.
+where nothing is repeated. Columns are rows that lie side by side: there a loop is over the same element of all of them.
+Along more axes, all loops are run for one row after the other.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.codegen.llvm.entry_geometry import AXES, LENGTH, MOST_ARRAYS, SIZES, STRIDES
+from flambeau.codegen.llvm.entry_geometry import AXES, LENGTH, MOST_ARRAYS, SIZES, STRIDES, TURNED
 from flambeau.codegen.llvm.entry_patterns import MOST_RANK
 from flambeau.codegen.llvm.entry_words import Function
 from flambeau.codegen.llvm.loop_words import ADDRESS, ALL, ONCE, OPERANDS, OWN, PROGRAM, REST, SCRATCH, STEP
@@ -38,7 +39,7 @@ class ByRows(Function):
         self.bases = e.slot(f"[{MOST_ARRAYS + 1} x i64]", 16)
         self.starts, self.inner, self.outer = (e.slot(f"[{OPERANDS} x i64]", 16) for _ in range(3))
         self.dims = e.slot("i64", 8)
-        is_flat = self.is_("sle", self.axes, 1)
+        is_flat, self.is_turned = self.is_("sle", self.axes, 1), self.is_("eq", self.axes, TURNED)
         together = e.select(is_flat, self.count, self.const(1))
         self.row = self.op("mul", self.op("mul", self.length, together), 8)
         self.scratch = e.define(f"alloca i8, i64 {self.op('mul', self.row, kept)}, align 64", "ptr", 1)
@@ -76,14 +77,17 @@ class ByRows(Function):
                 table = self.at(self.block, self.op("add", self.op("mul", self.op("sub", at, 1), MOST_RANK), STRIDES))
                 with self.when(self.is_("eq", distance, OWN)):
                     self.put(inner, self.get(table))
-                with self.when(self.is_("eq", self.axes, 1)):
+                with self.when(self.is_("ne", self.axes, 0)):
                     self.put(outer, self.get(self.at(table, 1)))
                 self.put(start, self.get(self.at(self.bases, at)))
             with self.when(self.op("and", self.is_("uge", at, SCRATCH), self.is_("ult", at, ADDRESS))):
                 offset = self.op("mul", self.op("sub", at, SCRATCH), self.row)
                 self.put(start, self.op("add", e.convert("ptrtoint", self.scratch, "i64"), offset))
                 is_one = self.is_("eq", distance, 0)
-                self.put(outer, e.select(is_one, self.const(_PER_ROW), self.op("mul", distance, self.length)))
+                far = self.op("mul", distance, e.select(self.is_turned, self.count, self.length))
+                many = e.select(self.is_turned, distance, far)
+                self.put(outer, e.select(is_one, self.const(_PER_ROW), many))
+                self.put(inner, e.select(self.is_turned, far, distance))
             for held, value in ((self.starts, start), (self.inner, inner), (self.outer, outer)):
                 self.put(self.at(held, o), self.get(value))
 
@@ -112,15 +116,15 @@ class ByRows(Function):
         e = self.e
         goes_on = self.slot(e.convert("zext", self.is_("eq", turns, ALL), "i64"))
         with self.times(self.operands) as o:
-            expected = self.op("mul", self.get(self.at(self.inner, o)), self.length)
-            same = self.op(
-                "or", self.is_("eq", expected, self.get(self.at(self.outer, o))), self.is_("eq", self.count, 1)
-            )
+            near, far = self.get(self.at(self.inner, o)), self.get(self.at(self.outer, o))
+            in_rows = self.is_("eq", self.op("mul", near, self.length), far)
+            in_columns = self.is_("eq", self.op("mul", far, self.count), near)
+            same = self.op("or", e.select(self.is_turned, in_columns, in_rows), self.is_("eq", self.count, 1))
             self.put(goes_on, self.op("and", self.get(goes_on), e.convert("zext", same, "i64")))
         is_one = self.is_("ne", self.get(goes_on), 0)
         is_single = self.is_("eq", turns, ONCE)
         with self.when(is_one):
-            self.run(self.op("mul", self.length, self.count), self.inner)
+            self.run(self.op("mul", self.length, self.count), e.select(self.is_turned, self.outer, self.inner))
         with self.when(is_single):
             self.run(self.count, self.outer)
         with self.when(self.op("xor", self.op("or", is_one, is_single), _true())):
@@ -128,7 +132,12 @@ class ByRows(Function):
             with self.when(is_rest):
                 self.move(self.inner)
             count = e.select(is_rest, self.op("sub", self.length, 1), self.length)
-            with self.when(self.is_("sgt", count, 0)), self.times(self.count):
+            by_columns = self.op("and", self.is_turned, self.is_("sgt", self.operands, 1))
+            with self.when(by_columns), self.times(count):
+                self.run(self.count, self.outer)
+                self.move(self.inner)
+            by_rows = self.op("and", self.is_("sgt", count, 0), self.op("xor", by_columns, _true()))
+            with self.when(by_rows), self.times(self.count):
                 self.run(count, self.inner)
                 self.move(self.outer)
 

@@ -35,6 +35,8 @@ class Row:
     compute: Callable[[Any, Any], Any]
     most: int = ANY_SIZE
     """Elements of the array up to which the kernel computes just so."""
+    longest: int = 0
+    """Not 0 if rows are columns, along the first axis: elements of one up to which the kernel computes just so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +51,30 @@ def folded(
     ndim: int, dim: Any, keepdim: bool, compute: Callable[[Any, Any], Any], *, most_of_several: int = ANY_SIZE
 ) -> Row | None:
     """A fold over `dim`, or over all if it is None or `EMPTY`;
-    `most_of_several` is for rows of several axes."""
+    `most_of_several` is for rows of several axes, and for columns."""
+    way = KEPT if keepdim else FOLDED
+    if is_first(ndim, dim):
+        return Row(1, way, compute, longest=most_of_several)
     if type(dim) is int and -ndim <= dim < ndim and dim % ndim == ndim - 1:
         axes = 1
     elif dim is None or dim is EMPTY:
         axes = ndim
     else:
         return None
-    return Row(axes, KEPT if keepdim else FOLDED, compute, ANY_SIZE if axes == 1 else most_of_several)
+    return Row(axes, way, compute, ANY_SIZE if axes == 1 else most_of_several)
 
 
 def mapped(ndim: int, dtype: np.dtype[Any], dim: int, compute: Callable[[Any, Any], Any]) -> Row | None:
     """What makes a row of each row along `dim`."""
+    if is_first(ndim, dim) and is_usual(dtype):
+        return Row(1, MAPPED, compute, longest=ANY_SIZE)
     is_last = -ndim <= dim < ndim and dim % ndim == ndim - 1
     return Row(1, MAPPED, compute) if is_last and is_usual(dtype) else None
+
+
+def is_first(ndim: int, dim: Any) -> bool:
+    """Whether the first of several axes is meant."""
+    return type(dim) is int and ndim > 1 and dim in (0, -ndim)
 
 
 def is_usual(dtype: np.dtype[Any]) -> bool:
