@@ -9,12 +9,14 @@ from mkdocs.commands import build as mkdocs_build
 from mkdocs.config import load_config
 from mkdocs.exceptions import Abort
 
-from website import language, operators
+from website import floors, gallery, language, operators, reference
 from website.links import broken
 from website.navigation import navigation
 from website.stage import ROOT, Maker, stage
 
-MAKERS: tuple[Maker, ...] = (language.pages, operators.pages)
+MAKERS: tuple[Maker, ...] = (
+    language.pages, reference.pages, operators.pages, floors.pages, gallery.pages,
+)  # fmt: skip
 """What makes pages besides those that are written by hand."""
 
 

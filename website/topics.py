@@ -12,6 +12,7 @@ from flambeau.schema.opdef import OpDef
 OPS: Final = Path(flambeau.ops.__file__).parent
 LANGUAGE: Final = "Values of the language"
 QUESTIONS: Final = "Questions about tensors"
+OTHERS: Final = "Older forms and others"
 TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "Creating tensors": ("creation", "ranges", "signal_windows", "language/tensors"),
     "Random numbers": ("random", "random_fill"),
@@ -21,7 +22,7 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "Sorting and searching": ("sorting", "searching"),
     "Shapes and views": ("views", "windows", "orders", "number_views", "splits", "rearranging", "copied_views"),
     "Joining": ("joining",),
-    "Indexing": ("indexing", "index_writes", "scattering", "masks"),
+    "Indexing": ("indexing", "items", "index_writes", "scattering", "masks"),
     "Copies, dtypes and memory": ("copies",),
     "Products and matrices": ("products", "contractions", "addmm", "einsum", "triangles", "neighbours"),
     "Linear algebra": (
@@ -40,7 +41,7 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
         "embedding", "embedding_bags", "attention", "attention_layers", "recurrent", "recurrent_cells", "packing",
     ),
     QUESTIONS: ("queries",),
-    "Older forms": ("older_forms", "python_forms"),
+    OTHERS: ("older_forms", "python_forms"),
     LANGUAGE: ("language/*", "profiler"),
 }  # fmt: skip
 """Topics in the order of the site; modules of `flambeau.ops`, `*` for all in a folder that no other topic has."""
@@ -53,13 +54,13 @@ def topic_of(definitions: Iterable[OpDef]) -> str:
     for definition in listed:
         module = declaring_module(definition)
         if module:
-            return topic_of_module(module)
+            return topic_of_module(module) or OTHERS
     return LANGUAGE if listed[0].family == "language" else QUESTIONS
 
 
 def topic_of_module(module: str) -> str:
-    """The topic of a module of `flambeau.ops`; raises KeyError where none has it."""
-    return OF_MODULE[module if module in OF_MODULE else f"{module.partition('/')[0]}/*" if "/" in module else module]
+    """The topic of a module of `flambeau.ops`; nothing where none has it."""
+    return OF_MODULE.get(module) or OF_MODULE.get(f"{module.partition('/')[0]}/*", "")
 
 
 def declaring_module(definition: OpDef) -> str:

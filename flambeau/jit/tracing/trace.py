@@ -193,7 +193,6 @@ def get_trace_graph(
         strict: whether lists and dicts as results are refused.
         _force_outplace: accepted, without effect.
         return_inputs: whether inputs come third.
-        _return_inputs_states: accepted, without effect.
 
     >>> import flambeau
     >>> graph, out = get_trace_graph(flambeau.nn.Linear(2, 1), flambeau.ones(3, 2))

@@ -1,0 +1,86 @@
+"""The reference of functions and classes, from their docstrings: a page for each part of the package.
+
+Layers are grouped as `docs/layers.md` groups them. Functions that are operators are in the reference of operators.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+
+import flambeau
+from flambeau import jit, nn
+from flambeau.nn import functional
+from website.stage import ROOT, Pages
+
+INDEX = """# Reference
+
+- [Operators](operators/index.md): every operator by topic, with signature, dtypes, an example, native or not.
+- [The package](package.md): tensors, dtypes, `script`, `trace` and what else `flambeau` itself has.
+- [`flambeau.jit`](jit.md): compiling, tracing, freezing, archives, errors.
+- Layers of [`flambeau.nn`](nn/index.md), by kind.
+- [`flambeau.nn.functional`](functional.md): functions of networks that are no operators by themselves.
+
+All of it is made from docstrings and declarations: `help(flambeau.nn.Conv2d)` says the same. Tests run the examples.
+"""
+WITH_MEMBERS = {"flambeau.jit.ScriptFunction": ["graph_for", "passes", "explain", "profile", "ptx", "save"]}
+"""Classes whose methods are shown as well."""
+
+
+def pages(_: Path) -> Pages:
+    """`reference/index.md` and the pages that it names."""
+    explicit = [n for n in vars(flambeau) if _is_here(n, getattr(flambeau, n))]
+    compiling = [n for n in jit.__all__ if _is_here(n, getattr(jit, n))]
+    own = [n for n, v in vars(functional).items() if _is_own(v)]
+    return {
+        "reference/index.md": INDEX,
+        "reference/package.md": _page("The package", "flambeau", explicit),
+        "reference/jit.md": _page("flambeau.jit", "flambeau.jit", compiling),
+        "reference/functional.md": _page("flambeau.nn.functional", "flambeau.nn.functional", own),
+        **_layers(),
+    }
+
+
+def _is_own(found: object) -> bool:
+    return str(getattr(found, "__module__", None)).startswith("flambeau.nn.functions.")
+
+
+def _is_here(name: str, found: object) -> bool:
+    """Whether a name is a function or class of the package that a source file spells out."""
+    if name.startswith("_") or isinstance(found, ModuleType) or not callable(found):
+        return False
+    if not str(getattr(found, "__module__", None)).startswith("flambeau") or hasattr(found, "operator_name"):
+        return False
+    try:
+        inspect.getsourcefile(inspect.unwrap(found))
+    except TypeError:
+        return False
+    return getattr(found, "__name__", "") in (name, f"{name}_") or name in ("load",)
+
+
+def _page(title: str, module: str, names: Iterable[str]) -> str:
+    return f"# {title}\n" + "".join(_entry(f"{module}.{n}") for n in sorted(names, key=str.lower))
+
+
+def _entry(path: str) -> str:
+    text = f"\n::: {path}\n"
+    if path in WITH_MEMBERS:
+        text += f"    options:\n      members: {WITH_MEMBERS[path]}\n"
+    return text
+
+
+def _layers() -> Pages:
+    text = (ROOT / "docs" / "layers.md").read_text(encoding="utf-8").split("## In programs")[0]
+    found: Pages = {}
+    index = "# Layers\n\n[Layers and models](../../layers.md) says how programs use them.\n\n"
+    index += "| kind | layers |\n|---|---|\n"
+    for title, row in re.findall(r"^\| ([a-z][\w ]*) \| ((?:`[A-Z]\w+` ?)+)\|", text, re.MULTILINE):
+        names = [n for n in re.findall(r"`(\w+)`", row) if n in nn.__all__]
+        path = title.replace(" ", "-")
+        links = ", ".join(f"[{n}]({path}.md#flambeau.nn.{n})" for n in names)
+        index += f"| [{title}]({path}.md) | {links} |\n"
+        found[f"reference/nn/{path}.md"] = _page(title.capitalize(), "flambeau.nn", names)
+    return {"reference/nn/index.md": index, **found}
