@@ -49,11 +49,11 @@ def test_a_meaning_is_its_kernel(definition: OpDef) -> None:
     names = types(definition)
     assert definition.scalar is not None
     for values in itertools.product(*(VALUES[t] for t in names)):
-        if definition.name == "aten::pow" and values[1] == 0.5:
+        if definition.name in ("aten::pow", "python::element_power") and values[1] == 0.5:
             continue  # NumPy takes a square root, which knows -0.0 and -inf otherwise
         try:
             want = definition.kernel(*values)
-        except RuntimeError:
+        except (RuntimeError, OverflowError, ValueError):
             continue  # a meaning has no errors: whoever uses it looks for what is refused
         with np.errstate(all="ignore"):
             got = definition.scalar(NUMPY, *(ARRAYS[t](x) for t, x in zip(names, values, strict=True)))
