@@ -29,7 +29,13 @@ def rep_of_result(fn: FunctionEmitter, value: Value, found: tuple[DType, int] | 
     memory.element(dtype)
     if count == 0 and not fn.needs_memory(value):
         return Element(dtype)
-    return Array(dtype, count, 1 if count == 1 else 0)
+    return Array(dtype, count, 1 if count == 1 and not _may_be_view(value) else 0)
+
+
+def _may_be_view(value: Value) -> bool:
+    """Whether a result may lie in the memory of an argument, and so with gaps even where it has one axis."""
+    definition = None if value.node is None else value.node.definition
+    return definition is not None and definition.schema.returns[value.index].alias is not None
 
 
 def call_python(

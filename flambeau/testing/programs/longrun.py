@@ -141,7 +141,7 @@ def full_report(family: Family, seed: int, found: str) -> str:
     """A disagreement with its program made small; every attempt runs in a process of its own."""
 
     def disagree(program: Program, seed: int, paths: Paths) -> str | None:
-        return apart(lambda: family.disagreement(program, seed, paths), 30.0)
+        return apart(lambda: family.disagreement(program, seed, paths), 100.0)
 
     paths = family.paths(seed)
     return family.report(seed, family.generate(seed), found, paths=paths, disagree=disagree)

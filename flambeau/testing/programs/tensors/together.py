@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 
 THREADS = 3
 CHILDREN = 2
-PATIENCE = 30.0
+PATIENCE = 20.0
 """Seconds after which a thread or a child counts as stuck."""
 
 Check = Callable[[int], str | None]
