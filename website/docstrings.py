@@ -10,6 +10,8 @@ import griffe
 SESSION = re.compile(r"(?:^[ ]*>>> .*\n?(?:^(?![ ]*>>> )[ ]*\S.*\n?)*)+", re.MULTILINE)
 """Lines from `>>>` on to the next empty one."""
 
+SHAPE = re.compile(r"^Shape:((?:\n    .*)+|.*)\n*", re.MULTILINE)
+
 
 class Sessions(griffe.Extension):
     """Puts fences around the sessions of every docstring."""
@@ -21,7 +23,7 @@ class Sessions(griffe.Extension):
 
 
 def fenced(text: str) -> str:
-    """A docstring whose sessions are blocks of code.
+    """A docstring whose sessions are blocks of code, and whose shapes are a paragraph.
 
     >>> print(fenced("Twice.\\n\\n>>> twice(2)\\n4\\n"))
     Twice.
@@ -32,4 +34,5 @@ def fenced(text: str) -> str:
     ```
     <BLANKLINE>
     """
+    text = SHAPE.sub(lambda m: f"**Shape:** {' '.join(m[1].split())}\n\n", text)
     return SESSION.sub(lambda m: f"```pycon\n{m[0].rstrip()}\n```\n", text)

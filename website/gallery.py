@@ -27,7 +27,7 @@ TOOLS: Final = frozenset({"__init__", "demo", "page", "make_picture"})
 def _life(life: Any) -> Any:
     board = life.place(48, 64, life.GLIDER, 4, 4)
     for row, column in ((20, 10), (10, 40), (30, 30), (36, 50)):
-        board = board + life.place(48, 64, life.GLIDER, row, column)
+        board = board + life.place(48, 64, life.R_PENTOMINO, row, column)
     return life.run(board.clamp(max=1), 60)[0]
 
 

@@ -25,6 +25,9 @@ SECTIONS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
 """Titles and pages in order; `folder/*` stands for the pages that begin so, by path, those of folders in it as groups.
 """
 
+FOLDERS: Final = {"nn": "Layers"}
+"""What groups are called whose folder's name does not say it."""
+
 
 def navigation(pages: Mapping[str, str]) -> Navigation:
     """What MkDocs takes as `nav`, for these pages.
@@ -54,5 +57,5 @@ def _below(start: str, pages: Mapping[str, str]) -> Navigation:
             groups[folder].append(name)
         else:
             groups[folder] = [name]
-            found.append({folder.replace("-", " ").capitalize(): groups[folder]})
+            found.append({FOLDERS.get(folder, folder.capitalize()): groups[folder]})
     return sorted(found, key=lambda entry: isinstance(entry, dict))

@@ -57,7 +57,8 @@ def pages(_: Path) -> Pages:
         path = re.sub(r"\W+", "-", topic.lower()).strip("-")
         text += f"| [{topic}]({path}.md) | {len(listed)} | {sum(map(is_native, listed)) or ''} |\n"
         make = _language_page if topic == LANGUAGE else _page
-        result[f"reference/operators/{path}.md"] = make(topic, sorted(listed, key=short))
+        in_order = sorted(listed, key=lambda n: (short(n).startswith("_"), short(n)))
+        result[f"reference/operators/{path}.md"] = make(topic, in_order)
     return {"reference/operators/index.md": text, **result}
 
 

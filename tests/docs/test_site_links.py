@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from website import floors
 from website.links import broken
 from website.navigation import navigation
 from website.stage import relinked
@@ -41,3 +42,13 @@ def test_c08_pages_are_in_order_and_folders_in_groups() -> None:
     assert found == [
         {"Reference": ["reference/nn.md", {"Operators": ["reference/operators/index.md", "reference/operators/b.md"]}]}
     ]
+
+
+def test_c08_the_picture_of_the_floors_is_drawn_from_the_imports() -> None:
+    counted = floors.imports()
+    drawn = floors.picture()
+    assert counted["jit", "executor"] > 3
+    assert ("util", "jit") not in counted
+    for room in ("jit", "codegen", "schema", "util"):
+        assert f">{room}</text>" in drawn
+    assert f"<title>jit imports executor: {counted['jit', 'executor']} modules</title>" in drawn
