@@ -229,17 +229,17 @@ def measure(
     timers = {peer: call.timer(clock) for peer, call in calls.items()}
     samples: dict[str, list[float]] = {}
     repeats: dict[str, int] = {}
-    turns: dict[str, int] = {}
+    iterations: dict[str, int] = {}
     for peer, timer in timers.items():
         once = timer.timeit(1)
         if once <= LONG:
             once = min(once, *(timer.timeit(1) for _ in range(2 if once > 0.1 else 5)))
         samples[peer] = [once] if once > LONG else []
-        turns[peer] = 0 if once > LONG else max(3, min(rounds, int(2 * seconds / max(once, 1e-9))))
+        iterations[peer] = 0 if once > LONG else max(3, min(rounds, int(2 * seconds / max(once, 1e-9))))
         repeats[peer] = max(1, min(1_000_000, int(seconds / rounds / max(once, 1e-9))))
-    for turn in range(rounds):
+    for iteration in range(rounds):
         for peer, timer in timers.items():
-            if turn < turns[peer]:
+            if iteration < iterations[peer]:
                 samples[peer].append(timer.timeit(repeats[peer]) / repeats[peer])
     row.microseconds = {peer: statistics.median(s) / calls[peer].many * 1e6 for peer, s in samples.items()}
     return row

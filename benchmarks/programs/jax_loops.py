@@ -135,8 +135,8 @@ def fft(real: Array, imaginary: Array) -> tuple[Array, Array]:
     x = lax.complex(real, imaginary).reshape(1, -1)
     while x.shape[1] > 1:
         half = x.shape[1] // 2
-        turn = jnp.exp(-1j * jnp.pi * jnp.arange(x.shape[0]) / x.shape[0])[:, None]
-        turned = turn * x[:, half:]
+        iteration = jnp.exp(-1j * jnp.pi * jnp.arange(x.shape[0]) / x.shape[0])[:, None]
+        turned = iteration * x[:, half:]
         x = jnp.concatenate((x[:, :half] + turned, x[:, :half] - turned), axis=0)
     return x[:, 0].real, x[:, 0].imag
 

@@ -1,4 +1,4 @@
-"""Linear algebra written with products of slices whose bounds change from turn to turn."""
+"""Linear algebra written with products of slices whose bounds change from iteration to iteration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def triangular_solve(a: Tensor, b: Tensor) -> Tensor:
 
 
 def lu_outer(a: Tensor) -> Tensor:
-    """Row by row below the diagonal: each turn takes an outer product from what is left."""
+    """Row by row below the diagonal: each iteration takes an outer product from what is left."""
     a = a.clone()
     for k in range(a.size(0)):
         a[k + 1 :, k] /= a[k, k]

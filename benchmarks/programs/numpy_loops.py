@@ -114,8 +114,8 @@ def fft(real: Array, imaginary: Array) -> tuple[Array, Array]:
     while x.shape[1] > 1:
         half = x.shape[1] // 2
         low, high = x[:, :half], x[:, half:]
-        turn = np.exp(-1j * np.pi * np.arange(x.shape[0]) / x.shape[0])[:, None]
-        x = np.concatenate((low + turn * high, low - turn * high), axis=0)
+        iteration = np.exp(-1j * np.pi * np.arange(x.shape[0]) / x.shape[0])[:, None]
+        x = np.concatenate((low + iteration * high, low - iteration * high), axis=0)
     return x[:, 0].real, x[:, 0].imag
 
 

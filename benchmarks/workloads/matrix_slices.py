@@ -1,4 +1,4 @@
-"""Linear algebra with products of slices whose bounds change from turn to turn."""
+"""Linear algebra with products of slices whose bounds change from iteration to iteration."""
 
 from __future__ import annotations
 

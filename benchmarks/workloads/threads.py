@@ -47,7 +47,7 @@ def _row(title: str, many: int, *, expected: Callable[[], Any], **factories: Cal
     for peer, factory in factories.items():
         name = peer.replace("_", ".")
         both[name] = partial(_at_once, factory, many)
-        both[f"{name} alone"] = partial(_in_turn, factory, many)
+        both[f"{name} alone"] = partial(_in_iteration, factory, many)
     return Workload(
         name=title,
         kind="threads",
@@ -78,7 +78,7 @@ def _at_once(factory: Callable[[], Call], many: int) -> Call:
     return Call(run, (), many=2 * many)
 
 
-def _in_turn(factory: Callable[[], Call], many: int) -> Call:
+def _in_iteration(factory: Callable[[], Call], many: int) -> Call:
     """As many calls in one thread."""
     call = factory()
     return Call(lambda: (_repeat(call, 2 * many),) * 2, (), many=2 * many)

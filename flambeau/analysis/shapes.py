@@ -25,10 +25,10 @@ from typing import Any
 
 from flambeau.analysis import lattice
 from flambeau.analysis.alias import AliasAnalysis
-from flambeau.analysis.known import known
+from flambeau.analysis.constant_evaluation import known
 from flambeau.analysis.lattice import NEVER, fit, holds_tensors, join
 from flambeau.analysis.list_contents import ListContents, is_tensor_list
-from flambeau.analysis.operator_facts import result_types
+from flambeau.analysis.operator_rules import result_types
 from flambeau.ir import constants, kinds
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node

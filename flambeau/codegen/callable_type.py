@@ -1,4 +1,4 @@
-"""What calls of scripted functions are served by: quick callables, which change from time to time."""
+"""What calls of scripted functions are served by: fast paths, which change from time to time."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from flambeau.util.locks import Lock
 from flambeau.util.native_type import CELL, FIRST, SLOW, tell
 
 MISSED: Final = object()
-"""What a quick callable gives for a call that must be made the long way."""
+"""What a fast path gives for a call that must be made the long way."""
 
 
 def missed(*arguments: Any) -> object:
-    """A quick callable that serves nothing."""
+    """A fast path that serves nothing."""
     return MISSED
 
 
-class Switch:
-    """The quick callables of the moment, where native code finds them: they may change at any time between calls."""
+class DispatchStub:
+    """The fast paths of the moment, where native code finds them: they may change at any time between calls."""
 
     MOST = 4
     """How many are kept: those that became the target last."""
@@ -49,16 +49,16 @@ class Switch:
             del before
 
 
-def prepare(instance: Any, switch: Switch, slow: Callable[..., Any], first: object | None = None) -> None:
+def prepare(instance: Any, stub: DispatchStub, slow: Callable[..., Any], first: object | None = None) -> None:
     """Tell an instance of `NativeBase` what it is called with; the caller keeps all of it alive as long as that.
 
     Args:
         instance: the callable.
-        switch: has the quick callable.
-        slow: a function of the instance and the arguments, for all that the quick callable does not serve.
-        first: what goes before the arguments of each quick call, if anything.
+        switch: has the fast path.
+        slow: a function of the instance and the arguments, for all that the fast path does not serve.
+        first: what goes before the arguments of each call by the fast path, if anything.
     """
-    tell(instance, ctypes.addressof(switch.cell), slow, first)
+    tell(instance, ctypes.addressof(stub.cell), slow, first)
 
 
 def forward_parts() -> tuple[tuple[int, int, int], dict[str, int]]:

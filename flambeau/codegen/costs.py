@@ -24,39 +24,39 @@ CHANGE = 0.7
 def bytes_moved(special: Specialized) -> int:
     """Bytes of all inputs and outputs of a call."""
     indexed = index_axes(special.kernel)
-    turns = math.prod(n for a, n in special.sizes.items() if a not in placed_axes(special.kernel))
+    iterations = math.prod(n for a, n in special.sizes.items() if a not in placed_axes(special.kernel))
     total = 0
     for b in special.kernel.inputs + special.kernel.outputs:
         # Of a table, as much as is looked up.
-        count = turns if indexed & set(b.axes) else math.prod(special.sizes[a] for a in b.axes)
+        count = iterations if indexed & set(b.axes) else math.prod(special.sizes[a] for a in b.axes)
         total += count * element_type(b.dtype).itemsize
     return total
 
 
-def turns_of(special: Specialized) -> Iterator[tuple[Statement, int]]:
+def iterations_of(special: Specialized) -> Iterator[tuple[Statement, int]]:
     """Every simple statement with how often it runs."""
     stack = [(s, 1) for s in special.kernel.body]
     while stack:
-        s, turns = stack.pop()
+        s, iterations = stack.pop()
         if isinstance(s, Loop):
             for a in s.axes:
-                turns *= special.sizes[a]
-            stack.extend((inner, turns) for inner in s.body)
+                iterations *= special.sizes[a]
+            stack.extend((inner, iterations) for inner in s.body)
         else:
-            yield s, turns
+            yield s, iterations
 
 
 def operation_count(special: Specialized) -> int:
     """Scalar operations of a call, folds included."""
-    return sum(turns for s, turns in turns_of(special) if isinstance(s, Let | Accumulate))
+    return sum(iterations for s, iterations in iterations_of(special) if isinstance(s, Let | Accumulate))
 
 
 def estimate_nanoseconds(special: Specialized) -> float:
     """A rough duration on one thread: bytes moved, and operations by their cost."""
     total = bytes_moved(special) / 60.0
-    for s, turns in turns_of(special):
+    for s, iterations in iterations_of(special):
         if isinstance(s, Let):
-            total += turns * NANOSECONDS.get(s.op, 0.012) * element_type(s.dtype).bits / 32
+            total += iterations * NANOSECONDS.get(s.op, 0.012) * element_type(s.dtype).bits / 32
         elif isinstance(s, Store) and s.at:
-            total += turns * CHANGE
+            total += iterations * CHANGE
     return total

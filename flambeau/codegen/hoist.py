@@ -75,7 +75,7 @@ def _is_free(s: Statement, axes: tuple[str, ...], fixed: set[str], buffers: dict
         # The operator looks at its indices whether or not there is something to load.
         return s.value not in fixed
     if isinstance(s, Let):
-        # An integer division may report an error, which a loop without turns must not.
+        # An integer division may report an error, which a loop without iterations must not.
         traps = s.op in TRAPPING and element_type(s.dtype).is_integer
         return not traps and not set(s.args) & fixed
     return False

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from flambeau.codegen.callable_type import forward_parts
+from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.codegen.llvm.engine import NativeCode, engine
 from flambeau.codegen.llvm.entry import IMPORTS, entry_text
@@ -32,7 +33,6 @@ from flambeau.codegen.llvm.entry_tensors import (
 )
 from flambeau.codegen.llvm.host import is_remembered
 from flambeau.codegen.llvm.loops import LOOP_EXPORTS, loops_text
-from flambeau.codegen.native_plans import Chain
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.tensor import Tensor
 from flambeau.util.native_type import HEAD, Member, Slot, address_of, direct, is_supported, make_type, word
@@ -230,21 +230,23 @@ def has_cached_loops() -> bool:
     return all(engine().is_cached(text, is_glue=True, optimise=True) for text in texts)
 
 
-def make(chain: Chain, slow: Callable[..., Any]) -> Callable[..., Any] | None:
-    """A callable of arrays that tries the plans of a chain and else calls ``slow``; None where it cannot be made."""
-    return _make("entry", chain, slow)
+def make(inline_cache: InlineCache, slow: Callable[..., Any]) -> Callable[..., Any] | None:
+    """A callable of arrays that tries the plans of an inline cache and else calls ``slow``; None where it cannot be
+    made.
+    """
+    return _make("entry", inline_cache, slow)
 
 
-def make_for_tensors(chain: Chain, slow: Callable[..., Any]) -> Callable[..., Any] | None:
+def make_for_tensors(inline_cache: InlineCache, slow: Callable[..., Any]) -> Callable[..., Any] | None:
     """The same with tensors as arguments and results. `slow` gets the tensors themselves."""
-    return _make("tensors", chain, slow)
+    return _make("tensors", inline_cache, slow)
 
 
-def _make(entry: str, chain: Chain, slow: Callable[..., Any]) -> Callable[..., Any] | None:
+def _make(entry: str, inline_cache: InlineCache, slow: Callable[..., Any]) -> Callable[..., Any] | None:
     code = _support(entry)
     if code is None:
         return None
-    return new_callable(code.addresses[entry], ctypes.addressof(chain.cell), slow, (chain, code))
+    return new_callable(code.addresses[entry], ctypes.addressof(inline_cache.cell), slow, (inline_cache, code))
 
 
 @functools.cache

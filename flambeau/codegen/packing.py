@@ -16,9 +16,9 @@ BLOCK = 1 << 19
 TILES = 4
 """Tiles side by side in a block of rows, where the lines of a column meet in the same places of a cache."""
 MEETING = 1024
-"""Steps of so many bytes, or multiples, meet in the first cache after few turns."""
+"""Steps of so many bytes, or multiples, meet in the first cache after few iterations."""
 FEWEST = 4
-"""Turns that make copying worth it: of both axes of a tile, and times that a copy is read."""
+"""Iterations that make copying worth it: of both axes of a tile, and times that a copy is read."""
 
 
 def packs_for(special: Specialized, axis: str) -> tuple[Pack, ...]:

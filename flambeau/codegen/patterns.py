@@ -62,7 +62,7 @@ def program(
 ) -> list[int] | None:  # fmt: skip
     """The words of a pattern's program; None where a call like this one has exact plans only.
 
-    ``nanoseconds`` are those of a turn of all axes.
+    ``nanoseconds`` are those of an iteration of all axes.
     """
     kernel, special = call.kernel, call.special
     layout = block_layout(special.kernel)

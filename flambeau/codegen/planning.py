@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 
-from flambeau.codegen.changing import is_better_alone, is_little_work, meets_itself
 from flambeau.codegen.costs import NANOSECONDS, bytes_moved
 from flambeau.codegen.kernel.dtypes import element_type
 from flambeau.codegen.kernel.nest import (
@@ -20,6 +19,7 @@ from flambeau.codegen.kernel.nest import (
 )
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.packing import packs_for
+from flambeau.codegen.scatter_schedule import is_better_alone, is_little_work, meets_itself
 from flambeau.codegen.schedule import Schedule, Split
 from flambeau.codegen.specialize import Specialized, parallel_group, widest_bits
 from flambeau.util.record import replace
@@ -106,14 +106,14 @@ def _is_prefetched(special: Specialized, axis: str) -> bool:
 
 
 def _folds_columns(kernel: Kernel, axis: str) -> bool:
-    """Whether something is folded along another axis for each turn of the vector axis."""
+    """Whether something is folded along another axis for each iteration of the vector axis."""
     return axis in parallel_group(kernel) and any(isinstance(s, Accumulate) for s in walk(kernel.body))
 
 
 FIXED_FROM = 1 << 16
 """Bytes of a call from which code for the very size of a short axis pays."""
 MOST_TURNS = 16
-"""Turns of a plain loop that are written out."""
+"""Iterations of a plain loop that are written out."""
 
 
 def _fixed(special: Specialized, axis: str, lanes: int) -> tuple[tuple[str, int], ...]:
@@ -182,20 +182,20 @@ def _vector_axis(special: Specialized) -> str | None:
 
 
 def _lanes(special: Specialized, axis: str, unit: frozenset[str], target: Target) -> int:
-    """Lanes of a turn: several machine vectors, but no more than the axis fills."""
+    """Lanes of an iteration: several machine vectors, but no more than the axis fills."""
     per_vector = target.vector_bits // widest_bits(special.kernel)
     fitting = 1 << max(special.sizes[axis], 1).bit_length() - 1
     return min(_wanted_lanes(special.kernel, axis, unit, target), max(per_vector, fitting))
 
 
 SHORTEST_LOOP = 64
-"""Elements of a row, in loops of more than which a turn is a quarter of the row at most."""
+"""Elements of a row, in loops of more than which an iteration is a quarter of the row at most."""
 
 
 def _fewer_lanes(special: Specialized, axis: str, lanes: int, target: Target) -> int:
-    """Lanes of a turn where rows of some hundred elements are folded or gone through again and again.
+    """Lanes of an iteration where rows of some hundred elements are folded or gone through again and again.
 
-    What a row has beyond whole turns takes as long as a turn, and with AVX2, whose masks are vectors, longer.
+    What a row has beyond whole turns takes as long as an iteration, and with AVX2, whose masks are vectors, longer.
     """
     size = special.sizes[axis]
     if axis in parallel_group(special.kernel) or size <= SHORTEST_LOOP:
@@ -244,7 +244,7 @@ PACKED_ROWS = 16
 
 
 def _grain(special: Specialized, schedule: Schedule) -> int:
-    """What the number of turns in a piece is a multiple of."""
+    """What the number of iterations in a piece is a multiple of."""
     first = next(iter(main_loops(special.kernel)), None)
     axis = first.axes[0] if first is not None and first.axes else None
     if any(p.along == axis for p in schedule.packs):
@@ -253,7 +253,7 @@ def _grain(special: Specialized, schedule: Schedule) -> int:
 
 
 def split(special: Specialized, schedule: Schedule, is_divisible: bool, threads: int) -> Split:
-    """How the turns of the outermost axis are shared out."""
+    """How the iterations of the outermost axis are shared out."""
     first = next(iter(main_loops(special.kernel)), None)
     axis = first.axes[0] if first is not None and first.axes else None
     if threads < 2 or not is_divisible or axis is None:

@@ -96,7 +96,7 @@ class Plan:
     variant: Variant | None
     """None where there is nothing to compute: an output without elements, or zeros."""
     step: int = 0
-    """Turns of the outermost axis that a thread takes at a time; 0: all by one thread."""
+    """Iterations of the outermost axis that a thread takes at a time; 0: all by one thread."""
     pieces: int = 1
     nanoseconds: float = 0.0
     """Estimated duration."""
@@ -111,7 +111,7 @@ class Plan:
     split: Split | None = None
     is_staged: bool = False
     typical_nanoseconds: float = 0.0
-    """Estimated duration of the call of the pattern that the schedule was chosen for, per turn of all axes."""
+    """Estimated duration of the call of the pattern that the schedule was chosen for, per iteration of all axes."""
 
 
 _variants: weakref.WeakValueDictionary[str, Variant] = weakref.WeakValueDictionary()
@@ -213,19 +213,19 @@ def make_plan(kernel: Kernel, spans: tuple[Span, ...], arrays: list[Array], choi
         if tiling is None
         else split_product(special, tiling, count)
     )
-    turns = 1 if sharing.axis is None else special.sizes[sharing.axis]
+    iterations = 1 if sharing.axis is None else special.sizes[sharing.axis]
     is_shared = nanoseconds >= PARALLEL_FROM
-    high, step, pieces = (sharing if is_shared else replace(sharing, most_pieces=0)).of(turns, nanoseconds)
+    high, step, pieces = (sharing if is_shared else replace(sharing, most_pieces=0)).of(iterations, nanoseconds)
     call = None
     if not schedule.nontemporal and (tiling is None or tiling.form != "blas"):
         along = tuple([(p.buffer, p.along) for p in schedule.packs]) if tiling is None else tuple(tiling.sides)
         along += tuple(schedule.dense)
         unit = schedule.unit - {p.buffer for p in schedule.packs}
         call = Call(kernel, sizes, strides, ranges, special, tuple(orders), unit, schedule.vector_axis, along)
-    all_turns = math.prod(least for least, _ in ranges.values())
+    all_iterations = math.prod(least for least, _ in ranges.values())
     return Plan(
         outputs, words, high, variant, step, pieces, nanoseconds, bytes_moved(special), operation_count(special),
-        wanted, call, sharing, staged, estimate_nanoseconds(typical) / max(all_turns, 1),
+        wanted, call, sharing, staged, estimate_nanoseconds(typical) / max(all_iterations, 1),
     )  # fmt: skip
 
 

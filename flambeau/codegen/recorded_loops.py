@@ -61,7 +61,7 @@ class Step:
     """Of NumPy, or the name of one of our own."""
     places: list[tuple[int, int]]
     """Per operand, where it is and the distance of its elements in bytes."""
-    turns: int
+    iterations: int
     """For how many elements it is: `ALL`, `ONCE` or `REST`."""
 
 
@@ -96,7 +96,7 @@ class Program:
         found.append(len(self.steps))
         for step in self.steps:
             loop = Loop(own[step.loop], 0) if isinstance(step.loop, str) else step.loop
-            found += [loop.function, loop.data, len(step.places), step.turns]
+            found += [loop.function, loop.data, len(step.places), step.iterations]
             for place in (*step.places, *[(0, 0)] * (OPERANDS - len(step.places))):
                 found += place
         return found

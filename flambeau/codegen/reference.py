@@ -1,4 +1,6 @@
-"""Runs a kernel in plain Python, one turn at a time: slow, obvious, and the meaning that native code is held to."""
+"""Runs a kernel in plain Python, one iteration at a time: slow, obvious, and the meaning that native code is held
+to.
+"""
 
 from __future__ import annotations
 
@@ -72,8 +74,8 @@ class _Machine:
         for carry in loop.carries:
             self.carried[carry.name] = []
             self.open[carry.name] = carry
-        for turn in itertools.product(*(range(self.sizes[a]) for a in loop.axes)):
-            self.at.update(zip(loop.axes, turn, strict=True))
+        for iteration in itertools.product(*(range(self.sizes[a]) for a in loop.axes)):
+            self.at.update(zip(loop.axes, iteration, strict=True))
             self.body(loop.body)
         for carry in loop.carries:
             self.values[carry.name] = reduce_values(carry, self.carried[carry.name])

@@ -18,10 +18,10 @@ import numpy.typing as npt
 
 from flambeau.codegen import native_call, threads
 from flambeau.codegen.choices import USUAL, Choices
+from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
 from flambeau.codegen.kernel.nest import Kernel
 from flambeau.codegen.llvm.abi import OUTSIDE
-from flambeau.codegen.native_plans import Chain
 from flambeau.codegen.plans import Plan, Variant, make_plan
 from flambeau.codegen.shapes import Span
 from flambeau.codegen.sized_plans import sized_plans
@@ -70,7 +70,7 @@ class CompiledKernel:
         self._inputs = kernel.inputs
         self._dtypes = tuple(element_type(b.dtype).numpy for b in kernel.inputs)
         self._plans: dict[tuple[Any, ...], Plan] = {}
-        self._chain = Chain()
+        self._inline_cache = InlineCache()
 
     @property
     def plans(self) -> list[tuple[tuple[Layout, ...], Plan]]:
@@ -86,7 +86,7 @@ class CompiledKernel:
 
         It keeps the kernel alive, not the other way round.
         """
-        return native_call.make(self._chain, self._slow) or self
+        return native_call.make(self._inline_cache, self._slow) or self
 
     def __call__(self, *inputs: Any) -> Any:
         arrays = self._arrays(inputs)
@@ -104,16 +104,18 @@ class CompiledKernel:
 
     def _slow(self, *inputs: Any) -> Any:
         """What the native entry calls for what it does not know; next time it does."""
-        return self.call_and_keep(inputs, self._chain)
+        return self.call_and_keep(inputs, self._inline_cache)
 
-    def call_and_keep(self, inputs: Sequence[Any], chain: Chain) -> Any:
-        """A call whose plan is put on a chain, so that an entry of that chain serves the next one like it."""
+    def call_and_keep(self, inputs: Sequence[Any], inline_cache: InlineCache) -> Any:
+        """A call whose plan is put on an inline cache, so that an entry of that inline cache serves the next one like
+        it.
+        """
         arrays = self._arrays(inputs)
         plan = self._find_plan(arrays)
-        if chain.add(plan, inputs, arrays):
-            chain.add_sized(sized_plans(self.kernel, self.spans, arrays, self._choices), inputs, arrays)
+        if inline_cache.add(plan, inputs, arrays):
+            inline_cache.add_sized(sized_plans(self.kernel, self.spans, arrays, self._choices), inputs, arrays)
         else:
-            chain.add_pattern(plan, inputs, arrays)
+            inline_cache.add_pattern(plan, inputs, arrays)
         return self._call(plan, arrays)
 
     def _run(self, plan: Plan, arrays: list[Array], outputs: list[Array]) -> None:

@@ -13,9 +13,9 @@ class Pack:
     along: str
     """The axis along which the input itself is contiguous."""
     whole: bool
-    """Copied once, at the start; otherwise a block of turns of ``along`` at a time."""
+    """Copied once, at the start; otherwise a block of iterations of ``along`` at a time."""
     tiles: int = 1
-    """Tiles side by side that a block has: where steps between turns of the vector axis are large, the cache keeps
+    """Tiles side by side that a block has: where steps between iterations of the vector axis are large, the cache keeps
     nothing of a line that a tile leaves over."""
 
     def key(self) -> str:
@@ -29,7 +29,7 @@ class Schedule:
     """One set of choices for one specialised kernel."""
 
     vector_axis: str | None = None
-    """Axis whose turns are taken ``lanes`` at a time."""
+    """Axis whose iterations are taken ``lanes`` at a time."""
     lanes: int = 1
     """Elements per vector value; several machine vectors in lockstep hide latency."""
     unit: frozenset[str] = frozenset()
@@ -37,7 +37,9 @@ class Schedule:
     nontemporal: bool = False
     """Outputs bypass the caches; they start on 64-byte boundaries in every row."""
     prefetch: int = 0
-    """Turns ahead of which a fold along a strided axis asks for memory: the processor follows rows, not columns."""
+    """Iterations ahead of which a fold along a strided axis asks for memory: the processor follows rows, not
+    columns.
+    """
     packs: tuple[Pack, ...] = ()
     """Inputs to copy; they count as ``unit``."""
     fixed: tuple[tuple[str, int], ...] = ()
@@ -67,21 +69,21 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """How the turns of a call are shared out."""
+    """How the iterations of a call are shared out."""
 
     axis: str | None
-    """Of the specialised kernel; None where there is but one turn."""
+    """Of the specialised kernel; None where there is but one iteration."""
     unit: int = 1
-    """Turns of that axis that count as one."""
+    """Iterations of that axis that count as one."""
     grain: int = 1
     most_pieces: int = 0
     """0: one thread takes all."""
     each: int = 3000
     """Nanoseconds of a piece."""
 
-    def of(self, turns: int, nanoseconds: float) -> tuple[int, int, int]:
+    def of(self, iterations: int, nanoseconds: float) -> tuple[int, int, int]:
         """(size of the range of a call, what a piece has of it, pieces); nothing: one thread does it all."""
-        high = -(-turns // self.unit)
+        high = -(-iterations // self.unit)
         pieces = min(self.most_pieces, max(1, int(nanoseconds / self.each)))
         if pieces < 1:
             return high, 0, 1

@@ -34,7 +34,7 @@ from flambeau.tensor.layout import elementwise_strides
 from flambeau.util.record import dataclass
 
 Strides = dict[tuple[str, str], int]
-"""Bytes from one turn of an axis to the next, by (buffer, axis)."""
+"""Bytes from one iteration of an axis to the next, by (buffer, axis)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def resized(special: Specialized, sizes: dict[str, int]) -> Specialized:
 
 
 def parallel_group(kernel: Kernel) -> tuple[str, ...]:
-    """The axes of the outermost loop if its turns are independent."""
+    """The axes of the outermost loop if its iterations are independent."""
     loops = main_loops(kernel)
     return loops[0].axes if len(loops) == 1 and not loops[0].carries else ()
 

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from flambeau.codegen import available, native_call
+from flambeau.codegen.inline_cache import InlineCache, LoopsPlan
 from flambeau.codegen.llvm.engine import NativeCode
 from flambeau.codegen.llvm.entry_geometry import ROW_WORDS
 from flambeau.codegen.llvm.loop_words import PROGRAM, WORDS
-from flambeau.codegen.native_plans import Chain, LoopsPlan
 from flambeau.codegen.recorded_loops import Program, is_object, record, record_row, record_spread
 from flambeau.codegen.ufunc_loops import has_loops
 from flambeau.ops.families.entry_kernel import EntryKernel, Served
@@ -81,7 +81,7 @@ class EagerEntry:
     """The native side of one kernel."""
 
     def __init__(self, kernel: EntryKernel) -> None:
-        self.chain = Chain()
+        self.inline_cache = InlineCache()
         self._tried: set[Any] = set()
         self._slow = kernel.__call__
         self.connect(kernel, self._slow)
@@ -91,18 +91,18 @@ class EagerEntry:
 
     def connect(self, instance: Any, slow: Callable[..., Any]) -> None:
         """Calls of an instance of `NativeBase` go into native code from now on, and to `slow` from there."""
-        tell(instance, ctypes.addressof(self.chain.cell), slow)
+        tell(instance, ctypes.addressof(self.inline_cache.cell), slow)
         direct(instance, machine.entry)
 
     def forget(self) -> None:
         """What was learned does not hold any more."""
-        self.chain.forget()
+        self.inline_cache.forget()
         self._tried.clear()
 
     @property
     def served(self) -> int:
         """Calls that ran natively."""
-        return self.chain.served
+        return self.inline_cache.served
 
     def learn(self, kernel: EntryKernel, arguments: Sequence[Any], result: Any) -> None:
         """Make a program for calls like one that ran in Python, if there may be one."""
@@ -125,7 +125,7 @@ class EagerEntry:
         plan = _plan_of(program, machine.loops)
         given = [a._array if isinstance(a, Tensor) else a for a in meant]
         if _agrees(kernel, plan, arguments, given):
-            self.chain.add_loops(plan, given)
+            self.inline_cache.add_loops(plan, given)
 
     def _program(self, kernel: EntryKernel, arguments: Sequence[Any], is_row: bool, in_one: bool) -> Program | None:
         if is_row:
@@ -199,10 +199,10 @@ def _missed(*arguments: Any) -> Any:
 
 def _agrees(kernel: EntryKernel, plan: LoopsPlan, arguments: Sequence[Any], given: Sequence[Any]) -> bool:
     """Whether a plan gives the bits that NumPy gives."""
-    chain = Chain()
-    chain.add_loops(plan, given)
+    inline_cache = InlineCache()
+    inline_cache.add_loops(plan, given)
     alone = EntryKernel(kernel.name, kernel.meaning, kernel.run, kernel.target)
-    tell(alone, ctypes.addressof(chain.cell), _missed)
+    tell(alone, ctypes.addressof(inline_cache.cell), _missed)
     direct(alone, machine.entry)
     try:
         native = alone(*_apart(arguments, kernel.target))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau.analysis.gradients import Flow
-from flambeau.codegen.callable_type import MISSED, Switch
+from flambeau.codegen.callable_type import MISSED, DispatchStub
 from flambeau.executor import asking_calls, gradients, latest, listing, recording
 from flambeau.executor import eager as _eager  # noqa: F401  (operators by themselves)
 from flambeau.executor import spec as specs
@@ -50,14 +50,14 @@ class Executor:
         """How often plans had been called when that was last looked at: native code calls them without telling."""
         self._latest: ExecutionPlan | None = None
         self.asking_call: asking_calls.AskingCall | None = None
-        self.switch = Switch()
-        """Where native code finds `quick`."""
+        self.stub = DispatchStub()
+        """Where native code finds `fast_path`."""
         _executors.add(self)
 
     @property
-    def quick(self) -> Callable[..., Any] | None:
+    def fast_path(self) -> Callable[..., Any] | None:
         """The latest plan's short way, which may give `MISSED`; not for threads that watch or intercept."""
-        return self.switch.target
+        return self.stub.target
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the function on all arguments in schema order."""
@@ -82,7 +82,7 @@ class Executor:
             return self._marked(plan, arguments)
         finally:
             if self._latest is plan:
-                self.switch.target = plan.short_way
+                self.stub.target = plan.short_way
 
     def _marked(self, plan: ExecutionPlan, arguments: Sequence[Any]) -> Any:
         """The call of a method whose object may have parameters that ask for gradients."""
@@ -101,8 +101,8 @@ class Executor:
             with dispatch.intercepting(gradients.one_by_one):
                 return single(run(self._plain_code(), arguments))
         plain = gradients.Plain(arguments)
-        quick = self.switch.target
-        result = MISSED if quick is None else quick(*plain.arguments)
+        fast_path = self.stub.target
+        result = MISSED if fast_path is None else fast_path(*plain.arguments)
         result = plain.restored(self(*plain.arguments) if result is MISSED else result)
         self.asking_call = asking_calls.remembered(flow, arguments, result)
         if is_recording:
@@ -111,8 +111,8 @@ class Executor:
 
     def once_more(self, arguments: Sequence[Any]) -> Any:
         """A call like the last one with arguments that ask for gradients; `MISSED` where it is not."""
-        known, quick = self.asking_call, self.switch.target
-        return MISSED if known is None or quick is None else known(quick, arguments)
+        known, fast_path = self.asking_call, self.stub.target
+        return MISSED if known is None or fast_path is None else known(fast_path, arguments)
 
     def flow(self, spec: specs.Spec, arguments: Sequence[Any], asks: gradients.Asking) -> Flow:
         """What the function does with arguments that ask for gradients."""
@@ -137,7 +137,7 @@ class Executor:
         with self._lock:
             self._plans.clear()
             self._noted.clear()
-            self._latest = self.switch.target = self.asking_call = None
+            self._latest = self.stub.target = self.asking_call = None
 
     def _plan(self, spec: specs.Spec, arguments: Sequence[Any]) -> ExecutionPlan:
         """The plan for a spec, which is now the one used last."""

@@ -12,13 +12,13 @@ from flambeau.codegen.threads import shared_by
 from flambeau.executor import limits
 from flambeau.executor import spec as specs
 from flambeau.executor.advice import SlowPart, calls_itself, loop_part, recursion_part
+from flambeau.executor.compiled_graph import CompiledGraph
 from flambeau.executor.fused import FusedKernel, kernel_of
 from flambeau.executor.listing import functions, kernel_plans, operators, place, shown_shapes
 from flambeau.executor.plan import FUSION, ExecutionPlan, is_worthwhile
 from flambeau.executor.region import Region, is_region
-from flambeau.executor.report import Compilation, Interpreted, KernelFacts, NativeFacts, Work
+from flambeau.executor.report import Compilation, Interpreted, KernelReport, NativeReport, Work
 from flambeau.executor.timing import best_seconds
-from flambeau.executor.whole import WholeFunction
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.program.shared import SHARED
@@ -51,7 +51,7 @@ def compilation_of(plan: ExecutionPlan, measure: bool | None) -> Compilation:
     )
 
 
-def _state(plan: ExecutionPlan, natives: tuple[NativeFacts, ...], interpreted: tuple[Interpreted, ...]) -> str:
+def _state(plan: ExecutionPlan, natives: tuple[NativeReport, ...], interpreted: tuple[Interpreted, ...]) -> str:
     if not interpreted:
         return "native from end to end" if is_worthwhile(plan.graph) else "native: nothing to compute"
     if _waits(plan):
@@ -89,7 +89,7 @@ def _slow_loops(block: Block, regions: Iterator[Region], *, is_inside: bool = Fa
 
 def _waits(plan: ExecutionPlan) -> bool:
     """Whether native code would be made at a later call."""
-    if plan.quick is not None:
+    if plan.fast_path is not None:
         return not plan.kernels[0].calls
     return plan.whole is not None and not plan.whole.reason and not plan.whole.variants
 
@@ -97,16 +97,16 @@ def _waits(plan: ExecutionPlan) -> bool:
 # -- what is native ---------------------------------------------------------------------------------------------------
 
 
-def _natives(plan: ExecutionPlan) -> Iterator[NativeFacts]:
+def _natives(plan: ExecutionPlan) -> Iterator[NativeReport]:
     if plan.whole is not None:
         yield _facts(WHOLE, plan.graph, [plan.whole], plan.whole.calls or plan.runs, plan.whole.reason)
     for number, region in enumerate(plan.regions or ()):
         yield _facts(f"region_{number}", region.graph, region.natives, region.calls, region.reason)
 
 
-def _facts(name: str, graph: Graph, wholes: list[WholeFunction], calls: int, reason: str) -> NativeFacts:
+def _facts(name: str, graph: Graph, wholes: list[CompiledGraph], calls: int, reason: str) -> NativeReport:
     made = [native for whole in wholes for native in whole.variants]
-    return NativeFacts(
+    return NativeReport(
         name=name,
         reason=reason,
         milliseconds=sum(n.milliseconds for n in made),
@@ -127,7 +127,7 @@ def _facts(name: str, graph: Graph, wholes: list[WholeFunction], calls: int, rea
 def _interpreted(plan: ExecutionPlan) -> Iterator[Interpreted]:
     """What Python runs in a call; what has a reason of its own first."""
     found = list(_without_kernel(plan))
-    if plan.quick is None and is_worthwhile(plan.graph):
+    if plan.fast_path is None and is_worthwhile(plan.graph):
         found += _python_of(plan.whole) if plan.whole is not None and plan.whole.variants else _between(plan)
     known = {(n.kind, n.range) for n in found if n.reason}
     own = [n for n in found if n.reason]
@@ -152,16 +152,16 @@ def _without_kernel(plan: ExecutionPlan) -> Iterator[Interpreted]:
     """Fused groups that have no native code, as their operators."""
     for node in plan.graph.find_all(FUSION):
         kernel = kernel_of(node)
-        if kernel.state != "native" and (kernel.calls or plan.quick is not None):
+        if kernel.state != "native" and (kernel.calls or plan.fast_path is not None):
             reason = kernel.state.removeprefix("interpreted: ")
             for inner in node.attribute("Subgraph").nodes():
                 if inner.kind not in _CONSTANTS:
                     yield Interpreted(inner.kind, reason, inner.range)
 
 
-def _python_of(whole: WholeFunction) -> list[Interpreted]:
+def _python_of(whole: CompiledGraph) -> list[Interpreted]:
     """Nodes that native code has Python run."""
-    called = {n: s.reason for native in whole.variants for s in native.made.sites if s.is_called for n in s.nodes}
+    called = {n: s.reason for native in whole.variants for s in native.made.exit_points if s.is_called for n in s.nodes}
     return [
         Interpreted(n.kind, f"{NO_FORM} here ({why}): {RUN}" if why else f"{NO_FORM}: {RUN}", n.range)
         for n, why in called.items()
@@ -209,13 +209,13 @@ def _named(node: Node, reason: str) -> Interpreted:
 # -- kernels ----------------------------------------------------------------------------------------------------------
 
 
-def _kernels(plan: ExecutionPlan, measure: bool | None) -> Iterator[KernelFacts]:
+def _kernels(plan: ExecutionPlan, measure: bool | None) -> Iterator[KernelReport]:
     """The facts of the groups of a plan, those that are part of a native function named as such."""
     natives = [native for _, native in functions(plan)]
     by_plans = {kernel_of(s.nodes[0]) for native in natives for s in native.made.groups if not s.is_embedded}
     compiled = {kernel_of(n) for native in natives for n in native.graph.find_all(FUSION)}
     for kernel in plan.kernels:
-        known = kernel_facts(kernel, measure)
+        known = kernel_report(kernel, measure)
         if not kernel.kernels and kernel in compiled - by_plans:
             known = replace(known, state=INSIDE)
         elif known.variants and kernel in by_plans:
@@ -223,10 +223,10 @@ def _kernels(plan: ExecutionPlan, measure: bool | None) -> Iterator[KernelFacts]
         yield known
 
 
-def kernel_facts(kernel: FusedKernel, measure: bool | None) -> KernelFacts:
+def kernel_report(kernel: FusedKernel, measure: bool | None) -> KernelReport:
     """The facts of a fused group."""
     variants = list(dict.fromkeys(v for k in kernel.kernels for v in k.variants))
-    return KernelFacts(
+    return KernelReport(
         name=kernel.name,
         operators=operators(kernel.graph),
         state=kernel.state,

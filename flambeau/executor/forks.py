@@ -45,8 +45,8 @@ def attach_tasks(graph: Graph, options: Options) -> None:
 
 
 def _run(executor: Executor, *arguments: Any) -> Any:
-    quick = executor.quick
-    result = MISSED if quick is None else quick(*arguments)
+    fast_path = executor.fast_path
+    result = MISSED if fast_path is None else fast_path(*arguments)
     return executor(*arguments) if result is MISSED else result
 
 

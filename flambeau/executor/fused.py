@@ -13,10 +13,10 @@ from typing import Any
 
 from flambeau.codegen import available, native_call
 from flambeau.codegen.choices import USUAL, Choices
+from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.kernel import KernelError
 from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.codegen.lower import LoweringError, lower_graph
-from flambeau.codegen.native_plans import Chain
 from flambeau.codegen.runtime import CompiledKernel
 from flambeau.executor.spec import Spec, refine, spec_of
 from flambeau.interpreter.code import Code
@@ -48,7 +48,7 @@ class FusedKernel:
         self._shared: Shared = {} if shared is None else shared
         self.graph = graph
         self._several = len(graph.outputs) > 1
-        self._chain = Chain()
+        self._inline_cache = InlineCache()
         """What the entries know: plans of the inputs seen so far."""
         self._slow_calls = 0
         self._natives: dict[Spec, CompiledKernel | None] = {}
@@ -63,18 +63,18 @@ class FusedKernel:
 
         It keeps this kernel alive, not the other way round.
         """
-        made = native_call.make_for_tensors(self._chain, otherwise or self) if available() else None
+        made = native_call.make_for_tensors(self._inline_cache, otherwise or self) if available() else None
         return made or otherwise or self
 
     @property
-    def chain(self) -> Chain:
+    def inline_cache(self) -> InlineCache:
         """The plans that native code may use by itself."""
-        return self._chain
+        return self._inline_cache
 
     @property
     def calls(self) -> int:
         """How often it was called."""
-        return self._slow_calls + self._chain.served
+        return self._slow_calls + self._inline_cache.served
 
     def __call__(self, *inputs: Any) -> Any:
         """The first call for inputs of a pattern, or one that native code refused."""
@@ -83,7 +83,7 @@ class FusedKernel:
         if native is not None:
             arrays = [x._array if isinstance(x, Tensor) else x for x in inputs]
             try:
-                result = native.call_and_keep(arrays, self._chain)
+                result = native.call_and_keep(arrays, self._inline_cache)
             except NativeError as error:
                 self._give_up(inputs, error)
             except (KernelError, ZeroDivisionError, IndexError):

@@ -99,7 +99,7 @@ class LineCost:
     """1-based."""
     source: str
     hits: int
-    """How often it ran; of the line of a loop, how many turns. 0 where nothing is left of it."""
+    """How often it ran; of the line of a loop, how many iterations. 0 where nothing is left of it."""
     seconds: float
 
 

@@ -70,8 +70,8 @@ def operations_per_second() -> float:
 def _text(lanes: int) -> str:
     kind = f"<{lanes} x float>"
     half = "splat (float 0.5)"
-    heads = "\n".join(f"  %s{k} = phi {kind} [splat (float {k}.0), %entry], [%t{k}, %turn]" for k in range(CHAINS))
-    turns = "\n".join(
+    heads = "\n".join(f"  %s{k} = phi {kind} [splat (float {k}.0), %entry], [%t{k}, %iteration]" for k in range(CHAINS))
+    iterations = "\n".join(
         f"  %p{k} = fmul contract {kind} %s{k}, {half}\n  %t{k} = fadd contract {kind} %p{k}, {half}"
         for k in range(CHAINS)
     )
@@ -81,14 +81,14 @@ def _text(lanes: int) -> str:
     return f"""
 define float @flambeau_limit(i64 %n) {{
 entry:
-  br label %turn
-turn:
-  %i = phi i64 [0, %entry], [%next, %turn]
+  br label %iteration
+iteration:
+  %i = phi i64 [0, %entry], [%next, %iteration]
 {heads}
-{turns}
+{iterations}
   %next = add i64 %i, 1
   %more = icmp slt i64 %next, %n
-  br i1 %more, label %turn, label %done
+  br i1 %more, label %iteration, label %done
 done:
 {sums}
   %first = extractelement {kind} %u{CHAINS - 1}, i64 0

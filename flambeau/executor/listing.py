@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from flambeau.codegen.graph.native import NativeFunction
 from flambeau.codegen.kernel.printer import print_kernel
 from flambeau.codegen.llvm.engine import engine
 from flambeau.codegen.plans import Plan, Variant
 from flambeau.codegen.runtime import CompiledKernel
-from flambeau.codegen.whole.native import NativeFunction
+from flambeau.executor.compiled_graph import CompiledGraph
 from flambeau.executor.fused import FusedKernel
 from flambeau.executor.plan import ExecutionPlan
-from flambeau.executor.whole import WholeFunction
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Block, Node
 from flambeau.util.source import SourceRange
@@ -62,7 +62,7 @@ def functions(plan: ExecutionPlan) -> Iterator[tuple[str, NativeFunction]]:
                 yield f"region_{number} of {short(whole)} ({place(region.graph)})", native
 
 
-def short(whole: WholeFunction) -> str:
+def short(whole: CompiledGraph) -> str:
     """The last part of a function's name."""
     return whole.name.rpartition(".")[2]
 
@@ -131,7 +131,7 @@ def _loop_lines(block: Block, lanes: tuple[Node, ...], indentation: str) -> Iter
             if not any(n.kind == "prim::Loop" for b in node.blocks for n in _within(b)):
                 how.append("innermost")
             if node in lanes:
-                how.append("several turns at a time as lanes")
+                how.append("several iterations at a time as lanes")
             yield f"{indentation}loop {node.range or ''}: {', '.join(how)}\n"
             inside += "  "
         elif node.kind == "prim::FusionGroup":
@@ -141,7 +141,7 @@ def _loop_lines(block: Block, lanes: tuple[Node, ...], indentation: str) -> Iter
 
 
 def is_counted(node: Node) -> bool:
-    """Whether a loop's number of turns is known before it starts."""
+    """Whether a loop's number of iterations is known before it starts."""
     condition = node.blocks[0].outputs[0].node
     is_true = condition is not None and condition.kind == "prim::Constant"
     return is_true and _constant(node.input(0).node) != FOREVER

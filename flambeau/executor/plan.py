@@ -9,8 +9,9 @@ from typing import Any
 from flambeau.codegen import available
 from flambeau.codegen.callable_type import missed
 from flambeau.codegen.choices import USUAL, Choices
-from flambeau.codegen.whole.module import Prepare
+from flambeau.codegen.graph.module import Prepare
 from flambeau.executor import spec as specs
+from flambeau.executor.compiled_graph import CompiledGraph
 from flambeau.executor.forks import attach_tasks
 from flambeau.executor.fused import FusedKernel, Shared
 from flambeau.executor.options import FUSING, Options
@@ -19,7 +20,6 @@ from flambeau.executor.specialise import specialise
 from flambeau.executor.split_groups import split_groups
 from flambeau.executor.strict_fusion import check_strict_fusion
 from flambeau.executor.watch import Watch
-from flambeau.executor.whole import WholeFunction
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
@@ -57,10 +57,10 @@ class ExecutionPlan:
     milliseconds: float
     stages: tuple[tuple[str, float], ...]
     kernels: list[FusedKernel] = field(default_factory=list)
-    quick: Callable[..., Any] | None = None
+    fast_path: Callable[..., Any] | None = None
     """For a plan that is one fused group and nothing else: takes the arguments as users give them and gives the result,
     or `MISSED` where they are not exactly what was seen before."""
-    whole: WholeFunction | None = None
+    whole: CompiledGraph | None = None
     """The graph as one native function; None where that is not wanted."""
     regions: list[Region] | None = None
     """The parts of the graph that are native functions, where the whole cannot be one; None before that is known."""
@@ -103,14 +103,14 @@ class ExecutionPlan:
     @property
     def calls(self) -> int:
         """How often it ran."""
-        if self.quick is not None:
+        if self.fast_path is not None:
             return self.kernels[0].calls
         return self.runs + (self.whole.calls if self.whole is not None else 0)
 
     @property
     def short_way(self) -> Callable[..., Any] | None:
-        """`quick`, or the entry of native code for the whole graph."""
-        return self.whole.quick if self.quick is None and self.whole is not None else self.quick
+        """`fast_path`, or the entry of native code for the whole graph."""
+        return self.whole.fast_path if self.fast_path is None and self.whole is not None else self.fast_path
 
 
 @no_collection()
@@ -164,14 +164,14 @@ def _make_plan(
         tell("bytecode")
         code = compile_graph(graph, function.name)
         clock.lap("bytecode")
-    quick = kernels[0].entry(missed) if _is_one_group(graph) else None
+    fast_path = kernels[0].entry(missed) if _is_one_group(graph) else None
     plan = ExecutionPlan(
-        specs.spec_of(arguments), graph, code, cause, clock.total(), clock.laps(), kernels, quick,
+        specs.spec_of(arguments), graph, code, cause, clock.total(), clock.laps(), kernels, fast_path,
         choices=options.choices,
     )  # fmt: skip
-    if options.backend == "native" and available() and quick is None and is_worthwhile(graph):
+    if options.backend == "native" and available() and fast_path is None and is_worthwhile(graph):
         plan.prepare, plan.watch = prepare_callees(options), Watch(function)
-        plan.whole = WholeFunction(
+        plan.whole = CompiledGraph(
             function.name, graph, options.choices, prepare=plan.prepare, asked=plan.watch.operator
         )
     if log.level("executor"):

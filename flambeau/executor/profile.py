@@ -13,18 +13,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flambeau.codegen.costs import NANOSECONDS
-from flambeau.codegen.whole.counters import Counters, CountingFunction
-from flambeau.codegen.whole.leaving import Site
-from flambeau.codegen.whole.native import NativeFunction
+from flambeau.codegen.graph.counters import Counters, CountingFunction
+from flambeau.codegen.graph.native import NativeFunction
+from flambeau.codegen.graph.side_exits import ExitPoint
 from flambeau.executor import listing
+from flambeau.executor.compiled_graph import CompiledGraph, StandIn
 from flambeau.executor.executor import Executor, single
-from flambeau.executor.explain import WHOLE, kernel_facts
+from flambeau.executor.explain import WHOLE, kernel_report
 from flambeau.executor.fused import FusedKernel, kernel_of
 from flambeau.executor.ledger import Ledger, Profile, RegionCost, lines_of
 from flambeau.executor.limits import least_seconds
 from flambeau.executor.plan import FUSION, ExecutionPlan
 from flambeau.executor.region import Region
-from flambeau.executor.whole import StandIn, WholeFunction
 from flambeau.interpreter.code import Block, Code, Op, step_by_step
 from flambeau.interpreter.machine import run
 from flambeau.ir.graph import Graph
@@ -52,7 +52,7 @@ def profile(executor: Executor, arguments: Sequence[Any]) -> Profile:
 
 
 def _region(name: str, calls: int, seconds: float, kernel: FusedKernel | None) -> RegionCost:
-    work = kernel_facts(kernel, measure=False).work if kernel is not None else None
+    work = kernel_report(kernel, measure=False).work if kernel is not None else None
     if kernel is None or work is None:
         return RegionCost(name, calls, seconds)
     limit = least_seconds(work.bytes_moved, work.operations, work.threads)[0] * calls
@@ -91,35 +91,35 @@ class _Profiler:
     # -- native code --------------------------------------------------------------------------------------------------
 
     def _stand_in(self, name: str) -> StandIn:
-        def counting(whole: WholeFunction, native: NativeFunction) -> NativeFunction:
+        def counting(whole: CompiledGraph, native: NativeFunction) -> NativeFunction:
             known = self._counting.get(id(native))
             if known is None:
                 start = time.perf_counter()
-                made = CountingFunction(native, self._run_site(native))
-                for site in made.made.sites:
-                    if site.is_called:
-                        whole.code_of(site)
+                made = CountingFunction(native, self._run_exit_point(native))
+                for exit_point in made.made.exit_points:
+                    if exit_point.is_called:
+                        whole.code_of(exit_point)
                 self.ledger.excess += time.perf_counter() - start
                 known = self._counting[id(native)] = (name, made)
             return known[1]
 
         return counting
 
-    def _run_site(self, native: NativeFunction) -> Callable[[Site, Sequence[Any]], Sequence[Any]]:
-        def run_site(site: Site, values: Sequence[Any]) -> Sequence[Any]:
-            if not site.cell:
-                return native.run_site(site, values)
-            kernel = kernel_of(site.nodes[0])
+    def _run_exit_point(self, native: NativeFunction) -> Callable[[ExitPoint, Sequence[Any]], Sequence[Any]]:
+        def run_exit_point(exit_point: ExitPoint, values: Sequence[Any]) -> Sequence[Any]:
+            if not exit_point.cell:
+                return native.run_exit_point(exit_point, values)
+            kernel = kernel_of(exit_point.nodes[0])
             start, before = time.perf_counter(), _compiled(kernel)
-            results = native.run_site(site, values)
+            results = native.run_exit_point(exit_point, values)
             if _compiled(kernel) != before:
-                node, spent = site.nodes[0], time.perf_counter() - start
+                node, spent = exit_point.nodes[0], time.perf_counter() - start
                 self._excess[node] = self._excess.get(node, 0.0) + spent
                 self.ledger.excess += spent
-                results = native.run_site(site, values)
+                results = native.run_exit_point(exit_point, values)
             return results
 
-        return run_site
+        return run_exit_point
 
     def _charge(self, counting: CountingFunction, excess: float) -> None:
         """Enter what a native function counted; some of its time went into compiling."""
@@ -240,7 +240,7 @@ def _own_cycles(counters: Counters) -> dict[Node | None, float]:
 
 
 def _hits(counters: Counters, node: Node) -> int:
-    """How often a node ran; of a loop, its turns."""
+    """How often a node ran; of a loop, its iterations."""
     blocks = [node.owner_block] + (list(node.blocks) if node.kind == "prim::Loop" else [])
     return max(counters.count(counters.entries[b]) if b in counters.entries else 0 for b in blocks)
 

@@ -12,10 +12,10 @@ from typing import Any, Protocol
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.choices import USUAL, Choices
-from flambeau.codegen.whole.module import Prepare
+from flambeau.codegen.graph.module import Prepare
 from flambeau.executor import spec as specs
+from flambeau.executor.compiled_graph import CompiledGraph, StandIn
 from flambeau.executor.specialise import tell
-from flambeau.executor.whole import StandIn, WholeFunction
 from flambeau.interpreter.code import Code
 from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
@@ -53,7 +53,7 @@ class Watching(Protocol):
     """What is told of loops that are interpreted (`executor.watch`)."""
 
     def loop(self, node: Node, region: Region | None = None) -> Callable[[int], None]:
-        """What is called with the turns of a loop when it ends."""
+        """What is called with the iterations of a loop when it ends."""
 
     def operator(self, node: Node, reason: str) -> None:
         """Python has often run a node for native code."""
@@ -74,7 +74,7 @@ class Region:
         self.calls = 0
         self._choices = choices
         self._several = len(graph.outputs) != 1
-        self._natives: dict[specs.Spec, WholeFunction] = {}
+        self._natives: dict[specs.Spec, CompiledGraph] = {}
         self._lock = Lock()
         self._code: Code | None = None
         facts = AliasAnalysis(graph)
@@ -92,7 +92,7 @@ class Region:
         return next((n.blamed for n in self._natives.values() if n.reason), None)
 
     @property
-    def natives(self) -> list[WholeFunction]:
+    def natives(self) -> list[CompiledGraph]:
         """Its native code so far."""
         return list(self._natives.values())
 
@@ -113,7 +113,7 @@ class Region:
     def _count(self, node: Node) -> Callable[[int], None] | None:
         return self._watch.loop(node, self) if self._watch is not None else None
 
-    def _native_for(self, inputs: Sequence[Any]) -> WholeFunction | None:
+    def _native_for(self, inputs: Sequence[Any]) -> CompiledGraph | None:
         given = [id(found) for k in self._lists for found in _lists_in(inputs[k])]
         if len(set(given)) < len(given) or any(isinstance(x, Tensor) and x.is_wrapped_number for x in inputs):
             return None
@@ -131,7 +131,7 @@ class Region:
                             _leave_unset(graph, value)
                         else:
                             tell(graph, value, given_value)
-                    found = self._natives[spec] = WholeFunction(
+                    found = self._natives[spec] = CompiledGraph(
                         self.name, graph, self._choices, enters=False, prepare=self._prepare,
                         asked=self._watch.operator if self._watch is not None else None,
                     )

@@ -124,7 +124,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class KernelFacts:
+class KernelReport:
     """One fused group of a plan."""
 
     name: str
@@ -157,7 +157,7 @@ class KernelFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class NativeFacts:
+class NativeReport:
     """The native functions made of a whole graph, or of a part of it."""
 
     name: str
@@ -177,7 +177,7 @@ class NativeFacts:
     tight_loops: int
     """Innermost loops that nothing leaves."""
     lanes: int
-    """Loops that run several turns at a time."""
+    """Loops that run several iterations at a time."""
     range: SourceRange | None = None
 
     def lines(self) -> Iterator[str]:
@@ -204,8 +204,8 @@ class Compilation:
     stages: tuple[tuple[str, float], ...]
     """Each with its milliseconds."""
     calls: int
-    kernels: tuple[KernelFacts, ...]
-    natives: tuple[NativeFacts, ...] = ()
+    kernels: tuple[KernelReport, ...]
+    natives: tuple[NativeReport, ...] = ()
     """The whole graph, then its regions where the whole has no native form."""
     state: str = ""
     """`native from end to end`, `native but for ...`, `interpreted`, or what has to happen first."""

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from flambeau.analysis.known import is_unmodified
+from flambeau.analysis.constant_evaluation import is_unmodified
 from flambeau.executor import spec as specs
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph

@@ -1,7 +1,7 @@
 """What is hot and interpreted: counted while the machine runs it, and warned of once for each function and line.
 
-A loop is counted when it ends, a function that calls itself when it is called; both cost little beside one turn. What
-runs seldom is not worth a word.
+A loop is counted when it ends, a function that calls itself when it is called; both cost little beside one iteration.
+What runs seldom is not worth a word.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import weakref
 from collections.abc import Callable
 
 from flambeau.executor.advice import SlowPart, calls_itself, loop_part, operator_part, recursion_part
+from flambeau.executor.compiled_graph import HOT
 from flambeau.executor.region import Region
-from flambeau.executor.whole import HOT
 from flambeau.interpreter.compile import compile_graph
 from flambeau.ir.graph import Graph
 from flambeau.ir.node import Node
@@ -23,8 +23,8 @@ from flambeau.util.locks import Lock
 from flambeau.util.source import SourceRange
 
 TEXT = (
-    "{name}: {part}.\n{place}It ran {count:,} turns so far. To accept that, script it with backend='interpreter', or "
-    "warnings.filterwarnings('ignore', '{name}: ', flambeau.PerformanceWarning)"
+    "{name}: {part}.\n{place}It ran {count:,} iterations so far. To accept that, script it with "
+    "backend='interpreter', or warnings.filterwarnings('ignore', '{name}: ', flambeau.PerformanceWarning)"
 )
 
 _told: weakref.WeakKeyDictionary[Function, set[SourceRange | None]] = weakref.WeakKeyDictionary()
@@ -41,12 +41,12 @@ class Watch:
         self._due: dict[SourceRange | None, Callable[[], SlowPart]] = {}
 
     def loop(self, node: Node, region: Region | None = None) -> Callable[[int], None]:
-        """What is called with the turns of a loop when it ends."""
+        """What is called with the iterations of a loop when it ends."""
 
         def part() -> SlowPart:
             return loop_part(node, region.reason if region is not None else "", region.blamed if region else None)
 
-        return lambda turns: self._count(node.range, turns, part)
+        return lambda iterations: self._count(node.range, iterations, part)
 
     def operator(self, node: Node, reason: str) -> None:
         """Python has often run a node for native code."""

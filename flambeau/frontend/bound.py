@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from flambeau.frontend.emit.unsettled import Unsettled
+from flambeau.frontend.emit.type_variables import TypeVariables
 from flambeau.frontend.trees.views import Param
 from flambeau.frontend.values.sugared import Sugared
 from flambeau.schema.types import Type
@@ -22,9 +22,9 @@ class Bound:
     """Names that stand for functions and the like; they are no parameters of the compiled function."""
     params: tuple[Param, ...] = ()
     """Further parameters: what a nested function reads of the function around it, what `*args` gather."""
-    unsettled: Unsettled | None = None
+    type_variables: TypeVariables | None = None
     """The types of the calling function that are not known yet, where the call passes some."""
-    boxes: frozenset[str] = frozenset()
+    cells: frozenset[str] = frozenset()
     """Parameters that are lists of one: variables of the function around it that it assigns."""
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Further names of parameters."""
@@ -38,7 +38,7 @@ class Bound:
     """Whether it is a method."""
     yielded: list[Type] = field(default_factory=list)
     """What such a generator turned out to yield."""
-    own: Unsettled | None = None
+    own: TypeVariables | None = None
     """The types of the function itself that are not known yet, where what follows it tells them too."""
 
 

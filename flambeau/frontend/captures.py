@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.trees.views import Def
-from flambeau.frontend.values.carried import slots_of, take_along, things_in
+from flambeau.frontend.values.captured import slots_of, take_along, things_in
 from flambeau.frontend.values.sugared import Sugared
 from flambeau.ir.value import Value
 from flambeau.util.record import dataclass, field

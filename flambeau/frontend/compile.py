@@ -33,13 +33,13 @@ from flambeau.frontend.emit import (
     statements,
     subscripts,
 )
-from flambeau.frontend.emit.boxes import open_box
+from flambeau.frontend.emit.cells import open_cell
 from flambeau.frontend.emit.emission import Emission, ExpressionRule, Rules, StatementRule, Stops
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.generators import yields
 from flambeau.frontend.emit.loops import emit_for
 from flambeau.frontend.emit.python_blocks import emit_python_block
-from flambeau.frontend.emit.unsettled import Settled, Unsettled
+from flambeau.frontend.emit.type_variables import InferenceRestart, TypeVariables
 from flambeau.frontend.generator_expressions import keep_expression
 from flambeau.frontend.generator_methods import generator_method
 from flambeau.frontend.resolver import Resolver, recursion_error
@@ -162,21 +162,21 @@ def compile_def(
     """
     try:
         with deep_recursion():
-            unsettled = Unsettled(bound.unsettled) if bound.own is None else bound.own
+            type_variables = TypeVariables(bound.type_variables) if bound.own is None else bound.own
             while True:
                 restore = _memory(receiver)
                 try:
                     return _compile(
-                        tree, resolver, name or tree.name, defaults or {}, self_type, receiver, bound, unsettled
+                        tree, resolver, name or tree.name, defaults or {}, self_type, receiver, bound, type_variables
                     )
-                except Settled as settled:
+                except InferenceRestart as settled:
                     restore()
-                    if settled.owner is not unsettled:
+                    if settled.owner is not type_variables:
                         raise
                 except (AssertionError, AttributeError, IndexError, KeyError, TypeError):
-                    if unsettled.error is None:
+                    if type_variables.error is None:
                         raise
-                    raise unsettled.error from None  # behind a refusal that was put off, nothing is sure
+                    raise type_variables.error from None  # behind a refusal that was put off, nothing is sure
     except RecursionError:
         raise CompileError(TOO_DEEP, tree.ident.range) from None
 
@@ -204,7 +204,7 @@ def _compile(
     self_type: Type | None,
     receiver: Receiver | None,
     bound: Bound,
-    unsettled: Unsettled,
+    type_variables: TypeVariables,
 ) -> Function:
     for variable in (tree.decl.vararg, tree.decl.kwarg):
         if variable is not None and variable.name not in bound.types and variable.name not in bound.constants:
@@ -221,13 +221,13 @@ def _compile(
         declared_return=declared,
         has_self=self_type is not None or bound.has_self,
         receiver=receiver,
-        unsettled=unsettled,
+        type_variables=type_variables,
         arrays=_has_arrays(tree, resolver, bound),
         home=unused_home(tree, (*bound.constants, *bound.types), bound.constants.values()),
     )
     if self_type is not None and bound.base is not None:
         e.inherited = self_type, bound.base
-        unsettled.as_written = e.as_written
+        type_variables.as_written = e.as_written
     values = {**defaults, **written_defaults(tree, resolver)}
     e.frame.names.update(bound.constants)
     arguments = [
@@ -237,21 +237,21 @@ def _compile(
     ]
     check_defaults(arguments, tree)
     with graph.at_range(tree.range):
-        for box in bound.boxes:
-            found = e.frame.names[box]
+        for cell in bound.cells:
+            found = e.frame.names[cell]
             assert isinstance(found, Variable)
             assert isinstance(found.type, ListType)
-            open_box(e, box, e.load(box, found), found.type.element)
+            open_cell(e, cell, e.load(cell, found), found.type.element)
         e.frame.names.update({name: e.frame.names[other] for name, other in bound.aliases.items()})
         if bound.is_suspended:
             e.generated = Stops(generators.declared_element(tree, resolver))
         elif is_generator:
             generators.begin(e, tree)
         e.expanding = (id(tree),) if is_generator else ()
-        if e.statements(tree.body) and unsettled.error is None:
+        if e.statements(tree.body) and type_variables.error is None:
             _fall_off(e, tree)
-    if unsettled.error is not None:
-        raise unsettled.error
+    if type_variables.error is not None:
+        raise type_variables.error
     result = NONE if bound.is_suspended else generators.finish(e, tree) if is_generator else _result_type(e)
     if isinstance(e.generated, Stops):
         bound.yielded.extend(e.generated.found)

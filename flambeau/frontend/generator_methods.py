@@ -35,7 +35,7 @@ class GeneratorMethod(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "method"
 
     def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
@@ -79,7 +79,7 @@ class HigherMethod(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "method"
 
     def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared | None:

@@ -41,7 +41,7 @@ from flambeau.frontend.trees.views import (
     TupleLiteral,
     Var,
 )
-from flambeau.frontend.values.carried import slots_of, values_in
+from flambeau.frontend.values.captured import slots_of, values_in
 from flambeau.frontend.values.function_groups import ChosenFunction
 from flambeau.frontend.values.sugared import Sugared
 from flambeau.frontend.values.tuples import TupleValue

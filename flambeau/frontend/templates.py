@@ -12,20 +12,20 @@ from flambeau.frontend.annotations import names_array, type_of_tree
 from flambeau.frontend.arguments import MISSING, Argument, emit_all, is_function, matched, takes_anything
 from flambeau.frontend.bound import Bound
 from flambeau.frontend.captures import Closure, captures
+from flambeau.frontend.closures import hold, holds_closures
 from flambeau.frontend.computed_defaults import computed_defaults, left_out
 from flambeau.frontend.constants import constant_type, constant_value
 from flambeau.frontend.defaults import written_defaults
-from flambeau.frontend.emit.boxes import close_box
+from flambeau.frontend.emit.cells import close_cell
 from flambeau.frontend.emit.conversions import pack_list, pack_tuple
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.generators import yields
 from flambeau.frontend.emit.schema_matching import call_function
-from flambeau.frontend.held_closures import hold, holds_closures
 from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.returned_functions import call_maker, makes_function
 from flambeau.frontend.trees.scopes import scope_of
 from flambeau.frontend.trees.views import Apply, Def, Ident, Param
-from flambeau.frontend.values.carried import identity, take_along
+from flambeau.frontend.values.captured import identity, take_along
 from flambeau.frontend.values.generator_calls import generator_call
 from flambeau.frontend.values.keywords import KeywordsValue
 from flambeau.frontend.values.simple_value import SimpleValue
@@ -125,24 +125,25 @@ def instantiate(
         extra.append(_param(name, where))
         types[name] = value.type
         values.append(Given(value, where, name))
-    boxes: dict[str, tuple[Value, Variable]] = {}
+    cells: dict[str, tuple[Value, Variable]] = {}
     aliases: dict[str, str] = {}
     for captured in along.variables.values():
         name, *others = captured.names
         aliases.update(dict.fromkeys(others, name))
         value = e.load(name, captured.variable)
         if captured.is_assigned:
-            value = e.boxes.get(captured.variable.slot) or pack_list(e, [value], value.type)
-            boxes[name] = value, captured.variable
+            value = e.cells.get(captured.variable.slot) or pack_list(e, [value], value.type)
+            cells[name] = value, captured.variable
         extra.append(_param(name, where))
         types[name] = value.type
         values.append(Given(value, where, name))
-    open_ = e.unsettled.ids(list(types.values()))
-    bound = Bound(types, constants, tuple(extra), e.unsettled if open_ else None, frozenset(boxes), aliases, e.arrays)
+    open_ = e.type_variables.ids(list(types.values()))
+    variables = e.type_variables if open_ else None
+    bound = Bound(types, constants, tuple(extra), variables, frozenset(cells), aliases, e.arrays)
     function = _compiled(template, bound, where, open_)
     result = SimpleValue(call_function(e, where, function, (), values))
-    for box, variable in boxes.values():
-        close_box(e, variable, box)
+    for cell, variable in cells.values():
+        close_cell(e, variable, cell)
     return result
 
 
@@ -264,7 +265,7 @@ class ClosureValue(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "function"
 
     def as_value(self, e: Emission, where: SourceRange) -> Value:

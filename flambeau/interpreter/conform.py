@@ -14,7 +14,7 @@ from typing import Any
 
 from flambeau.interpreter.awaiting import Await
 from flambeau.interpreter.future import Future
-from flambeau.program.instances import definition_of, heir_of
+from flambeau.program.instances import definition_of, subclass_of
 from flambeau.schema.device import Device
 from flambeau.schema.set_type import SetType
 from flambeau.schema.subtype import is_subtype
@@ -100,7 +100,7 @@ def conforms(value: Any, type_: Type) -> bool:
         case ClassType() | InterfaceType():
             definition = definition_of(value)
             if definition is None and getattr(type_.definition, "is_open", False):
-                definition = heir_of(type_.definition, value)
+                definition = subclass_of(type_.definition, value)
             return definition is not None and is_subtype(definition.type, type_)
         case AnyClassType():
             return definition_of(value) is not None

@@ -61,7 +61,7 @@ class FrozenMethod(ScriptMethod):
         super().__init__(function, owner, executor_of(runs) if options == Options() else Executor(runs, options))
         if alone is not None:
             self._first = ()
-            prepare(self, self._executor.switch, type(self)._call_slowly)
+            prepare(self, self._executor.stub, type(self)._call_slowly)
 
 
 def _without_object(function: Function) -> Function | None:

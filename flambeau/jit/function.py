@@ -67,7 +67,7 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
         self._tree = tree
         self._signature = Signature(function.schema)
         self._executor: Executor = executor or executor_of(function)
-        prepare(self, self._executor.switch, type(self)._call_slowly)
+        prepare(self, self._executor.stub, type(self)._call_slowly)
         if python is not None:
             functools.update_wrapper(self, python)
         self.__doc__ = function.doc or None
@@ -80,14 +80,14 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run it. Raises ArgumentError before anything runs, ScriptError for its own raise, else RuntimeError."""
-        # CPython comes here until there is a quick callable; from then on it jumps into native code, which does the
+        # CPython comes here until there is a fast path; from then on it jumps into native code, which does the
         # same as these lines.
-        quick = self._executor.quick
+        fast_path = self._executor.fast_path
         is_watched = thread.observer is not None or thread.handlers or thread.is_plain
-        if quick is not None and not kwargs and not is_watched:
+        if fast_path is not None and not kwargs and not is_watched:
             if available():
                 native_call.go_native(self)
-            result: R = quick(*self._first, *args)
+            result: R = fast_path(*self._first, *args)
             if result is not MISSED:
                 return result
         found: R = self._call_slowly(*args, **kwargs)
@@ -97,7 +97,7 @@ class ScriptFunction(NativeBase, Generic[P, R]):  # type: ignore[misc]  # made a
     """What goes before the arguments of a call."""
 
     def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
-        """The call of arguments that the quick callable does not serve, or that somebody watches."""
+        """The call of arguments that the fast path does not serve, or that somebody watches."""
         if thread.is_plain and self._python is not None:
             return self._python(*args, **kwargs)
         if self._executor.asking_call is not None and not kwargs and not thread.handlers and thread.observer is None:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from flambeau.codegen import available
-from flambeau.codegen.whole import facts, ufunc
-from flambeau.codegen.whole.representation import Representation
-from flambeau.codegen.whole.ufunc_loop import Kind
-from flambeau.codegen.whole.values import CannotCompileError
+from flambeau.codegen.graph import result_types, ufunc
+from flambeau.codegen.graph.native_values import CannotCompileError
+from flambeau.codegen.graph.representation import Representation
+from flambeau.codegen.graph.ufunc_loop import Kind
 from flambeau.executor.options import BackendName, Options
 from flambeau.jit.function import ScriptFunction
 from flambeau.jit.script import script_function, script_with
@@ -116,7 +116,7 @@ class _Universal:
         if self.scripted.options.backend != "native":
             return None
         plan = self.scripted._executor.plan_for([_ZEROS[type(t)] for t in self.takes])
-        parameters: list[Representation] = [r for t in self.takes if (r := facts.of_type(t)) is not None]
+        parameters: list[Representation] = [r for t in self.takes if (r := result_types.of_type(t)) is not None]
         try:
             return ufunc.screening_text(plan.graph, parameters)
         except CannotCompileError as reason:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flambeau.analysis.known import known
+from flambeau.analysis.constant_evaluation import known
 from flambeau.ir import constants
 from flambeau.ir.clone import move_nodes
 from flambeau.ir.graph import Graph

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Any, Final
 
-from flambeau.analysis.known import is_none, never_none
+from flambeau.analysis.constant_evaluation import is_none, never_none
 from flambeau.ir import constants
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value

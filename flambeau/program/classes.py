@@ -84,11 +84,11 @@ class ClassDefinition:
         """Getter and setter, if any, by name."""
         self.constants: dict[str, Any] = {}
         """Values that programs see as constants."""
-        self.why_no_heir: Callable[[ClassDefinition], str | None] | None = None
+        self.why_no_subclass: Callable[[ClassDefinition], str | None] | None = None
         """What keeps objects of a subclass from standing for objects of this one; None where none ever does."""
         self.settled: set[str] = set()
         """Names that programs looked up in this class alone, although objects of subclasses may be there."""
-        self._heirs: set[Any] = set()
+        self._subclasses: set[Any] = set()
         self.empty: dict[str, SourceRange] = {}
         """Attributes that begin as lists or dicts which do not say what they hold, and where."""
         self.is_frozen = False
@@ -111,34 +111,34 @@ class ClassDefinition:
     @property
     def is_open(self) -> bool:
         """Whether objects of subclasses may stand for objects of this class: which method runs, the object says."""
-        return self.why_no_heir is not None
+        return self.why_no_subclass is not None
 
     def is_satisfied_by(self, type_: ClassType) -> bool:
         """Whether objects of another class may be used as objects of this one."""
         other = type_.definition
-        if other is self or other in self._heirs:
+        if other is self or other in self._subclasses:
             return True
-        if self.why_no_heir is None or not self._is_base_of(other):
+        if self.why_no_subclass is None or not self._is_base_of(other):
             return False
         pair = (self, other)
         if pair in _assumed.pairs:
             return True
         _assumed.pairs = (*_assumed.pairs, pair)
         try:
-            is_heir = self.why_no_heir(other) is None
+            is_subclass = self.why_no_subclass(other) is None
         finally:
             _assumed.pairs = _assumed.pairs[:-1]
-        if is_heir and not _assumed.pairs:  # nothing was taken for granted
-            self._heirs.add(other)
-        return is_heir
+        if is_subclass and not _assumed.pairs:  # nothing was taken for granted
+            self._subclasses.add(other)
+        return is_subclass
 
-    def no_heir_because(self, other: Any) -> str:
+    def no_subclass_because(self, other: Any) -> str:
         """What keeps objects of a subclass from being used as objects of this class; nothing for other classes."""
         if not self._is_base_of(other) or other is self:
             return ""
-        if self.why_no_heir is None:
+        if self.why_no_subclass is None:
             return NOT_OPEN.format(own=self.python.__name__, other=other.python.__name__)
-        return self.why_no_heir(other) or ""
+        return self.why_no_subclass(other) or ""
 
     def _is_base_of(self, other: Any) -> bool:
         return isinstance(other, ClassDefinition) and other.has_instances and issubclass(other.python, self.python)
@@ -220,7 +220,7 @@ class ClassDefinition:
                 del held[name]
         for name in [n for n, p in self.properties.items() if any(id(f) in functions for f in p)]:
             del self.properties[name]
-        self._heirs.clear()
+        self._subclasses.clear()
         if self.source is not None:
             self.source.forget(functions)
 
@@ -293,7 +293,7 @@ def why_no_interface(found: Type, wanted: Type) -> str:
     if isinstance(wanted, OptionalType | UnionType):
         return "".join(why_no_interface(found, member) for member in wanted.contained)
     if isinstance(wanted, ClassType) and isinstance(found, ClassType) and wanted.definition is not None:
-        reason = wanted.definition.no_heir_because(found.definition)
+        reason = wanted.definition.no_subclass_because(found.definition)
         return f"\n{reason}" if reason else ""
     if not (isinstance(wanted, InterfaceType) and isinstance(found, NamedType) and wanted.definition is not None):
         return ""

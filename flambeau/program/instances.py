@@ -52,7 +52,7 @@ def definition_or_compiled(value: Any) -> ClassDefinition | None:
     return found
 
 
-def heir_of(base: ClassDefinition, value: Any) -> ClassDefinition | None:
+def subclass_of(base: ClassDefinition, value: Any) -> ClassDefinition | None:
     """The class of an instance of a subclass of `base`, which no program may have met; None for other values."""
     return definition_or_compiled(value) if isinstance(value, base.python) else None
 

@@ -99,17 +99,17 @@ def run(definition: OpDef, arguments: Sequence[Any]) -> Any:
 class Operator:
     """All overloads of one name, with the plans of the calls seen so far."""
 
-    __slots__ = ("_deep", "_named", "_version", "candidates", "name", "quick")
+    __slots__ = ("_deep", "_named", "_version", "candidates", "fast_path", "name")
 
     MAX_PLANS = 512
 
-    quick: dict[Any, Callable[..., Any]]
+    fast_path: dict[Any, Callable[..., Any]]
     """By the types of the positional arguments, or the type of the only one: what runs the call, where nothing
     intercepts it. Callers may keep the dictionary itself, which is the operator's for good."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.quick = {}
+        self.fast_path = {}
         self._named: dict[Any, Plan] = {}
         self._deep: dict[Any, Plan] = {}
         self.refresh()
@@ -128,16 +128,16 @@ class Operator:
         self._forget()
 
     def _forget(self) -> None:
-        self.quick.clear()
+        self.fast_path.clear()
         self._named.clear()
         self._deep.clear()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if kwargs:
             return self.call_with_keywords(args, kwargs)
-        quick = self.quick.get(type(args[0]) if len(args) == 1 else tuple(map(type, args)))
-        if quick is not None and not thread.handlers:
-            return quick(*args)
+        fast_path = self.fast_path.get(type(args[0]) if len(args) == 1 else tuple(map(type, args)))
+        if fast_path is not None and not thread.handlers:
+            return fast_path(*args)
         return self.call_positional(args)
 
     def _runner(self, plan: Plan, count: int) -> Callable[..., Any]:
@@ -160,7 +160,7 @@ class Operator:
         return guarded
 
     def call_positional(self, args: tuple[Any, ...]) -> Any:
-        """A call that `quick` does not serve: new types, lists among the arguments, or somebody intercepts it."""
+        """A call that `fast_path` does not serve: new types, lists among the arguments, or somebody intercepts it."""
         plan = self.plan(args, {})
         result = run(plan.definition, plan.arguments(args, {}))
         return result if plan.finish is None else plan.finish(result)
@@ -194,7 +194,7 @@ class Operator:
                 if kwargs:
                     self._named[(*types, *kwargs, *map(type, kwargs.values()))] = plan
                 else:
-                    self.quick[types[0] if len(types) == 1 else types] = self._runner(plan, len(types))
+                    self.fast_path[types[0] if len(types) == 1 else types] = self._runner(plan, len(types))
         return plan
 
 
@@ -212,7 +212,7 @@ _operators: dict[str, Operator] = {}
 
 def _forget_runners() -> None:
     for found in list(_operators.values()):
-        found.quick.clear()
+        found.fast_path.clear()
         found._deep.clear()
 
 
@@ -246,24 +246,24 @@ def call(name: str, *args: Any, **kwargs: Any) -> Any:
 
 def caller(target: Operator) -> Callable[..., Any]:
     """A new Python function that calls an operator, without a frame in between where the call is a usual one."""
-    find = target.quick.get
+    find = target.fast_path.get
 
     def operator_function(*args: Any, **kwargs: Any) -> Any:
         if not kwargs:
             if len(args) == 1:
                 [first] = args
-                quick = find(type(first))
-                if quick is not None and not thread.handlers:
-                    return quick(first)
+                fast_path = find(type(first))
+                if fast_path is not None and not thread.handlers:
+                    return fast_path(first)
             elif len(args) == 2:
                 first, second = args
-                quick = find((type(first), type(second)))
-                if quick is not None and not thread.handlers:
-                    return quick(first, second)
+                fast_path = find((type(first), type(second)))
+                if fast_path is not None and not thread.handlers:
+                    return fast_path(first, second)
             else:
-                quick = find(tuple(map(type, args)))
-                if quick is not None and not thread.handlers:
-                    return quick(*args)
+                fast_path = find(tuple(map(type, args)))
+                if fast_path is not None and not thread.handlers:
+                    return fast_path(*args)
             return target.call_positional(args)
         return target.call_with_keywords(args, kwargs)
 

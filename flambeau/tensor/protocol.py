@@ -43,12 +43,12 @@ def _binary(special: str, name: str, is_reflected: bool = False) -> Callable[[Te
             return call(name, other, self) if isinstance(other, _OPERANDS) else NotImplemented
     else:
 
-        find = operator_of(name).quick.get
+        find = operator_of(name).fast_path.get
 
         def method(self: Tensor, other: Any) -> Any:
-            quick = find((type(self), type(other)))
-            if quick is not None and not thread.handlers:
-                return quick(self, other)
+            fast_path = find((type(self), type(other)))
+            if fast_path is not None and not thread.handlers:
+                return fast_path(self, other)
             return call(name, self, other) if isinstance(other, _OPERANDS) else NotImplemented
 
     method.__name__ = special
@@ -74,11 +74,11 @@ def _reflected_symbolic(self: Tensor, other: SymbolicNumber, name: str) -> Any:
 
 
 def _unary(special: str, name: str) -> Callable[[Tensor], Any]:
-    find = operator_of(name).quick.get
+    find = operator_of(name).fast_path.get
 
     def method(self: Tensor) -> Any:
-        quick = find(type(self))
-        return quick(self) if quick is not None and not thread.handlers else call(name, self)
+        fast_path = find(type(self))
+        return fast_path(self) if fast_path is not None and not thread.handlers else call(name, self)
 
     method.__name__ = special
     method.__qualname__ = f"Tensor.{special}"

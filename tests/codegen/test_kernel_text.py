@@ -198,7 +198,7 @@ def test_running_states() -> None:
     x = np.arange(1000, dtype=np.float32)
     np.testing.assert_array_equal(backend.compile_kernel(kernel)(x), x.cumsum())
     late = RUNNING.replace("    s <- %0\n", "").replace("store y[i], %1", "store y[i], %1\n    s <- %0")
-    with pytest.raises(KernelError, match="before it meets the value of this turn"):
+    with pytest.raises(KernelError, match="before it meets the value of this iteration"):
         verify(parse_kernel(late))
     with pytest.raises(KernelError, match="meets a value after"):
         verify(parse_kernel(RUNNING.replace("store y[i], %1", "store y[i], %1\n    s <- %0")))

@@ -209,7 +209,7 @@ WRITER = """
 import sys
 from flambeau.codegen.llvm.object_cache import ObjectCache, key_of
 entries = ObjectCache(sys.argv[1], bound=200_000)
-for turn in range(3):
+for iteration in range(3):
     for k in range(60):
         key, content = key_of(str(k)), bytes([k]) * 4000
         found = entries.load(key, "x86-64-v3")

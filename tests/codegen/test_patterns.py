@@ -12,7 +12,7 @@ import pytest
 import flambeau
 from flambeau import Tensor
 from flambeau.codegen import runtime
-from flambeau.codegen.native_plans import Chain
+from flambeau.codegen.inline_cache import InlineCache
 from flambeau.codegen.size_classes import class_of
 
 RNG = np.random.default_rng(15)
@@ -96,7 +96,7 @@ def test_c15_every_size_gives_what_the_interpreter_gives(program: Callable[..., 
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_c15_sizes_in_turn_make_no_plans_once_their_classes_are_known(
+def test_c15_sizes_in_iteration_make_no_plans_once_their_classes_are_known(
     program: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = flambeau.script(program)
@@ -116,14 +116,14 @@ def test_c15_sizes_in_turn_make_no_plans_once_their_classes_are_known(
 
 
 def test_c15_what_a_kernel_keeps_is_bounded_by_classes() -> None:
-    def patterns() -> dict[Chain, int]:
-        return {chain: chain._patterns for chain in gc.get_objects() if type(chain) is Chain}
+    def patterns() -> dict[InlineCache, int]:
+        return {cache: cache._patterns for cache in gc.get_objects() if type(cache) is InlineCache}
 
     before = patterns()
     script = flambeau.script(softmax)
     for n in range(2, 400):
         script(flambeau.from_numpy(RNG.standard_normal((3, n)).astype(np.float32)))
-    grown = [count - before.get(chain, 0) for chain, count in patterns().items()]
+    grown = [count - before.get(inline_cache, 0) for inline_cache, count in patterns().items()]
     assert max(grown) < 200
 
 

@@ -7,7 +7,7 @@ import pytest
 import flambeau
 from examples import demo, page
 from flambeau import Tensor
-from flambeau.executor.report import Compilation, KernelFacts, NativeFacts, Work
+from flambeau.executor.report import Compilation, KernelReport, NativeReport, Work
 
 
 def looped(x: Tensor, n: int) -> Tensor:
@@ -51,8 +51,8 @@ def test_c24_no_more_than_all_of_a_limit() -> None:
 
 
 def test_c24_the_whole_time_is_told() -> None:
-    native = NativeFacts("whole graph", "", 180.0, 1, 1, 0, 100, 1, 0, 0)
-    kernel = KernelFacts("group_0", ("aten::mul",), "native", 29.0, 1, 1)
+    native = NativeReport("whole graph", "", 180.0, 1, 1, 0, 100, 1, 0, 0)
+    kernel = KernelReport("group_0", ("aten::mul",), "native", 29.0, 1, 1)
     compilation = Compilation("int", "first call", 22.0, (), 1, (kernel,), (native,), "native from end to end")
     assert next(compilation.lines()) == (
         "  (int): first call; 231.0 ms (22.0 ms until there was a graph to run, 209.0 ms for native code); "

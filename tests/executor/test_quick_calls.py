@@ -22,8 +22,8 @@ def _scripted(source: str) -> flambeau.jit.ScriptFunction:
 
 
 def _is_quick(f: flambeau.jit.ScriptFunction, *args: object) -> bool:
-    quick = f._executor.quick
-    return quick is not None and quick(*args) is not MISSED
+    fast_path = f._executor.fast_path
+    return fast_path is not None and fast_path(*args) is not MISSED
 
 
 def test_repeated_calls_take_the_short_way() -> None:

@@ -11,8 +11,8 @@ import pytest
 
 import flambeau
 from flambeau import PerformanceWarning, Tensor
-from flambeau.executor.whole import HOT
-from tests.codegen.whole.one_meaning import CALLS, assert_native
+from flambeau.executor.compiled_graph import HOT
+from tests.codegen.graph.one_meaning import CALLS, assert_native
 
 MANY = HOT + 5
 

@@ -11,7 +11,7 @@ from module_support import BACKENDS, same
 import flambeau
 from flambeau import Tensor, nn
 from flambeau.codegen import available
-from flambeau.executor.lifting import lifting_of
+from flambeau.executor.parameter_promotion import promotion_of
 
 X = flambeau.tensor([[1.0, -2.0, 3.0], [0.5, 0.0, -1.0]])
 
@@ -166,7 +166,7 @@ def test_objects_are_left_as_in_python(kind: Any, backend: Any) -> None:
 )  # fmt: skip
 def test_which_methods_do_without_their_object(kind: Any, assigned: int | None) -> None:
     scripted = flambeau.script(kind())
-    lifting = lifting_of(scripted.forward.script_function)
+    lifting = promotion_of(scripted.forward.script_function)
     assert (None if lifting is None else lifting.assigned) == assigned
 
 

@@ -94,7 +94,7 @@ def a_base_and_a_subclass() -> list[Any]:
         def get(self) -> int:
             return self.n
 
-    class Heir(Base):
+    class Subclass(Base):
         def get(self) -> int:
             return self.n + 1
 
@@ -102,8 +102,8 @@ def a_base_and_a_subclass() -> list[Any]:
     def use(b: Base) -> int:
         return b.get()
 
-    assert use(Heir(2)) + use(Base(2)) == 5
-    return [Base, Heir]
+    assert use(Subclass(2)) + use(Base(2)) == 5
+    return [Base, Subclass]
 
 
 @made

@@ -189,7 +189,7 @@ def test_references_are_balanced_on_every_way() -> None:
     f = warm(scripted(), x, 2.0)
 
     def counts() -> tuple[int, ...]:
-        objects = (f, f._executor.quick, x, x._array, x._storage, y, missed, ScriptFunction._call_slowly)
+        objects = (f, f._executor.fast_path, x, x._array, x._storage, y, missed, ScriptFunction._call_slowly)
         return tuple(map(sys.getrefcount, objects))
 
     f(y, 2.0), f(x, k=2.0), f(x, 2.0)
@@ -278,7 +278,7 @@ def test_plans_that_take_turns_all_stay_native() -> None:
         f(given[0], 2.0)
     assert f(given[0], 2.0).tolist() == [3.0] * 3
     f._executor.forget_plans()
-    assert f._executor.quick is None
+    assert f._executor.fast_path is None
     assert f(given[0], 2.0).tolist() == [3.0] * 3
 
 

@@ -292,12 +292,12 @@ def test_random_elements(rows: list[tuple[float, float, int]]) -> None:
 
 
 def test_the_loop_is_made_of_vectors() -> None:
+    from flambeau.codegen.graph import result_types, ufunc
     from flambeau.codegen.llvm.engine import engine
-    from flambeau.codegen.whole import facts, ufunc
     from flambeau.schema.types import FloatType
 
     script = flambeau.script(python_bent)
-    rep = facts.of_type(FloatType())
+    rep = result_types.of_type(FloatType())
     text = ufunc.screening_text(script._executor.plan_for((0.0, 0.0)).graph, [rep, rep])
     code = ufunc.link([(["double"] * 2, ["double"])], text, print)
     assert " x double> " in engine().optimised_ir(code.text)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from flambeau.analysis.operator_facts import asked
+from flambeau.analysis.operator_rules import asked
 from flambeau.schema import registry
 from flambeau.schema.opdef import UNKNOWN, OpDef
 from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, ListType, NumberType, OptionalType, TensorType, Type

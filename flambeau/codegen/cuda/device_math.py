@@ -55,17 +55,17 @@ def _while(
     e: Emitter,
     start: list[Value],
     goes_on: Callable[[list[Value]], Value],
-    turn: Callable[[list[Value]], list[Value]],
+    iteration: Callable[[list[Value]], list[Value]],
 ) -> list[Value]:
-    """A loop over some values while a condition on them holds; ``turn`` emits no branches."""
-    head, body, after, before = e.label("while"), e.label("turn"), e.label("done"), e.block
+    """A loop over some values while a condition on them holds; ``iteration`` emits no branches."""
+    head, body, after, before = e.label("while"), e.label("iteration"), e.label("done"), e.block
     state = [Value(e.name("w"), v.type, 1) for v in start]
     e.branch(head)
     e.start(head)
     at = len(e.lines)
     e.branch_if(goes_on(state), body, after)
     e.start(body)
-    following = turn(state)
+    following = iteration(state)
     e.branch(head)
     e.lines[at:at] = [
         f"  {v} = phi {v.type} [{s}, %{before}], [{n}, %{body}]"
@@ -96,7 +96,7 @@ def _leading_zeros(e: Emitter, a: Value) -> Value:
 
 
 def fmod(e: Emitter, a: Value, b: Value) -> Value:
-    """The exact remainder, with the sign of ``a``: long division, a bit of the quotient a turn."""
+    """The exact remainder, with the sign of ``a``: long division, a bit of the quotient an iteration."""
     mask = int_constant((1 << 63) - 1, "i64", 1)
     bits_a, bits_b = (e.binary("and", e.as_bits(v), mask) for v in (a, b))
     (exponent, x), (floor, y) = _split(e, bits_a), _split(e, bits_b)

@@ -180,13 +180,13 @@ class _Emission:
     def loop(self, s: For) -> None:
         e = self.e
         start, stop, step = self.operand(s.start), self.operand(s.stop), self.operand(s.step)
-        head, turn, after, before = e.label("for"), e.label("turn"), e.label("end"), e.block
+        head, iteration, after, before = e.label("for"), e.label("iteration"), e.label("end"), e.block
         index = Value(e.name("i"), "i64", 1)
         e.branch(head)
         e.start(head)
         at = len(e.lines)
-        e.branch_if(e.icmp("slt", index, stop), turn, after)
-        e.start(turn)
+        e.branch_if(e.icmp("slt", index, stop), iteration, after)
+        e.start(iteration)
         self.values[s.index], self.dtypes[s.index] = index, "int64"
         self.body(s.body)
         following = e.binary("add nsw", index, step)

@@ -149,19 +149,19 @@ Statement: TypeAlias = Const | Let | Special | Index | Read | Write | Var | Assi
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """How many blocks run: as many as have something to do for the turns over these axes, up to a limit."""
+    """How many blocks run: as many as have something to do for the iterations over these axes, up to a limit."""
 
     axes: tuple[str, ...]
     per_block: int
-    """Turns that one block takes at a time."""
+    """Iterations that one block takes at a time."""
     limit: int
 
     def blocks(self, sizes: dict[str, int]) -> int:
         """The number of blocks for axes of these sizes; it depends on nothing else, so that folds keep their order."""
-        turns = 1
+        iterations = 1
         for axis in self.axes:
-            turns *= sizes[axis]
-        return max(1, min(self.limit, -(-turns // self.per_block)))
+            iterations *= sizes[axis]
+        return max(1, min(self.limit, -(-iterations // self.per_block)))
 
 
 @dataclass(frozen=True, slots=True)

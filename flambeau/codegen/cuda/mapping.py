@@ -165,7 +165,7 @@ class _Mapper:
         return [b.name for b in self.kernel.scratch if b.name in used]
 
     def _private_scratch(self, loop: Loop | None) -> set[str]:
-        """Scratch that belongs to one turn of this loop."""
+        """Scratch that belongs to one iteration of this loop."""
         if loop is None:
             return set()
         elsewhere = {n for s in self.kernel.body if s is not loop for n in self._scratch_in((s,))}

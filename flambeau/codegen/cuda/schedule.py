@@ -1,6 +1,7 @@
 """How a loop nest is spread over a grid: choices that change speed, never a value but for the order of float sums.
 
-The turns of the outermost loop go to teams: threads, warps or blocks. A team of many threads shares out the turns of
+The iterations of the outermost loop go to teams: threads, warps or blocks. A team of many threads shares out the
+iterations of
 the loops inside, and folds through shuffles and shared memory. A loop that is itself a fold of the outermost level goes
 to all threads of the grid, a partial result a block, which the next kernel folds. Everything depends on sizes and
 strides alone, so the same call gives the same bits on every device.
@@ -22,9 +23,9 @@ MAX_BLOCKS = 4096
 MAX_PARTIALS = 512
 """Blocks of a fold over everything: each leaves a partial result that the next kernel reads."""
 ALONE_UP_TO = 1 << 14
-"""Turns up to which one block does all of a fold over everything, which saves launches."""
+"""Iterations up to which one block does all of a fold over everything, which saves launches."""
 COLUMNS_FROM = 512
-"""Turns of the outer loop from which a thread each keeps the device busy."""
+"""Iterations of the outer loop from which a thread each keeps the device busy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +33,11 @@ class CudaSchedule:
     """One set of choices."""
 
     team: str = "thread"
-    """Who takes a turn of the outermost loop: a ``thread``, a ``warp`` or a ``block``."""
+    """Who takes an iteration of the outermost loop: a ``thread``, a ``warp`` or a ``block``."""
     threads: int = 256
     """Threads of a block, a multiple of 32."""
     alone: bool = False
-    """One block does everything, as a team that takes the one turn of no loop."""
+    """One block does everything, as a team that takes the one iteration of no loop."""
     shared_scratch: bool = False
     """Scratch rows of a team lie in shared memory; they take it from global memory otherwise."""
     narrow: bool = False
@@ -71,9 +72,9 @@ def choose(special: Specialized) -> CudaSchedule:
         if inner is None:
             return CudaSchedule(narrow=narrow)
         return _rows(special, outer[0], inner, narrow)
-    turns = max((_turns(loop, sizes) for loop in outer), default=1)
-    if turns <= ALONE_UP_TO or not outer:
-        threads = _threads_for(turns)
+    iterations = max((_iterations(loop, sizes) for loop in outer), default=1)
+    if iterations <= ALONE_UP_TO or not outer:
+        threads = _threads_for(iterations)
         fits = scratch_bytes(special.kernel, sizes) <= SHARED_BYTES
         return CudaSchedule("block", threads, alone=True, shared_scratch=fits, narrow=narrow, max_blocks=1)
     return CudaSchedule(narrow=narrow, max_blocks=MAX_PARTIALS)
@@ -81,7 +82,7 @@ def choose(special: Specialized) -> CudaSchedule:
 
 def _rows(special: Specialized, outer: Loop, inner: Loop, narrow: bool) -> CudaSchedule:
     kernel, sizes = special.kernel, special.sizes
-    rows, columns, scratch = _turns(outer, sizes), _turns(inner, sizes), scratch_bytes(kernel, sizes)
+    rows, columns, scratch = _iterations(outer, sizes), _iterations(inner, sizes), scratch_bytes(kernel, sizes)
     runs_down = _is_contiguous(special, outer) and not _is_contiguous(special, inner)
     if columns <= 4 or (runs_down and rows >= COLUMNS_FROM):
         return CudaSchedule(narrow=narrow)
@@ -91,18 +92,18 @@ def _rows(special: Specialized, outer: Loop, inner: Loop, narrow: bool) -> CudaS
     return CudaSchedule("block", threads, shared_scratch=0 < scratch <= SHARED_BYTES, narrow=narrow)
 
 
-def _threads_for(turns: int) -> int:
-    """About four turns a thread, in whole warps."""
-    wanted = 1 << max(turns // 4, 1).bit_length()
+def _threads_for(iterations: int) -> int:
+    """About four iterations a thread, in whole warps."""
+    wanted = 1 << max(iterations // 4, 1).bit_length()
     return min(max(wanted, WARP), 1024)
 
 
-def _turns(loop: Loop, sizes: dict[str, int]) -> int:
+def _iterations(loop: Loop, sizes: dict[str, int]) -> int:
     return math.prod(sizes[a] for a in loop.axes)
 
 
 def _widest(loops: list[Loop], sizes: dict[str, int]) -> Loop | None:
-    return max(loops, key=lambda loop: _turns(loop, sizes), default=None)
+    return max(loops, key=lambda loop: _iterations(loop, sizes), default=None)
 
 
 def _is_contiguous(special: Specialized, loop: Loop) -> bool:

@@ -1,4 +1,4 @@
-"""What the threads of one kernel do: turns shared out to the grid, to teams or within a team, and folds brought
+"""What the threads of one kernel do: iterations shared out to the grid, to teams or within a team, and folds brought
 together."""
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ class ThreadMapper:
     # --- loops
 
     def thread_loop(self, loop: Loop, place: Place) -> None:
-        """Every turn of a loop by one thread of the grid."""
-        self._turns(loop, self.team, self.teams, place)
+        """Every iteration of a loop by one thread of the grid."""
+        self._iterations(loop, self.team, self.teams, place)
 
     def grid_fold(self, loop: Loop, place: Place, tables: list[tuple[Memory, ...]]) -> None:
         """A fold by all threads of the grid; each block leaves a partial state."""
@@ -118,11 +118,11 @@ class ThreadMapper:
         place.values[carry.name] = folded[-1]
 
     def team_loop(self, loop: Loop, place: Place) -> None:
-        """Every turn of a loop by one team."""
+        """Every iteration of a loop by one team."""
         stop = self._total(loop)
-        with self.b.loop(self.team, stop, self.teams) as turn:
+        with self.b.loop(self.team, stop, self.teams) as iteration:
             inside = place.child()
-            self._split(loop.axes, turn, inside)
+            self._split(loop.axes, iteration, inside)
             self.team_body(loop.body, inside)
             if self.has_barriers:
                 self.b.barrier()
@@ -132,7 +132,7 @@ class ThreadMapper:
         for s in body:
             if isinstance(s, Loop):
                 states = self._open(s, place)
-                self._turns(s, self.lane, self.schedule.team_size, place)
+                self._iterations(s, self.lane, self.schedule.team_size, place)
                 if self.has_barriers:
                     self.b.barrier()
                 self._close(s, states, place)
@@ -153,19 +153,19 @@ class ThreadMapper:
             total = self.b.index("mul", total, size_of(axis))
         return total
 
-    def _split(self, axes: tuple[str, ...], turn: Operand, place: Place) -> None:
-        """The index of each axis from a row-major turn over all."""
+    def _split(self, axes: tuple[str, ...], iteration: Operand, place: Place) -> None:
+        """The index of each axis from a row-major iteration over all."""
         for axis in reversed(axes[1:]):
-            place.at[axis] = self.b.index("rem", turn, size_of(axis))
-            turn = self.b.index("div", turn, size_of(axis))
+            place.at[axis] = self.b.index("rem", iteration, size_of(axis))
+            iteration = self.b.index("div", iteration, size_of(axis))
         if axes:
-            place.at[axes[0]] = turn
+            place.at[axes[0]] = iteration
 
-    def _turns(self, loop: Loop, first: Operand, step: Operand, place: Place) -> None:
-        """The turns ``first``, ``first + step``, ... of a loop, one after another."""
-        with self.b.loop(first, self._total(loop), step) as turn:
+    def _iterations(self, loop: Loop, first: Operand, step: Operand, place: Place) -> None:
+        """The iterations ``first``, ``first + step``, ... of a loop, one after another."""
+        with self.b.loop(first, self._total(loop), step) as iteration:
             inside = place.child()
-            self._split(loop.axes, turn, inside)
+            self._split(loop.axes, iteration, inside)
             self.body(loop.body, inside)
 
     def _sequential(self, loop: Loop, place: Place) -> None:
@@ -179,8 +179,8 @@ class ThreadMapper:
         if not axes:
             self.body(body, place)
             return
-        with self.b.loop(0, size_of(axes[0]), 1) as turn:
-            place.at[axes[0]] = turn
+        with self.b.loop(0, size_of(axes[0]), 1) as iteration:
+            place.at[axes[0]] = iteration
             self._nested(axes[1:], body, place)
 
     # --- statements

@@ -72,7 +72,7 @@ class KernelBuilder:
         return self._define(Const(name, dtype, value), ("const", dtype, print_number(value)), dtype)
 
     def load(self, buffer: str, at: tuple[tuple[str, str], ...] = ()) -> str:
-        """The element of ``buffer`` at the current turn, and for the axes in ``at`` where these values say."""
+        """The element of ``buffer`` at the current iteration, and for the axes in ``at`` where these values say."""
         dtype = self._buffers[buffer].dtype
         if self._buffers[buffer].role == "in":
             return self._define(Load(self._name(), dtype, buffer, at), ("load", buffer, at), dtype)
@@ -106,7 +106,7 @@ class KernelBuilder:
         return self._define(Let(self._name(), dtype, "cast", (value,)), ("cast", value, dtype), dtype)
 
     def store(self, buffer: str, value: str, at: tuple[tuple[str, str], ...] = (), op: str = "") -> None:
-        """Write ``value`` at the current turn, for the axes in ``at`` where these values say; with ``op``, put it
+        """Write ``value`` at the current iteration, for the axes in ``at`` where these values say; with ``op``, put it
         together with what is there.
         """
         self._bodies[-1].append(Store(buffer, value, at, op))
@@ -117,7 +117,7 @@ class KernelBuilder:
 
     @contextmanager
     def loop(self, *axes: str, carries: tuple[Carry, ...] = ()) -> Iterator[None]:
-        """Statements added inside run for every turn over ``axes``; ``carries`` can be read afterwards."""
+        """Statements added inside run for every iteration over ``axes``; ``carries`` can be read afterwards."""
         self._bodies.append([])
         self._known.append({})
         yield

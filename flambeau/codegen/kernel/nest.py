@@ -30,9 +30,10 @@ A kernel has axes (their sizes are known at run time), buffers indexed by axes, 
 The address of ``x[r, c]`` is ``base + r * stride(x, r) + c * stride(x, c)`` with strides given at run time; a buffer
 that lacks an axis does not move along it. A carried state is updated by ``<-`` and may be read after its loop only. The
 order in which it meets its values is not part of the meaning, unless a ``running`` state is read. A scratch buffer
-lives for one turn of the loops outside its own axes. An axis that stands in buffers only is one that values go along:
+lives for one iteration of the loops outside its own axes. An axis that stands in buffers only is one that values go
+along:
 ``load w[%2, d1]`` with ``w: float32[g0, d1]`` and ``%2: int64 = within %1, g0``. An output that loops have filled may
-be changed at places that values say, turn by turn in order: ``store y[%2, d1], %3`` writes there, and
+be changed at places that values say, iteration by iteration in order: ``store y[%2, d1], %3`` writes there, and
 ``store y[%2, d1], add %3`` puts what is there and ``%3`` together.
 """
 
@@ -80,7 +81,7 @@ class Const:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """``name: int64 = position a, b``: row-major index of the current turn over these axes."""
+    """``name: int64 = position a, b``: row-major index of the current iteration over these axes."""
 
     name: str
     axes: tuple[str, ...]
@@ -126,7 +127,9 @@ class Let:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """``name: dtype = running carry``: the state after what it met up to here, turn by turn in row-major order."""
+    """``name: dtype = running carry``: the state after what it met up to here, iteration by iteration in row-major
+    order.
+    """
 
     name: str
     dtype: str
@@ -156,7 +159,7 @@ class Accumulate:
 
 @dataclass(frozen=True, slots=True)
 class Carry:
-    """State that a loop carries from turn to turn and leaves behind under its name."""
+    """State that a loop carries from iteration to iteration and leaves behind under its name."""
 
     name: str
     dtype: str

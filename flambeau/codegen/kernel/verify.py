@@ -116,7 +116,7 @@ class _Verifier:
             if carry.dtype != s.dtype:
                 raise KernelError(f"{s.name}: {s.carry} carries {carry.dtype}, not {s.dtype}")
             if s.carry not in self.met:
-                raise KernelError(f"{s.name}: {s.carry} is read before it meets the value of this turn")
+                raise KernelError(f"{s.name}: {s.carry} is read before it meets the value of this iteration")
             self.running.add(s.carry)
         elif isinstance(s, Within):
             self.define(s.name, "int64", scope)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from flambeau.codegen.graph.abi import CONTEXT_SIZE
+from flambeau.codegen.graph.representation import ARRAY_DATA, BLOCK_WORDS
 from flambeau.codegen.llvm.entry_plan import Offsets
 from flambeau.codegen.llvm.entry_tensors import Slots
-from flambeau.codegen.whole.abi import CONTEXT_SIZE
-from flambeau.codegen.whole.representation import ARRAY_DATA, BLOCK_WORDS
 
 LEAVES = CONTEXT_SIZE
 """The word after a function's own context in which an entry chains the leaves."""

@@ -1,6 +1,6 @@
-"""Where calls of a scripted function go: to the quick callables of its switch, or else to its slow function.
+"""Where calls of a scripted function go: to the fast paths of its switch, or else to its slow function.
 
-Nobody may be watching (tracers, interceptors of operators), there are no keywords, and a quick callable serves the
+Nobody may be watching (tracers, interceptors of operators), there are no keywords, and a fast path serves the
 arguments: all else is for the slow function, which takes the callable itself before the arguments.
 """
 
@@ -13,7 +13,7 @@ FORWARD_IMPORTS = ("PyObject_Vectorcall", "PyTuple_Size", "Py_IncRef", "Py_DecRe
 def forward_text(switch: int, slow: int, first: int) -> str:
     """LLVM text of ``forward``, a function of the vectorcall signature; the arguments are offsets of fields.
 
-    A quick callable is held during its call: another thread, or the call itself, may put another into its place.
+    A fast path is held during its call: another thread, or the call itself, may put another into its place.
     """
     return f"""
 declare ptr @flambeau_PyObject_Vectorcall(ptr, ptr, i64, ptr)
@@ -51,14 +51,14 @@ next:
   %given = phi ptr [%args, %look], [%shifted, %shift], [%given, %missed]
   %given_n = phi i64 [%n, %look], [%more, %shift], [%given_n, %missed]
   %place = phi ptr [%cell, %look], [%cell, %shift], [%place1, %missed]
-  %quick = load ptr, ptr %place
+  %fast_path = load ptr, ptr %place
   %place1 = getelementptr ptr, ptr %place, i64 1
-  %no_quick = icmp eq ptr %quick, null
-  br i1 %no_quick, label %slow, label %held
+  %no_fast_path = icmp eq ptr %fast_path, null
+  br i1 %no_fast_path, label %slow, label %held
 held:
-  call void @flambeau_Py_IncRef(ptr %quick)
-  %answer = call ptr @flambeau_PyObject_Vectorcall(ptr %quick, ptr %given, i64 %given_n, ptr null)
-  call void @flambeau_Py_DecRef(ptr %quick)
+  call void @flambeau_Py_IncRef(ptr %fast_path)
+  %answer = call ptr @flambeau_PyObject_Vectorcall(ptr %fast_path, ptr %given, i64 %given_n, ptr null)
+  call void @flambeau_Py_DecRef(ptr %fast_path)
   %is_missed = icmp eq ptr %answer, @flambeau_missed
   br i1 %is_missed, label %missed, label %done
 done:

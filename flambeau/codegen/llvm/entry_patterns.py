@@ -29,10 +29,10 @@ from flambeau.codegen.llvm.entry_words import Function
 HEAD = (
     "scale", "grain", "most_pieces", "each", "high_at", "unit", "pool_at", "pool", "release_from", "parallel_from",
 )  # fmt: skip
-"""Nanoseconds of a turn of all axes, times 1024; turns that pieces are multiples of; pieces at most (0: one thread);
-nanoseconds of a piece; the word whose number of turns is shared (0: one turn), and how many of these are one; the word
-that tells the kernel of the pool (0: none), the pool; nanoseconds from which the GIL is given up, and from which
-several threads pay."""
+"""Nanoseconds of an iteration of all axes, times 1024; iterations that pieces are multiples of; pieces at most (0: one
+thread); nanoseconds of a piece; the word whose number of iterations is shared (0: one iteration), and how many of these
+are one; the word that tells the kernel of the pool (0: none), the pool; nanoseconds from which the GIL is given up, and
+from which several threads pay."""
 EQUALS, MOVES, GOES_ON, FARTHER = range(4)
 """The stride is the first number; is not 0; is that of the dimension of the second number times the size of the axis of
 the first; is farther than that of the dimension of the second."""
@@ -238,11 +238,11 @@ class _Fit(Function):
             self.put(self.at(block, word), self.get(self.at(self.frame, self.op("add", place, dim))))
 
     def split(self, block: Register, nanoseconds: Register) -> None:
-        """How many turns there are, and who takes them."""
+        """How many iterations there are, and who takes them."""
         e, head = self.e, self.head
-        has_turns = self.is_("ne", head["high_at"], 0)
-        turns = e.select(has_turns, self.get(self.at(block, head["high_at"])), self.const(1))
-        high = self._rounded_up(turns, head["unit"])
+        has_iterations = self.is_("ne", head["high_at"], 0)
+        iterations = e.select(has_iterations, self.get(self.at(block, head["high_at"])), self.const(1))
+        high = self._rounded_up(iterations, head["unit"])
         is_shared = self.is_("sge", nanoseconds, head["parallel_from"])
         whole, cut, done = e.label("whole"), e.label("cut"), e.label("split")
         step, pieces = self.slot(0), self.slot(1)
@@ -255,10 +255,10 @@ class _Fit(Function):
         wanted = e.intrinsic("smax", self.op("sdiv", nanoseconds, head["each"]), self.const(1))
         wanted = e.intrinsic("smin", wanted, e.intrinsic("smax", head["most_pieces"], self.const(1)))
         grain = head["grain"]
-        turns_each = self.op("mul", self._rounded_up(self._rounded_up(high, wanted), grain), grain)
-        several = self.is_("slt", turns_each, high)
-        self.put(step, e.select(several, turns_each, self.const(0)))
-        self.put(pieces, e.select(several, self._rounded_up(high, turns_each), self.const(1)))
+        iterations_each = self.op("mul", self._rounded_up(self._rounded_up(high, wanted), grain), grain)
+        several = self.is_("slt", iterations_each, high)
+        self.put(step, e.select(several, iterations_each, self.const(0)))
+        self.put(pieces, e.select(several, self._rounded_up(high, iterations_each), self.const(1)))
         e.branch(done)
         e.start(whole)
         e.branch(done)

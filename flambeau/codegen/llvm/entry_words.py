@@ -73,12 +73,12 @@ class Times:
     def __enter__(self) -> Register:
         w, e = self.w, self.w.e
         w.put(self.counter, 0)
-        self.head, self.after, turn = e.label("head"), e.label("after"), e.label("turn")
+        self.head, self.after, iteration = e.label("head"), e.label("after"), e.label("iteration")
         e.branch(self.head)
         e.start(self.head)
         index = w.get(self.counter)
-        e.branch_if(w.is_("slt", index, self.count), turn, self.after)
-        e.start(turn)
+        e.branch_if(w.is_("slt", index, self.count), iteration, self.after)
+        e.start(iteration)
         return index
 
     def __exit__(self, *_: object) -> None:

@@ -35,7 +35,7 @@ class ByRows(Function):
         guards, kept = self.get(program), self.get(self.at(program, 1))
         self.program = self.at(program, self.op("add", self.op("mul", guards, 2), 2))
         self.length, self.axes = self.get(self.at(self.block, LENGTH)), self.get(self.at(self.block, AXES))
-        self.turns = e.slot(f"[{MOST_RANK} x i64]", 16)
+        self.iterations = e.slot(f"[{MOST_RANK} x i64]", 16)
         self.bases = e.slot(f"[{MOST_ARRAYS + 1} x i64]", 16)
         self.starts, self.inner, self.outer = (e.slot(f"[{OPERANDS} x i64]", 16) for _ in range(3))
         self.dims = e.slot("i64", 8)
@@ -49,7 +49,7 @@ class ByRows(Function):
             self.each_step(self.all_rows)
         with self.when(self.op("xor", is_flat, _true())):
             with self.times(self.axes) as k:
-                self.put(self.at(self.turns, k), 0)
+                self.put(self.at(self.iterations, k), 0)
             with self.times(self.count):
                 self.each_step(self.one_row)
                 self.advance()
@@ -101,20 +101,20 @@ class ByRows(Function):
             place = self.at(self.starts, o)
             self.put(place, self.op("add", self.get(place), self.get(self.at(distances, o))))
 
-    def one_row(self, turns: Register) -> None:
+    def one_row(self, iterations: Register) -> None:
         """A loop for one row."""
-        is_rest = self.is_("eq", turns, REST)
+        is_rest = self.is_("eq", iterations, REST)
         with self.when(is_rest):
             self.move(self.inner)
         many = self.e.select(is_rest, self.op("sub", self.length, 1), self.length)
-        count = self.e.select(self.is_("eq", turns, ONCE), self.const(1), many)
+        count = self.e.select(self.is_("eq", iterations, ONCE), self.const(1), many)
         with self.when(self.is_("sgt", count, 0)):
             self.run(count, self.inner)
 
-    def all_rows(self, turns: Register) -> None:
+    def all_rows(self, iterations: Register) -> None:
         """A loop for all rows: in one call if nothing is repeated, or row by row."""
         e = self.e
-        goes_on = self.slot(e.convert("zext", self.is_("eq", turns, ALL), "i64"))
+        goes_on = self.slot(e.convert("zext", self.is_("eq", iterations, ALL), "i64"))
         with self.times(self.operands) as o:
             near, far = self.get(self.at(self.inner, o)), self.get(self.at(self.outer, o))
             in_rows = self.is_("eq", self.op("mul", near, self.length), far)
@@ -122,13 +122,13 @@ class ByRows(Function):
             same = self.op("or", e.select(self.is_turned, in_columns, in_rows), self.is_("eq", self.count, 1))
             self.put(goes_on, self.op("and", self.get(goes_on), e.convert("zext", same, "i64")))
         is_one = self.is_("ne", self.get(goes_on), 0)
-        is_single = self.is_("eq", turns, ONCE)
+        is_single = self.is_("eq", iterations, ONCE)
         with self.when(is_one):
             self.run(self.op("mul", self.length, self.count), e.select(self.is_turned, self.outer, self.inner))
         with self.when(is_single):
             self.run(self.count, self.outer)
         with self.when(self.op("xor", self.op("or", is_one, is_single), _true())):
-            is_rest = self.is_("eq", turns, REST)
+            is_rest = self.is_("eq", iterations, REST)
             with self.when(is_rest):
                 self.move(self.inner)
             count = e.select(is_rest, self.op("sub", self.length, 1), self.length)
@@ -148,10 +148,10 @@ class ByRows(Function):
         with self.times(self.axes) as back:
             axis = self.op("sub", self.op("sub", self.axes, back), 1)
             with self.when(self.is_("ne", self.get(carry), 0)):
-                turn = self.op("add", self.get(self.at(self.turns, axis)), 1)
+                iteration = self.op("add", self.get(self.at(self.iterations, axis)), 1)
                 size = self.get(self.at(self.block, self.op("add", axis, SIZES)))
-                is_over = self.is_("eq", turn, size)
-                self.put(self.at(self.turns, axis), e.select(is_over, self.const(0), turn))
+                is_over = self.is_("eq", iteration, size)
+                self.put(self.at(self.iterations, axis), e.select(is_over, self.const(0), iteration))
                 steps = e.select(is_over, self.op("sub", self.const(1), size), self.const(1))
                 with self.times(self.const(MOST_ARRAYS)) as k:
                     table = self.op("add", self.op("mul", k, MOST_RANK), STRIDES + 1)

@@ -130,7 +130,7 @@ each:
   br i1 %more, label %one, label %done
 one:
 {_word("step", 0, "function", "ptr")}{_word("step", 1, "data", "ptr")}{_word("step", 2, "operands")}\
-{_word("step", 3, "turns")}  %is_single = icmp eq i64 %turns, {ONCE}
+{_word("step", 3, "iterations")}  %is_single = icmp eq i64 %iterations, {ONCE}
   %n = select i1 %is_single, i64 1, i64 %high
   store i64 %n, ptr %dims
   %list = getelementptr i64, ptr %step, i64 4
@@ -161,7 +161,7 @@ done:
 
 
 def _over(name: str, operands: int, body: str) -> str:
-    """A loop function: ``body`` computes one turn from the pointers ``%p0``, ``%p1``, ..."""
+    """A loop function: ``body`` computes one iteration from the pointers ``%p0``, ``%p1``, ..."""
     loads = "".join(
         f"  %a{k}.p = getelementptr ptr, ptr %args, i64 {k}\n  %a{k} = load ptr, ptr %a{k}.p\n"
         f"  %s{k}.p = getelementptr i64, ptr %steps, i64 {k}\n  %s{k} = load i64, ptr %s{k}.p\n"
@@ -176,10 +176,10 @@ entry:
   %n = load i64, ptr %dims
 {loads}  br label %head
 head:
-  %i = phi i64 [0, %entry], [%i1, %turn]
+  %i = phi i64 [0, %entry], [%i1, %iteration]
   %more = icmp slt i64 %i, %n
-  br i1 %more, label %turn, label %done
-turn:
+  br i1 %more, label %iteration, label %done
+iteration:
 {places}{body}  %i1 = add i64 %i, 1
   br label %head
 done:

@@ -152,10 +152,12 @@ def free_scratch(e: Emitter, kernel: Kernel, pointers: dict[str, Value]) -> None
         free(e, pointers["@raw " + buffer.name])
 
 
-def prefetch(e: Emitter, pointer: Value, stride: Value, turns: int, size: int) -> None:
-    """Ask for the `size` bytes that lie some turns of an axis ahead of a pointer; beyond the end that does nothing."""
+def prefetch(e: Emitter, pointer: Value, stride: Value, iterations: int, size: int) -> None:
+    """Ask for the `size` bytes that lie some iterations of an axis ahead of a pointer; beyond the end that does
+    nothing.
+    """
     e.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-    ahead = e.binary("mul", stride, int_constant(turns, "i64", 1))
+    ahead = e.binary("mul", stride, int_constant(iterations, "i64", 1))
     for at in range(0, size, CACHE_LINE):
         offset = e.binary("add", ahead, int_constant(at, "i64", 1))
         place = e.define(f"getelementptr i8, ptr {pointer}, i64 {offset}", "ptr", 1)

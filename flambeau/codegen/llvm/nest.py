@@ -1,8 +1,9 @@
 """A specialised loop nest to one LLVM function.
 
-The vector axis becomes a loop over ``lanes`` turns at a time and a masked turn for the rest; the other axes become
+The vector axis becomes a loop over ``lanes`` iterations at a time and a masked iteration for the rest; the other axes
+become
 plain loops. A carried state that the vector axis runs inside of is a vector folded across lanes when its loop ends;
-one carried by loops inside the vector axis has a lane per turn. Values that do not vary along the vector axis stay
+one carried by loops inside the vector axis has a lane per iteration. Values that do not vary along the vector axis stay
 scalars.
 """
 
@@ -27,7 +28,7 @@ from flambeau.codegen.kernel.nest import (
     walk,
 )
 from flambeau.codegen.kernel.opset import TRAPPING, reduced_dtype
-from flambeau.codegen.llvm import change, memory, pack, reduce
+from flambeau.codegen.llvm import memory, pack, reduce, scatter
 from flambeau.codegen.llvm.definitions import Scope, ValueEmitter
 from flambeau.codegen.llvm.emitter import Target, Value, int_constant
 from flambeau.codegen.schedule import Schedule
@@ -110,7 +111,7 @@ class NestEmitter(ValueEmitter):
         others = [s for s in kernel.body if isinstance(s, Store | Accumulate)]
         self.splits = len(loops) == 1 and not others and not loops[0].carries and bool(loops[0].axes)
         self.plain_places = _plain_places(kernel.body)
-        """Carried states of argmax and argmin whose places count the turns of their loops."""
+        """Carried states of argmax and argmin whose places count the iterations of their loops."""
         self.read_running = {s.carry for s in walk(kernel.body) if isinstance(s, Running)}
         self.prefixed: set[str] = set()
         """Of these, the ones that the vector axis runs inside of."""
@@ -165,7 +166,7 @@ class NestEmitter(ValueEmitter):
         if isinstance(s, Loop):
             self.loop(s, scope)
         elif isinstance(s, Store) and s.at:
-            change.change(self, s, scope)
+            scatter.change(self, s, scope)
         elif isinstance(s, Store):
             memory.store(self.e, self.schedule, scope, self.buffers[s.buffer], scope.values[s.value])
         elif isinstance(s, Accumulate):
@@ -276,9 +277,9 @@ class NestEmitter(ValueEmitter):
         packs = [p for p in self.packed.values() if p.pack.along == axis and not p.pack.whole]
         size = self.fixed.get(axis)
         if size is not None:
-            for turn in range(size):
+            for iteration in range(size):
                 child = scope.child()
-                self.enter(loop, int_constant(turn, "i64", 1), child)
+                self.enter(loop, int_constant(iteration, "i64", 1), child)
                 self.body(loop.body, child)
                 scope.carries.update({n: child.carries[n] for n in scope.carries})
             return
@@ -297,45 +298,45 @@ class NestEmitter(ValueEmitter):
         )
 
     def jammed(self, loop: Loop, low: Value, high: Value, scope: Scope) -> None:
-        """Several turns at a time, statement by statement, then those that are left."""
+        """Several iterations at a time, statement by statement, then those that are left."""
         e, jam = self.e, self.schedule.jam
         whole = e.binary("and", e.binary("sub", high, low), int_constant(-jam, "i64", 1))
         middle = e.binary("add", low, whole)
 
         def together(first: Scope) -> None:
-            turns = [first.child() for _ in range(jam)]
-            for k, turn in enumerate(turns):
-                self.enter(loop, e.binary("add", first.index[loop.axes[0]], int_constant(k, "i64", 1)), turn)
+            iterations = [first.child() for _ in range(jam)]
+            for k, iteration in enumerate(iterations):
+                self.enter(loop, e.binary("add", first.index[loop.axes[0]], int_constant(k, "i64", 1)), iteration)
                 for name, size in self.scratch_sizes.items():
-                    base, offset = turn.pointers[name], e.binary("mul", size, int_constant(k, "i64", 1))
-                    turn.pointers[name] = e.define(f"getelementptr i8, ptr {base}, i64 {offset}", "ptr", 1)
+                    base, offset = iteration.pointers[name], e.binary("mul", size, int_constant(k, "i64", 1))
+                    iteration.pointers[name] = e.define(f"getelementptr i8, ptr {base}, i64 {offset}", "ptr", 1)
             for statement in loop.body:
-                if isinstance(statement, Let) and self.is_joined(statement, turns):
-                    self.joined(statement, turns)
+                if isinstance(statement, Let) and self.is_joined(statement, iterations):
+                    self.joined(statement, iterations)
                     continue
-                for turn in turns:
-                    self.statement(statement, turn)
+                for iteration in iterations:
+                    self.statement(statement, iteration)
 
         self.counted(loop, low, middle, jam, scope, together, enters=False)
         self.counted(loop, middle, high, 1, scope, lambda child: self.body(loop.body, child))
 
-    def is_joined(self, s: Let, turns: list[Scope]) -> bool:
-        """Whether a function of one number in each turn is better computed as one vector."""
+    def is_joined(self, s: Let, iterations: list[Scope]) -> bool:
+        """Whether a function of one number in each iteration is better computed as one vector."""
         is_float = s.op != "cast" and all(element_type(self.dtypes[a]).is_float for a in s.args)
-        return is_float and s.op not in CHEAP and all(t.values[a].lanes == 1 for a in s.args for t in turns)
+        return is_float and s.op not in CHEAP and all(t.values[a].lanes == 1 for a in s.args for t in iterations)
 
-    def joined(self, s: Let, turns: list[Scope]) -> None:
-        """One vector with a lane for each turn."""
+    def joined(self, s: Let, iterations: list[Scope]) -> None:
+        """One vector with a lane for each iteration."""
         e = self.e
-        together = Scope({a: e.gathered([t.values[a] for t in turns]) for a in s.args}, {}, {}, {})
+        together = Scope({a: e.gathered([t.values[a] for t in iterations]) for a in s.args}, {}, {}, {})
         made = self.define(s, together)
         self.dtypes[s.name] = s.dtype
-        for k, turn in enumerate(turns):
+        for k, iteration in enumerate(iterations):
             element = e.define(f"extractelement {made.full_type} {made}, i64 {k}", made.type, 1)
-            turn.values[s.name] = element
+            iteration.values[s.name] = element
 
     def blocks(self, loop: Loop, low: Value, high: Value, packs: list[pack.Packed], scope: Scope) -> None:
-        """The turns in blocks, for each of which inputs are copied first."""
+        """The iterations in blocks, for each of which inputs are copied first."""
         e, axis, vector = self.e, loop.axes[0], self.schedule.vector_axis
         assert vector is not None
         block = min(pack.block_size(p.element) * p.pack.tiles for p in packs)
@@ -367,14 +368,14 @@ class NestEmitter(ValueEmitter):
     ) -> None:  # fmt: skip
         """``for axis = low; axis < high; axis += step``; leaves the carried states in ``scope``."""
         e = self.e
-        head, turn, after, before = e.label("for"), e.label("turn"), e.label("end"), e.block
+        head, iteration, after, before = e.label("for"), e.label("iteration"), e.label("end"), e.block
         index = Value(e.name("i"), "i64", 1)
         phis = {n: [Value(e.name("c"), v.type, v.lanes) for v in state] for n, state in scope.carries.items()}
         e.branch(head)
         e.start(head)
         at = len(e.lines)
-        e.branch_if(e.icmp("slt", index, high), turn, after)
-        e.start(turn)
+        e.branch_if(e.icmp("slt", index, high), iteration, after)
+        e.start(iteration)
         child = scope.child()
         child.carries = dict(phis)
         if enters:
@@ -451,7 +452,7 @@ class NestEmitter(ValueEmitter):
         memory.prefetch(self.e, place, stride, 1, self.schedule.lanes * element.itemsize)
 
     def enter(self, loop: Loop, index: Value, scope: Scope) -> None:
-        """Move the pointers of the buffers used inside to this turn."""
+        """Move the pointers of the buffers used inside to this iteration."""
         e, axis = self.e, loop.axes[0]
         scope.index[axis] = index
         used = {s.buffer for s in walk(loop.body) if isinstance(s, Load | Store)}

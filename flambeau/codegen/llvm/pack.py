@@ -28,7 +28,7 @@ class Packed:
     base: Value
     """Its first 64-byte boundary."""
     step: Value
-    """Bytes from one turn of the vector axis to the next in the input."""
+    """Bytes from one iteration of the vector axis to the next in the input."""
     row: Value
     """Bytes from one row of the copy to the next."""
 
@@ -65,7 +65,7 @@ def allocate(
 
 
 def copy_rows(e: Emitter, p: Packed, source: Value, count: Value, target: Value, size: Value) -> None:
-    """Copy `count` rows, at most those of the tiles of a block, of `size` turns of the vector axis each."""
+    """Copy `count` rows, at most those of the tiles of a block, of `size` iterations of the vector axis each."""
     block = block_size(p.element)
 
     def column(at: Value) -> None:
@@ -84,7 +84,7 @@ def copy_rows(e: Emitter, p: Packed, source: Value, count: Value, target: Value,
 
 
 def _tile(e: Emitter, p: Packed, source: Value, count: Value, target: Value, at: Value, size: Value) -> None:
-    """Turn one tile: at most `count` rows, from a turn of the vector axis on."""
+    """Turn one tile: at most `count` rows, from an iteration of the vector axis on."""
     block = block_size(p.element)
     full = vector_type(p.element.memory, block)
     mask = e.icmp("slt", memory.iota(block), e.splat(count, block))
@@ -110,13 +110,13 @@ def _tile(e: Emitter, p: Packed, source: Value, count: Value, target: Value, at:
 
 def _steps(e: Emitter, end: Value, step: int, body: Callable[[Value], None]) -> None:
     """``body`` of 0, ``step``, ... below ``end``."""
-    head, turn, after, before = e.label("tile"), e.label("turned"), e.label("packed"), e.block
+    head, iteration, after, before = e.label("tile"), e.label("turned"), e.label("packed"), e.block
     at = Value(e.name("t"), "i64", 1)
     e.branch(head)
     e.start(head)
     mark = len(e.lines)
-    e.branch_if(e.icmp("slt", at, end), turn, after)
-    e.start(turn)
+    e.branch_if(e.icmp("slt", at, end), iteration, after)
+    e.start(iteration)
     body(at)
     following = e.binary("add", at, int_constant(step, "i64", 1))
     latch = e.block

@@ -25,7 +25,7 @@ def most_pieces(target: Target) -> int:
 
 
 MIN_STEP = 8192
-"""Turns in a piece, at least."""
+"""Iterations in a piece, at least."""
 
 
 def is_staged(kernel: Kernel, schedule: Schedule) -> bool:
@@ -110,14 +110,14 @@ class _Stage(NestEmitter):
         assert self.schedule.vector_axis is not None
         size = self.sizes[self.schedule.vector_axis]
         start = self.no_value(carry, 1)
-        head, turn, after, before = e.label("fold"), e.label("piece"), e.label("folded"), e.block
+        head, iteration, after, before = e.label("fold"), e.label("piece"), e.label("folded"), e.block
         piece, at = Value(e.name("p"), "i64", 1), Value(e.name("at"), "i64", 1)
         state = [Value(e.name("s"), v.type, 1) for v in start]
         e.branch(head)
         e.start(head)
         mark = len(e.lines)
-        e.branch_if(e.icmp("slt", at, size), turn, after)
-        e.start(turn)
+        e.branch_if(e.icmp("slt", at, size), iteration, after)
+        e.start(iteration)
         loaded = []
         for k, v in enumerate(start):
             memory = "i8" if v.type == "i1" else v.type
@@ -182,10 +182,10 @@ def _run_stage(function: str, k: int) -> list[str]:
         f"  call void %pool(ptr {function}, ptr %block, i64 %size, i64 %step, i32 %pieces)",
         f"  br label %stage{k + 1}",
         f"one{k}:",
-        f"  %at{k} = phi i64 [0, %stage{k}], [%next{k}, %turn{k}]",
+        f"  %at{k} = phi i64 [0, %stage{k}], [%next{k}, %iteration{k}]",
         f"  %more{k} = icmp slt i64 %at{k}, %size",
-        f"  br i1 %more{k}, label %turn{k}, label %stage{k + 1}",
-        f"turn{k}:",
+        f"  br i1 %more{k}, label %iteration{k}, label %stage{k + 1}",
+        f"iteration{k}:",
         f"  %next{k} = add i64 %at{k}, %step",
         f"  %over{k} = icmp sgt i64 %next{k}, %size",
         f"  %end{k} = select i1 %over{k}, i64 %size, i64 %next{k}",

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from flambeau.codegen.kernel.dtypes import KernelError, element_type
-from flambeau.codegen.lower.copy_and_change import build_changed, is_changed
+from flambeau.codegen.lower.copy_and_scatter import build_changed, is_changed
 from flambeau.codegen.lower.passes import Lowered, build
 from flambeau.codegen.lower.rules import lower_node
 from flambeau.codegen.lower.values import Dim, Expr, LoweringError, RepeatedResultsError, size_of

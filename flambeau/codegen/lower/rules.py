@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from flambeau.codegen.lower.changes import CHANGES
 from flambeau.codegen.lower.folds import count, dims_over, reduce
-from flambeau.codegen.lower.lookups import LOOKUPS
+from flambeau.codegen.lower.gather import LOOKUPS
 from flambeau.codegen.lower.products import PRODUCTS
 from flambeau.codegen.lower.recorder import RECORDER, apply, cast, constant
 from flambeau.codegen.lower.rows import ROWS, Arguments
+from flambeau.codegen.lower.scatter import CHANGES
 from flambeau.codegen.lower.values import Expr, LoweringError, Reduction
 from flambeau.passes.fusible import PAIRS
 from flambeau.schema.dtype import DType

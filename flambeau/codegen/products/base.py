@@ -42,9 +42,7 @@ class ProductEmitter(NestEmitter):
         return self.sizes[axis]
 
     def stride(self, buffer: str, axis: str | None) -> Step:
-        """Bytes from one turn of an axis to the next: a number where the code is made for it, 0 where the buffer does
-        not move.
-        """
+        """Bytes from one iteration of an axis to the next: a number if the code is made for it, 0 if the buffer stays."""
         if axis is None or (buffer, axis) not in self.strides:
             return 0
         if (buffer, axis) in self.tiling.sides:
@@ -71,16 +69,16 @@ class ProductEmitter(NestEmitter):
             return base
         return self.e.define(f"getelementptr i8, ptr {base}, i64 {offset}", "ptr", 1)
 
-    def repeat(self, turns: Value, state: list[Value], body: Callable[[list[Value]], list[Value]]) -> list[Value]:
+    def repeat(self, iterations: Value, state: list[Value], body: Callable[[list[Value]], list[Value]]) -> list[Value]:
         """A state after `body` was applied to it so many times."""
         e, before = self.e, self.e.block
-        head, turn, after = e.label("fold"), e.label("step"), e.label("folded")
+        head, iteration, after = e.label("fold"), e.label("step"), e.label("folded")
         e.branch(head)
         e.start(head)
         mark = len(e.lines)
         k, inside = Value(e.name("k"), "i64", 1), [Value(e.name("s"), v.type, v.lanes) for v in state]
-        e.branch_if(e.icmp("slt", k, turns), turn, after)
-        e.start(turn)
+        e.branch_if(e.icmp("slt", k, iterations), iteration, after)
+        e.start(iteration)
         new = body(inside)
         next_k = e.binary("add nuw nsw", k, word(1))
         latch = e.block
@@ -90,12 +88,12 @@ class ProductEmitter(NestEmitter):
         e.start(after)
         return inside
 
-    def whole_turns(self, count: Value, each: int) -> tuple[Value, Value]:
+    def whole_iterations(self, count: Value, each: int) -> tuple[Value, Value]:
         """(how many times a number goes into a size, what is left over)."""
         if each == 1:
             return count, word(0)
-        turns = self.e.binary("udiv", count, word(each))
-        return turns, self.e.binary("sub", count, self.e.binary("mul", turns, word(each)))
+        iterations = self.e.binary("udiv", count, word(each))
+        return iterations, self.e.binary("sub", count, self.e.binary("mul", iterations, word(each)))
 
     def mask_of(self, count: Value | int) -> Value | None:
         """The lanes below a count; None for all."""
@@ -140,14 +138,14 @@ class ProductEmitter(NestEmitter):
     def epilogue(self, sums: Sequence[Sequence[Value]], last: Value | int, scope: Scope) -> None:
         """Finish and store a tile, by row and vector; the last vector has `last` columns."""
         if len(sums) > 1 and len(sums) * len(sums[0]) > MOST_UNROLLED and self.is_costly():
-            self._in_turns(sums, last, scope)
+            self._in_iterations(sums, last, scope)
             return
         for v in range(len(sums[0])):
             at_vector = self._at_vector(v, last if v == len(sums[0]) - 1 else self.lanes, scope)
             for r, row in enumerate(sums):
                 self._finish(row[v], self._at_row(r, at_vector))
 
-    def _in_turns(self, sums: Sequence[Sequence[Value]], last: Value | int, scope: Scope) -> None:
+    def _in_iterations(self, sums: Sequence[Sequence[Value]], last: Value | int, scope: Scope) -> None:
         """A loop over the rows of a tile that is put in memory first: short code for costly functions."""
         e, row = self.e, self.product.row
         assert row is not None
@@ -179,14 +177,15 @@ class ProductEmitter(NestEmitter):
     def _at_row(self, number: int, scope: Scope) -> Scope:
         return self._moved(scope, self.product.row, number)
 
-    def _moved(self, scope: Scope, axis: str | None, turns: int) -> Scope:
-        """The scope a constant number of turns of an axis on."""
+    def _moved(self, scope: Scope, axis: str | None, iterations: int) -> Scope:
+        """The scope a constant number of iterations of an axis on."""
         child = scope.child()
-        if axis is not None and turns:
+        if axis is not None and iterations:
             used = {s.buffer for s in self.product.epilogue if isinstance(s, Load | Store)}
             for name in used:
                 if axis in self.buffers[name].axes:
-                    child.pointers[name] = self.at(scope.pointers[name], self.times(self.stride(name, axis), turns))
+                    step = self.times(self.stride(name, axis), iterations)
+                    child.pointers[name] = self.at(scope.pointers[name], step)
         return child
 
     def _finish(self, value: Value, scope: Scope) -> None:

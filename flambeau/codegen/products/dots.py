@@ -77,7 +77,7 @@ class Dots:
         chains = 2 if count < 8 else 1
         zero = float_constant(0.0, p.type.llvm, p.lanes)
         rows = [p.at(a, p.times(self.a_row, r)) for r in range(self.shape.rows)]
-        turns, left = p.whole_turns(p.size(p.product.inner), chains * p.lanes)
+        iterations, left = p.whole_iterations(p.size(p.product.inner), chains * p.lanes)
 
         def go(state: list[Value]) -> list[Value]:
             offset, new = state[0], state[1:]
@@ -86,7 +86,7 @@ class Dots:
                 offset = e.binary("add nuw nsw", offset, word(self.chunk))
             return [offset, *new]
 
-        state = p.repeat(turns, [word(0), *[zero] * (chains * count)], go)
+        state = p.repeat(iterations, [word(0), *[zero] * (chains * count)], go)
         steps = e.binary("udiv", e.binary("add", left, word(p.lanes - 1)), word(p.lanes))
 
         def rest(state: list[Value]) -> list[Value]:

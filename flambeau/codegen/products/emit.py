@@ -93,7 +93,7 @@ class _Loops:
             Large(p).emit(scope)
             return
         n = p.size(column)
-        _, left = p.whole_turns(n, self.width)
+        _, left = p.whole_iterations(n, self.width)
         middle = e.binary("sub", n, left)
         low, high, end = word(0), middle, n
         if self.tiling.shared == "columns":

@@ -89,7 +89,7 @@ class Large:
         start = e.define(f"getelementptr i8, ptr {base}, i64 {e.binary('mul nsw', scope.index[self.row], step)}",
                          "ptr", 1)  # fmt: skip
         width = p.tiling.vectors * p.lanes
-        _, left = p.whole_turns(self.n, width)
+        _, left = p.whole_iterations(self.n, width)
         middle = e.binary("sub", self.n, left)
         loop = p.loop_over(self.column)
 

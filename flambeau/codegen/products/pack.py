@@ -28,14 +28,14 @@ def _column(p: ProductEmitter, shape: TileShape, number: int) -> Value:
     return p.e.intrinsic("smin", word(number), p.e.binary("add", shape.last, word(first - 1)))
 
 
-def _loop(p: ProductEmitter, turns: Value, body: Callable[[Value], None]) -> None:
-    """`body` for 0 .. turns - 1."""
+def _loop(p: ProductEmitter, iterations: Value, body: Callable[[Value], None]) -> None:
+    """`body` for 0 .. iterations - 1."""
 
-    def turn(state: list[Value]) -> list[Value]:
+    def iteration(state: list[Value]) -> list[Value]:
         body(state[0])
         return [p.e.binary("add nuw nsw", state[0], word(1))]
 
-    p.repeat(turns, [word(0)], turn)
+    p.repeat(iterations, [word(0)], iteration)
 
 
 def _along(p: ProductEmitter, base: Value, k: Value, step: Step) -> Value:
@@ -75,7 +75,7 @@ def _transposed(p: ProductEmitter, shape: TileShape, base: Value, panel: Value, 
             for k, value in enumerate(transpose(p, vectors)):
                 _store(p, value, p.at(target, k * row + v * lanes * size))
 
-    whole, left = p.whole_turns(depth, lanes)
+    whole, left = p.whole_iterations(depth, lanes)
     _loop(p, whole, lambda k: square(_along(p, base, k, lanes * size), _along(p, panel, k, lanes * row)))
     start = p.e.binary("sub", depth, left)
     _one_by_one(p, shape, _along(p, base, start, size), _along(p, panel, start, row), size, across, left)

@@ -21,8 +21,8 @@ class Stream:
         self.at_a_time = 8 if p.e.target.vector_registers >= 32 else 4
         self.room = p.e.slot(f"[{MOST_STREAMED // p.type.itemsize + self.width} x {p.type.llvm}]")
         self.full = TileShape(1, p.tiling.vectors, p.lanes)
-        turns, _ = p.whole_turns(self.n, self.width)
-        self.whole = p.e.binary("mul", turns, word(self.width))
+        iterations, _ = p.whole_iterations(self.n, self.width)
+        self.whole = p.e.binary("mul", iterations, word(self.width))
         self.low, self.high, self.end = word(0), self.whole, self.n
         if p.tiling.shared == "columns":
             self.low = self.e.binary("mul nsw", p.low, word(self.width))
@@ -34,7 +34,7 @@ class Stream:
         p = self.p
         self.each(scope, self.clear)
         loop = p.loop_over(p.product.inner)
-        _, left = p.whole_turns(self.depth, self.at_a_time)
+        _, left = p.whole_iterations(self.depth, self.at_a_time)
         middle = self.e.binary("sub", self.depth, left)
         p.counted(loop, word(0), middle, self.at_a_time, scope, lambda child: self.rows(self.at_a_time, child))
         p.counted(loop, middle, self.depth, 1, scope, lambda child: self.rows(1, child))

@@ -10,7 +10,7 @@ from flambeau.codegen.products.base import ProductEmitter, Step
 from flambeau.util.record import dataclass
 
 UNROLLED = 4
-"""Steps along the folded axis in a turn of the loop."""
+"""Steps along the folded axis in an iteration of the loop."""
 ENOUGH = 8
 """Independent sums that keep the multipliers busy; smaller tiles keep several sums for each element."""
 
@@ -51,9 +51,9 @@ class Tile:
         """The sums by row and vector, `a` being the first row's first number."""
         p, count = self.p, self.shape.rows * self.shape.vectors
         zero = float_constant(0.0, p.type.llvm, p.lanes)
-        turns, left = p.whole_turns(p.size(p.product.inner), UNROLLED)
+        iterations, left = p.whole_iterations(p.size(p.product.inner), UNROLLED)
         self.rows_at = [p.times(self.a_row, r) for r in range(self.shape.rows)]
-        state = p.repeat(turns, [a, self.right.base, *[zero] * (self.chains * count)], self.steps(UNROLLED))
+        state = p.repeat(iterations, [a, self.right.base, *[zero] * (self.chains * count)], self.steps(UNROLLED))
         state = p.repeat(left, state, self.steps(1))[2:]
         chains = [state[c * count : (c + 1) * count] for c in range(self.chains)]
         while len(chains) > 1:

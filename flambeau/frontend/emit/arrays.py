@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from flambeau.analysis.operator_facts import result_types
+from flambeau.analysis.operator_rules import result_types
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.schema.array_type import ArrayType, array_of, shown_array

@@ -167,10 +167,10 @@ def assign_name(e: Emission, where: SourceRange, name: str, value: Sugared, anno
             text = WRONG_ANNOTATION.format(name=name, wanted=annotation.annotation, found=found)
             raise CompileError(text + why_no_interface(held.type, annotation), where)
     own = e.frame.names.get(name)
-    box = e.boxes.get(own.slot) if isinstance(own, Variable) else None
-    if box is not None:  # the variable is of another function, and keeps its type
-        assert isinstance(box.type, ListType)
-        held = convert(e, held, without_refinement(box.type.element), implicit=True)
+    cell = e.cells.get(own.slot) if isinstance(own, Variable) else None
+    if cell is not None:  # the variable is of another function, and keeps its type
+        assert isinstance(cell.type, ListType)
+        held = convert(e, held, without_refinement(cell.type.element), implicit=True)
     e.store(name, held, annotation, None if annotation is not None else _before_narrowing(e, held))
 
 
@@ -193,7 +193,7 @@ def _before_narrowing(e: Emission, value: Value) -> Type | None:
 def _as_before(e: Emission, where: SourceRange, name: str, value: Value, variable: Variable) -> Value:
     """The value as the type that the name has in the block around this one, or was declared as there."""
     before = variable.type
-    e.unsettled.meet(before, value.type)
+    e.type_variables.unify(before, value.type)
     wanted = without_refinement(before)
     type_, plan = plan_conversion(value, wanted, implicit=True)
     if not is_subtype(type_, wanted) and may_widen(e, name, variable, type_):

@@ -10,7 +10,7 @@ from typing import Final
 from flambeau.frontend.emit import arrays
 from flambeau.frontend.emit.arrays import as_number, is_array
 from flambeau.frontend.emit.assignment import assign_name
-from flambeau.frontend.emit.attribute_facts import assigned, narrowed
+from flambeau.frontend.emit.attribute_refinement import assigned, narrowed
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.list_slices import has_slice, slice_of
 from flambeau.frontend.emit.operators import binary

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flambeau.frontend.emit.attribute_facts import narrowed
+from flambeau.frontend.emit.attribute_refinement import narrowed
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.resolver import MISSING
 from flambeau.frontend.trees.views import (

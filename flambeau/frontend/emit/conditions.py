@@ -7,7 +7,7 @@ else: B                                                in B, nothing is known: e
 from __future__ import annotations
 
 from flambeau.analysis.effects import own_effect, own_writes
-from flambeau.frontend.emit.attribute_facts import asked, note, path_of
+from flambeau.frontend.emit.attribute_refinement import asked, note, path_of
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -145,7 +145,7 @@ class ConditionValue(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "condition"
 
     def as_value(self, e: Emission, where: SourceRange) -> Value:

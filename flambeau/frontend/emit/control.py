@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from flambeau.frontend.captures import names_needed
 from flambeau.frontend.emit.assignment import assign
-from flambeau.frontend.emit.attribute_facts import AttributeFact, behind_arms, end_arm
+from flambeau.frontend.emit.attribute_refinement import AttributeFact, behind_arms, end_arm
 from flambeau.frontend.emit.conditions import Condition, Facts, emit_condition, refine
 from flambeau.frontend.emit.contexts import leave_contexts
 from flambeau.frontend.emit.conversions import pack_tuple
@@ -35,7 +35,7 @@ from flambeau.frontend.trees.views import (
     Var,
     While,
 )
-from flambeau.frontend.values.carried import values_in
+from flambeau.frontend.values.captured import values_in
 from flambeau.frontend.values.function_groups import chosen
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Sugared
@@ -114,7 +114,7 @@ def _merge(e: Emission, condition: Value, a: Frame[Sugared], b: Frame[Sugared], 
         if isinstance(first, AttributeFact) or isinstance(second, AttributeFact):
             continue
         if isinstance(first, Variable) and isinstance(second, Variable):
-            e.unsettled.meet(first.type, second.type)
+            e.type_variables.unify(first.type, second.type)
             e.frame.names[name] = _merged_variable(name, first, second, where)
         elif isinstance(first, Sugared) and isinstance(second, Sugared):
             if first is not second:
@@ -173,7 +173,7 @@ def emit_ternary(e: Emission, tree: TernaryIf, hint: Type | None) -> Sugared:
     second = other.as_value(e, tree.orelse.range) if isinstance(other, Sugared) else other
     _type_empty(first, second)
     if isinstance(first.type, SetType) and isinstance(second.type, SetType):
-        e.unsettled.meet(first.type, second.type)
+        e.type_variables.unify(first.type, second.type)
     type_ = _ternary_type(first, second, hint)
     if type_ is None:
         text = TERNARY_TYPES.format(first=first.type.annotation, second=second.type.annotation)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from flambeau.frontend.emit.written import retype, written_as
+from flambeau.frontend.emit.fresh_containers import retype, written_as
 from flambeau.ir.value import Value
 from flambeau.schema.device import Device
 from flambeau.schema.match import has_variables
@@ -111,7 +111,7 @@ def _kind_of(value: Value) -> str:
 
 def convert(e: Emission, value: Value, wanted: Type, *, implicit: bool) -> Value:
     """`value` as near to `wanted` as conversions bring it."""
-    e.unsettled.meet(value.type, wanted)
+    e.type_variables.unify(value.type, wanted)
     if is_subtype(value.type, wanted) or isinstance(wanted, AnyType | UnionType):
         return value
     return plan_conversion(value, wanted, implicit=implicit)[1](e)

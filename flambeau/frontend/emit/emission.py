@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from flambeau.frontend.constants import constant_type
 from flambeau.frontend.emit.environment import Absent, Frame, Variable
-from flambeau.frontend.emit.unsettled import Unsettled
+from flambeau.frontend.emit.type_variables import TypeVariables
 from flambeau.frontend.resolver import MISSING, Resolver
 from flambeau.frontend.trees.views import Expr, Select, Stmt, Var
 from flambeau.frontend.values.receivers import Receiver
@@ -127,7 +127,7 @@ class Emission:
     """The `break`s and `continue`s that leave the body of a `try`; None where there is no loop around it."""
     mirrors: dict[str, Callable[[Value], None]] = field(default_factory=dict)
     """Told of each value that is stored in a variable, by its slot."""
-    boxes: dict[str, Value] = field(default_factory=dict)
+    cells: dict[str, Value] = field(default_factory=dict)
     """The lists of one that hold variables which other functions see, by slot."""
     home: str = ""
     """The function, as the names of variables that leave it say."""
@@ -139,7 +139,7 @@ class Emission:
     """The generators that are being written out."""
     caught: Value | None = None
     """The exception whose handler this is."""
-    unsettled: Unsettled = field(default_factory=Unsettled)
+    type_variables: TypeVariables = field(default_factory=TypeVariables)
     """The types that only what follows tells."""
     inherited: tuple[Type, Type] | None = None
     """In a method compiled for a class that inherits it: the types of `self` and of the class it was written in."""
@@ -182,7 +182,7 @@ class Emission:
                 try:
                     falls = self.rules.statements[type(statement)](self, statement)
                 except CompileError as error:
-                    if not self.unsettled.tolerates(error):
+                    if not self.type_variables.tolerates(error):
                         raise
                     for part in ("body", "orelse"):
                         self.statements(getattr(statement, part, ()))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from flambeau.frontend.emit.unsettled import ITEM, KEY, WHOLE
+from flambeau.frontend.emit.type_variables import ITEM, KEY, WHOLE
 from flambeau.ir.value import Value
 from flambeau.program.classes import ClassDefinition
 from flambeau.schema.types import DictType, ListType, Type, without_refinement

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flambeau.frontend.captures import names_needed
-from flambeau.frontend.emit.boxes import open_box
+from flambeau.frontend.emit.cells import open_cell
 from flambeau.frontend.emit.conditions import Condition
 from flambeau.frontend.emit.contexts import leave_contexts
 from flambeau.frontend.emit.control import OUTCOME, emit_branches, emit_break, emit_continue
@@ -27,7 +27,7 @@ from flambeau.frontend.ssa.exits import make_structured
 from flambeau.frontend.ssa.to_ssa import to_ssa
 from flambeau.frontend.trees.scopes import assigned_names
 from flambeau.frontend.trees.views import Break, Continue, Expr, Handler, Reraise, Try, TupleLiteral, Var
-from flambeau.frontend.values.carried import take_along
+from flambeau.frontend.values.captured import take_along
 from flambeau.frontend.values.classes import ExceptionClass
 from flambeau.frontend.values.sugared import Sugared
 from flambeau.ir.graph import Graph
@@ -49,7 +49,7 @@ class _Body:
 
     function: Function
     inputs: list[Value]
-    boxes: dict[str, tuple[Value, Variable]]
+    cells: dict[str, tuple[Value, Variable]]
     """The lists that hold the variables it changes, by name."""
     new: list[tuple[str, Type]]
     """Variables that are new in it."""
@@ -69,8 +69,8 @@ def emit_try(e: Emission, tree: Try) -> bool:
         result = e.emit("^try", body.inputs, OUTCOME, callable=Protected(body.function, handlers))
         outcome = e.graph.insert("prim::TupleUnpack", (result,), (INT, ANY))
         how, what = outcome.outputs
-        for name, (box, variable) in body.boxes.items():
-            e.store(name, call_operator(e, tree.range, "aten::__getitem__", [box, e.constant(0)]), variable.type)
+        for name, (cell, variable) in body.cells.items():
+            e.store(name, call_operator(e, tree.range, "aten::__getitem__", [cell, e.constant(0)]), variable.type)
     if tree.finalbody and not e.statements(tree.finalbody):
         return False
     arms: list[tuple[int, Callable[[], bool]]] = []
@@ -182,7 +182,7 @@ def _compiled(e: Emission, tree: Try) -> _Body:
         has_self=e.has_self,
         inherited=e.inherited,
         exits=set() if e.loop is not None or e.exits is not None else None,
-        unsettled=e.unsettled,
+        type_variables=e.type_variables,
         home=e.home,
     )
     if isinstance(e.generated, Stops):
@@ -200,15 +200,15 @@ def _compiled(e: Emission, tree: Try) -> _Body:
     if e.caught is not None and any(isinstance(t, Reraise) for part in body for t in part.walk()):
         inputs.append(e.caught)
         inner.caught = inner.graph.add_input(e.caught.type)
-    boxes: dict[str, tuple[Value, Variable]] = {}
+    cells: dict[str, tuple[Value, Variable]] = {}
     for name in used:
         found = e.frame.find(name)
         if isinstance(found, Variable):
             value = e.load(name, found)
             if name in changed:
-                # In a body inside of a body both use one box: an exception may leave both at once.
-                value = e.boxes.get(found.slot) or pack_list(e, [value], found.type)
-                boxes[name] = (value, found)
+                # In a body inside of a body both use one cell: an exception may leave both at once.
+                value = e.cells.get(found.slot) or pack_list(e, [value], found.type)
+                cells[name] = (value, found)
             inputs.append(value)
             _parameter(inner, name, value, found, name in changed)
         elif isinstance(found, Sugared):
@@ -231,13 +231,13 @@ def _compiled(e: Emission, tree: Try) -> _Body:
     to_ssa(inner.graph)
     clean(inner.graph)
     function = Function("try", inner.graph, schema_of("try", inner.graph))
-    return _Body(function, inputs, boxes, new, falls, inner.merged_return, inner.exits or set())
+    return _Body(function, inputs, cells, new, falls, inner.merged_return, inner.exits or set())
 
 
-def _parameter(inner: Emission, name: str, value: Value, variable: Variable, is_box: bool) -> None:
+def _parameter(inner: Emission, name: str, value: Value, variable: Variable, is_cell: bool) -> None:
     given = inner.graph.add_input(value.type, name if name.isascii() and name.isidentifier() else "")
-    if is_box:
-        open_box(inner, name, given, variable.type)
+    if is_cell:
+        open_cell(inner, name, given, variable.type)
     else:
         inner.store(name, given, variable.type)
     made = inner.frame.names[name]

@@ -126,7 +126,7 @@ class SetDisplay(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "set"
 
     def as_value(self, e: Emission, where: SourceRange) -> Value:

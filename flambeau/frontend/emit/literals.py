@@ -104,7 +104,7 @@ def emit_items(
         if isinstance(item, Starred):
             found += [(part, item.range) for part in e.sugared(item.value).as_tuple(e, item.range)]
         elif isinstance(item, NoneLit) and (index >= len(hints) or hints[index] is None):
-            found.append((SimpleValue(e.constant(None, e.unsettled.none_of(item))), item.range))
+            found.append((SimpleValue(e.constant(None, e.type_variables.none_of(item))), item.range))
         else:
             found.append((e.sugared(item, hints[index] if index < len(hints) else None), item.range))
     return found
@@ -169,7 +169,7 @@ def emit_list(e: Emission, tree: ListLiteral, hint: Type | None) -> Sugared:
         if joined is not None:
             return SimpleValue(joined)
     if not tree.items and (wanted is None or isinstance(wanted, AnyType)):
-        return SimpleValue(e.emit("prim::ListConstruct", (), e.unsettled.list_of(tree)))
+        return SimpleValue(e.emit("prim::ListConstruct", (), e.type_variables.list_of(tree)))
     functions = _functions(e, tree.items)
     if functions is not None:
         return FunctionsValue(functions, [item.range for item in tree.items])
@@ -178,7 +178,7 @@ def emit_list(e: Emission, tree: ListLiteral, hint: Type | None) -> Sugared:
         return FunctionsValue([item for item, _ in items], [where for _, where in items])
     values = [item.as_value(e, where) for item, where in items]
     for value in values[1:]:
-        e.unsettled.meet(values[0].type, value.type)
+        e.type_variables.unify(values[0].type, value.type)
     element = list_element(e, tree.range, values, wanted)
     values = [convert(e, v, element, implicit=False) for v in values]
     return SimpleValue(pack_list(e, values, element))
@@ -206,7 +206,7 @@ def _joined(e: Emission, tree: ListLiteral, hint: Type | None) -> Value | None:
         element = list_element(e, tree.range, values, None if hint is None else ListType(hint))
         return pack_list(e, [convert(e, v, element, implicit=False) for v in values], element)
     for type_ in (*(v.type for v in values), *lists[1:]):
-        e.unsettled.meet(lists[0], type_)
+        e.type_variables.unify(lists[0], type_)
     wrong = [v.type for v in values if not is_subtype(v.type, lists[0])] + [t for t in lists if t != lists[0]]
     if wrong:
         text = f"the starred list holds {lists[0].annotation}, so the others must too, but one is {wrong[0].annotation}"
@@ -273,7 +273,7 @@ def emit_dict(e: Emission, tree: DictLiteral, hint: Type | None) -> Sugared:
     if any(isinstance(key, Starred) for key in tree.keys):
         return SimpleValue(_merged_dict(e, tree, inner))
     if not tree.keys and (wanted is None or isinstance(wanted, AnyType)):
-        return SimpleValue(e.emit("prim::DictConstruct", (), e.unsettled.dict_of(tree)))
+        return SimpleValue(e.emit("prim::DictConstruct", (), e.type_variables.dict_of(tree)))
     functions = _functions(e, tree.values)
     if functions is not None and all(_is_name(key) for key in tree.keys):
         keys = [key.value for key in tree.keys if isinstance(key, StringLiteral | Const)]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flambeau.frontend.emit.attribute_facts import forget_all
+from flambeau.frontend.emit.attribute_refinement import forget_all
 from flambeau.frontend.emit.emission import Emission, LoopState
 from flambeau.frontend.emit.environment import Absent, Frame, Variable
 from flambeau.frontend.values.sugared import Iteration, Sugared

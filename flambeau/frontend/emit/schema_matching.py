@@ -23,7 +23,7 @@ from flambeau.frontend.emit.conversions import (
 )
 from flambeau.frontend.emit.empty_attributes import explained
 from flambeau.frontend.emit.float_powers import about_power
-from flambeau.frontend.emit.written import written_as
+from flambeau.frontend.emit.fresh_containers import written_as
 from flambeau.frontend.values.sugared import Given
 from flambeau.ir.value import Value
 from flambeau.program.classes import why_no_interface
@@ -315,7 +315,7 @@ def call_operator(
     if not schemas:
         raise CompileError(unknown_operator_text(name), where)
     given = [a if isinstance(a, Given) else Given(a, where) for a in args]
-    e.unsettled.meet_operator(name, [g.value.type for g in given])
+    e.type_variables.unify_operator(name, [g.value.type for g in given])
     if name in _STORES and is_element(given[-1].value.type):
         _check_keeps(given[0].value.type, given[-1].value.type, where)
     if not keywords and any(g.value.type == BOOL for g in given):
@@ -367,7 +367,7 @@ def call_function(
     e: Emission, where: SourceRange, function: Function, args: Sequence[Given], keywords: Sequence[Given]
 ) -> Value:
     """Call a compiled function."""
-    _meet(e, function.schema, args, keywords)
+    _unify(e, function.schema, args, keywords)
     match = match_single(function.schema, args, keywords, where)
     with e.graph.at_range(where):
         operands = [plan(e) for plan in match.plans]
@@ -375,13 +375,13 @@ def call_function(
         return e.emit("prim::CallFunction", (callee, *operands), function.result or match.returns[0])
 
 
-def _meet(e: Emission, schema: FunctionSchema, args: Sequence[Given], keywords: Sequence[Given]) -> None:
+def _unify(e: Emission, schema: FunctionSchema, args: Sequence[Given], keywords: Sequence[Given]) -> None:
     """What a function wants tells what a list without a type is to hold."""
     for formal, given in zip(schema.arguments, args, strict=False):
-        e.unsettled.meet(given.value.type, formal.type)
+        e.type_variables.unify(given.value.type, formal.type)
     for given in keywords:
         if given.name in schema.index:
-            e.unsettled.meet(given.value.type, schema.arguments[schema.index[given.name]].type)
+            e.type_variables.unify(given.value.type, schema.arguments[schema.index[given.name]].type)
 
 
 def call_method(
@@ -398,7 +398,7 @@ def call_method(
     for given in (*args, *keywords):
         if holds_arrays(given.value.type):
             _check_takes_tensors(schema, given, args, where)
-    _meet(e, schema, [Given(owner, where), *args], keywords)
+    _unify(e, schema, [Given(owner, where), *args], keywords)
     match = match_single(schema, [Given(owner, where), *args], keywords, where)
     with e.graph.at_range(where):
         operands = [plan(e) for plan in match.plans]

@@ -67,7 +67,7 @@ def emit_assignment(e: Emission, tree: Assign) -> bool:
         value.check(e, tree.value.range)
     if isinstance(tree.value, NoneLit) and annotation is None:
         for target in tree.targets:
-            assign(e, target, SimpleValue(e.constant(None, e.unsettled.none_of(target))), tree.value.range)
+            assign(e, target, SimpleValue(e.constant(None, e.type_variables.none_of(target))), tree.value.range)
         return True
     if len(tree.targets) > 1:
         # Evaluated once: each target is given the same value.
@@ -117,7 +117,7 @@ def emit_return(e: Emission, tree: Return) -> bool:
     elif e.merged_return is None:
         e.merged_return = value.type
     else:
-        e.unsettled.meet(e.merged_return, value.type)
+        e.type_variables.unify(e.merged_return, value.type)
         merged = unify(e.merged_return, value.type)
         if merged is None:
             text = OTHER_RETURN.format(before=e.merged_return.annotation, after=value.type.annotation)
@@ -129,7 +129,7 @@ def emit_return(e: Emission, tree: Return) -> bool:
 
 
 def _as_declared(e: Emission, tree: Return, value: Value, declared: Type) -> Value:
-    e.unsettled.meet(value.type, declared)
+    e.type_variables.unify(value.type, declared)
     if holds_arrays(value.type) and is_subtype(plain(value.type), declared):
         return value
     type_, plan = plan_conversion(value, declared, implicit=True)

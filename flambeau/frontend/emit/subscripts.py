@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from flambeau.frontend.emit.container_subscripts import constant_int, held_item
 from flambeau.frontend.emit.conversions import pack_tuple, unpack_tuple
 from flambeau.frontend.emit.emission import Emission
-from flambeau.frontend.emit.held import constant_int, held_item
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.tensor_subscripts import emit_index, load_tensor_item
 from flambeau.frontend.trees.views import Subscript

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flambeau.frontend.emit.attribute_facts import assigned
+from flambeau.frontend.emit.attribute_refinement import assigned
 from flambeau.frontend.emit.conversions import convert
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.list_slices import assign_slice, has_slice

@@ -79,13 +79,13 @@ def _deferred(e: Emission, tree: Apply, kind: str) -> tuple[Node, Type]:
     for read in [n for n in block if n.kind == "prim::Load"]:  # what a function reads around it, it reads now
         read.move_before(holder)
     result = block.outputs[0].type
-    inputs, inner = _lifted(holder)
+    inputs, inner = _without_captures(holder)
     node = e.graph.insert(kind, inputs, (), Subgraph=inner)
     holder.destroy()
     return node, result
 
 
-def _lifted(holder: Node) -> tuple[list[Value], Graph]:
+def _without_captures(holder: Node) -> tuple[list[Value], Graph]:
     """The block of a node as a graph, and what it uses from outside, in the order of its parameters."""
     block = holder.blocks[0]
     inner = Graph()

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from flambeau.frontend.emit.arrays import UNKNOWN_RANK, as_number, converted, is_array, known_rank
+from flambeau.frontend.emit.container_subscripts import constant_int
 from flambeau.frontend.emit.conversions import pack_list, unpack_tuple
 from flambeau.frontend.emit.elements import stored
 from flambeau.frontend.emit.emission import Emission
-from flambeau.frontend.emit.held import constant_int
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import Dots, Expr, NoneLit, SliceExpr, Subscript
 from flambeau.frontend.values.slices import SliceValue

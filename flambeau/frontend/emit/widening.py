@@ -36,11 +36,11 @@ class Entry:
 @contextmanager
 def entered(e: Emission, tree: Tree) -> Iterator[None]:
     """Emit a loop: variables are wide already if its body was found to make them so."""
-    for name in e.unsettled.wide.get(id(tree), ()):
+    for name in e.type_variables.wide.get(id(tree), ()):
         found = e.frame.find(name)
         if isinstance(found, Variable) and found.declared is not None and may_widen(e, name, found, found.declared):
             e.store(name, e.load(name, found), found.declared)
-    for name, type_ in e.unsettled.numbers.get(id(tree), {}).items():
+    for name, type_ in e.type_variables.numbers.get(id(tree), {}).items():
         found = e.frame.find(name)
         if isinstance(found, Variable) and found.type == type_:
             e.frame.names[name] = replace(found, type=joined(found.type, type_))
@@ -54,7 +54,7 @@ def entered(e: Emission, tree: Tree) -> Iterator[None]:
 def note_numbers(e: Emission, name: str, variable: Variable, type_: Type) -> None:
     """A variable is assigned numbers that it was not known to be.
 
-    Raises `Settled` if a loop or `try` around it was entered before that was known.
+    Raises `InferenceRestart` if a loop or `try` around it was entered before that was known.
     """
     if not (holds_elements(type_) or holds_elements(variable.type)):
         return
@@ -64,13 +64,13 @@ def note_numbers(e: Emission, name: str, variable: Variable, type_: Type) -> Non
             continue
         both = joined(found.type, type_)
         if not same_elements(both, found.type):
-            e.unsettled.widen_numbers(entry.tree, name, both)
+            e.type_variables.widen_numbers(entry.tree, name, both)
 
 
 def may_widen(e: Emission, name: str, variable: Variable, type_: Type) -> bool:
     """Whether a variable that is known to be narrower may be assigned this here: it was declared as something wider.
 
-    Raises `Settled` if a loop or `try` around it was entered with the variable narrow.
+    Raises `InferenceRestart` if a loop or `try` around it was entered with the variable narrow.
     """
     declared = variable.declared
     if declared is None or not is_subtype(type_, declared):
@@ -78,6 +78,6 @@ def may_widen(e: Emission, name: str, variable: Variable, type_: Type) -> bool:
     for entry in e.entries:
         found = entry.outside.find(name)
         if isinstance(found, Variable) and found.slot == variable.slot and not is_subtype(type_, found.type):
-            e.unsettled.widen(entry.tree, name)
+            e.type_variables.widen(entry.tree, name)
             return False
     return True

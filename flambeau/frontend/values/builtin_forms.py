@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flambeau.frontend.annotations import type_of_tree
 from flambeau.frontend.emit.assignment import assign
-from flambeau.frontend.emit.attribute_facts import asked, path_of
+from flambeau.frontend.emit.attribute_refinement import asked, path_of
 from flambeau.frontend.emit.comprehensions import collect_dict, collect_list
 from flambeau.frontend.emit.conditions import Condition, ConditionValue, Facts
 from flambeau.frontend.emit.conversions import pack_tuple
@@ -23,7 +23,7 @@ from flambeau.frontend.trees.views import (
     Var,
 )
 from flambeau.frontend.values import sets
-from flambeau.frontend.values.held_generators import IteratorCall
+from flambeau.frontend.values.coroutines import IteratorCall
 from flambeau.frontend.values.object_methods import gives_iterator
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.slices import SliceValue
@@ -181,7 +181,7 @@ def emit_list(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     hinted = without_none(hint)
     wanted = hinted.element if isinstance(hinted, ListType) else None
     if not tree.args:
-        type_: Type = ListType(wanted) if wanted is not None else e.unsettled.list_of(tree)
+        type_: Type = ListType(wanted) if wanted is not None else e.type_variables.list_of(tree)
         return SimpleValue(e.emit("prim::ListConstruct", (), type_))
     if len(tree.args) != 1 or tree.keywords:
         raise CompileError(f"list expected at most 1 argument, got {len(tree.args)}", tree.callee.range)
@@ -226,7 +226,7 @@ def emit_dict(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
         text = "full type inference is not yet supported for dict() where a Union of dicts is expected"
         raise CompileError(f"{text}: annotate a variable with the one that is meant", tree.range)
     if hinted is None and not tree.args and not tree.keywords:
-        return SimpleValue(e.emit("prim::DictConstruct", (), e.unsettled.dict_of(tree)))
+        return SimpleValue(e.emit("prim::DictConstruct", (), e.type_variables.dict_of(tree)))
     return SimpleValue(collect_dict(e, tree, hinted if isinstance(hinted, DictType) else None))
 
 

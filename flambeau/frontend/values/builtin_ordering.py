@@ -224,7 +224,7 @@ def _or_default(
     """`max(x, default=d)`: d where nothing is in x."""
     default = e.value(option.value)
     assert isinstance(items.type, ListType)
-    e.unsettled.meet(items.type.element, default.type)
+    e.type_variables.unify(items.type.element, default.type)
     common = unify(items.type.element, default.type)
     if common is None:
         text = f"the default of {name}() is a {default.type.annotation}, but the items are not"

@@ -16,11 +16,11 @@ from flambeau.frontend.values import iterables
 from flambeau.frontend.values.casts import CastValue, DeviceClass
 from flambeau.frontend.values.class_tests import emit_issubclass
 from flambeau.frontend.values.contexts import AutocastClass, ContextClass
+from flambeau.frontend.values.coroutines import emit_next
 from flambeau.frontend.values.decorators import DECORATORS
 from flambeau.frontend.values.element_functions import NumberFunction
 from flambeau.frontend.values.function_groups import emit_partial
 from flambeau.frontend.values.functional_forms import FUNCTIONAL_FORMS
-from flambeau.frontend.values.held_generators import emit_next
 from flambeau.frontend.values.lazy_search import ALL_FORM, ANY_FORM
 from flambeau.frontend.values.operator_functions import OPERATOR_FUNCTIONS
 from flambeau.frontend.values.printing import PrintFunction

@@ -31,7 +31,7 @@ class ExceptionClass(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "exception class"
 
     @property
@@ -68,7 +68,7 @@ class ExceptionValue(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "exception"
 
     def as_value(self, e: Emission, where: SourceRange) -> Value:
@@ -85,7 +85,7 @@ class NamedTupleClass(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "NamedTuple class"
 
     def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
@@ -113,7 +113,7 @@ class EnumClass(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "enum class"
 
     def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:

@@ -92,7 +92,7 @@ class ContainerMethod(Builtin):
     def _hint(self, e: Emission, tree: Expr) -> Type | None:
         """What a literal is to be: as the owner, if that has a type yet."""
         literal = ListLiteral if isinstance(self.owner.type, ListType) else DictLiteral
-        known = isinstance(tree, literal) and not e.unsettled.ids([self.owner.type])
+        known = isinstance(tree, literal) and not e.type_variables.ids([self.owner.type])
         return self.owner.type if known else None
 
     def _extended(self, e: Emission, tree: Apply, where: SourceRange) -> Value:
@@ -127,7 +127,7 @@ class ReplaceMethod(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "method _replace"
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:

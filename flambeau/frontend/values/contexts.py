@@ -27,7 +27,7 @@ class ContextClass(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return f"class {self.python.__name__}"
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
@@ -80,7 +80,7 @@ class ContextValue(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return f"context manager {self.python.__name__}"
 
     def made(self, e: Emission, where: SourceRange) -> Value:

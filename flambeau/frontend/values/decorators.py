@@ -34,7 +34,7 @@ class Unchanged(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return self.name
 
     def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
@@ -50,7 +50,7 @@ class NoCache(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "cache"
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:

@@ -32,7 +32,7 @@ class LimitsClass(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return f"class {self.name}"
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
@@ -52,7 +52,7 @@ class Limits(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return self.name
 
     def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:

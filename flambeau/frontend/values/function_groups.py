@@ -48,7 +48,7 @@ class FunctionsValue(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "list of functions"
 
     def as_value(self, e: Emission, where: SourceRange) -> Value:
@@ -98,7 +98,7 @@ class FunctionTable(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "dict of functions"
 
     def _numbers(self, e: Emission) -> Value:
@@ -192,7 +192,7 @@ class ChosenFunction(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "function"
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
@@ -236,7 +236,7 @@ class PartialCall(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "partial function"
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:

@@ -16,8 +16,8 @@ from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.generators import declared_element
 from flambeau.frontend.emit.inlined import expand, own_statements
 from flambeau.frontend.trees.views import Def, Try, Yield
-from flambeau.frontend.values.carried import slots_of
-from flambeau.frontend.values.held_generators import HeldGenerator, HeldIteration, held_generator
+from flambeau.frontend.values.captured import slots_of
+from flambeau.frontend.values.coroutines import HeldGenerator, HeldIteration, held_generator
 from flambeau.frontend.values.simple_value import ItemIteration, SimpleValue
 from flambeau.frontend.values.sugared import Iteration, Sugared
 from flambeau.ir.value import Value
@@ -67,7 +67,7 @@ class GeneratorCall(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "generator"
 
     def as_value(self, e: Emission, where: SourceRange) -> Value:

@@ -39,7 +39,7 @@ class RangeValue(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "range"
 
     def check(self, e: Emission, where: SourceRange) -> None:
@@ -106,7 +106,7 @@ class JoinedValue(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return self.name
 
     def iterate(self, e: Emission, where: SourceRange) -> Iteration:
@@ -210,7 +210,7 @@ class MappedValue(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "map"
 
     def iterate(self, e: Emission, where: SourceRange) -> Iteration:
@@ -294,7 +294,7 @@ class ReversedValue(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "reversed"
 
     def iterate(self, e: Emission, where: SourceRange) -> Iteration:

@@ -30,7 +30,7 @@ class KeywordsValue(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "keywords"
 
     def _value(self, e: Emission, name: str) -> SimpleValue:
@@ -93,7 +93,7 @@ class _View(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return self.name
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:

@@ -30,8 +30,8 @@ MAGIC: Final = {
 REFLECTED: Final = {"<": "__gt__", ">": "__lt__", "<=": "__ge__", ">=": "__le__", "==": "__eq__", "!=": "__ne__"}
 """The method of the right object that a comparison means. Arithmetic has `__radd__` and so on."""
 WHICH: Final = (
-    "Python asks the right object first where its class inherits from the left one's: {heir}.{name} if the left one is "
-    "a {base}, and not if it is a {heir} itself, which is not known here. Call the method that is meant by its name"
+    "Python asks the right object first where its class inherits from the left one's: {subclass}.{name} if the left one "
+    "is a {base}, and not if it is a {subclass} itself, which is not known here. Call the method that is meant by its name"
 )
 
 
@@ -100,15 +100,17 @@ def _comes_first(
     As Python does it, where it is known that the left object is of no other class.
     """
     classes = [getattr(getattr(v.type, "definition", None), "python", None) for v in (left, right)]
-    base, heir = classes
-    if not isinstance(base, type) or not isinstance(heir, type) or base is heir or not issubclass(heir, base):
+    base, subclass = classes
+    if not isinstance(base, type) or not isinstance(subclass, type):
         return False
-    if getattr(heir, name, None) is getattr(base, name, None) or not _has(e, right, name, where):
+    if base is subclass or not issubclass(subclass, base):
+        return False
+    if getattr(subclass, name, None) is getattr(base, name, None) or not _has(e, right, name, where):
         return False
     if getattr(left.type.definition, "is_open", False) and not _is_made_here(e, left):  # type: ignore[attr-defined]
         if is_comparison:
             return False
-        raise CompileError(WHICH.format(base=base.__name__, heir=heir.__name__, name=name), where)
+        raise CompileError(WHICH.format(base=base.__name__, subclass=subclass.__name__, name=name), where)
     method = find_method(e, right.type, name, where) if isinstance(right.type, NamedType) else None
     return method is not None and (
         not is_comparison or takes(method, [Given(right, where), Given(left, where)], ())

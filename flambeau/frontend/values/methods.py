@@ -35,7 +35,7 @@ class TupleMethod(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return f"method {self.name}"
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
@@ -101,7 +101,7 @@ class GetItemMethod(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "method __getitem__"
 
     def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
@@ -121,7 +121,7 @@ class WaitMethod(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "method wait"
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:

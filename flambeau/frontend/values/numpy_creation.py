@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from flambeau.analysis.operator_facts import result_types
+from flambeau.analysis.operator_rules import result_types
 from flambeau.frontend.emit.conversions import pack_list, unpack_tuple
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -69,7 +69,7 @@ class NumpyCreation(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return f"function np.{self.name}"
 
     def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared | None:

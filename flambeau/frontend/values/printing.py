@@ -39,7 +39,7 @@ class PrintFunction(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "print"
 
     def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
@@ -98,7 +98,7 @@ class StreamValue(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return f"sys.{self.name}"
 
     def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
@@ -119,7 +119,7 @@ class _StreamMethod(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "method"
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:

@@ -85,7 +85,7 @@ class PythonValue(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         if isinstance(self.python, types.ModuleType):
             return "module"
         return f"python value of type '{type(self.python).__name__}'"
@@ -269,7 +269,7 @@ class PartialValue(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "partial function"
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
@@ -292,7 +292,7 @@ class FunctionValue(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "function"
 
     def as_value(self, e: Emission, where: SourceRange) -> Value:

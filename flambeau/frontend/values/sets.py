@@ -55,7 +55,7 @@ def set_of(e: Emission, where: SourceRange, items: Value) -> Value:
     """A new set of a list's items. Raises CompileError for items that cannot be hashed."""
     assert isinstance(items.type, ListType)
     element = items.type.element
-    if not is_item(element) and not e.unsettled.ids([items.type]):
+    if not is_item(element) and not e.type_variables.ids([items.type]):
         raise CompileError(NOT_HASHABLE.format(found=element.annotation), where)
     return e.emit("python::set", (items,), SetType(element))
 
@@ -76,7 +76,7 @@ def binary(e: Emission, where: SourceRange, op: str, left: Value, right: Value) 
     """`left op right` of two sets; None for other operators."""
     if op not in OPERATORS:
         return None
-    e.unsettled.meet(left.type, right.type)
+    e.type_variables.unify(left.type, right.type)
     return call_operator(e, where, f"python::set_{OPERATORS[op]}", [left, right])
 
 
@@ -84,14 +84,14 @@ def in_place(e: Emission, where: SourceRange, op: str, left: Value, right: Value
     """`left op= right` of two sets; None for other operators."""
     if op not in IN_PLACE:
         return None
-    e.unsettled.meet(left.type, right.type)
+    e.type_variables.unify(left.type, right.type)
     call_operator(e, where, f"python::set_{IN_PLACE[op]}", [left, right])
     return left
 
 
 def compared(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value:
     """`left op right` of two sets."""
-    e.unsettled.meet(left.type, right.type)
+    e.type_variables.unify(left.type, right.type)
     sides = [right, left] if op in (">=", ">") else [left, right]
     return call_operator(e, where, f"python::set_{COMPARISONS[op]}", sides)
 
@@ -120,7 +120,7 @@ class SetMethod(Builtin):
             return self._result(compared(e, where, "<=" if name == "issubset" else ">=", self.owner, others[0]))
         result = call_operator(e, where, "python::set_copy", [self.owner]) if not others else self.owner
         for other in others:
-            e.unsettled.meet(result.type, other.type)
+            e.type_variables.unify(result.type, other.type)
             made = call_operator(e, where, f"python::set_{name}", [result, other])
             result = result if name.endswith("update") else made
         return self._result(e.constant(None) if name.endswith("update") else result)
@@ -162,7 +162,7 @@ def emit_set(e: Emission, tree: Apply, hint: Type | None) -> Value:
     if tree.args:
         return set_of(e, tree.range, listed(e, tree.range, e.sugared(tree.args[0])))
     known = hint if isinstance(hint, SetType) else None
-    type_ = e.unsettled.list_of(tree) if known is None else ListType(known.element)
+    type_ = e.type_variables.list_of(tree) if known is None else ListType(known.element)
     return set_of(e, tree.range, e.emit("prim::ListConstruct", (), type_))
 
 
@@ -175,7 +175,7 @@ class FrozenSet(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return FROZEN
 
     def check_named(self, where: SourceRange) -> None:

@@ -13,13 +13,13 @@ from flambeau.frontend.values import receivers, sets
 from flambeau.frontend.values.advice import advice, advice_on_assigning
 from flambeau.frontend.values.container_methods import ContainerMethod, listed, named_tuple_attribute
 from flambeau.frontend.values.future_methods import future_method
-from flambeau.frontend.values.held_objects import frozen, held_count, module_keys
 from flambeau.frontend.values.methods import (
     SEARCHES,
     GetItemMethod,
     SearchMethod,
     TupleMethod,
 )
+from flambeau.frontend.values.module_containers import frozen, held_count, module_keys
 from flambeau.frontend.values.ndarray import array_attribute, unpacked
 from flambeau.frontend.values.object_methods import (
     find_method,
@@ -316,7 +316,7 @@ class MethodValue(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "method"
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
@@ -335,7 +335,7 @@ class ToListValue(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "method tolist"
 
     def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:

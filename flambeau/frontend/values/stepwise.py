@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.loops import emit_while
 from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.values.coroutines import HeldGenerator, HeldIteration
 from flambeau.frontend.values.generator_calls import GeneratorIteration
-from flambeau.frontend.values.held_generators import HeldGenerator, HeldIteration
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.sugared import Iteration, Sugared
 from flambeau.frontend.values.tuples import TupleValue

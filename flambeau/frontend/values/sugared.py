@@ -123,7 +123,7 @@ class Builtin(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "builtin"
 
 

@@ -20,7 +20,7 @@ class TupleValue(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "tuple"
 
     def as_value(self, e: Emission, where: SourceRange) -> Value:

@@ -53,7 +53,7 @@ def object_converter(type_: t.NamedType, converter_of: Callable[[t.Type], Conver
     def convert(value: Any) -> Any:
         held = getattr(value, "script_object", value)
         definition = instances.definition_of(held)
-        if definition is None and (isinstance(type_, t.InterfaceType) or _is_heir(held, type_)):
+        if definition is None and (isinstance(type_, t.InterfaceType) or _is_subclass(held, type_)):
             definition = _compiled(held)
         if definition is None or not is_subtype(definition.type, type_):
             raise MismatchError(_why_not(value, type_, definition))
@@ -71,7 +71,7 @@ def _compiled(value: Any) -> ClassDefinition | None:
         raise MismatchError(f"class {type(value).__name__} cannot be compiled: {error}") from None
 
 
-def _is_heir(value: Any, type_: t.NamedType) -> bool:
+def _is_subclass(value: Any, type_: t.NamedType) -> bool:
     """Whether a value is an instance of a subclass, where those are admitted."""
     definition = type_.definition
     return isinstance(definition, ClassDefinition) and definition.is_open and isinstance(value, definition.python)
@@ -88,7 +88,7 @@ def _why_not(value: Any, type_: t.NamedType, definition: ClassDefinition | None)
     python = getattr(wanted, "python", None)
     if isinstance(python, type) and isinstance(value, python):
         if definition is not None and wanted.is_open:
-            return f"{shown} is an instance of '{type(value).__name__}': {wanted.no_heir_because(definition)}"
+            return f"{shown} is an instance of '{type(value).__name__}': {wanted.no_subclass_because(definition)}"
         return SUBCLASS.format(value=shown, found=type(value).__name__, wanted=python.__name__)
     lacks = [a.name for a in getattr(wanted, "attributes", ()) if not hasattr(value, a.name)]
     missing = f": missing attribute {lacks[0]}" if lacks else ""

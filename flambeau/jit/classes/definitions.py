@@ -22,7 +22,7 @@ from flambeau.frontend.bound import NOTHING_BOUND, Bound
 from flambeau.frontend.compile import compile_def, declared_schema
 from flambeau.frontend.constants import constant_type, is_constant
 from flambeau.frontend.convert.functions import get_tree
-from flambeau.frontend.emit.unsettled import Unsettled
+from flambeau.frontend.emit.type_variables import TypeVariables
 from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.source.classes import class_range
 from flambeau.frontend.source.enclosing import enclosing_types
@@ -32,14 +32,14 @@ from flambeau.frontend.trees.views import Def
 from flambeau.frontend.values.python_calls import IGNORE, UNUSED, modifier
 from flambeau.frontend.values.receivers import Receiver
 from flambeau.ir.graph import Graph
-from flambeau.jit.classes import heirs
+from flambeau.jit.classes import subclasses
+from flambeau.jit.classes.attribute_inference import define_attributes
 from flambeau.jit.classes.forms import is_class_variable, is_final
 from flambeau.jit.classes.generator_methods import method_template, yielding
 from flambeau.jit.classes.method_trees import COMPARISONS, bound_to_class, compared_with_any
 from flambeau.jit.classes.records import RecordSource, Written, is_generated, is_generated_text, record_fields
 from flambeau.jit.classes.rules import check_class
 from flambeau.jit.classes.scope import class_scope
-from flambeau.jit.classes.told_later import define_attributes
 from flambeau.jit.compiling import afterwards, compiling, is_compiling, kept, promise, tidy
 from flambeau.jit.registry import ScriptRegistry
 from flambeau.program.classes import Attribute, ClassDefinition, Property
@@ -94,7 +94,7 @@ def find_or_define(cls: type, registry: ScriptRegistry, resolver_for: ResolverFo
     definition = ClassDefinition(name, python=cls, doc=inspect.getdoc(cls) or "")
     definition.source = source = PythonSource(definition, registry, resolver_for)
     if cls.__subclasses__() or inspect.isabstract(cls):
-        definition.why_no_heir = partial(heirs.why_not, definition)
+        definition.why_no_subclass = partial(subclasses.why_not, definition)
     registry.add_class(cls, definition)
     try:
         source.define()
@@ -130,7 +130,7 @@ class PythonSource:
         self.record = RecordSource(self.python) if record_fields(self.python) else None
         self._members = _members(self.python)
         self._around = enclosing_types(self.python)
-        self._types = Unsettled()
+        self._types = TypeVariables()
         """The types of attributes that `__init__` does not tell."""
         self._inits: dict[FunctionType, _Method] = {}
         """Of the class and its bases: the trees that those types are of."""
@@ -202,7 +202,7 @@ class PythonSource:
         return self._add_method(name, self._compiled(found, name))
 
     def generator(self, name: str) -> Template | None:
-        """A method that yields or may take functions; None for others, and where heirs are."""
+        """A method that yields or may take functions; None for others, and where subclasses are."""
         if name not in self._generators:
             found = yielding(inspect.getattr_static(self.python, name, None))
             made = None if found is None else self._to_compile(found, has_self=True, bind_class=False)
@@ -284,7 +284,7 @@ class PythonSource:
         pending: list[type] = list(self.python.__subclasses__())
         for cls in pending:
             pending += cls.__subclasses__()
-            if name in heirs.overridden(self.python, cls):
+            if name in subclasses.overridden(self.python, cls):
                 raise CompileError(STATIC.format(name=name, cls=self.python.__name__, other=cls.__name__), where)
         self.definition.settled.add(name)
 
@@ -397,7 +397,7 @@ class PythonSource:
         return function
 
     def compile_on_trial(self, name: str, fn: FunctionType, bound: Bound) -> None:
-        """Compile a method for what it tells. Raises Settled, or CompileError."""
+        """Compile a method for what it tells. Raises InferenceRestart, or CompileError."""
         if modifier(fn) not in STAYS_PYTHON and not is_generated_text(fn):
             self._compiled(fn, name, bound=bound)
 

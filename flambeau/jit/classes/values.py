@@ -78,7 +78,7 @@ class ClassValue(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return f"class '{self.definition.python.__name__}'"
 
     def as_value(self, e: Emission, where: SourceRange) -> Value:
@@ -155,7 +155,7 @@ class TypeForm(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "type"
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
@@ -179,7 +179,7 @@ class PlainType(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "type"
 
     def as_value(self, e: Emission, where: SourceRange) -> Value:
@@ -205,7 +205,7 @@ class IgnoredClass(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return f"ignored class '{self.python.__name__}'"
 
     def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
@@ -222,7 +222,7 @@ class UnboundMethod(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "method"
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
@@ -246,7 +246,7 @@ class SuperForm(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "super"
 
     def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
@@ -273,7 +273,7 @@ class SuperValue(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "super"
 
     def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
@@ -297,7 +297,7 @@ class BoundFunction(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "method"
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
@@ -320,7 +320,7 @@ class SetAttributeForm(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "object.__setattr__"
 
     def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:

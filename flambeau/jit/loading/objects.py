@@ -12,7 +12,7 @@ from flambeau.jit.classes.instances import CALLED_BY_PYTHON
 from flambeau.jit.convert import MismatchError, converter
 from flambeau.jit.loading.module import LoadedModule
 from flambeau.jit.modules import python_view
-from flambeau.jit.modules.lifted_method import method_of
+from flambeau.jit.modules.promoted_method import method_of
 from flambeau.jit.modules.script_method import ScriptMethod, shown
 from flambeau.jit.script import CLASSES
 from flambeau.program.classes import ClassDefinition

@@ -13,8 +13,8 @@ from typing import Any
 
 from flambeau.frontend.resolver import Resolver
 from flambeau.jit.modules.annotations import warn_of_empty_annotations
-from flambeau.jit.modules.facts import Facts, KnownClasses
 from flambeau.jit.modules.methods import exported_methods, is_ignored, texts_of
+from flambeau.jit.modules.module_attributes import Facts, KnownClasses
 from flambeau.jit.modules.owners import owner_of
 from flambeau.jit.modules.shells import shell_of
 from flambeau.jit.modules.source import ModuleSource

@@ -185,7 +185,7 @@ class HookedCall(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "module"
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:

@@ -45,7 +45,7 @@ class ScriptMethod(ScriptFunction):
         self.owner = owner
         self._first: tuple[Any, ...] = (owner,)
         self._signature = Signature(function.schema, first=1)
-        prepare(self, executor.switch, type(self)._call_slowly, owner)
+        prepare(self, executor.stub, type(self)._call_slowly, owner)
         self._gives_objects = any(has_view(r.type) for r in function.schema.returns)
 
     @property

@@ -18,7 +18,6 @@ from flambeau.jit.convert import MismatchError, converter, outliving, type_name
 from flambeau.jit.modules import python_view
 from flambeau.jit.modules.classes import KEYED, ORDERED, ModuleClasses, Origin
 from flambeau.jit.modules.fixed import FixedModule
-from flambeau.jit.modules.lifted_method import method_of
 from flambeau.jit.modules.live_tensors import LiveTensors
 from flambeau.jit.modules.methods import (
     exported_methods,
@@ -29,6 +28,7 @@ from flambeau.jit.modules.methods import (
 )
 from flambeau.jit.modules.old_style import ScriptModule
 from flambeau.jit.modules.prepared import prepared
+from flambeau.jit.modules.promoted_method import method_of
 from flambeau.jit.modules.script_method import ScriptMethod, has_view, shown
 from flambeau.jit.modules.source import ModuleSource
 from flambeau.nn import hooks

@@ -31,13 +31,13 @@ import numpy as np
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen import available
+from flambeau.codegen.graph import result_types
+from flambeau.codegen.graph.native_values import CannotCompileError
+from flambeau.codegen.graph.representation import Array, Bool, Element, Float, Int, Representation, word_count
+from flambeau.codegen.graph.shim import Shim, leaves
 from flambeau.codegen.kernel import KernelError
-from flambeau.codegen.whole import facts
-from flambeau.codegen.whole.representation import Array, Bool, Element, Float, Int, Representation, word_count
-from flambeau.codegen.whole.shim import Shim, leaves
-from flambeau.codegen.whole.values import CannotCompileError
+from flambeau.executor.compiled_graph import CompiledGraph
 from flambeau.executor.plan import prepare_callees
-from flambeau.executor.whole import WholeFunction
 from flambeau.jit.with_numba import results
 from flambeau.jit.with_numba.errors import described
 from flambeau.schema.dtype import from_numpy_dtype
@@ -90,12 +90,12 @@ class Callee:
         graph = self.script._executor.plan_for([_example(rep) for rep in looks]).graph
         choices = self.script.options.choices
         prepare = prepare_callees(self.script.options)
-        whole = WholeFunction(self.script.name, graph, choices, enters=False, prepare=prepare)
+        whole = CompiledGraph(self.script.name, graph, choices, enters=False, prepare=prepare)
         try:
             for value, rep in zip(graph.inputs, looks, strict=True):
-                if facts.of_type(value.type) != (Array(rep.dtype, rep.rank) if isinstance(rep, Array) else rep):
+                if result_types.of_type(value.type) != (Array(rep.dtype, rep.rank) if isinstance(rep, Array) else rep):
                     raise CannotCompileError(f"parameter %{value.name} is a {value.type}")
-            shim = Shim(graph, looks, whole._run_site, whole._chain, described, choices, prepare)
+            shim = Shim(graph, looks, whole._run_exit_point, whole._inline_cache, described, choices, prepare)
         except (CannotCompileError, KernelError) as error:
             raise TypeError(NOT_NATIVE.format(schema=self.schema, reason=error)) from None
         for result in leaves(shim.results):

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from flambeau.codegen.whole.foreign import ForeignCode
-from flambeau.codegen.whole.representation import Array, Bool, Fixed, Float, Int, Representation, Tupled
-from flambeau.codegen.whole.values import CannotCompileError
+from flambeau.codegen.graph.foreign import ForeignCode
+from flambeau.codegen.graph.native_values import CannotCompileError
+from flambeau.codegen.graph.representation import Array, Bool, Fixed, Float, Int, Representation, Tupled
 from flambeau.frontend.constants import constant_value
 from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.values.simple_value import SimpleValue
@@ -206,7 +206,7 @@ class NumbaValue(Sugared):
 
     @property
     def kind(self) -> str:
-        """As messages call it."""
+        """The name of this kind of value in error messages."""
         return "function compiled by Numba"
 
     def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:

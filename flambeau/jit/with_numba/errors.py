@@ -9,7 +9,7 @@ import pickle
 import threading
 from typing import Any
 
-from flambeau.codegen.whole.native import forget_values
+from flambeau.codegen.graph.native import forget_values
 from flambeau.util.locks import Lock
 
 LOST = "a scripted function failed, and too many others since for its error to be known"

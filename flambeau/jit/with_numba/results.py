@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flambeau.codegen import native_call
-from flambeau.codegen.llvm.engine import engine
-from flambeau.codegen.whole.representation import (
+from flambeau.codegen.graph.representation import (
     Array,
     Bool,
     Element,
@@ -23,6 +22,7 @@ from flambeau.codegen.whole.representation import (
     Tupled,
     word_count,
 )
+from flambeau.codegen.llvm.engine import engine
 
 _FREE = """
 declare void @flambeau_PyMem_RawFree(ptr)

@@ -95,7 +95,7 @@ def test_two_over_pi() -> None:
 
 
 def test_circular_functions_of_large_arguments() -> None:
-    """Against the quarter turn taken off in rational arithmetic, with as many bits as that takes."""
+    """Against the quarter iteration taken off in rational arithmetic, with as many bits as that takes."""
     g = np.random.default_rng(2)
     numbers = [float(v) for v in np.exp(g.uniform(math.log(2**14), 709, 400)) * g.choice([-1, 1], 400)]
     # The first is the double nearest to a multiple of pi/2.
@@ -104,9 +104,9 @@ def test_circular_functions_of_large_arguments() -> None:
     sin, cos, tan = function("sin"), function("cos"), function("tan")
     half_pi = Fraction(math.pi) / 2 + Fraction(1.2246467991473532e-16) / 2
     for x in numbers:
-        turns = Fraction(x) * ratio
-        n = round(turns)
-        r = (turns - n) * half_pi
+        iterations = Fraction(x) * ratio
+        n = round(iterations)
+        r = (iterations - n) * half_pi
         s, c = math.sin(float(r)), math.cos(float(r))
         s, c = [(s, c), (c, -s), (-s, -c), (-c, s)][n % 4]
         assert abs(sin(x) - s) <= 2.5 * math.ulp(s), x

@@ -153,7 +153,7 @@ def test_a_missing_barrier_is_a_race(which: int) -> None:
     def drop(s: Statement) -> list[Statement]:
         return [] if isinstance(s, Barrier) and next(seen) == which else [s]
 
-    if which == 1:  # each fold has rows of its own, so that the next turn of the loop is what meets the first's
+    if which == 1:  # each fold has rows of its own, so that the next iteration of the loop is what meets the first's
         plan = changed(plan, lambda s: [] if isinstance(s, Barrier) and next(seen) in (1, 2, 3) else [s])
     else:
         plan = changed(plan, drop)
@@ -162,7 +162,7 @@ def test_a_missing_barrier_is_a_race(which: int) -> None:
 
 
 def test_what_is_read_may_not_be_written_before_a_barrier() -> None:
-    """The second barrier of a fold keeps the next turn's partial results from those that are still being read."""
+    """The second barrier of a fold keeps the next iteration's partial results from those that are still being read."""
     x = np.ones((3, 70), np.float32)
     plan = plan_for(fold("sum", "float32", rows=True), x, schedule=CudaSchedule("block", 64, max_blocks=1))
     simulate(plan, x)
@@ -193,7 +193,7 @@ def test_threads_that_write_one_place_at_once() -> None:
         )
 
 
-def test_one_turn_too_many_is_out_of_range() -> None:
+def test_one_iteration_too_many_is_out_of_range() -> None:
     plan, x = rows_plan()
 
     def longer(s: Statement) -> list[Statement]:

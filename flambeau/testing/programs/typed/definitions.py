@@ -45,7 +45,7 @@ class Definitions(Statements):
 
     def everything(self) -> list[Node]:
         """All that stands before the main function."""
-        makers = [self.enum_class, self.record] + [self.dataclass_] * 2 + [self.plain_class] * 3 + [self.heir] * 3
+        makers = [self.enum_class, self.record] + [self.dataclass_] * 2 + [self.plain_class] * 3 + [self.subclass] * 3
         nodes = [self.draw.choice(makers)() for _ in range(self.draw.randint(2, 5))]
         nodes += [
             self.draw.choice([self.function, self.function, self.generator])() for _ in range(self.draw.randint(1, 3))
@@ -143,7 +143,7 @@ class Definitions(Statements):
         """From here on the class can be used."""
         self.classes[made.name] = made
         if made.base is not None:
-            made.base.heirs.append(made)
+            made.base.subclasses.append(made)
 
     # -- classes with a constructor -----------------------------------------------------------------------------------
 
@@ -176,7 +176,7 @@ class Definitions(Statements):
         name_ = f"class {made.name}({base.name}):" if base else f"class {made.name}:"
         return Compound(name_, [[init, self.shows(made), *self.operators(made), *self.methods(made)]])
 
-    def heir(self) -> Node:
+    def subclass(self) -> Node:
         """A class that inherits."""
         bases = [c for c in self.classes.values() if c.form == "class"]
         return self.plain_class(self.draw.choice(bases) if bases else None)
@@ -252,7 +252,7 @@ class Definitions(Statements):
                     self.next_rank(),
                     self.draw.choice(forms),
                 )
-                taken = {m.name for heir in made.under()[1:] for m in heir.methods}
+                taken = {m.name for subclass in made.under()[1:] for m in subclass.methods}
                 if name in taken:
                     continue
                 if callee.form == "property":

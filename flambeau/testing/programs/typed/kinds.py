@@ -75,7 +75,7 @@ class Class:
     methods: list[Callee] = field(default_factory=list)
     operators: set[str] = field(default_factory=set)
     members: tuple[str, ...] = ()
-    heirs: list[Class] = field(default_factory=list)
+    subclasses: list[Class] = field(default_factory=list)
     is_ordered: bool = False
 
     @property
@@ -104,4 +104,4 @@ class Class:
 
     def under(self) -> list[Class]:
         """It and all that inherit from it."""
-        return [self, *(c for heir in self.heirs for c in heir.under())]
+        return [self, *(c for subclass in self.subclasses for c in subclass.under())]

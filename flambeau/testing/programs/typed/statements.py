@@ -215,16 +215,16 @@ class Statements(Values):
         return [Compound(headers[0], bodies, [*headers[1:], "else:"])]
 
     def ask_class(self, depth: int) -> list[Node]:
-        """Whether an object is of an heir."""
+        """Whether an object is of a subclass."""
         found = [n for n in self.scope if n.kind.head == "object" and len(self.class_of(n.kind).under()) > 1]
         found = [n for n in found if not n.is_fixed and "." not in n.text]
         if not found:
             return self.branch(depth)
         name = self.draw.choice(found)
-        heir = self.draw.choice(self.class_of(name.kind).under()[1:])
-        known = Name(name.text, heir.kind, is_fixed=True)
+        subclass = self.draw.choice(self.class_of(name.kind).under()[1:])
+        known = Name(name.text, subclass.kind, is_fixed=True)
         bodies = [self.body(depth, known, most=2, without=name.text), self.body(depth, most=2, without=name.text)]
-        return [Compound(f"if isinstance({name.text}, {heir.name}):", bodies, ["else:"])]
+        return [Compound(f"if isinstance({name.text}, {subclass.name}):", bodies, ["else:"])]
 
     def choose(self, depth: int) -> list[Node]:
         """`match` on what there is."""

@@ -265,7 +265,7 @@ class Values:
             found.append(f"{o} != {other}")
         if made.form != "record":
             found.append(f"{o} is {other}")
-        return found + [f"isinstance({o}, {heir.name})" for heir in made.under()[1:]]
+        return found + [f"isinstance({o}, {subclass.name})" for subclass in made.under()[1:]]
 
     def str_(self, kind: Kind, depth: int) -> str:
         """A text."""
@@ -391,8 +391,8 @@ class Values:
             if made.form == "record" and made.fields:
                 part = self.draw.choice(made.fields)
                 return f"{self.value(kind, depth - 1)}._replace({part.text}={self.value(part.kind, 0)})"
-        heir = self.draw.choice(made.under())
-        return f"{heir.name}({self.given(heir.given, depth - 1)})"
+        subclass = self.draw.choice(made.under())
+        return f"{subclass.name}({self.given(subclass.given, depth - 1)})"
 
     def enum(self, kind: Kind, depth: int) -> str:
         """A member."""

@@ -1,0 +1,151 @@
+"""What the declaration of an operator says of its results: the rules for dtypes and sizes, devices, need of gradients.
+
+A rule is told what is known of each argument: of a tensor its type, of a list of tensors the types of its elements or,
+if nobody knows how many there are, the list's own type; of a number of any kind its type, if not its value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from flambeau.analysis import lattice
+from flambeau.analysis.constant_evaluation import is_unmodified, known
+from flambeau.analysis.lattice import holds_tensors, tensors_in
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.schema.device import Device
+from flambeau.schema.function import Argument, FunctionSchema
+from flambeau.schema.match import has_variables, substitute
+from flambeau.schema.opdef import UNKNOWN, OpDef
+from flambeau.schema.types import (
+    BoolType,
+    ComplexType,
+    FloatType,
+    IntType,
+    ListType,
+    NumberType,
+    OptionalType,
+    TensorType,
+    Type,
+    VarType,
+)
+
+_RULE_ERRORS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""What rules raise for arguments that do not fit."""
+_NUMBER_TYPES = (BoolType, ComplexType, FloatType, IntType)
+_CPU: Final = Device("cpu")
+
+
+def result_types(node: Node, definition: OpDef, results: Sequence[Value]) -> list[Type]:
+    """The types of those results of an operator that hold tensors."""
+    schema = definition.schema
+    if any(has_variables(r.type) for r in schema.returns):
+        return _bound(node, schema, results)
+    given = [_argument(v, a) for v, a in zip(node.inputs, schema.arguments, strict=False)]
+    dtypes = asked(definition.dtype, given, len(results))
+    shapes = asked(definition.shape, given, len(results))
+    device, requires_grad = _device(node, schema), _requires_grad(node, schema)
+    found: list[Type] = []
+    for value, dtype, sizes in zip(results, dtypes, shapes, strict=True):
+        same = _written(node, schema, value)
+        if same is not None:
+            found.append(same)
+            continue
+        is_float = dtype is None or dtype.is_floating_point or dtype.is_complex
+        needs = requires_grad if is_float else False
+        tensor = TensorType(
+            dtype=dtype, sizes=None if sizes is None else tuple(sizes), device=device, requires_grad=needs
+        )
+        found.append(ListType(tensor) if isinstance(value.type, ListType) else tensor)
+    return found
+
+
+def _written(node: Node, schema: FunctionSchema, value: Value) -> Type | None:
+    """The type of the operand that a result is, if the operator writes to it and gives it back."""
+    alias = schema.returns[value.index].alias if value.index < len(schema.returns) else None
+    if alias is None or not alias.is_write:
+        return None
+    for operand, argument in zip(node.inputs, schema.arguments, strict=False):
+        if argument.alias is not None and argument.alias.is_write and argument.alias.before == alias.before:
+            return operand.type
+    return None
+
+
+def _bound(node: Node, schema: FunctionSchema, results: Sequence[Value]) -> list[Type]:
+    """The results of operators on containers of any type, by what stands for the variables of the schema."""
+    variables: dict[str, Type] = {}
+    for value, argument in zip(node.inputs, schema.arguments, strict=False):
+        lattice.bind(argument.type, value.type, variables)
+    found = []
+    for value in results:
+        try:
+            found.append(substitute(schema.returns[value.index].type, variables))
+        except LookupError:
+            found.append(value.type)
+    return found
+
+
+def asked(rule: Callable[..., Any] | None, arguments: Sequence[Any], count: int) -> Sequence[Any]:
+    """The answer of a rule for each of `count` results; None where it has none."""
+    if rule is None:
+        return (None,) * count
+    try:
+        answer = rule(*arguments)
+    except _RULE_ERRORS:
+        return (None,) * count
+    if count == 1 and not (isinstance(answer, tuple) and len(answer) == 1 and not isinstance(answer[0], int | None)):
+        return (answer,)
+    return answer if isinstance(answer, tuple) and len(answer) == count else (None,) * count
+
+
+def _argument(value: Value, argument: Argument) -> Any:
+    """What a rule is told of an operand."""
+    if isinstance(value.type, TensorType):
+        return value.type
+    formal = argument.type.element if isinstance(argument.type, OptionalType) else argument.type
+    if isinstance(formal, ListType) and isinstance(formal.element, VarType):
+        return _described(value)
+    found = known(value)
+    if found is not UNKNOWN:
+        return found
+    if isinstance(value.type, ListType):
+        return value.type if isinstance(value.type.element, TensorType) else UNKNOWN
+    return value.type if isinstance(formal, NumberType) and isinstance(value.type, _NUMBER_TYPES) else UNKNOWN
+
+
+def _described(value: Value) -> Any:
+    """A list of any type: written out, with types for elements that are not known; else its type."""
+    node = value.node
+    if node is not None and node.kind == "prim::ListConstruct" and is_unmodified(value):
+        return [_described(v) for v in node.inputs]
+    found = known(value)
+    return value.type if found is UNKNOWN or (isinstance(found, list) and UNKNOWN in found) else found
+
+
+def _named(node: Node, schema: FunctionSchema, name: str) -> Any:
+    """What is known of an argument; None if there is none of this name."""
+    index = schema.index.get(name)
+    return None if index is None or index >= len(node.inputs) else known(node.inputs[index])
+
+
+def _operands(node: Node) -> list[TensorType]:
+    return [t for v in node.inputs if holds_tensors(v.type) for t in tensors_in(v.type)]
+
+
+def _device(node: Node, schema: FunctionSchema) -> Device | None:
+    """Where the results are: where the call says, else where all tensors among the operands are, else on the CPU."""
+    wanted = _named(node, schema, "device")
+    if wanted is not None:
+        return wanted if isinstance(wanted, Device) else None
+    devices = {t.device for t in _operands(node)}
+    if not devices:
+        return None if any(holds_tensors(v.type) for v in node.inputs) else _CPU
+    return devices.pop() if len(devices) == 1 else None
+
+
+def _requires_grad(node: Node, schema: FunctionSchema) -> bool | None:
+    """Whether the results need gradients: False where neither an operand does nor the call asks for it."""
+    wanted = _named(node, schema, "requires_grad")
+    needs = {t.requires_grad for t in _operands(node)}
+    return False if wanted in (None, False) and needs <= {False} else None

@@ -1,0 +1,479 @@
+"""Tensors in memory: views as arithmetic on addresses, element reads and writes, new tensors, whole-tensor writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from flambeau.codegen.graph import hoisted_bounds_checks, meetings, memory, native_values
+from flambeau.codegen.graph.control import each
+from flambeau.codegen.graph.memory import number
+from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar, TupleValue
+from flambeau.codegen.graph.refusals import refuse_what_no_int_is
+from flambeau.codegen.graph.representation import ARRAY_DATA, Array, Element, Fixed, Int
+from flambeau.codegen.graph.result_types import CPU
+from flambeau.codegen.graph.scalars import Operand, Registers, scalar_of
+from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.schema import dtype as dtypes
+from flambeau.schema.dtype import DType
+
+if TYPE_CHECKING:
+    from flambeau.codegen.graph.function import FunctionEmitter
+
+
+def array(fn: FunctionEmitter, value: Value) -> ArrayValue:
+    """A value that is a tensor in memory. Raises `CannotCompileError` for others."""
+    native = fn.get(value)
+    if isinstance(native, ArrayValue):
+        return native
+    raise CannotCompileError(f"%{value.name} is {native_values.describe(native.rep)}, not a tensor in memory")
+
+
+def is_tensor(native: Native) -> bool:
+    """Whether a value is a tensor."""
+    return isinstance(native.rep, Array | Element)
+
+
+def rank(native: Native) -> int:
+    """How many axes a tensor has."""
+    return native.rep.rank if isinstance(native.rep, Array) else 0
+
+
+def known_int(fn: FunctionEmitter, value: Value) -> int:
+    """An int that must be known when the code is made."""
+    found = memory.literal(fn.index(value))
+    if found is None:
+        raise CannotCompileError(f"%{value.name} must be a constant")
+    return found
+
+
+def optional_int(fn: FunctionEmitter, value: Value) -> Scalar | None:
+    """An int that may be None, which of the two being known."""
+    native = fn.get(value)
+    if isinstance(native, FixedValue) and native.rep.value is None:
+        return None
+    return fn.scalar(value)
+
+
+def axis_of(fn: FunctionEmitter, value: Value, count: int) -> int:
+    """A dimension argument, counted from the front."""
+    dim = known_int(fn, value)
+    if not -count <= dim < count:
+        raise CannotCompileError(f"dimension {dim} of a tensor of rank {count}")
+    return dim % count
+
+
+def load(fn: FunctionEmitter, native: Native) -> Operand:
+    """The element of a tensor without axes."""
+    if isinstance(native, Scalar):
+        return Operand(native.register, native.dtype, native.affine)
+    assert isinstance(native, ArrayValue)
+    assert native.rep.rank == 0
+    return Operand(memory.load_element(fn.e, native.data, native.rep.dtype), native.rep.dtype)
+
+
+# -- views ------------------------------------------------------------------------------------------------------------
+
+
+def _view(
+    base: ArrayValue, data: Register, sizes: Sequence[Register], strides: Sequence[Register], dense: int
+) -> ArrayValue:
+    rep = Array(base.rep.dtype, len(sizes), min(dense, len(sizes)))
+    return ArrayValue(rep, base.owner, data, tuple(sizes), tuple(strides))
+
+
+def select(fn: FunctionEmitter, node: Node) -> None:
+    """`x[..., i, ...]`."""
+    x, scalar = array(fn, node.input(0)), fn.scalar(node.input(2))
+    dim = axis_of(fn, node.input(1), x.rep.rank)
+    index = hoisted_bounds_checks.checked_index(fn, scalar, x.sizes[dim], node)
+    itemsize = memory.element(x.rep.dtype).itemsize
+    data = memory.offset_address(fn.e, x.data, index, x.strides[dim], itemsize)
+    meetings.note(fn, x, scalar, dim, data)
+    dense = min(x.rep.dense, x.rep.rank - 1 - dim)
+    sizes, strides = x.sizes[:dim] + x.sizes[dim + 1 :], x.strides[:dim] + x.strides[dim + 1 :]
+    fn.set_view(node.output(), _view(x, data, sizes, strides, dense))
+
+
+def slice_(fn: FunctionEmitter, node: Node) -> None:
+    """`x[..., start:end:step, ...]`: bounds are clamped."""
+    e, x = fn.e, array(fn, node.input(0))
+    dim = axis_of(fn, node.input(1), x.rep.rank)
+    size = x.sizes[dim]
+    step = known_int(fn, node.input(4))
+    if step <= 0:
+        raise CannotCompileError("a slice whose step is not positive")
+    start = _clamped(fn, optional_int(fn, node.input(2)), size, number(0))
+    end = _clamped(fn, optional_int(fn, node.input(3)), size, size)
+    if memory.literal(start) != 0:
+        end = e.intrinsic("smax", end, start)
+    count = memory.subtract(e, end, start)
+    if step != 1:
+        count = e.binary("sdiv", e.binary("add", count, number(step - 1)), number(step))
+    itemsize = memory.element(x.rep.dtype).itemsize
+    data = memory.offset_address(e, x.data, start, x.strides[dim], itemsize)
+    stride = memory.multiply(e, x.strides[dim], number(step), " nsw")
+    sizes = (*x.sizes[:dim], count, *x.sizes[dim + 1 :])
+    strides = (*x.strides[:dim], stride, *x.strides[dim + 1 :])
+    whole = x.rep.rank - dim if step == 1 else x.rep.rank - dim - 1
+    fn.set_view(node.output(), _view(x, data, sizes, strides, min(x.rep.dense, whole)))
+
+
+def _clamped(fn: FunctionEmitter, bound: Scalar | None, size: Register, otherwise: Register) -> Register:
+    """A bound of a slice as a place from 0 to the size."""
+    e = fn.e
+    if bound is None:
+        return otherwise
+    known = memory.literal(bound.register)
+    if known == (1 << 63) - 1:
+        return size
+    if known == 0:
+        return number(0)
+    at = bound.register
+    if known is None:
+        at = e.select(e.icmp("slt", at, number(0)), e.binary("add", at, size), at)
+    elif known < 0:
+        at = e.binary("add", size, number(known))
+    if known is None or known < 0:
+        at = e.intrinsic("smax", at, number(0))
+    return e.intrinsic("smin", at, size)
+
+
+def permuted(fn: FunctionEmitter, node: Node, order: Sequence[int]) -> None:
+    """The axes in another order."""
+    x = array(fn, node.input(0))
+    dense = x.rep.dense if list(order) == list(range(x.rep.rank)) else 0
+    fn.set_view(
+        node.output(), _view(x, x.data, [x.sizes[k] for k in order], [x.strides[k] for k in order], dense)
+    )
+
+
+def transpose(fn: FunctionEmitter, node: Node) -> None:
+    """`transpose`."""
+    count = array(fn, node.input(0)).rep.rank
+    order = list(range(count))
+    a, b = axis_of(fn, node.input(1), count), axis_of(fn, node.input(2), count)
+    order[a], order[b] = order[b], order[a]
+    permuted(fn, node, order)
+
+
+def t(fn: FunctionEmitter, node: Node) -> None:
+    """`t`, `T`."""
+    count = array(fn, node.input(0)).rep.rank
+    if node.kind == "aten::t" and count > 2:
+        raise CannotCompileError("t of more than two dimensions")
+    permuted(fn, node, list(reversed(range(count))))
+
+
+def permute(fn: FunctionEmitter, node: Node) -> None:
+    """`permute`."""
+    count, given = array(fn, node.input(0)).rep.rank, fn.get(node.input(1))
+    order = _known_list(given)
+    if sorted(d % count for d in order) != list(range(count)):
+        raise CannotCompileError(f"permute to {order}")
+    permuted(fn, node, [d % count for d in order])
+
+
+def _known_list(given: Native) -> list[int]:
+    if not isinstance(given, TupleValue):
+        raise CannotCompileError("dimensions must be constants")
+    found = [memory.literal(i.register) if isinstance(i, Scalar) else None for i in given.items]
+    if any(f is None for f in found):
+        raise CannotCompileError("dimensions must be constants")
+    return [f for f in found if f is not None]
+
+
+def unsqueeze(fn: FunctionEmitter, node: Node) -> None:
+    """`unsqueeze`."""
+    x = array(fn, node.input(0))
+    dim = axis_of(fn, node.input(1), x.rep.rank + 1)
+    inner = x.sizes[dim] if dim < x.rep.rank else None
+    itemsize = memory.element(x.rep.dtype).itemsize
+    stride = number(itemsize) if inner is None else memory.multiply(fn.e, inner, x.strides[dim], " nsw")
+    dense = x.rep.dense + 1 if x.rep.rank - dim <= x.rep.dense else x.rep.dense
+    sizes = (*x.sizes[:dim], number(1), *x.sizes[dim:])
+    strides = (*x.strides[:dim], stride, *x.strides[dim:])
+    fn.set_view(node.output(), _view(x, x.data, sizes, strides, dense))
+
+
+def squeeze(fn: FunctionEmitter, node: Node) -> None:
+    """`squeeze(dim)` of an axis whose size is known."""
+    x = array(fn, node.input(0))
+    if len(node.inputs) != 2 or not isinstance(fn.get(node.input(1)), Scalar):
+        raise CannotCompileError("which axes squeeze takes away depends on sizes")
+    dim = axis_of(fn, node.input(1), x.rep.rank)
+    known = memory.literal(x.sizes[dim])
+    if known is None:
+        raise CannotCompileError("whether squeeze takes the axis away depends on its size")
+    if known != 1:
+        fn.set_view(node.output(), x)
+        return
+    sizes, strides = x.sizes[:dim] + x.sizes[dim + 1 :], x.strides[:dim] + x.strides[dim + 1 :]
+    fn.set_view(node.output(), _view(x, x.data, sizes, strides, min(x.rep.dense, x.rep.rank - 1 - dim)))
+
+
+def expand(fn: FunctionEmitter, node: Node) -> None:
+    """`expand`: axes of size one are repeated without moving."""
+    e, x, given = fn.e, array(fn, node.input(0)), fn.get(node.input(1))
+    if not isinstance(given, TupleValue) or len(given.items) < x.rep.rank:
+        raise CannotCompileError("the number of sizes of expand is not known")
+    missing = len(given.items) - x.rep.rank
+    sizes: list[Register] = []
+    strides: list[Register] = []
+    for k, wanted in enumerate(given.items):
+        assert isinstance(wanted, Scalar)
+        if k < missing:
+            fn.fail_if(e.icmp("slt", wanted.register, number(0)), node)
+            sizes.append(wanted.register)
+            strides.append(number(0))
+            continue
+        size, stride = x.sizes[k - missing], x.strides[k - missing]
+        keeps = e.icmp("eq", wanted.register, number(-1))
+        same = e.icmp("eq", wanted.register, size)
+        one = e.icmp("eq", size, number(1))
+        stays = e.binary("or", keeps, same)
+        grows = e.binary("and", one, e.icmp("sge", wanted.register, number(0)))
+        fn.fail_if(e.binary("xor", e.binary("or", stays, grows), Register("true", "i1", 1)), node)
+        sizes.append(e.select(stays, size, wanted.register))
+        strides.append(e.select(stays, stride, number(0)))
+    fn.set_view(node.output(), _view(x, x.data, sizes, strides, 0))
+
+
+def view(fn: FunctionEmitter, node: Node) -> None:
+    """`view` and `reshape` of what lies row-major in memory without gaps."""
+    e, x, given = fn.e, array(fn, node.input(0)), fn.get(node.input(1))
+    if not isinstance(given, TupleValue) or not all(isinstance(i, Scalar) for i in given.items):
+        raise CannotCompileError("the number of sizes is not known")
+    if x.rep.dense != x.rep.rank:
+        raise CannotCompileError("whether the tensor lies in one piece is not known")
+    total = product(fn, x.sizes)
+    wanted = [i.register for i in given.items if isinstance(i, Scalar)]
+    unknown = [k for k, w in enumerate(wanted) if memory.literal(w) == -1]
+    if len(unknown) > 1:
+        raise CannotCompileError("it has two sizes that follow from the others")
+    given_sizes = [w for k, w in enumerate(wanted) if k not in unknown]
+    for w in given_sizes:
+        fn.fail_if(e.icmp("slt", w, number(0)), node)
+    if unknown:
+        others = product(fn, given_sizes)
+        fn.fail_if(e.icmp("sle", others, number(0)), node)
+        wanted[unknown[0]] = e.binary("sdiv", total, others)
+    fn.fail_if(e.icmp("ne", product(fn, wanted), total), node)
+    strides = memory.dense_strides(e, wanted, memory.element(x.rep.dtype).itemsize)
+    fn.set_view(node.output(), _view(x, x.data, wanted, strides, len(wanted)))
+
+
+def product(fn: FunctionEmitter, sizes: Sequence[Register]) -> Register:
+    """How many elements there are."""
+    total = number(1)
+    for size in sizes:
+        total = memory.multiply(fn.e, total, size)
+    return total
+
+
+def same(fn: FunctionEmitter, node: Node) -> None:
+    """The same tensor under another name."""
+    fn.set_view(node.output(), fn.get(node.input(0)))
+
+
+# -- questions --------------------------------------------------------------------------------------------------------
+
+
+def size(fn: FunctionEmitter, node: Node) -> None:
+    """`size()`, `size(dim)`, `shape`."""
+    native = fn.get(node.input(0))
+    sizes = native.sizes if isinstance(native, ArrayValue) else ()
+    if len(node.inputs) == 2:
+        fn.set(node.output(), _int(sizes[axis_of(fn, node.input(1), len(sizes))]))
+        return
+    fn.set(node.output(), TupleValue(tuple(map(_int, sizes))))
+
+
+def _int(register: Register) -> Scalar:
+    return Scalar(Int(), register)
+
+
+def dim(fn: FunctionEmitter, node: Node) -> None:
+    """`dim()`."""
+    fn.set(node.output(), native_values.integer(rank(fn.get(node.input(0)))))
+
+
+def numel(fn: FunctionEmitter, node: Node) -> None:
+    """`numel()`."""
+    native = fn.get(node.input(0))
+    fn.set(node.output(), _int(product(fn, native.sizes if isinstance(native, ArrayValue) else ())))
+
+
+def length(fn: FunctionEmitter, node: Node) -> None:
+    """`len()` of a tensor."""
+    x = array(fn, node.input(0))
+    if not x.sizes:
+        raise CannotCompileError("len() of a tensor without axes")
+    fn.set(node.output(), _int(x.sizes[0]))
+
+
+def dtype_of(fn: FunctionEmitter, node: Node) -> None:
+    """`prim::dtype`."""
+    native = fn.get(node.input(0))
+    assert isinstance(native.rep, Array | Element)
+    fn.set(node.output(), native_values.integer(native.rep.dtype.code))
+
+
+def device_of(fn: FunctionEmitter, node: Node) -> None:
+    """`prim::device`."""
+    fn.set(node.output(), FixedValue(Fixed(CPU)))
+
+
+def to_number(fn: FunctionEmitter, node: Node, dtype: DType | None) -> None:
+    """`int(t)`, `float(t)`, `bool(t)`, `t.item()`."""
+    native = fn.get(node.input(0))
+    if isinstance(native, ArrayValue) and native.rep.rank:
+        one = fn.e.icmp("eq", product(fn, native.sizes), number(1))
+        fn.fail_if(fn.e.binary("xor", one, Register("true", "i1", 1)), node)
+        native = ArrayValue(Array(native.rep.dtype, 0), native.owner, native.data, (), ())
+    operand = load(fn, native)
+    s = Registers(fn, node, is_exact=True)
+    if dtype is None:
+        category = "float64" if operand.dtype.is_floating_point else operand.dtype.name
+        dtype = operand.dtype if category == "bool" else _wide(category)
+    if dtype == dtypes.int64 and operand.dtype.is_floating_point:
+        refuse_what_no_int_is(fn, node, [s.cast(operand, dtypes.float64)])
+    fn.set(node.output(), scalar_of(s.cast(operand, dtype), node.output().type))
+
+
+def implicit(fn: FunctionEmitter, node: Node, dtype: DType) -> None:
+    """A tensor where a number is wanted: one without axes, of the same kind of number."""
+    rep = fn.get(node.input(0)).rep
+    if not isinstance(rep, Element | Array) or (isinstance(rep, Array) and rep.rank):
+        raise CannotCompileError("a number made of a tensor with axes")
+    is_float = rep.dtype.is_floating_point
+    if is_float is not dtype.is_floating_point or rep.dtype.name == "bool" or rep.dtype.is_complex:
+        raise CannotCompileError("a number made of a tensor of another kind")
+    to_number(fn, node, dtype)
+
+
+def _wide(category: str) -> DType:
+    return dtypes.float64 if category == "float64" else dtypes.int64
+
+
+# -- new tensors and writes -------------------------------------------------------------------------------------------
+
+
+def new(fn: FunctionEmitter, dtype: DType, sizes: Sequence[Register], node: Node) -> ArrayValue:
+    """A new tensor, row-major; leaves the function where a size is negative."""
+    e = fn.e
+    itemsize = memory.element(dtype).itemsize
+    for s in sizes:
+        if memory.literal(s) is None:
+            fn.fail_if(e.icmp("slt", s, number(0)), node)
+    total = number(itemsize)
+    for s in sizes:
+        total = memory.multiply(e, total, s)
+    if any(memory.literal(s) is None for s in sizes) and len(sizes) > 1:
+        _fail_if_too_large(fn, sizes, itemsize, node)
+    block = fn.new_block(total)
+    data = e.define(f"getelementptr inbounds i8, ptr {block}, i64 {ARRAY_DATA}", "ptr", 1)
+    e.make_fresh(data)
+    strides = memory.dense_strides(e, sizes, itemsize)
+    return ArrayValue(Array(dtype, len(sizes), len(sizes)), block, data, tuple(sizes), strides)
+
+
+def _fail_if_too_large(fn: FunctionEmitter, sizes: Sequence[Register], itemsize: int, node: Node) -> None:
+    """Leave where the number of bytes does not fit 63 bits."""
+    e = fn.e
+    total = Register(str(itemsize), "i128", 1)
+    for s in sizes:
+        total = e.binary("mul", total, e.convert("zext", s, "i128"))
+        fn.fail_if(e.icmp("ugt", total, Register(str(1 << 62), "i128", 1)), node)
+
+
+def each_element(
+    fn: FunctionEmitter, sizes: Sequence[Register], arrays: Sequence[ArrayValue], body: Callable[[list[Register]], None]
+) -> None:
+    """``body`` of the addresses of the elements, at every place of these sizes, row-major."""
+    _nest(fn, list(sizes), [a.data for a in arrays], list(arrays), 0, body)
+
+
+def _nest(
+    fn: FunctionEmitter, sizes: list[Register], places: list[Register], arrays: list[ArrayValue], axis: int,
+    body: Callable[[list[Register]], None],
+) -> None:  # fmt: skip
+    if axis == len(sizes):
+        body(places)
+        return
+
+    def iteration(index: Register) -> None:
+        here = [
+            memory.offset_address(fn.e, p, index, a.strides[axis], memory.element(a.rep.dtype).itemsize)
+            for p, a in zip(places, arrays, strict=True)
+        ]
+        _nest(fn, sizes, here, arrays, axis + 1, body)
+
+    each(fn, sizes[axis], iteration)
+
+
+def fill(fn: FunctionEmitter, target: ArrayValue, value: Register) -> None:
+    """Write one value everywhere."""
+    e = fn.e
+    if value.text in ("0", "false", "0x0000000000000000") and target.rep.dense == target.rep.rank:
+        bytes_ = memory.multiply(e, number(memory.element(target.rep.dtype).itemsize), product(fn, target.sizes))
+        e.raw(f"call void @llvm.memset.p0.i64(ptr {target.data}, i8 0, i64 {bytes_}, i1 false)")
+        return
+    flat = flattened(fn, [target])
+    each_element(
+        fn, flat[0].sizes, flat, lambda at: memory.store_element(e, at[0], value, target.rep.dtype)
+    )
+
+
+def flattened(fn: FunctionEmitter, arrays: Sequence[ArrayValue]) -> list[ArrayValue]:
+    """Tensors of one shape as tensors of one axis if all lie in one piece."""
+    if any(a.rep.dense != a.rep.rank or a.rep.rank < 2 for a in arrays):
+        return list(arrays)
+    total = product(fn, arrays[0].sizes)
+    return [
+        ArrayValue(Array(a.rep.dtype, 1, 1), a.owner, a.data, (total,), (number(memory.element(a.rep.dtype).itemsize),))
+        for a in arrays
+    ]
+
+
+def broadcast_to(fn: FunctionEmitter, x: ArrayValue, sizes: Sequence[Register], node: Node) -> ArrayValue:
+    """A tensor seen under larger sizes; leaves the function where it does not fit."""
+    e, missing = fn.e, len(sizes) - x.rep.rank
+    if missing < 0:
+        raise CannotCompileError("more axes than the tensor written to")
+    strides: list[Register] = [number(0)] * missing
+    dense = x.rep.dense == x.rep.rank == len(sizes)
+    for own, stride, size in zip(x.sizes, x.strides, sizes[missing:], strict=True):
+        if own == size:
+            strides.append(stride)
+            continue
+        fits = e.icmp("eq", own, size)
+        one = e.icmp("eq", own, number(1))
+        fn.fail_if(e.binary("xor", e.binary("or", fits, one), Register("true", "i1", 1)), node)
+        strides.append(e.select(fits, stride, number(0)))
+        dense = False
+    rep = Array(x.rep.dtype, len(sizes), len(sizes) if dense else 0)
+    return ArrayValue(rep, x.owner, x.data, tuple(sizes), tuple(strides))
+
+
+def in_steps(x: ArrayValue, sizes: Sequence[Register]) -> ArrayValue:
+    """A tensor whose last sizes are known to be these, and its last axis to have no gaps, under more axes before."""
+    missing = len(sizes) - x.rep.rank
+    rep = Array(x.rep.dtype, len(sizes), x.rep.dense if not missing else 0)
+    step = number(memory.element(x.rep.dtype).itemsize)
+    return ArrayValue(rep, x.owner, x.data, tuple(sizes), (*[number(0)] * missing, *x.strides[:-1], step))
+
+
+def copy_elements(fn: FunctionEmitter, target: ArrayValue, source: ArrayValue) -> None:
+    """Overwrite a tensor with another of its sizes and dtype, apart from it in memory."""
+    e, dtype = fn.e, target.rep.dtype
+    if source.rep.dense == source.rep.rank and target.rep.dense == target.rep.rank:
+        total = memory.multiply(e, product(fn, source.sizes), number(memory.element(dtype).itemsize))
+        e.raw(f"call void @llvm.memcpy.p0.p0.i64(ptr {target.data}, ptr {source.data}, i64 {total}, i1 false)")
+        return
+    each_element(
+        fn, source.sizes, [target, source],
+        lambda at: memory.store_element(e, at[0], memory.load_element(e, at[1], dtype), dtype),
+    )  # fmt: skip

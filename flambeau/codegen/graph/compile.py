@@ -1,0 +1,211 @@
+"""From a graph to a module of native functions: the graph's own, and those of functions that call themselves.
+
+These take and give values in registers:
+``{i64, words} @flambeau_callee_k(ptr context, words...)`` gives 0 and the words of its results, or what stopped it, as
+`abi` says. What a function gives is what its declaration says; where that is not enough, of tensors, it is what the
+ways give that do not come to a call of itself: others are left out at first (`UnknownResultError`), and emitted once
+that is known. If they give something wider, the function is emitted again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.codegen.graph import abi, lists, memory, native_values
+from flambeau.codegen.graph.function import FunctionEmitter, FunctionText
+from flambeau.codegen.graph.memory import number
+from flambeau.codegen.graph.module import Callee, Module, NewCalleeError, Prepare, UnknownResultError
+from flambeau.codegen.graph.native_values import CannotCompileError, TupleValue, words_of
+from flambeau.codegen.graph.representation import Array, Element, Fixed, Listed, Representation, Tupled, llvm_words
+from flambeau.codegen.graph.results import declared_rep
+from flambeau.codegen.graph.runtime import POLL_INTERVAL
+from flambeau.codegen.graph.slots import Assumptions, WidenError
+from flambeau.codegen.graph.tensor_constants import refuse_shared
+from flambeau.codegen.llvm.emitter import Target
+from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.ir.graph import Graph
+from flambeau.schema.types import Type
+
+MOST_WALKS = 64
+UNKNOWN = "what {}() gives is not known before it calls itself"
+
+
+def compile_function(
+    graph: Graph,
+    parameters: Sequence[Representation],
+    target: Target,
+    emitter: type[FunctionEmitter] = FunctionEmitter,
+    prepare: Prepare | None = None,
+) -> FunctionText:
+    """The text of a graph whose inputs look like this. Raises `CannotCompileError` with the reason if there is none.
+
+    `prepare` makes graphs of functions that call themselves ready; without it such functions have no native form.
+    """
+    assumed: Assumptions = {}
+    facts = AliasAnalysis(graph)
+    module = Module(prepare)
+    for _ in range(MOST_WALKS):
+        try:
+            return emitter(graph, facts, assumed, target, module).run(parameters)
+        except WidenError:
+            continue
+        except NewCalleeError as new:
+            try:
+                compile_callee(new.callee, module, target)
+            except UnknownResultError as error:
+                raise CannotCompileError(str(error) or UNKNOWN.format(new.callee.function.short_name)) from None
+    raise CannotCompileError("the types of values that loops carry do not settle")
+
+
+def compile_callee(callee: Callee, module: Module, target: Target, around: tuple[Callee, ...] = ()) -> None:
+    """Add a function to a module. Raises `CannotCompileError` with the reason where it has no native form.
+
+    `around` are the functions that are being emitted when it is met.
+    """
+    around = (*around, callee)
+    assumed: Assumptions = {}
+    facts = AliasAnalysis(callee.graph)
+    before = module.copied()
+    for _ in range(MOST_WALKS):
+        emitter = CalleeEmitter(callee, facts, assumed, target, module)
+        try:
+            text, results = emitter.emit()
+        except WidenError:
+            continue
+        except NewCalleeError as new:
+            _compile_another(new.callee, module, target, around)
+            continue
+        if results != callee.results:
+            module.restore(before)
+            module.callees[callee.key] = callee
+            callee.results = results
+        elif emitter.has_unknown:
+            raise UnknownResultError(UNKNOWN.format(callee.function.short_name))
+        elif not _forget_postponed(module, around):
+            callee.is_open = False
+            module.take(emitter)
+            module.texts.append(text)
+            return
+    raise CannotCompileError("the types of values that loops carry do not settle")
+
+
+def _compile_another(callee: Callee, module: Module, target: Target, around: tuple[Callee, ...]) -> None:
+    """A function that is met in others. One that cannot be without knowing what these give is postponed."""
+    with contextlib.suppress(UnknownResultError):
+        compile_callee(callee, module, target, around)
+
+
+def _forget_postponed(module: Module, around: tuple[Callee, ...]) -> bool:
+    """Have functions that were postponed be asked for again; whether there were any."""
+    postponed = [c for c in module.callees.values() if c.is_open and c not in around]
+    for callee in postponed:
+        del module.callees[callee.key]
+    return bool(postponed)
+
+
+class CalleeEmitter(FunctionEmitter):
+    """Emits one such function."""
+
+    def __init__(
+        self, callee: Callee, facts: AliasAnalysis, assumed: Assumptions, target: Target, module: Module
+    ) -> None:
+        super().__init__(callee.graph, facts, assumed, target, module)
+        self._callee = callee
+
+    def emit(self) -> tuple[str, tuple[Representation, ...]]:
+        """The text, and what the function gives."""
+        e = self.e
+        refuse_shared(self.graph, self.facts)
+        e.entry.append(f"  store i64 {POLL_INTERVAL}, ptr {self.poll_counter}")
+        parameters = self._given()
+        self._enter()
+        results = self._result_words()
+        kinds = ", ".join(("i64", *(k for rep in results for k in llvm_words(rep))))
+        e.start(self.exit)
+        code = e.define(f"load i64, ptr {self.code_slot}", "i64", 1)
+        e.raw(f"ret {{{kinds}}} {self._packed(kinds, [code])}")
+        head = f"define internal {{{kinds}}} @{self._callee.symbol}({', '.join(['ptr %context', *parameters])}) #0 {{"
+        return "\n".join([head, "entry:", *e.entry, *e.lines, "}"]), results
+
+    def _given(self) -> list[str]:
+        """The parameters as registers."""
+        texts = []
+        for value, rep in zip(self.graph.inputs, self._callee.parameters, strict=True):
+            words = [Register(self.e.name("a"), kind, 1) for kind in llvm_words(rep)]
+            texts += [f"{w.type} {w}" for w in words]
+            for word in words:
+                if word.type == "ptr":
+                    self.e.origins[word.text] = 0
+            self.native[value] = self.densified(native_values.from_words(rep, words), value.type)
+        return texts
+
+    def _enter(self) -> None:
+        """Refuse calls for which the stack has no room, and look at the clock when there have been many."""
+        e = self.e
+        frame = e.define("call ptr @llvm.frameaddress.p0(i32 0)", "ptr", 1)
+        floor = memory.load_word(e, self.context, abi.CONTEXT_WORDS["floor"], "ptr")
+        low, room, fine = e.label("low"), e.label("room"), e.label("fine")
+        e.raw(f"br i1 {e.icmp('ult', frame, floor)}, label %{low}, label %{room}, !prof !20")
+        e.start(low)
+        self.exit_unless_zero(e.define(f"call i64 @look_at_stack(ptr {self.context}, ptr {frame})", "i64", 1))
+        e.branch(room)
+        e.start(room)
+        left = memory.load_word(e, self.context, abi.CONTEXT_WORDS["calls"], "i64")
+        less = e.binary("sub", left, number(1))
+        memory.store_word(e, self.context, abi.CONTEXT_WORDS["calls"], less)
+        many = e.label("many")
+        e.raw(f"br i1 {e.icmp('slt', less, number(0))}, label %{many}, label %{fine}, !prof !20")
+        e.start(many)
+        memory.store_word(e, self.context, abi.CONTEXT_WORDS["calls"], number(POLL_INTERVAL))
+        self.exit_unless_zero(e.define(f"call i64 @look_at_clock(ptr {self.context})", "i64", 1))
+        e.branch(fine)
+        e.start(fine)
+
+    def _result_words(self) -> tuple[Representation, ...]:
+        """The graph's block, and what follows from it."""
+        at_return = self.block(self.graph.block, ())
+        given = [self.get(v) for v in self.graph.outputs]
+        wanted = self._wanted([_lasting(n.rep, v.type) for v, n in zip(self.graph.outputs, given, strict=True)])
+        words: list[Register] = []
+        for value, native, rep in zip(self.graph.outputs, given, wanted, strict=True):
+            if isinstance(native, TupleValue) and isinstance(rep, Listed):
+                made = lists.made_of(self, [self.converted(i, rep.item) for i in native.items], rep.item)
+                words += words_of(made)
+                continue
+            result = self.converted(native, rep)
+            self.keep(result, value, at_return, self.graph.outputs)
+            words += words_of(result)
+        for value in at_return:
+            self.release(value)
+        kinds = ", ".join(("i64", *(k for rep in wanted for k in llvm_words(rep))))
+        self.e.raw(f"ret {{{kinds}}} {self._packed(kinds, [number(0), *words])}")
+        return wanted
+
+    def _wanted(self, mine: Sequence[Representation]) -> tuple[Representation, ...]:
+        """What results must look like: as on this way, and as they did in an earlier walk."""
+        known = self._callee.results
+        return tuple(mine if known is None else [native_values.join(a, b) for a, b in zip(known, mine, strict=True)])
+
+    def _packed(self, kinds: str, words: Sequence[Register]) -> str:
+        packed = "poison"
+        for place, word in enumerate(words):
+            packed = self.e.define(f"insertvalue {{{kinds}}} {packed}, {word.type} {word}, {place}", "i64", 1).text
+        return packed
+
+
+def _lasting(rep: Representation, type_: Type) -> Representation:
+    """How a result looks to callers, who may be handed one of another way."""
+    declared = declared_rep(type_)
+    if declared is not None:
+        return declared
+    match rep:
+        case Element():
+            return Array(rep.dtype, 0)
+        case Tupled():
+            return Tupled(tuple([_lasting(item, t) for item, t in zip(rep.items, type_.contained, strict=True)]))
+        case Fixed() if rep.value is not None:
+            raise CannotCompileError(f"it gives {native_values.describe(rep)}")
+        case _:
+            return rep

@@ -1,0 +1,329 @@
+"""New tensors of the elements of others: copies, conversions, joins; and the pieces that a tensor is split into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from flambeau.codegen.graph import arrays, memory, result_types
+from flambeau.codegen.graph.arrays import array, axis_of, each_element, new, product
+from flambeau.codegen.graph.gather import stack_list
+from flambeau.codegen.graph.interpreter_calls import either, is_dense_now
+from flambeau.codegen.graph.memory import number
+from flambeau.codegen.graph.native_values import (
+    ArrayValue,
+    CannotCompileError,
+    FixedValue,
+    ListValue,
+    Native,
+    Scalar,
+    TupleValue,
+)
+from flambeau.codegen.graph.pointwise import literal_of, set_element, told
+from flambeau.codegen.graph.representation import Array, Bool, Element, Fixed
+from flambeau.codegen.graph.scalars import Operand, Registers
+from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.ir.node import Node
+from flambeau.schema.dtype import DType
+
+if TYPE_CHECKING:
+    from flambeau.codegen.graph.function import FunctionEmitter
+
+
+def _refuse_format(fn: FunctionEmitter, node: Node, place: int) -> None:
+    """Memory formats other than the usual are Python's."""
+    if len(node.inputs) > place and literal_of(fn.get(node.input(place))) not in (None, 0, 1):
+        raise CannotCompileError("a memory format")
+
+
+def clone(fn: FunctionEmitter, node: Node) -> None:
+    """`clone`: the elements in new memory, in the order that the tensor has."""
+    native = fn.get(node.input(0))
+    _refuse_format(fn, node, 1)
+    if isinstance(native, Scalar):
+        set_element(fn, node.output(), Operand(native.register, native.dtype))
+        return
+    x = array(fn, node.input(0))
+
+    if x.rep.dense == x.rep.rank:
+        made = new(fn, x.rep.dtype, x.sizes, node)
+        arrays.copy_elements(fn, made, x)
+        fn.set_new(node.output(), made)
+        return
+    dense = is_dense_now(fn, x)
+    is_native = fn.e.binary("or", dense, _in_order(fn, x))
+    either(fn, node, is_native, Array(x.rep.dtype, x.rep.rank, 0), lambda: _copy(fn, node, x, dense))
+
+
+MOST_COPIED = 1 << 16
+"""Elements in steps that the function copies one by one; of more, Python copies tiles."""
+
+
+def _in_order(fn: FunctionEmitter, x: ArrayValue) -> Register:
+    """Whether the axes of a tensor lie in memory from the outermost in, as those of its copy, and it is short."""
+    e = fn.e
+    answer = e.icmp("sgt", x.strides[-1], number(0))
+    for outer, inner in zip(x.strides[:-1], x.strides[1:], strict=True):
+        answer = e.binary("and", answer, e.icmp("sgt", outer, inner))
+    return e.binary("and", answer, _is_short(fn, x))
+
+
+def _is_short(fn: FunctionEmitter, x: ArrayValue) -> Register:
+    """Whether a tensor has elements, and not too many: one without any keeps its steps."""
+    less = fn.e.binary("sub", product(fn, x.sizes), number(1))
+    return fn.e.icmp("ult", less, number(MOST_COPIED))
+
+
+def _copy(fn: FunctionEmitter, node: Node, x: ArrayValue, dense: Register) -> ArrayValue:
+    """A row-major copy of a tensor that may lie in one piece."""
+    e, made = fn.e, new(fn, x.rep.dtype, x.sizes, node)
+    whole, steps, after = e.label("whole"), e.label("steps"), e.label("after")
+    e.branch_if(dense, whole, steps)
+    for label in (whole, steps):
+        e.start(label)
+        rank = x.rep.rank if label == whole else x.rep.dense
+        arrays.copy_elements(
+            fn, made, ArrayValue(Array(x.rep.dtype, x.rep.rank, rank), x.owner, x.data, x.sizes, x.strides)
+        )
+        e.branch(after)
+    e.start(after)
+    return made
+
+
+def contiguous(fn: FunctionEmitter, node: Node) -> None:
+    """`contiguous`: the tensor itself if it lies in one piece."""
+    x = array(fn, node.input(0))
+    _refuse_format(fn, node, 1)
+    if x.rep.dense == x.rep.rank:
+        fn.set_view(node.output(), x)
+        return
+
+    dense = is_dense_now(fn, x)
+    is_native = fn.e.binary("or", dense, _is_short(fn, x))
+    either(fn, node, is_native, Array(x.rep.dtype, x.rep.rank, x.rep.rank), lambda: _itself_or_copy(fn, node, x, dense))
+
+
+def _itself_or_copy(fn: FunctionEmitter, node: Node, x: ArrayValue, dense: Register) -> ArrayValue:
+    """A tensor that lies in one piece, or a copy that does."""
+    e, rep = fn.e, Array(x.rep.dtype, x.rep.rank, x.rep.rank)
+    slots = fn.slots(rep)
+    whole, steps, after = e.label("whole"), e.label("steps"), e.label("after")
+    e.branch_if(dense, whole, steps)
+    e.start(whole)
+    fn.retain(x)
+    fn.store_slots(slots, x)
+    e.branch(after)
+    e.start(steps)
+    made = new(fn, x.rep.dtype, x.sizes, node)
+    arrays.copy_elements(fn, made, x)
+    fn.store_slots(slots, made)
+    e.branch(after)
+    e.start(after)
+    found = fn.load_slots(slots, rep)
+    assert isinstance(found, ArrayValue)
+    return found
+
+
+def is_contiguous(fn: FunctionEmitter, node: Node) -> None:
+    """`is_contiguous()`."""
+    x = array(fn, node.input(0))
+    if len(node.inputs) > 1 and literal_of(fn.get(node.input(1))) not in (None, 0):
+        raise CannotCompileError("a memory format")
+    known = Register("true", "i1", 1) if x.rep.dense == x.rep.rank else None
+    if known is None:
+        empty = fn.e.icmp("eq", product(fn, x.sizes), number(0))
+        known = fn.e.binary("or", empty, is_dense_now(fn, x))
+    fn.set(node.output(), Scalar(Bool(), known))
+
+
+def convert(fn: FunctionEmitter, node: Node) -> None:
+    """`to(dtype)`: the tensor itself if it has it."""
+    definition = node.definition
+    assert definition is not None
+    native = fn.get(node.input(0))
+    given = dict(zip((a.name for a in definition.schema.arguments), (fn.get(v) for v in node.inputs), strict=True))
+    found = result_types.result_types(definition, [told(n) for n in given.values()], 1)[0]
+    device = given.get("device")
+    if found is None or (device is not None and not isinstance(device, FixedValue)):
+        raise CannotCompileError("what it converts to is not known")
+    if any(literal_of(given[k]) not in (None, False) for k in ("layout", "pin_memory", "copy") if k in given):
+        raise CannotCompileError("to() with more than a dtype")
+    if literal_of(given.get("memory_format", FixedValue(Fixed(None)))) not in (None, 1):
+        raise CannotCompileError("a memory format")
+    dtype = found[0]
+    assert isinstance(native.rep, Array | Element)
+    if native.rep.dtype is dtype:
+        fn.set_view(node.output(), native)
+        return
+    s = Registers(fn, node, is_exact=False)
+    if isinstance(native, Scalar) or (isinstance(native, ArrayValue) and native.rep.rank == 0):
+        set_element(fn, node.output(), s.cast(arrays.load(fn, native), dtype))
+        return
+    _converted(fn, node, array(fn, node.input(0)), dtype, s)
+
+
+def _converted(fn: FunctionEmitter, node: Node, x: ArrayValue, dtype: DType, s: Registers) -> None:
+    memory.element(x.rep.dtype), memory.element(dtype)
+
+    def made() -> ArrayValue:
+        target = new(fn, dtype, x.sizes, node)
+        seen = ArrayValue(Array(x.rep.dtype, x.rep.rank, x.rep.rank), x.owner, x.data, x.sizes, x.strides)
+        flat = arrays.flattened(fn, [target, seen])
+
+        def one(places: list[Register]) -> None:
+            element = Operand(memory.load_element(fn.e, places[1], x.rep.dtype), x.rep.dtype)
+            memory.store_element(fn.e, places[0], s.cast(element, dtype).register, dtype)
+
+        each_element(fn, flat[0].sizes, flat, one)
+        return target
+
+    if x.rep.dense == x.rep.rank:
+        fn.set_new(node.output(), made())
+    else:
+        either(fn, node, is_dense_now(fn, x), Array(dtype, x.rep.rank, 0), made)
+
+
+# -- joins ------------------------------------------------------------------------------------------------------------
+
+
+def _parts(fn: FunctionEmitter, node: Node) -> list[ArrayValue]:
+    given = fn.get(node.input(0))
+    if not isinstance(given, TupleValue) or not given.items:
+        raise CannotCompileError("how many tensors are joined is not known")
+    parts = []
+    for one in given.items:
+        if not isinstance(one, ArrayValue):
+            raise CannotCompileError("tensors without axes are joined")
+        parts.append(one)
+    first = parts[0].rep
+    if any((p.rep.dtype, p.rep.rank) != (first.dtype, first.rank) for p in parts):
+        raise CannotCompileError("tensors of several dtypes or ranks are joined")
+    return parts
+
+
+def cat(fn: FunctionEmitter, node: Node) -> None:
+    """`cat`: tensors one after another along an axis."""
+    e, parts = fn.e, _parts(fn, node)
+    rank = parts[0].rep.rank
+    if rank == 0 or any(p.rep.dense != rank for p in parts):
+        raise CannotCompileError("the order in memory of joined tensors is not known")
+    dim = axis_of(fn, node.input(1), rank)
+    total = number(0)
+    for p in parts:
+        total = memory.add(e, total, p.sizes[dim])
+        for k in range(rank):
+            if k != dim:
+                fn.fail_if(e.icmp("ne", p.sizes[k], parts[0].sizes[k]), node)
+    sizes = (*parts[0].sizes[:dim], total, *parts[0].sizes[dim + 1 :])
+    made = new(fn, parts[0].rep.dtype, sizes, node)
+    start = number(0)
+    for p in parts:
+        _place(fn, made, p, dim, start, p.sizes)
+        start = memory.add(e, start, p.sizes[dim])
+    fn.set_new(node.output(), made)
+
+
+def _place(
+    fn: FunctionEmitter, made: ArrayValue, part: ArrayValue, dim: int, start: Register, sizes: Sequence[Register]
+) -> None:
+    """Copy a part into its place."""
+    dtype = made.rep.dtype
+    data = memory.offset_address(fn.e, made.data, start, made.strides[dim], memory.element(dtype).itemsize)
+    target = ArrayValue(Array(dtype, len(sizes), 0), made.owner, data, tuple(sizes), made.strides)
+    arrays.copy_elements(fn, target, part)
+
+
+def stack(fn: FunctionEmitter, node: Node) -> None:
+    """`stack`: tensors side by side along a new axis."""
+    given = fn.get(node.input(0))
+    if isinstance(given, ListValue):
+        stack_list(fn, node, given)
+        return
+    if isinstance(given, TupleValue) and given.items and all(map(_has_no_axes, given.items)):
+        _elements_side_by_side(fn, node, given.items)
+        return
+    e, parts = fn.e, _parts(fn, node)
+    rank = parts[0].rep.rank
+    dim = axis_of(fn, node.input(1), rank + 1)
+    for p in parts[1:]:
+        for own, first in zip(p.sizes, parts[0].sizes, strict=True):
+            fn.fail_if(e.icmp("ne", own, first), node)
+    sizes = (*parts[0].sizes[:dim], number(len(parts)), *parts[0].sizes[dim:])
+    made = new(fn, parts[0].rep.dtype, sizes, node)
+    for k, p in enumerate(parts):
+        seen_sizes = (*p.sizes[:dim], number(1), *p.sizes[dim:])
+        strides = (*p.strides[:dim], number(0), *p.strides[dim:])
+        seen = ArrayValue(Array(p.rep.dtype, rank + 1, 0), p.owner, p.data, seen_sizes, strides)
+        _place(fn, made, seen, dim, number(k), seen_sizes)
+    fn.set_new(node.output(), made)
+
+
+def _has_no_axes(native: Native) -> bool:
+    return isinstance(native.rep, Element) or (isinstance(native, ArrayValue) and native.rep.rank == 0)
+
+
+def _elements_side_by_side(fn: FunctionEmitter, node: Node, items: Sequence[Native]) -> None:
+    """A vector of tensors without axes."""
+    axis_of(fn, node.input(1), 1)
+    assert node.definition is not None
+    found = result_types.result_types(node.definition, [told(fn.get(v)) for v in node.inputs], 1)[0]
+    if found is None:
+        raise CannotCompileError("the dtype of what is joined is not known")
+    dtype, s = found[0], Registers(fn, node, is_exact=False)
+    operands = [s.cast(arrays.load(fn, item), dtype) for item in items]
+    made = new(fn, dtype, (number(len(operands)),), node)
+    step = memory.element(dtype).itemsize
+    for k, operand in enumerate(operands):
+        place = memory.offset_address(fn.e, made.data, number(k), number(step), step)
+        memory.store_element(fn.e, place, operand.register, dtype)
+    fn.set_new(node.output(), made)
+
+
+# -- pieces -----------------------------------------------------------------------------------------------------------
+
+
+def chunk(fn: FunctionEmitter, node: Node) -> None:
+    """`chunk` whose pieces are unpacked: as many views."""
+    e, x = fn.e, array(fn, node.input(0))
+    is_constant = node.kind == "prim::ConstantChunk"
+    count = node.attribute("chunks") if is_constant else arrays.known_int(fn, node.input(1))
+    dim = node.attribute("dim") % x.rep.rank if is_constant else axis_of(fn, node.input(2), x.rep.rank)
+    size = x.sizes[dim]
+    step = e.binary("sdiv", memory.add(e, size, number(count - 1)), number(count))
+    targets = _unpacked(node)
+    if targets is None or len(targets) != count:
+        raise CannotCompileError("how many pieces there are is not known")
+    # With fewer pieces than asked for, Python says what is wrong, or finds that nothing is.
+    last = memory.multiply(e, step, number(count - 1))
+    fn.fail_if(e.icmp("sge", last, size), _unpacking(node))
+    pieces = []
+    for k in range(count):
+        start = memory.multiply(e, step, number(k))
+        own = step if k + 1 < count else e.binary("sub", size, start)
+        pieces.append(_piece(fn, x, dim, start, own))
+    if is_constant:
+        for value, piece in zip(node.outputs, pieces, strict=True):
+            fn.set_view(value, piece)
+    else:
+        fn.set_view(node.output(), TupleValue(tuple(pieces)))
+
+
+def _piece(fn: FunctionEmitter, x: ArrayValue, dim: int, start: Register, size: Register) -> ArrayValue:
+    data = memory.offset_address(fn.e, x.data, start, x.strides[dim], memory.element(x.rep.dtype).itemsize)
+    sizes = (*x.sizes[:dim], size, *x.sizes[dim + 1 :])
+    return ArrayValue(
+        Array(x.rep.dtype, x.rep.rank, min(x.rep.dense, x.rep.rank - dim)), x.owner, data, sizes, x.strides
+    )
+
+
+def _unpacked(node: Node) -> Sequence[object] | None:
+    if node.kind == "prim::ConstantChunk":
+        return node.outputs
+    uses = node.output().uses
+    return uses[0].user.outputs if len(uses) == 1 and uses[0].user.kind == "prim::ListUnpack" else None
+
+
+def _unpacking(node: Node) -> tuple[Node, ...]:
+    return (node,) if node.kind == "prim::ConstantChunk" else (node, node.output().uses[0].user)
+
+

@@ -1,0 +1,221 @@
+"""Native functions that count: how often each block ran, and how many cycles went into loops, groups and Python.
+
+A profiling build is the same code with a counter for every block of the graph and a look at the processor's cycle
+counter around the two outermost levels of loops, around fused groups, around nodes that Python runs and around
+allocations. The counters live in registers or on the stack, and are handed over when the function ends.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.codegen.graph import memory
+from flambeau.codegen.graph.compile import compile_function
+from flambeau.codegen.graph.foreign import ForeignCode
+from flambeau.codegen.graph.function import FunctionEmitter, FunctionText
+from flambeau.codegen.graph.memory import number
+from flambeau.codegen.graph.module import Module
+from flambeau.codegen.graph.native import ExitHandler, NativeFunction
+from flambeau.codegen.graph.representation import Int, Representation
+from flambeau.codegen.graph.slots import Assumptions
+from flambeau.codegen.llvm.emitter import Target
+from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Block, Node
+from flambeau.ir.value import Value
+from flambeau.util.record import dataclass
+
+COUNTS = "flambeau_counts"
+TIMED_DEPTH = 2
+"""Levels of loops whose cycles are counted; inside of these, what an innermost loop costs would be mostly the count."""
+CONTROL = 3.0
+"""Weight of a branch, and of an iteration of a loop."""
+_SLOW = re.compile(r"@(?:ask|run_group|new_block|make_list)\(| @foreign")
+"""Calls that are timed one by one."""
+_COSTS = (
+    (re.compile(r"= [fsu](?:div|rem)|llvm\.sqrt|llvm\.masked"), 12.0),
+    (re.compile(r"\bcall\b"), 20.0),
+)
+"""Instructions that take long, in terms of the others."""
+_FREE = re.compile(r"^\w+:$|call void @llvm|llvm\.(?:fma|fabs|smin|smax|ctpop|minnum|maxnum)|bitcast|getelementptr")
+
+
+@dataclass(slots=True)
+class Counters:
+    """What a profiling build counts, by the graph's own blocks and nodes. Numbers are places among the counts."""
+
+    entries: dict[Block, int]
+    """How often a block was entered."""
+    cycles: dict[Node, int]
+    """Cycles that went into a node, with what is inside."""
+    total: int
+    """Cycles from the function's start to its end."""
+    around: dict[Node, Node | None]
+    """For each node the innermost loop around it whose cycles are counted."""
+    weights: dict[Node, float]
+    """How much a node is taken to cost, in terms of a simple instruction."""
+    memory: Any
+    """The counts, added up over all calls."""
+
+    def count(self, place: int) -> int:
+        """A count so far."""
+        return int(self.memory[place])
+
+
+class CountingEmitter(FunctionEmitter):
+    """Emits a profiling build."""
+
+    def __init__(
+        self, graph: Graph, facts: AliasAnalysis, assumed: Assumptions, target: Target, module: Module | None = None
+    ) -> None:
+        super().__init__(graph, facts, assumed, target, module)
+        self.slots_of_counts: list[Register] = []
+        self.counters = Counters({}, {}, self._new_count(), {}, {}, None)
+        self._around: Node | None = None
+        self._in_lanes: set[Block] = set()
+        self.e.entry.append("  %entered = call i64 @llvm.readcyclecounter()")
+
+    def _new_count(self) -> int:
+        slot = self.e.slot("i64", 8)
+        self.e.entry.append(f"  store i64 0, ptr {slot}")
+        self.slots_of_counts.append(slot)
+        return len(self.slots_of_counts) - 1
+
+    def _add(self, place: int, more: Register) -> None:
+        e, slot = self.e, self.slots_of_counts[place]
+        before = e.define(f"load i64, ptr {slot}", "i64", 1)
+        after = e.define(f"add i64 {before}, {more}", "i64", 1)
+        e.raw(f"store i64 {after}, ptr {slot}")
+
+    def _cycle(self) -> Register:
+        return self.e.define("call i64 @llvm.readcyclecounter()", "i64", 1)
+
+    def _enter(self, block: Block, more: Register) -> None:
+        places = self.counters.entries
+        if block not in places:
+            places[block] = self._new_count()
+        self._add(places[block], more)
+
+    # -- what is counted ----------------------------------------------------------------------------------------------
+
+    def block(self, block: Block, own: Sequence[Value]) -> list[Value]:
+        """The nodes of a block, after counting it."""
+        self._enter(block, number(1))
+        return super().block(block, own)
+
+    def node(self, node: Node) -> None:
+        """One node; if it is a loop of the outer levels, its cycles."""
+        self._in_lanes.clear()
+        self.counters.around[node] = outer = self._around
+        if node.blocks:
+            self.counters.weights[node] = CONTROL
+        if node.kind != "prim::Loop" or self.loop_depth >= TIMED_DEPTH:
+            super().node(node)
+            return
+        start = self._cycle()
+        self._around = node
+        super().node(node)
+        self._around = outer
+        self._spent(node, start)
+
+    def lower(self, node: Node) -> None:
+        """A node without blocks: what it may cost, and its cycles if it asks for memory, a kernel, or Python."""
+        e = self.e
+        if e.lanes > 1:
+            self._count_lanes(node.owner_block)
+        before = len(e.lines)
+        super().lower(node)
+        made = e.lines[before:]
+        self.counters.weights.setdefault(node, weight(made))
+        self.counters.around.setdefault(node, self._around)
+        if e.lanes == 1 and any(_SLOW.search(line) for line in made):
+            start = e.name("start")
+            e.lines.insert(before, f"  {start} = call i64 @llvm.readcyclecounter()")
+            self._spent(node, Register(start, "i64", 1))
+
+    def _spent(self, node: Node, start: Register) -> None:
+        places = self.counters.cycles
+        if node not in places:
+            places[node] = self._new_count()
+        self._add(places[node], self.e.define(f"sub i64 {self._cycle()}, {start}", "i64", 1))
+
+    def _count_lanes(self, block: Block) -> None:
+        """A block whose iterations run as lanes: as often as lanes run it."""
+        if block in self._in_lanes:
+            return
+        self._in_lanes.add(block)
+        e = self.e
+        mask = e.mask
+        if mask is None:
+            self._enter(block, number(e.lanes))
+            return
+        mask = e.splat(mask, e.lanes)
+        kind = f"i{e.lanes}"
+        e.declare(f"declare {kind} @llvm.ctpop.{kind}({kind})")
+        bits = e.define(f"bitcast {mask.full_type} {mask} to {kind}", kind, 1)
+        ones = e.define(f"call {kind} @llvm.ctpop.{kind}({kind} {bits})", kind, 1)
+        self._enter(block, e.define(f"zext {kind} {ones} to i64", "i64", 1) if e.lanes < 64 else ones)
+
+    # -- the end ------------------------------------------------------------------------------------------------------
+
+    def _leave(self) -> None:
+        """Hand the counts over, then leave."""
+        e = self.e
+        self._add(self.counters.total, e.define(f"sub i64 {self._cycle()}, %entered", "i64", 1))
+        e.declare(f"@{COUNTS} = external global i8")
+        self.counters.memory = (ctypes.c_int64 * len(self.slots_of_counts))()
+        address = ctypes.addressof(self.counters.memory)
+        self.foreign[COUNTS] = ForeignCode(address, COUNTS, (), Int(), "", self.counters.memory)
+        counts = Register(f"@{COUNTS}", "ptr", 1)
+        for place, slot in enumerate(self.slots_of_counts):
+            found = e.define(f"load i64, ptr {slot}", "i64", 1)
+            before = memory.load_word(e, counts, place, "i64")
+            memory.store_word(e, counts, place, e.define(f"add i64 {before}, {found}", "i64", 1))
+        super()._leave()
+
+
+def weight(lines: Sequence[str]) -> float:
+    """What instructions may cost, in terms of a simple one."""
+    total = 0.0
+    for line in lines:
+        cost = next((cost for pattern, cost in _COSTS if pattern.search(line)), 1.0)
+        total += 0.25 if _FREE.search(line) else cost
+    return total
+
+
+class CountingFunction(NativeFunction):
+    """A profiling build of a native function. Raises `CannotCompileError` as that does."""
+
+    def __init__(self, native: NativeFunction, run_exit_point: ExitHandler) -> None:
+        inline_caches = iter(native.inline_caches)
+        self.seconds = 0.0
+        """Spent in calls so far."""
+        super().__init__(
+            native.graph, native.parameters, run_exit_point, lambda _: next(inline_caches), choices=native.choices,
+            prepare=native.prepare,
+        )
+
+    def _compiled(self) -> FunctionText:
+        made: list[CountingEmitter] = []
+
+        class Emitter(CountingEmitter):
+            def run(self, parameters: Sequence[Representation]) -> FunctionText:
+                made.append(self)
+                return super().run(parameters)
+
+        text = compile_function(self.graph, self.parameters, self._target(), Emitter, self.prepare)
+        self.counters = made[-1].counters
+        return text
+
+    def __call__(self, arguments: Sequence[Any], changed: Sequence[int] = ()) -> tuple[Any, ...]:
+        """As that of a native function; also adds up the time."""
+        start = time.perf_counter()
+        try:
+            return super().__call__(arguments, changed)
+        finally:
+            self.seconds += time.perf_counter() - start

@@ -1,0 +1,105 @@
+"""`x[idx[k]]` and `x[idx[k], j] = v`: tensors at places that elements of other tensors name.
+
+An index that is an integer tensor without axes takes one slice of its axis, as an int does, but gives a copy of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from flambeau.codegen.graph import gather, hoisted_bounds_checks, memory, scatter
+from flambeau.codegen.graph.arrays import array, copy_elements, is_tensor, load, new
+from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar, TupleValue
+from flambeau.codegen.graph.pointwise import literal_of, set_element
+from flambeau.codegen.graph.representation import Array, Element, Int
+from flambeau.codegen.graph.scalars import Operand, Registers
+from flambeau.codegen.graph.writes import write_all
+from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.ir.node import Node
+
+if TYPE_CHECKING:
+    from flambeau.codegen.graph.function import FunctionEmitter
+
+INTEGERS = frozenset({"int64", "int32"})
+"""Dtypes of indexes; one of bools is a mask, and bytes may be one."""
+
+
+def index(fn: FunctionEmitter, node: Node) -> None:
+    """`aten::index`: by elements, a new tensor, or an element in a register."""
+    given = fn.get(node.input(1))
+    if not _are_elements(given):
+        gather.index(fn, node)
+        return
+    x = array(fn, node.input(0))
+    part = _at(fn, node, x, given)
+    if part.rep.rank == 0:
+        set_element(fn, node.output(), load(fn, part))
+        return
+    if part.rep.rank > 1 and x.rep.dense != x.rep.rank:
+        raise CannotCompileError("a copy of a tensor whose order in memory is not known")
+    made = new(fn, x.rep.dtype, part.sizes, node)
+    copy_elements(fn, made, part)
+    fn.set_new(node.output(), made)
+
+
+def index_put_(fn: FunctionEmitter, node: Node) -> None:
+    """`aten::index_put_`: by elements, a number, or a tensor that is broadcast to the slice."""
+    given = fn.get(node.input(1))
+    if not _are_elements(given):
+        scatter.index_put(fn, node)
+        return
+    x, source = array(fn, node.input(0)), fn.get(node.input(2))
+    if not isinstance(source, Scalar | ArrayValue) or not is_tensor(source):
+        raise CannotCompileError("values that are no tensor")
+    if literal_of(fn.get(node.input(3))) is not False:
+        raise CannotCompileError("values that are added")
+    part = _at(fn, node, x, given)
+    write_all(fn, node, part, [source], lambda _, value: _cast(fn, node, value, x), reads_target=False)
+    fn.set_view(node.output(), x)
+
+
+def _cast(fn: FunctionEmitter, node: Node, value: Operand, x: ArrayValue) -> Register:
+    return Registers(fn, node, is_exact=False).cast(value, x.rep.dtype).register
+
+
+def _are_elements(given: Native) -> bool:
+    """Whether a list of indexes has integers without axes only, and None for axes that stay."""
+    if not isinstance(given, TupleValue):
+        return False
+    named = [i for i in given.items if not (isinstance(i, FixedValue) and i.rep.value is None)]
+    return bool(named) and all(_is_element(i) for i in named)
+
+
+def _is_element(native: Native) -> bool:
+    rep = native.rep
+    if not isinstance(rep, Element | Array) or (isinstance(rep, Array) and rep.rank):
+        return False
+    return rep.dtype.name in INTEGERS
+
+
+def _at(fn: FunctionEmitter, node: Node, x: ArrayValue, given: Native) -> ArrayValue:
+    """The slice that elements name; leaves the function where one is out of range."""
+    assert isinstance(given, TupleValue)
+    if len(given.items) > x.rep.rank:
+        raise CannotCompileError("more indexes than the tensor has axes")
+    e, data, last = fn.e, x.data, -1
+    itemsize = memory.element(x.rep.dtype).itemsize
+    for axis, item in enumerate(given.items):
+        if isinstance(item, Scalar | ArrayValue):
+            index = hoisted_bounds_checks.checked_index(fn, _as_int(fn, load(fn, item)), x.sizes[axis], node)
+            data = memory.offset_address(e, data, index, x.strides[axis], itemsize)
+            last = axis
+    stays = [k for k in range(x.rep.rank) if k >= len(given.items) or isinstance(given.items[k], FixedValue)]
+    rep = Array(x.rep.dtype, len(stays), min(x.rep.dense, x.rep.rank - 1 - last))
+    return ArrayValue(rep, x.owner, data, _chosen(x.sizes, stays), _chosen(x.strides, stays))
+
+
+def _chosen(items: Sequence[Register], places: Sequence[int]) -> tuple[Register, ...]:
+    return tuple([items[k] for k in places])
+
+
+def _as_int(fn: FunctionEmitter, operand: Operand) -> Scalar:
+    if operand.register.type == "i64":
+        return Scalar(Int(), operand.register, operand.affine)
+    return Scalar(Int(), fn.e.convert("sext", operand.register, "i64"))

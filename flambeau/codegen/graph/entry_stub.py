@@ -1,0 +1,97 @@
+"""Calls of whole-graph functions from Python: natively from end to end, or through ctypes where objects look strange.
+
+``make_entry`` gives a callable whose code takes arguments apart, calls the function and makes objects of its results
+(``llvm/entry_whole.py``); ``call_in_python`` does the same by hand (``by_hand.py``), and is what the native one is
+compared with.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from flambeau.codegen import native_call
+from flambeau.codegen.graph.reference_entry import call_in_python
+from flambeau.codegen.graph.signature import Parameter, Signature, ones_of
+from flambeau.codegen.llvm.compiler import NativeError
+from flambeau.codegen.llvm.engine import NativeCode, engine
+from flambeau.codegen.llvm.entry_graph import CELL_WORDS, WHOLE_IMPORTS, WHOLE_OBJECTS, entry_text
+from flambeau.codegen.llvm.entry_objects import EXPORTS, OBJECT_IMPORTS, OBJECTS, objects_text
+from flambeau.util.native_type import HEAD
+from flambeau.util.record import dataclass
+
+__all__ = ["Entry", "Parameter", "Signature", "call_in_python", "make_entry", "ones_of"]
+
+
+@dataclass(slots=True)
+class Entry:
+    """A native callable, and what it counts."""
+
+    call: Callable[..., Any]
+    """Takes the function's arguments."""
+    cell: Any
+
+    @property
+    def served(self) -> int:
+        """How often it called the function."""
+        return int(self.cell[CELL_WORDS.index("served")])
+
+
+def make_entry(
+    signature: Signature,
+    function_address: int,
+    slow: Callable[..., Any],
+    error: Callable[[int, int], Any],
+    user: int = 0,
+) -> Entry | None:
+    """A callable of a function's arguments as users give them; None where there cannot be one.
+
+    Args:
+        signature: how arguments must look, and what results are.
+        function_address: called as `abi` says. Its code must outlive the callable: let `error` or `slow` hold it.
+        slow: called with the same arguments if one of them does not look so.
+        error: called with the function's code, unless that is 0, and the address of its context; it raises.
+        user: goes into the context's word of this name.
+    """
+    code = _entry_code(signature)
+    if code is None:
+        return None
+    cell = (ctypes.c_int64 * len(CELL_WORDS))(function_address, id(error), user, 0, 0)
+    kept = (error, cell, code, signature)
+    made = native_call.new_callable(code.addresses["entry"], ctypes.addressof(cell), slow, kept)
+    return None if made is None else Entry(made, cell)
+
+
+@functools.cache
+def _objects_code() -> NativeCode | None:
+    offsets, imports, slots = native_call.probe(), native_call.numpy_functions(), native_call.tensor_slots()
+    if offsets is None or imports is None or slots is None or not _float_is_plain():
+        return None
+    imports = imports | native_call.c_interface(OBJECT_IMPORTS) | native_call.objects(OBJECTS)
+    try:
+        code = engine().link(objects_text(offsets, slots), tuple(EXPORTS), imports, is_glue=True)
+    except NativeError:
+        return None
+    return native_call.keep(code)
+
+
+def _float_is_plain() -> bool:
+    """Whether a float has its number right after its head."""
+    return all(ctypes.c_double.from_address(id(x) + HEAD).value == x for x in (1.5, -1e300))
+
+
+def _entry_code(signature: Signature) -> NativeCode | None:
+    support, offsets = _objects_code(), native_call.probe()
+    if support is None or offsets is None:
+        return None
+    text, dtypes, fixed = entry_text(signature, offsets, HEAD)
+    imports = native_call.c_interface(WHOLE_IMPORTS) | native_call.objects(WHOLE_OBJECTS)
+    imports |= {"flambeau_" + name: support.addresses[name] for name in EXPORTS}
+    imports |= {f"flambeau_descr_{k}": id(dtype.numpy) for k, dtype in enumerate(dtypes)}
+    imports |= {f"flambeau_fixed_{k}": id(value) for k, value in enumerate(fixed)}
+    try:
+        return engine().link(text, ("entry",), imports, is_glue=True)
+    except NativeError:
+        return None

@@ -1,0 +1,265 @@
+"""Elements in other places, chosen ones, and tensors made of how many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from flambeau.codegen.graph import lists, memory
+from flambeau.codegen.graph.arrays import array, axis_of, copy_elements, each_element, fill, flattened, new, product
+from flambeau.codegen.graph.control import each
+from flambeau.codegen.graph.memory import number
+from flambeau.codegen.graph.native_values import (
+    ArrayValue,
+    CannotCompileError,
+    FixedValue,
+    ListValue,
+    Native,
+    Scalar,
+    TupleValue,
+)
+from flambeau.codegen.graph.representation import Array, Bool, Fixed
+from flambeau.codegen.graph.scalars import constant
+from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.ir.node import Node
+from flambeau.schema import dtype as dtypes
+
+if TYPE_CHECKING:
+    from flambeau.codegen.graph.function import FunctionEmitter
+
+
+def _itemsize(x: ArrayValue) -> int:
+    return memory.element(x.rep.dtype).itemsize
+
+
+def _at(fn: FunctionEmitter, x: ArrayValue, axis: int, index: Register) -> Register:
+    """The address of the slice at an index of an axis."""
+    return memory.offset_address(fn.e, x.data, index, x.strides[axis], _itemsize(x))
+
+
+def roll(fn: FunctionEmitter, node: Node) -> None:
+    """`roll` along dimensions: each element moves by the shift of its axis, and comes in again at the other end."""
+    e, x = fn.e, array(fn, node.input(0))
+    shifts, dims = (fn.get(v) for v in node.inputs[1:3])
+    if not isinstance(shifts, TupleValue) or not isinstance(dims, TupleValue) or not dims.items:
+        raise CannotCompileError("how many axes are rolled is not known")
+    if len(shifts.items) != len(dims.items) or not x.rep.rank:
+        raise CannotCompileError("shifts and dimensions that do not align")
+    amounts: dict[int, Register] = {}
+    for shift, value in zip(shifts.items, dims.items, strict=True):
+        if not isinstance(shift, Scalar) or not isinstance(value, Scalar):
+            raise CannotCompileError("shifts that are not ints")
+        dim = memory.literal(value.register)
+        if dim is None or not -x.rep.rank <= dim < x.rep.rank or dim % x.rep.rank in amounts:
+            raise CannotCompileError("dimensions that are not known, not there or there twice")
+        amounts[dim % x.rep.rank] = _remainder(fn, shift.register, x.sizes[dim])
+    made = new(fn, x.rep.dtype, x.sizes, node)
+
+    def nest(axis: int, source: Register, target: Register) -> None:
+        if axis == x.rep.rank:
+            value = memory.load_element(e, source, x.rep.dtype)
+            memory.store_element(e, target, value, x.rep.dtype)
+            return
+
+        def run(start: Register, count: Register, to: Register) -> None:
+            def iteration(k: Register) -> None:
+                here = memory.offset_address(e, source, memory.add(e, start, k), x.strides[axis], _itemsize(x))
+                there = memory.offset_address(e, target, memory.add(e, to, k), made.strides[axis], _itemsize(x))
+                nest(axis + 1, here, there)
+
+            each(fn, count, iteration)
+
+        amount = amounts.get(axis)
+        if amount is None:
+            run(number(0), x.sizes[axis], number(0))
+            return
+        rest = e.binary("sub", x.sizes[axis], amount)
+        run(number(0), rest, amount)
+        run(rest, amount, number(0))
+
+    nest(0, x.data, made.data)
+    fn.set_new(node.output(), made)
+
+
+def _remainder(fn: FunctionEmitter, a: Register, size: Register) -> Register:
+    """``a`` modulo a size, from 0 up; 0 for a size of 0."""
+    e = fn.e
+    divisor = e.select(e.icmp("eq", size, number(0)), number(1), size)
+    rest = e.binary("srem", a, divisor)
+    return e.select(e.icmp("slt", rest, number(0)), e.binary("add", rest, divisor), rest)
+
+
+def flatten(fn: FunctionEmitter, node: Node) -> None:
+    """`flatten` of what lies row-major in one piece: a view."""
+    x = array(fn, node.input(0))
+    if x.rep.rank == 0 or x.rep.dense != x.rep.rank:
+        raise CannotCompileError("whether the tensor lies in one piece is not known")
+    start, end = axis_of(fn, node.input(1), x.rep.rank), axis_of(fn, node.input(2), x.rep.rank)
+    if start > end:
+        raise CannotCompileError("a first dimension after the last")
+    sizes = (*x.sizes[:start], product(fn, x.sizes[start : end + 1]), *x.sizes[end + 1 :])
+    strides = memory.dense_strides(fn.e, sizes, _itemsize(x))
+    fn.set_view(
+        node.output(), ArrayValue(Array(x.rep.dtype, len(sizes), len(sizes)), x.owner, x.data, sizes, strides)
+    )
+
+
+def index(fn: FunctionEmitter, node: Node) -> None:
+    """`x[mask]` and `x[places]` with one tensor along the first axes."""
+    x, given = array(fn, node.input(0)), fn.get(node.input(1))
+    if not isinstance(given, TupleValue) or not given.items or not isinstance(given.items[0], ArrayValue):
+        raise CannotCompileError("an index by other things than one tensor")
+    if any(not (isinstance(i, FixedValue) and i.rep == Fixed(None)) for i in given.items[1:]):
+        raise CannotCompileError("an index by several tensors")
+    by = given.items[0]
+    if by.rep.rank != 1 or x.rep.rank == 0:
+        raise CannotCompileError("an index by a tensor of another rank than 1")
+    if by.rep.dtype.name == "bool":
+        _by_mask(fn, node, x, by)
+    elif by.rep.dtype.name in ("int64", "int32"):
+        _by_places(fn, node, x, by)
+    else:
+        raise CannotCompileError(f"an index by {by.rep.dtype}")
+
+
+def _row(fn: FunctionEmitter, x: ArrayValue, at: Register) -> ArrayValue:
+    dense = min(x.rep.dense, x.rep.rank - 1)
+    return ArrayValue(Array(x.rep.dtype, x.rep.rank - 1, dense), x.owner, _at(fn, x, 0, at), x.sizes[1:], x.strides[1:])
+
+
+def _by_mask(fn: FunctionEmitter, node: Node, x: ArrayValue, mask: ArrayValue) -> None:
+    e = fn.e
+    fn.fail_if(e.icmp("ne", mask.sizes[0], x.sizes[0]), node)
+    counter = e.slot("i64", 8)
+
+    def counted() -> Register:
+        return e.define(f"load i64, ptr {counter}", "i64", 1)
+
+    def look(k: Register) -> Register:
+        return memory.load_element(e, _at(fn, mask, 0, k), dtypes.bool_)
+
+    e.raw(f"store i64 0, ptr {counter}")
+    each(fn, x.sizes[0], lambda k: _add_to(fn, counter, e.convert("zext", look(k), "i64")))
+    made = new(fn, x.rep.dtype, (counted(), *x.sizes[1:]), node)
+    e.raw(f"store i64 0, ptr {counter}")
+
+    def take(k: Register) -> None:
+        chosen, passed = e.label("chosen"), e.label("passed")
+        e.branch_if(look(k), chosen, passed)
+        e.start(chosen)
+        copy_elements(fn, _row(fn, made, counted()), _row(fn, x, k))
+        _add_to(fn, counter, number(1))
+        e.branch(passed)
+        e.start(passed)
+
+    each(fn, x.sizes[0], take)
+    fn.set_new(node.output(), made)
+
+
+def _add_to(fn: FunctionEmitter, slot: Register, amount: Register) -> None:
+    e = fn.e
+    total = e.binary("add", e.define(f"load i64, ptr {slot}", "i64", 1), amount)
+    e.raw(f"store i64 {total}, ptr {slot}")
+
+
+def _by_places(fn: FunctionEmitter, node: Node, x: ArrayValue, places: ArrayValue) -> None:
+    e = fn.e
+    made = new(fn, x.rep.dtype, (places.sizes[0], *x.sizes[1:]), node)
+
+    def take(k: Register) -> None:
+        at = memory.load_element(e, _at(fn, places, 0, k), places.rep.dtype)
+        at = at if at.type == "i64" else e.convert("sext", at, "i64")
+        at = e.select(e.icmp("slt", at, number(0)), e.binary("add", at, x.sizes[0]), at)
+        fn.fail_if(e.icmp("uge", at, x.sizes[0]), node)
+        copy_elements(fn, _row(fn, made, k), _row(fn, x, at))
+
+    each(fn, places.sizes[0], take)
+    fn.set_new(node.output(), made)
+
+
+def stack_list(fn: FunctionEmitter, node: Node, given: ListValue) -> None:
+    """`stack` of a list whose length is known at run time only, along a new first axis."""
+    from_list = given.rep.item
+    if not isinstance(from_list, Array) or axis_of(fn, node.input(1), from_list.rank + 1) != 0:
+        raise CannotCompileError("tensors of a list that are not stacked along the first axis")
+    e, count = fn.e, lists.length(fn, given)
+    fn.fail_if(e.icmp("eq", count, number(0)), node)
+    first = _tensor(lists.item(fn, given, number(0)))
+    made = new(fn, from_list.dtype, (count, *first.sizes), node)
+
+    def place(k: Register) -> None:
+        one = _tensor(lists.item(fn, given, k))
+        for own, size in zip(one.sizes, first.sizes, strict=True):
+            fn.fail_if(e.icmp("ne", own, size), node)
+        copy_elements(fn, _row(fn, made, k), one)
+
+    each(fn, count, place)
+    fn.set_new(node.output(), made)
+
+
+def _tensor(native: Native) -> ArrayValue:
+    assert isinstance(native, ArrayValue)
+    return native
+
+
+def bincount(fn: FunctionEmitter, node: Node) -> None:
+    """`bincount` of ints, without weights."""
+    e, x = fn.e, array(fn, node.input(0))
+    weights, least = fn.get(node.input(1)), fn.index(node.input(2))
+    if x.rep.rank != 1 or x.rep.dtype.name != "int64" or not isinstance(weights, FixedValue):
+        raise CannotCompileError("a bincount with weights, or of other tensors than vectors of int64")
+    fn.fail_if(e.icmp("slt", least, number(0)), node)
+    most = e.slot("i64", 8)
+    e.raw(f"store i64 -1, ptr {most}")
+
+    def load(k: Register) -> Register:
+        return memory.load_element(e, _at(fn, x, 0, k), dtypes.int64)
+
+    def largest(k: Register) -> None:
+        value = load(k)
+        fn.fail_if(e.icmp("slt", value, number(0)), node)
+        before = e.define(f"load i64, ptr {most}", "i64", 1)
+        e.raw(f"store i64 {e.intrinsic('smax', before, value)}, ptr {most}")
+
+    each(fn, x.sizes[0], largest)
+    size = e.binary("add", e.define(f"load i64, ptr {most}", "i64", 1), number(1))
+    made = new(fn, dtypes.int64, (e.intrinsic("smax", size, least),), node)
+    fill(fn, made, constant(0, dtypes.int64))
+
+    def count(k: Register) -> None:
+        place = _at(fn, made, 0, load(k))
+        more = e.binary("add", memory.load_element(e, place, dtypes.int64), number(1))
+        memory.store_element(e, place, more, dtypes.int64)
+
+    each(fn, x.sizes[0], count)
+    fn.set_new(node.output(), made)
+
+
+def equal(fn: FunctionEmitter, node: Node) -> None:
+    """`equal`: whether sizes and all elements are equal."""
+    e, x, y = fn.e, array(fn, node.input(0)), array(fn, node.input(1))
+    if x.rep.dtype is not y.rep.dtype:
+        raise CannotCompileError("tensors of different dtypes are compared")
+    if x.rep.rank != y.rep.rank:
+        fn.set(node.output(), Scalar(Bool(), Register("false", "i1", 1)))
+        return
+    result = e.slot("i1", 1)
+    same, done = e.label("same_sizes"), e.label("compared")
+    fits = Register("true", "i1", 1)
+    for a, b in zip(x.sizes, y.sizes, strict=True):
+        fits = e.binary("and", fits, e.icmp("eq", a, b))
+    e.raw(f"store i1 {fits}, ptr {result}")
+    e.branch_if(fits, same, done)
+    e.start(same)
+
+    def compare(at: Sequence[Register]) -> None:
+        a, b = (memory.load_element(e, place, x.rep.dtype) for place in at)
+        alike = e.fcmp("oeq", a, b) if x.rep.dtype.is_floating_point else e.icmp("eq", a, b)
+        so_far = e.binary("and", e.define(f"load i1, ptr {result}", "i1", 1), alike)
+        e.raw(f"store i1 {so_far}, ptr {result}")
+
+    flat = flattened(fn, [x, y])
+    each_element(fn, flat[0].sizes, flat, compare)
+    e.branch(done)
+    e.start(done)
+    fn.set(node.output(), Scalar(Bool(), e.define(f"load i1, ptr {result}", "i1", 1)))

@@ -1,0 +1,55 @@
+"""What runs fused groups for native functions, compiled once for all of them and called by address.
+
+Each native function used to hold a copy, whose compilation took longer than that of the function itself.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+from flambeau.codegen.graph.group_plans import GROUPS, NO_PLAN
+from flambeau.codegen.graph.runtime import FUNCTIONS, METADATA, PREFIX, TEXT
+from flambeau.codegen.llvm.engine import Engine, NativeCode, engine
+from flambeau.util.locks import Lock
+
+RUN_GROUP = PREFIX + "run_group"
+"""``i64 (ptr context, ptr cell, ptr inputs, i64 n_in, ptr outputs)``: what ``run_group`` gives, or `NO_PLAN`."""
+
+CALL = f"""
+declare i64 @{RUN_GROUP}(ptr, ptr, ptr, i64, ptr)
+
+define internal i64 @run_group(ptr %context, i64 %exit_point, ptr %cell, ptr %inputs, i64 %n_in, ptr %outputs) noinline
+{{ entry:
+  %answer = call i64 @{RUN_GROUP}(ptr %context, ptr %cell, ptr %inputs, i64 %n_in, ptr %outputs)
+  %missing = icmp eq i64 %answer, {NO_PLAN}
+  br i1 %missing, label %ask, label %done
+ask:
+  %served = call i64 @ask(ptr %context, i64 %exit_point, ptr %inputs, ptr %outputs)
+  ret i64 %served
+done:
+  ret i64 %answer
+}}
+"""
+"""For a native function: its groups run by their plans, or by the callback that makes plans."""
+
+_lock = Lock()
+_compiled: dict[Engine, NativeCode] = {}
+
+
+def python_imports() -> dict[str, int]:
+    """The addresses of the functions of Python's C interface that native functions call, by symbol."""
+    return {
+        PREFIX + name: ctypes.cast(getattr(ctypes.pythonapi, c_name), ctypes.c_void_p).value or 0
+        for name, c_name in FUNCTIONS.items()
+    }
+
+
+def group_runner_address() -> int:
+    """Where `RUN_GROUP` is, compiled at the first call. Raises NativeError."""
+    jit = engine()
+    with _lock:
+        code = _compiled.get(jit)
+        if code is None:
+            text = "\n".join((TEXT, GROUPS, METADATA))
+            code = _compiled[jit] = jit.link(text, (RUN_GROUP,), python_imports(), is_glue=True, optimise=True)
+    return code.addresses[RUN_GROUP]

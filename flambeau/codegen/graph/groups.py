@@ -1,0 +1,179 @@
+"""What is not done in registers: fused groups by their plans, and operators that only Python can run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from flambeau.codegen.graph import embedded, memory, native_values, result_types
+from flambeau.codegen.graph.interpreter_calls import call_python, rep_of_result
+from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, ListValue, Native, Scalar
+from flambeau.codegen.graph.pointwise import small_group, told
+from flambeau.codegen.graph.representation import (
+    Array,
+    Element,
+    Representation,
+    holds_blocks,
+    llvm_words,
+)
+from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.schema.types import ListType, TensorType
+
+if TYPE_CHECKING:
+    from flambeau.codegen.graph.function import FunctionEmitter
+
+
+def group(fn: FunctionEmitter, node: Node) -> None:
+    """A fused group: scalar code if its tensors have no axes, loops in a loop, else its kernel."""
+    if small_group(fn, node):
+        return
+    reps = _group_results(fn, node)
+    nest = embedded.nest_of(fn, node)
+    results = _by_plans(fn, node, reps) if nest is None else _by_nest(fn, node, nest, reps)
+    for value, native in zip(node.outputs, results, strict=True):
+        fn.set_new(value, native)
+
+
+def _by_nest(
+    fn: FunctionEmitter, node: Node, nest: embedded.Nest, reps: Sequence[Representation]
+) -> list[Native]:
+    """Its results by loops of the function's own where they fit the call, else by its kernel."""
+    e = fn.e
+    slots = [fn.slots(rep) for rep in reps]
+    sizes, fits = embedded.sizes_of_axes(fn, nest, [fn.get(v) for v in node.inputs])
+    here, there, after = e.label("nest"), e.label("plans"), e.label("after")
+    e.branch_if(fits, here, there)
+    for label in (here, there):
+        e.start(label)
+        if label == here:
+            results = embedded.run_nest(fn, nest, node, sizes, reps)
+        else:
+            results = _by_plans(fn, node, reps, is_embedded=True)
+        for places, native in zip(slots, results, strict=True):
+            fn.store_slots(places, native)
+        e.branch(after)
+    e.start(after)
+    return [fn.load_slots(places, rep) for places, rep in zip(slots, reps, strict=True)]
+
+
+def _by_plans(
+    fn: FunctionEmitter, node: Node, reps: Sequence[Representation], *, is_embedded: bool = False
+) -> list[Native]:
+    """Its results by the plan for sizes and strides of the call. `is_embedded`: where code of its own does not fit."""
+    e = fn.e
+    exit_point = fn.exit_point((node,), node.inputs)
+    exit_point.outputs, exit_point.output_reps = tuple(node.outputs), tuple(reps)
+    exit_point.cell, exit_point.is_embedded = f"flambeau_cell_{exit_point.number}", is_embedded
+    fn.groups.append(exit_point)
+    inputs = fn.spilled([_input_words(fn, fn.get(v)) for v in exit_point.inputs])
+    places = [_output_place(fn, rep) for rep in reps]
+    outputs = fn.spilled(places)
+    code = e.define(
+        f"call i64 @run_group(ptr {fn.context}, i64 {exit_point.number}, ptr @{exit_point.cell}, ptr {inputs}, "
+        f"i64 {len(exit_point.inputs)}, ptr {outputs})", "i64", 1,
+    )  # fmt: skip
+    fn.fail_if(e.icmp("eq", code, memory.number(1)), node)
+    fn.exit_unless_zero(code)
+    return [_taken(fn, rep, place) for rep, place in zip(reps, places, strict=True)]
+
+
+def _group_results(fn: FunctionEmitter, node: Node) -> tuple[Representation, ...]:
+    """What a group gives, by the rules of its operators."""
+    graph = node.attribute("Subgraph")
+    types: dict[Value, Any] = {v: told(fn.get(o)) for v, o in zip(graph.inputs, node.inputs, strict=True)}
+    found: dict[Value, Any] = {}
+    for inner in graph.nodes():
+        definition = inner.definition
+        if inner.kind == "prim::Constant":
+            types[inner.output()] = inner.attributes.get("value")
+        elif inner.kind == "prim::ListConstruct":
+            types[inner.output()] = [types[v] for v in inner.inputs]
+        elif inner.kind == "aten::size":
+            types[inner.output()] = inner.output().type
+        elif definition is None:
+            raise CannotCompileError(f"{inner.kind} in a group")
+        else:
+            tensors = [v for v in inner.outputs if isinstance(v.type, TensorType)]
+            answers = result_types.result_types(definition, [types[v] for v in inner.inputs], len(tensors))
+            for value, answer in zip(tensors, answers, strict=True):
+                if answer is None:
+                    raise CannotCompileError(f"{inner.kind}: the dtype or rank of its result is not known")
+                found[value] = answer
+                types[value] = result_types.told(Array(*answer))
+    # Kernels write their results in the order of their inputs; where all of these are row-major, so are the results.
+    given = [fn.get(v).rep for v in node.inputs]
+    is_row_major = all(r.dense == r.rank for r in given if isinstance(r, Array))
+    reps = []
+    for value, result in zip(node.outputs, graph.outputs, strict=True):
+        if result not in found:
+            raise CannotCompileError("a group that gives back what it is given")
+        rep = rep_of_result(fn, value, found[result])
+        reps.append(Array(rep.dtype, rep.rank, rep.rank) if isinstance(rep, Array) and is_row_major else rep)
+    return tuple(reps)
+
+
+def _input_words(fn: FunctionEmitter, native: Native) -> Register:
+    """The address of an input's words from ``data`` on."""
+    if isinstance(native, ArrayValue):
+        return fn.spilled([native.data, *native.sizes, *native.strides])
+    if not isinstance(native, Scalar):
+        raise CannotCompileError(f"a group takes tensors and numbers, not {native_values.describe(native.rep)}")
+    place = fn.e.slot("i64", 8)
+    if isinstance(native.rep, Element):
+        memory.store_element(fn.e, place, native.register, native.rep.dtype)
+    else:
+        memory.store_word(fn.e, place, 0, native.register)
+    return fn.spilled([place])
+
+
+def _output_place(fn: FunctionEmitter, rep: Representation) -> Register:
+    """Room for an output's words, with the size of an element in front."""
+    dtype, rank = (rep.dtype, rep.rank) if isinstance(rep, Array) else (_element(rep).dtype, 0)
+    size = memory.element(dtype).itemsize
+    start = fn.e.slot(f"[{3 + 2 * rank} x i64]", 16)
+    memory.store_word(fn.e, start, 0, memory.number(size))
+    return memory.word_address(fn.e, start, 1)
+
+
+def _element(rep: Representation) -> Element:
+    assert isinstance(rep, Element)
+    return rep
+
+
+def _taken(fn: FunctionEmitter, rep: Representation, place: Register) -> Native:
+    """A result of a kernel; one that is an element leaves its memory at once."""
+    e = fn.e
+    if isinstance(rep, Element):
+        owner = memory.load_word(e, place, 0, "ptr")
+        data = memory.load_word(e, place, 1, "ptr")
+        element = memory.load_element(e, data, rep.dtype)
+        e.raw(f"call void @release(ptr {owner})")
+        return Scalar(rep, element)
+    words = [memory.load_word(e, place, k, kind) for k, kind in enumerate(llvm_words(rep))]
+    return fn.densified(native_values.from_words(rep, words))
+
+
+def operator(fn: FunctionEmitter, node: Node) -> None:
+    """An operator without native form: Python runs it on the same memory."""
+    definition = node.definition
+    if definition is None:
+        raise CannotCompileError("it has no native form")
+    natives = [fn.get(v) for v in node.inputs]
+    changed = []
+    for place, (argument, native) in enumerate(zip(definition.schema.arguments, natives, strict=False)):
+        if argument.alias is not None and argument.alias.is_write and isinstance(native, ListValue):
+            if holds_blocks(native.rep.item):
+                raise CannotCompileError("it changes a list of tensors or lists, and has no native form")
+            changed.append(place)
+    if changed and any(isinstance(v.type, ListType) for v in node.outputs):
+        call_python(fn, node, (), changed)
+        fn.set_view(node.output(0), natives[changed[0]])
+        return
+    tensors = result_types.tensors_of(node)
+    answers = iter(result_types.result_types(definition, [told(n) for n in natives], len(tensors)))
+    reps = tuple(rep_of_result(fn, v, next(answers) if v in tensors else None) for v in node.outputs)
+    words = call_python(fn, node, reps, changed)
+    for value, rep, place_ in zip(node.outputs, reps, words, strict=True):
+        fn.set_new(value, native_values.from_words(rep, place_))

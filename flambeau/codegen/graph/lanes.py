@@ -1,0 +1,225 @@
+"""Which counted loops may run several iterations at a time, and what their carried values add up to.
+
+A loop may if its body is numbers and elements alone, with a `while` inside (without one there is nothing to gain over
+what LLVM does), and if its iterations do not see each other: it carries nothing but sums, products and extremes of
+integers, whose order does not matter, and reads no tensor that it writes to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flambeau.codegen.graph.lifetimes import SAME_VALUE
+from flambeau.ir.node import Block, Node
+from flambeau.ir.value import Value
+from flambeau.schema.types import BoolType, FloatType, IntType, TensorType
+from flambeau.util.record import dataclass
+
+FOLDS = {
+    "aten::add": "add", "aten::sub": "add", "aten::mul": "mul", "aten::__and__": "and", "aten::__or__": "or",
+    "aten::__xor__": "xor", "prim::min": "smin", "prim::max": "smax",
+}  # fmt: skip
+"""Operators on two ints by which a loop may carry a value, and the operation that puts parts together."""
+_ASKING = frozenset({"aten::size", "aten::dim", "aten::numel", "aten::len"})
+_ELEMENTS = frozenset({"aten::Int", "aten::Float", "aten::Bool", "aten::item", "aten::tensor"})
+_PLAIN = frozenset({"aten::__range_length", "aten::__derive_index", "prim::Constant", "prim::Uninitialized"})
+_GREATER = {"aten::gt": 0, "aten::ge": 0, "aten::lt": 1, "aten::le": 1}
+"""Comparisons, and which operand is the greater."""
+
+
+@dataclass(slots=True)
+class LanePlan:
+    """What is known of a loop that may run as lanes."""
+
+    folds: list[str | None]
+    """Of each carried value how it is put together; None where it never changes."""
+    read: list[Value]
+    """Tensors from outside that are read."""
+    written: list[Value]
+    """Tensors from outside that are written to."""
+
+
+def plan_of(node: Node) -> LanePlan | None:
+    """What is known of a counted loop if it may run as lanes; None if it may not."""
+    body = node.blocks[0]
+    if not _has_while(body) or not all(map(_is_plain_enough, _within(body))):
+        return None
+    loops = [n for n in _within(body) if n.kind == "prim::Loop"]
+    if any(inner.kind == "aten::copy_" for n in loops for inner in _within(n.blocks[0])):
+        return None
+    if any(counts(n) and plan_of(n) is not None for n in loops):
+        return None
+    folds: list[str | None] = []
+    for parameter, result in zip(body.inputs[1:], body.outputs[1:], strict=True):
+        found = _fold_of(parameter, result)
+        if found is None:
+            return None
+        folds.append(found or None)
+    memory = _memory(body)
+    return None if memory is None else LanePlan(folds, *memory)
+
+
+def counts(node: Node) -> bool:
+    """Whether a loop makes the number of iterations it was told, no fewer."""
+    return is_true(node.input(1)) and is_true(node.blocks[0].outputs[0])
+
+
+def is_true(value: Value) -> bool:
+    """Whether a value is the constant True."""
+    return value.node is not None and value.node.kind == "prim::Constant" and value.node.attributes.get("value") is True
+
+
+def ends_in_raise(block: Block) -> bool:
+    """Whether a block raises an exception."""
+    return any(n.kind == "prim::RaiseException" for n in block)
+
+
+def _within(block: Block) -> Iterator[Node]:
+    """The nodes of a block, and of those inside, but for what leads to an exception."""
+    for node in block:
+        yield node
+        for inner in node.blocks:
+            if not ends_in_raise(inner):
+                yield from _within(inner)
+
+
+def _has_while(body: Block) -> bool:
+    return any(n.kind == "prim::Loop" and not is_true(n.blocks[0].outputs[0]) for n in _within(body))
+
+
+def _is_plain_enough(node: Node) -> bool:
+    """Whether it has a form for lanes."""
+    if not all(map(_is_number, node.outputs)):
+        return False
+    if node.kind in _PLAIN or node.kind in _ELEMENTS or node.kind in SAME_VALUE:
+        return True
+    if node.kind in ("prim::If", "prim::Loop"):
+        return not any(map(ends_in_raise, node.blocks)) or node.kind == "prim::If"
+    if node.kind in _ASKING:
+        return isinstance(node.output().type, IntType)
+    if node.kind == "aten::select":
+        return isinstance(node.input(0).type, TensorType)
+    if node.kind == "aten::copy_":
+        return all(_is_element(v) for v in node.inputs[:2]) and not node.output().uses
+    if node.kind == "prim::FusionGroup":
+        return all(_is_element(v) for v in (*node.inputs, *node.outputs) if isinstance(v.type, TensorType))
+    definition = node.definition
+    if definition is None or definition.scalar is None or definition.schema.is_mutable:
+        return False
+    return all(_is_element(v) for v in (*node.inputs, *node.outputs) if isinstance(v.type, TensorType))
+
+
+def _is_number(value: Value) -> bool:
+    if isinstance(value.type, TensorType):
+        is_view = value.node is not None and value.node.kind == "aten::select"
+        return is_view or _is_element(value)
+    kind = value.node.kind if value.node is not None else ""
+    return isinstance(value.type, IntType | FloatType | BoolType) or kind in ("prim::Constant", "prim::Uninitialized")
+
+
+def _is_element(value: Value) -> bool:
+    return isinstance(value.type, TensorType) and value.type.sizes == ()
+
+
+# -- memory -----------------------------------------------------------------------------------------------------------
+
+
+def _memory(body: Block) -> tuple[list[Value], list[Value]] | None:
+    """Tensors from outside that are read, and written to; None if one of them is both."""
+    read: dict[Value, None] = {}
+    written: dict[Value, None] = {}
+    nodes = list(_within(body))
+    inside = {v for n in nodes for v in n.outputs}
+    for node in nodes:
+        if node.kind == "aten::select" or node.kind in SAME_VALUE or node.kind in _ASKING:
+            continue
+        for place, value in enumerate(node.inputs):
+            if isinstance(value.type, TensorType):
+                root = _root(value, inside)
+                if node.kind == "aten::copy_" and place == 0:
+                    written[root] = None
+                elif root not in inside:
+                    read[root] = None
+    if any(v in inside or v in read for v in written):
+        return None
+    return list(read), list(written)
+
+
+def _root(value: Value, inside: set[Value]) -> Value:
+    while value in inside and value.node is not None and value.node.kind in SAME_VALUE | {"aten::select"}:
+        value = value.node.input(0)
+    return value
+
+
+# -- carried values ---------------------------------------------------------------------------------------------------
+
+
+def _fold_of(parameter: Value, result: Value) -> str | None:
+    """The operation by which iterations add to a carried value; empty if it never changes, None if order matters."""
+    if not isinstance(parameter.type, IntType):
+        return None
+    found: set[str] = set()
+    uses = _walk(parameter, result, found)
+    if uses is None or uses != len(parameter.uses) or len(found) > 1:
+        return None
+    return next(iter(found), "")
+
+
+def _walk(parameter: Value, value: Value, found: set[str]) -> int | None:
+    """How often the parameter is used on the way to a value that is nothing but it and what is folded into it."""
+    if value is parameter:
+        return 1
+    node = value.node
+    if node is None or len(value.uses) != 1:
+        return None
+    if node.kind == "prim::If":
+        return _walk_branch(parameter, node, node.outputs.index(value), found)
+    if node.kind == "prim::Loop":
+        return _walk_loop(parameter, node, node.outputs.index(value), found)
+    if node.kind not in FOLDS or len(node.inputs) != 2 or not isinstance(value.type, IntType):
+        return None
+    places = (0,) if node.kind == "aten::sub" else (0, 1)
+    ways = []
+    for place in places:
+        more: set[str] = set()
+        uses = _walk(parameter, node.input(place), more)
+        if uses is not None:
+            ways.append(uses)
+            found |= more
+    if len(ways) != 1:
+        return None
+    found.add(FOLDS[node.kind])
+    return ways[0]
+
+
+def _walk_loop(parameter: Value, node: Node, place: int, found: set[str]) -> int | None:
+    """Through an inner loop that carries the value on."""
+    body = node.blocks[0]
+    inner, result = body.inputs[1 + place], body.outputs[1 + place]
+    if _walk(inner, result, found) != len(inner.uses):
+        return None
+    return _walk(parameter, node.input(2 + place), found)
+
+
+def _walk_branch(parameter: Value, node: Node, place: int, found: set[str]) -> int | None:
+    arms = [b.outputs[place] for b in node.blocks]
+    extreme = _extreme(parameter, node.input(0), arms)
+    if extreme:
+        found.add(extreme)
+        return 2
+    if any(map(ends_in_raise, node.blocks)):
+        return None
+    ways = [_walk(parameter, arm, found) for arm in arms]
+    return None if ways[0] is None or ways[1] is None else ways[0] + ways[1]
+
+
+def _extreme(parameter: Value, condition: Value, arms: list[Value]) -> str:
+    """`smax` or `smin` where a branch takes the greater or the lesser of a value and the parameter; else empty."""
+    node = condition.node
+    if node is None or node.kind not in _GREATER or parameter not in arms:
+        return ""
+    other = arms[1 - arms.index(parameter)]
+    greater, lesser = node.input(_GREATER[node.kind]), node.input(1 - _GREATER[node.kind])
+    if other is parameter or {greater, lesser} != {parameter, other}:
+        return ""
+    return "smax" if arms[0] is greater else "smin"

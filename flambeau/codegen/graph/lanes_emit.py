@@ -1,0 +1,312 @@
+"""Several iterations of a loop at a time: branches as masks, inner loops until all lanes are done, writes at the end.
+
+Nothing that a chunk of iterations does is seen before all of it has been computed: if a lane fails, or might, the loop
+goes on one iteration at a time from the chunk's first, and the error comes at its turn with memory as it should be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from flambeau.codegen.graph import memory, native_values
+from flambeau.codegen.graph.control import poll, rounds
+from flambeau.codegen.graph.lanes import LanePlan, ends_in_raise
+from flambeau.codegen.graph.lanes_emitter import LaneEmitter
+from flambeau.codegen.graph.lifetimes import SAME_VALUE
+from flambeau.codegen.graph.memory import number
+from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar
+from flambeau.codegen.graph.overlap import overlaps
+from flambeau.codegen.graph.representation import Int, llvm_words
+from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.codegen.llvm.emitter import vector_type
+from flambeau.ir.node import Block, Node
+
+if TYPE_CHECKING:
+    from flambeau.codegen.graph.function import FunctionEmitter
+
+FEWEST_BITS = 256
+"""Vectors narrower than that hold too few lanes to pay for masks."""
+VECTORS = 4
+"""Vectors of each value: instructions of one need not wait for those of the other."""
+FEWEST_TURNS = 2
+"""Iterations that are left from which it pays to run them as lanes."""
+FOREVER = (1 << 63) - 1
+_STARTS = {"add": 0, "or": 0, "xor": 0, "mul": 1, "and": -1}
+
+
+def width(fn: FunctionEmitter) -> int:
+    """Lanes of numbers of 64 bits; 1 where vectors are too short."""
+    bits = fn.e.target.vector_bits
+    return VECTORS * bits // 64 if bits >= FEWEST_BITS else 1
+
+
+def emit(
+    fn: FunctionEmitter, body: Block, plan: LanePlan, slots: Sequence[Sequence[Register]], trip: Register
+) -> Register | None:
+    """Iterations from 0 on as lanes, as far as whole chunks go and none fails; the first iteration that is left.
+
+    ``slots`` holds the carried values, and is brought up to date. None, and nothing emitted, if there is no such form.
+    """
+    e = fn.e
+    before, declared = len(e.lines), e.block
+    try:
+        return _Lanes(fn, body, plan, slots, trip).emit()
+    except CannotCompileError:
+        del e.lines[before:]
+        e.block = declared
+        return None
+    finally:
+        e.lanes, e.mask, e.is_some, e.bail, e.depth = 1, None, True, "", 0
+        e.writes.clear()
+
+
+def fail(e: LaneEmitter, condition: Register) -> None:
+    """Go on one iteration at a time if a lane that runs fails."""
+    if condition.text == "false":
+        return
+    if condition.lanes > 1 or not e.is_some:
+        condition = e.any_lane(_wide(e, e.both(e.mask, condition) or condition))
+    fine = e.label("fine")
+    e.raw(f"br i1 {condition}, label %{e.bail}, label %{fine}, !prof !20")
+    e.start(fine)
+
+
+def _wide(e: LaneEmitter, a: Register) -> Register:
+    return e.splat(a, e.lanes)
+
+
+class _Lanes:
+    """The emission of one loop."""
+
+    def __init__(
+        self, fn: FunctionEmitter, body: Block, plan: LanePlan, slots: Sequence[Sequence[Register]], trip: Register
+    ) -> None:
+        self.fn, self.body, self.plan, self.trip = fn, body, plan, trip
+        self.carried = [s[0] if len(s) == 1 else Register("", "", 1) for s in slots]
+        self.width = width(fn)
+
+    def emit(self) -> Register:
+        """The loop; gives the first iteration that is left."""
+
+        fn, e = self.fn, self.fn.e
+        if self.width == 1 or fn.scope.iterations is not None:
+            raise CannotCompileError("no lanes")
+        counter = e.slot("i64", 8)
+        e.raw(f"store i64 0, ptr {counter}")
+        parts = self._start()
+        head, chunk, done = e.label("lanes"), e.label("chunk"), e.label("done")
+        e.branch(head)
+        e.start(head)
+        start = e.define(f"load i64, ptr {counter}", "i64", 1)
+        left = e.binary("sub", self.trip, start)
+        room = e.icmp("sge", left, number(FEWEST_TURNS))
+        apart = self._apart()
+        e.branch_if(room if apart is None else e.binary("and", room, apart), chunk, done)
+        e.start(chunk)
+        iterations = e.intrinsic("smin", left, number(self.width))
+        poll(fn, iterations)
+        e.lanes, e.bail = self.width, done
+        steps = Register(f"<{', '.join(f'i64 {k}' for k in range(self.width))}>", "i64", self.width)
+        e.mask = e.icmp("slt", steps, left)
+        self._iteration(e.binary("add", start, steps), parts)
+        e.lanes, e.mask = 1, None
+        e.raw(f"store i64 {e.binary('add', start, iterations)}, ptr {counter}")
+        e.branch(head)
+        e.start(done)
+        self._finish(parts)
+        return e.define(f"load i64, ptr {counter}", "i64", 1)
+
+    def _start(self) -> list[Register | None]:
+        """Slots of what each lane folds, filled with what changes nothing."""
+        e, kind = self.fn.e, vector_type("i64", self.width)
+        parts: list[Register | None] = []
+        for fold, slot in zip(self.plan.folds, self.carried, strict=True):
+            if fold is None:
+                parts.append(None)
+                continue
+            part = e.slot(kind)
+            given = e.define(f"load i64, ptr {slot}", "i64", 1)
+            first = number(_STARTS[fold]) if fold in _STARTS else given
+            e.raw(f"store {kind} {e.splat(first, self.width)}, ptr {part}")
+            parts.append(part)
+        return parts
+
+    def _finish(self, parts: Sequence[Register | None]) -> None:
+        """Put together what the lanes have folded."""
+        e, kind = self.fn.e, vector_type("i64", self.width)
+        for fold, slot, part in zip(self.plan.folds, self.carried, parts, strict=True):
+            if fold is None or part is None:
+                continue
+            name = f"@llvm.vector.reduce.{fold}.v{self.width}i64"
+            e.declare(f"declare i64 {name}({kind})")
+            lanes = e.define(f"load {kind}, ptr {part}", "i64", self.width)
+            folded = e.define(f"call i64 {name}({kind} {lanes})", "i64", 1)
+            given = e.define(f"load i64, ptr {slot}", "i64", 1)
+            combine = e.intrinsic if fold in ("smin", "smax") else e.binary
+            e.raw(f"store i64 {combine(fold, given, folded)}, ptr {slot}")
+
+    def _iteration(self, index: Register, parts: Sequence[Register | None]) -> None:
+        """One iteration of every lane."""
+        fn, e = self.fn, self.fn.e
+        fn.set(self.body.inputs[0], Scalar(Int(), index))
+        kind = vector_type("i64", self.width)
+        for parameter, slot, part in zip(self.body.inputs[1:], self.carried, parts, strict=True):
+            source, lanes = (slot, 1) if part is None else (part, self.width)
+            held = e.define(f"load {kind if lanes > 1 else 'i64'}, ptr {source}", "i64", lanes)
+            fn.set(parameter, Scalar(Int(), held))
+        self.block(self.body)
+        following = [fn.index(v) for v in self.body.outputs[1:]]
+        writes = list(e.writes)
+        if len(writes) == 1:
+            e.put(writes[0])
+        elif writes:
+            e.put_in_iteration(writes)
+        for parameter, value, part in zip(self.body.inputs[1:], following, parts, strict=True):
+            if part is not None and e.mask is not None:
+                e.raw(f"store {kind} {e.select(e.mask, value, fn.index(parameter))}, ptr {part}")
+
+    def _apart(self) -> Register | None:
+        """Whether what is read lies apart from what is written; None where that is plain."""
+
+        fn, e = self.fn, self.fn.e
+        read = [x for x in map(fn.get, self.plan.read) if isinstance(x, ArrayValue)]
+        answer: Register | None = None
+        for written in map(fn.get, self.plan.written):
+            if not isinstance(written, ArrayValue):
+                raise CannotCompileError("what is written to is no tensor in memory")
+            if read:
+                meets = overlaps(fn, written, read)
+                answer = meets if answer is None else e.binary("or", answer, meets)
+        return None if answer is None else e.binary("xor", answer, Register("true", "i1", 1))
+
+    # -- blocks -------------------------------------------------------------------------------------------------------
+
+    def block(self, block: Block) -> None:
+        """The nodes of a block."""
+
+        for node in block:
+            if node.kind in ("prim::Constant", "prim::Uninitialized"):
+                continue
+            if node.kind == "prim::If":
+                self._branch(node)
+            elif node.kind == "prim::Loop":
+                self._loop(node)
+            elif node.kind in SAME_VALUE:
+                self.fn.set(node.output(), self.fn.get(node.input(0)))
+            else:
+                self.fn.lower(node)
+
+    def _branch(self, node: Node) -> None:
+        """Both arms, each for its lanes."""
+        fn, e = self.fn, self.fn.e
+        condition = fn.truth(node.input(0))
+        known = {"true": 0, "false": 1}.get(condition.text)
+        otherwise = e.binary("xor", condition, Register("true", "i1", 1))
+        for arm, fails in ((0, condition), (1, otherwise)):
+            if ends_in_raise(node.blocks[arm]) and known in (None, arm):
+                fail(e, fails)
+                known = 1 - arm
+        if known is not None:
+            if ends_in_raise(node.blocks[known]):
+                raise CannotCompileError("both ways of a branch raise")
+            self.block(node.blocks[known])
+            for value, given in zip(node.outputs, node.blocks[known].outputs, strict=True):
+                fn.set(value, fn.get(given))
+            return
+        mask, is_some = e.mask, e.is_some
+        results: list[list[Native]] = []
+        for block, own in zip(node.blocks, (condition, otherwise), strict=True):
+            e.mask, e.is_some = e.both(mask, own), False
+            self.block(block)
+            results.append([fn.get(v) for v in block.outputs])
+        e.mask, e.is_some = mask, is_some
+        for value, a, b in zip(node.outputs, *results, strict=True):
+            fn.set(value, _merged(e, condition, a, b))
+
+    def _loop(self, node: Node) -> None:
+        """Iterations until no lane wants more; the values of a lane stay as they are from then on."""
+
+        fn, e, body = self.fn, self.fn.e, node.blocks[0]
+        slots = self._loop_slots(node)
+        trip, condition = fn.index(node.input(0)), fn.truth(node.input(1))
+        is_endless = memory.literal(trip) == FOREVER
+        active = e.slot(vector_type("i1", self.width))
+        counter = e.slot("i64", 8)
+        first = e.both(e.mask, condition)
+        if not is_endless:
+            first = e.both(first, e.icmp("sgt", trip, number(0)))
+        e.raw(f"store <{self.width} x i1> {_wide(e, first or Register('true', 'i1', 1))}, ptr {active}")
+        e.raw(f"store i64 0, ptr {counter}")
+        again = rounds(fn)
+        head, iteration, after = e.label("loop"), e.label("iteration"), e.label("after")
+        e.branch(head)
+        e.start(head)
+        running = e.define(f"load <{self.width} x i1>, ptr {active}", "i1", self.width)
+        e.branch_if(e.any_lane(running), iteration, after)
+        e.start(iteration)
+        poll(fn, number(1), again)
+        outer, e.mask, e.is_some = (e.mask, e.is_some), running, True
+        e.depth += 1
+        index = e.define(f"load i64, ptr {counter}", "i64", 1)
+        fn.set(body.inputs[0], Scalar(Int(), index))
+        before = [_load(e, slot, rep) for slot, rep in slots]
+        for parameter, held in zip(body.inputs[1:], before, strict=True):
+            fn.set(parameter, held)
+        self.block(body)
+        for (slot, _), held, given, out in zip(slots, before, body.outputs[1:], node.outputs, strict=True):
+            word = _number(fn.get(given), held).register
+            if out.uses:
+                word = e.select(running, word, held.register)
+            e.raw(f"store {vector_type(word.type, self.width)} {_wide(e, word)}, ptr {slot}")
+        following = e.binary("add", index, number(1))
+        more = e.both(running, fn.truth(body.outputs[0]))
+        if not is_endless:
+            more = e.both(more, e.icmp("slt", following, trip))
+        assert more is not None
+        e.raw(f"store <{self.width} x i1> {_wide(e, more)}, ptr {active}")
+        e.raw(f"store i64 {following}, ptr {counter}")
+        e.depth -= 1
+        e.mask, e.is_some = outer
+        e.branch(head)
+        e.start(after)
+        for value, (slot, rep) in zip(node.outputs, slots, strict=True):
+            fn.set(value, _load(e, slot, rep))
+
+    def _loop_slots(self, node: Node) -> list[tuple[Register, Scalar]]:
+        """Vectors in memory for what a loop carries, filled with what it starts from."""
+        e, slots = self.fn.e, []
+        for given in node.inputs[2:]:
+            native = self.fn.get(given)
+            if not isinstance(native, Scalar):
+                raise CannotCompileError("lanes carry something else than numbers")
+            kind = vector_type(native.register.type, self.width)
+            slot = e.slot(kind)
+            e.raw(f"store {kind} {_wide(e, native.register)}, ptr {slot}")
+            slots.append((slot, native))
+        return slots
+
+
+def _load(e: LaneEmitter, slot: Register, like: Scalar) -> Scalar:
+    (kind,) = llvm_words(like.rep)
+    return Scalar(like.rep, e.define(f"load {vector_type(kind, e.lanes)}, ptr {slot}", kind, e.lanes))
+
+
+def _number(native: Native, like: Scalar) -> Scalar:
+    if not isinstance(native, Scalar) or native.rep != like.rep:
+        raise CannotCompileError("a value that lanes carry changes its type")
+    return native
+
+
+def _merged(e: LaneEmitter, condition: Register, a: Native, b: Native) -> Native:
+    """What two arms give."""
+    for x, y in ((a, b), (b, a)):
+        if isinstance(x, FixedValue):
+            if isinstance(y, FixedValue) and x.rep == y.rep:
+                return x
+            if native_values.is_nothing(x):
+                return y
+    if not isinstance(a, Scalar):
+        raise CannotCompileError(f"lanes have {native_values.describe(a.rep)} on one way")
+    b = _number(b, a)
+    return a if a.register == b.register else Scalar(a.rep, e.select(condition, a.register, b.register))

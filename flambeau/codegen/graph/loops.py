@@ -1,0 +1,260 @@
+"""Loops: carried values in slots, polls for interrupts, and two copies of an innermost counted loop.
+
+The innermost loop of a nest that counts its iterations is emitted twice. The fast copy has no checks of the element
+accesses whose indexes move evenly; it runs the iterations in which all of these stay within bounds, also those of
+branches
+that an iteration may not take. Which iterations these are is found out once before the loop, in exact arithmetic. The
+other copy
+runs the iterations before and after, and checks every access: so indexes from the end mean what they do, and a loop
+fails at the iteration, the line and the state of memory that the language says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from flambeau.codegen.graph import lanes_emit, meetings, memory
+from flambeau.codegen.graph.control import poll, rounds
+from flambeau.codegen.graph.hoisted_bounds_checks import Iterations, Span, span_of
+from flambeau.codegen.graph.lanes import is_true, plan_of
+from flambeau.codegen.graph.lanes_emitter import Places
+from flambeau.codegen.graph.memory import number
+from flambeau.codegen.graph.native_values import Affine, Scalar
+from flambeau.codegen.graph.representation import Float, Int, Representation
+from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.ir.graph import walk
+from flambeau.ir.node import Block, Node
+from flambeau.ir.value import Value
+from flambeau.schema.types import TensorType
+from flambeau.util.record import dataclass
+
+if TYPE_CHECKING:
+    from flambeau.codegen.graph.function import FunctionEmitter
+
+LEAVES = ", !prof !2"
+"""What branches say of which one way is rare: out of the loop. LLVM makes no vectors of a loop that has several."""
+CHUNK = 1 << 22
+"""Iterations of an innermost counted loop between two polls."""
+
+
+@dataclass(slots=True)
+class _Carried:
+    outputs: Sequence[Value]
+    parameters: Sequence[Value]
+    reps: list[Representation]
+    slots: list[list[Register]]
+
+
+def emit_loop(fn: FunctionEmitter, node: Node) -> None:
+    """A `prim::Loop`."""
+    body = node.blocks[0]
+    trip, condition = fn.index(node.input(0)), fn.truth(node.input(1))
+    carried = _start(fn, node, body)
+    counts = condition.text == "true" and is_true(body.outputs[0])
+    outer, fn.scope.iterations = fn.scope.iterations, None
+    fn.loop_depth += 1
+    is_innermost, operators = _is_innermost(body), len(fn.operators)
+    if counts and is_innermost:
+        _chunks(fn, body, carried, trip)
+    else:
+        plan = plan_of(node) if counts else None
+        first = None if plan is None else lanes_emit.emit(fn, body, plan, carried.slots, trip)
+        if first is not None:
+            fn.lanes.append(node)
+        _plain(fn, body, carried, trip, None if counts else condition, first or number(0))
+    fn.scope.iterations = outer
+    fn.loop_depth -= 1
+    fn.tight_loops += is_innermost and len(fn.operators) == operators
+    for value, rep, slots in zip(node.outputs, carried.reps, carried.slots, strict=True):
+        fn.set_new(value, fn.load_slots(slots, rep))
+
+
+def _start(fn: FunctionEmitter, node: Node, body: Block) -> _Carried:
+    """Slots for what the loop carries, filled with what it starts from."""
+    carried = _Carried(node.outputs, body.inputs[1:], [], [])
+    for parameter, given in zip(carried.parameters, node.inputs[2:], strict=True):
+        native = fn.get(given)
+        rep = fn.assume(parameter, native.rep)
+        slots = fn.slots(rep)
+        native = fn.fit(parameter, native, rep)
+        fn.keep(native, given, [], ())
+        fn.store_slots(slots, native)
+        carried.reps.append(rep)
+        carried.slots.append(slots)
+    return carried
+
+
+def _is_innermost(body: Block) -> bool:
+    """Whether no other loop, and nothing that may take long, is inside."""
+    for node in body:
+        if node.kind in ("prim::Loop", "prim::FusionGroup") and not _is_small_group(node):
+            return False
+        if any(not _is_innermost(b) for b in node.blocks):
+            return False
+    return True
+
+
+def _is_small_group(node: Node) -> bool:
+    """Whether it is a fused group of tensors without axes, which is made scalar code."""
+    tensors = [v.type for v in node.inputs if isinstance(v.type, TensorType)]
+    return node.kind == "prim::FusionGroup" and all(t.sizes is not None and not t.sizes for t in tensors)
+
+
+def _round(fn: FunctionEmitter, body: Block, carried: _Carried, index: Register, affine: Affine | None) -> None:
+    """One iteration: the body on what the slots hold, and the slots filled for the next."""
+    fn.set(body.inputs[0], Scalar(Int(), index, affine))
+    before = []
+    for parameter, rep, slots in zip(carried.parameters, carried.reps, carried.slots, strict=True):
+        native = fn.load_slots(slots, rep)
+        before.append(native)
+        fn.set(parameter, native)
+        fn.owned.discard(parameter)
+    at_return = fn.block(body, ())
+    following = []
+    for parameter, given, rep in zip(carried.parameters, body.outputs[1:], carried.reps, strict=True):
+        native = fn.fit(parameter, fn.get(given), rep)
+        fn.keep(native, given, at_return, body.outputs)
+        following.append(native)
+    for native in before:
+        fn.drop(native)
+    for value in at_return:
+        fn.release(value)
+    for native, slots in zip(following, carried.slots, strict=True):
+        fn.store_slots(slots, native)
+
+
+def _plain(
+    fn: FunctionEmitter, body: Block, carried: _Carried, trip: Register, condition: Register | None, first: Register
+) -> None:
+    """A loop that is emitted once, from an iteration on; with a condition it also stops when that does not hold."""
+    e = fn.e
+    counter = e.slot("i64", 8)
+    again = e.slot("i1", 8)
+    e.raw(f"store i64 {first}, ptr {counter}")
+    if condition is not None:
+        e.raw(f"store i1 {condition}, ptr {again}")
+    again_at = rounds(fn) if _is_innermost(body) else ""
+    head, iteration, after = e.label("loop"), e.label("iteration"), e.label("after")
+    e.branch(head)
+    e.start(head)
+    index = e.define(f"load i64, ptr {counter}", "i64", 1)
+    is_endless = memory.literal(trip) == (1 << 63) - 1
+    more = Register("true", "i1", 1) if is_endless else e.icmp("slt", index, trip)
+    if condition is not None:
+        holds = e.define(f"load i1, ptr {again}", "i1", 1)
+        more = holds if more.text == "true" else e.binary("and", more, holds)
+    e.branch_if(more, iteration, after)
+    e.start(iteration)
+    poll(fn, number(1), again_at)
+    _round(fn, body, carried, index, None)
+    e.raw(f"store i64 {e.binary('add nuw nsw', index, number(1))}, ptr {counter}")
+    if condition is not None:
+        e.raw(f"store i1 {fn.truth(body.outputs[0])}, ptr {again}")
+    e.branch(head)
+    e.start(after)
+
+
+def _chunks(fn: FunctionEmitter, body: Block, carried: _Carried, trip: Register) -> None:
+    """An innermost counted loop, in runs of many iterations with a poll before each."""
+    e = fn.e
+    held, e.lines = e.lines, []
+    copies = []
+    start, end = Register(e.name("from"), "i64", 1), Register(e.name("to"), "i64", 1)
+    heads = [e.label("fast"), e.label("checked")]
+    again = e.label("again")
+    iterations, places = Iterations(Register("", "i64", 1), e.counter), Places()
+    for head, fast in ((heads[0], iterations), (heads[1], None)):
+        e.lines = []
+        e.start(head)
+        fn.scope.iterations, e.places = fast, None if fast is None else places
+        _iterations(fn, body, carried, start, end, fast)
+        e.branch(again)
+        copies.append(e.lines)
+        if not iterations.needs:
+            break
+    fn.scope.iterations = e.places = None
+    e.lines = held
+    apart = meetings.iterations_of(e, places)
+    span = span_of(fn, iterations, trip) if iterations.needs else Span(number(0), trip)
+    place, chunk, after, before = e.label("chunks"), e.label("chunk"), e.label("after"), e.label("before")
+    e.branch(before)
+    e.start(before)
+    e.branch(place)
+    e.start(place)
+    e.raw(f"{start} = phi i64 [0, %{before}], [{end}, %{again}]")
+    e.branch_if(e.icmp("slt", start, trip), chunk, after)
+    e.start(chunk)
+    is_fast = e.icmp("slt", start, span.end)
+    limit = e.select(is_fast, span.end, trip) if iterations.needs else trip
+    if memory.literal(span.first) != 0:
+        is_before = e.icmp("slt", start, span.first)
+        limit = e.select(is_before, e.intrinsic("smin", span.first, trip), limit)
+        is_fast = e.select(is_before, Register("false", "i1", 1), is_fast)
+    for iteration in apart:
+        until = e.select(e.icmp("slt", start, iteration), iteration, e.binary("add", iteration, number(1)))
+        limit = e.intrinsic("smin", limit, e.select(e.icmp("slt", start, until), until, limit))
+    left = e.binary("sub nsw", limit, start)
+    size = e.intrinsic("smin", left, number(CHUNK))
+    e.raw(f"{end} = add nuw nsw i64 {start}, {size}")
+    poll(fn, size)
+    if len(copies) == 2:
+        e.branch_if(is_fast, heads[0], heads[1])
+    else:
+        e.branch(heads[0])
+    for lines in copies:
+        e.lines.extend(lines)
+    e.start(again)
+    e.branch(place)
+    e.start(after)
+
+
+def _iterations(
+    fn: FunctionEmitter, body: Block, carried: _Carried, start: Register, end: Register, iterations: Iterations | None
+) -> None:
+    """``for index in start..end`` with the body; falls out of it at the end."""
+    e = fn.e
+    counter = e.slot("i64", 8)
+    head, done = e.label("iteration"), e.label("done")
+    e.raw(f"store i64 {start}, ptr {counter}")
+    e.branch(head)
+    e.start(head)
+    first_line = len(e.lines)
+    index = e.define(f"load i64, ptr {counter}", "i64", 1)
+    affine = None
+    if iterations is not None:
+        iterations.index = index
+        affine = Affine(slope=1)
+    _round(fn, body, carried, index, affine)
+    following = e.binary("add nuw nsw", index, number(1))
+    e.raw(f"store i64 {following}, ptr {counter}")
+    leaves = any(LEAVES in line for line in e.lines[first_line:])
+    may_unroll = iterations is not None and (leaves or _is_chain(fn, carried))
+    note = _unrolled(fn) if may_unroll and _is_plain(body, e.lines[first_line:]) else ""
+    e.raw(f"br i1 {e.icmp('slt', following, end)}, label %{head}, label %{done}{note}")
+    e.start(done)
+
+
+def _is_chain(fn: FunctionEmitter, carried: _Carried) -> bool:
+    """Whether each iteration waits for the one before it: sums of floats have an order, where it is not given up."""
+    return not fn.e.target.user_flags and any(isinstance(rep, Float) for rep in carried.reps)
+
+
+LARGEST_UNROLLED = 256
+"""Lines of a loop's body, at most: LLVM warns of a loop that it cannot unroll, and of a large one nothing is gained."""
+
+
+def _is_plain(body: Block, lines: list[str]) -> bool:
+    """Whether LLVM will be able to write out several iterations: nothing that loops or may yet be inlined, and
+    little.
+    """
+    has_loops = any(n.kind == "prim::Loop" for n in walk(body))
+    calls = any(" call " in line and "@llvm." not in line for line in lines)
+    return not has_loops and not calls and len(lines) <= LARGEST_UNROLLED
+
+
+def _unrolled(fn: FunctionEmitter) -> str:
+    """What to say at the end of a loop several of whose iterations are to be written one after the other."""
+    number_ = 30 + len(fn.notes)
+    fn.notes.append(f'!{number_} = distinct !{{!{number_}, !22}}')
+    return f", !llvm.loop !{number_}"

@@ -1,0 +1,334 @@
+"""Which node becomes what: structure and containers here, the rest by what the operators declare.
+
+An operator with a Scalar meaning needs no entry. The entries are for what has none: views, containers, conversions
+between tensors and numbers, and new tensors. Everything else is run by Python, where its results can be told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from flambeau.codegen.graph import (
+    arrays,
+    calls,
+    copies,
+    element_indexes,
+    gather,
+    groups,
+    hoisted_bounds_checks,
+    list_changes,
+    list_folds,
+    lists,
+    memory,
+    pointwise,
+    scatter,
+    writes,
+)
+from flambeau.codegen.graph.foreign import call
+from flambeau.codegen.graph.memory import number
+from flambeau.codegen.graph.native_values import (
+    CannotCompileError,
+    FixedValue,
+    ListValue,
+    OptionalValue,
+    Scalar,
+    TupleValue,
+)
+from flambeau.codegen.graph.representation import Array, Bool, Element, Int, Listed, Tupled
+from flambeau.codegen.kernel.dtypes import KernelError
+from flambeau.ir.node import Node
+from flambeau.schema import dtype as dtypes
+from flambeau.schema.opdef import OpDef
+
+if TYPE_CHECKING:
+    from flambeau.codegen.graph.function import FunctionEmitter
+
+Lowering = Callable[["FunctionEmitter", Node], None]
+
+
+def lower(fn: FunctionEmitter, node: Node) -> None:
+    """Emit one node. Raises `CannotCompileError` with the reason where it has no native form."""
+    try:
+        _lower(fn, node)
+    except KernelError as error:
+        raise CannotCompileError(str(error)) from None
+
+
+def _lower(fn: FunctionEmitter, node: Node) -> None:
+    definition = node.definition
+    is_language = definition is not None and definition.scalar is not None and definition.family == "language"
+    if definition is not None and is_language and pointwise.is_numbers(fn, node):
+        pointwise.numbers(fn, node, definition)
+        return
+    rule = _rule(fn, node)
+    before = len(fn.e.lines)
+    try:
+        if rule is not None:
+            rule(fn, node)
+        elif definition is None:
+            raise CannotCompileError("it has no native form")
+        else:
+            _by_declaration(fn, node, definition)
+    except CannotCompileError as reason:
+        if len(fn.e.lines) != before or definition is None:
+            raise
+        known = len(fn.exit_points)
+        groups.operator(fn, node)
+        for exit_point in fn.exit_points[known:]:
+            exit_point.reason = str(reason)
+
+
+def _rule(fn: FunctionEmitter, node: Node) -> Lowering | None:
+    """The entry for a node, by its kind and by what its operands have become."""
+    reps = [fn.get(v).rep for v in node.inputs[:2]]
+    if node.kind in STRUCTURE:
+        return STRUCTURE[node.kind]
+    if node.kind == "^try":
+        raise CannotCompileError("a try block, which is interpreted")
+    if node.kind.startswith("^"):
+        return call
+    if reps and isinstance(reps[0], Array | Element):
+        return ON_TENSORS.get(node.kind)
+    if any(isinstance(r, Listed | Tupled) for r in reps):
+        return ON_LISTS.get(node.kind)
+    return None
+
+
+def _by_declaration(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
+    """A node by what its operator declares."""
+    if pointwise.is_pointwise_on_elements(fn, node):
+        pointwise.on_elements(fn, node)
+    elif definition.name.partition("::")[2] in pointwise.FILLS:
+        pointwise.filled(fn, node, definition)
+    elif definition.name == "aten::arange":
+        pointwise.arange(fn, node, definition)
+    elif definition.name == "aten::linspace":
+        pointwise.linspace(fn, node, definition)
+    elif definition.name in ("aten::tensor", "aten::scalar_tensor"):
+        pointwise.from_number(fn, node, definition)
+    elif not writes.in_place(fn, node, definition):
+        groups.operator(fn, node)
+
+
+# -- structure --------------------------------------------------------------------------------------------------------
+
+
+def _tuple(fn: FunctionEmitter, node: Node) -> None:
+    items = tuple(fn.get(v) for v in node.inputs)
+    result = TupleValue(items)
+    fn.set_view(node.output(), result)
+
+
+def _unpack(fn: FunctionEmitter, node: Node) -> None:
+    given = fn.get(node.input())
+    if isinstance(given, ListValue):
+        wrong = fn.e.icmp("ne", lists.length(fn, given), number(len(node.outputs)))
+        fn.fail_if(wrong, node)
+        for k, value in enumerate(node.outputs):
+            fn.set_view(value, lists.item(fn, given, number(k)))
+        return
+    if not isinstance(given, TupleValue) or len(given.items) != len(node.outputs):
+        raise CannotCompileError("a container whose length is not known or wrong")
+    for value, item in zip(node.outputs, given.items, strict=True):
+        fn.set_view(value, item)
+
+
+def _tuple_index(fn: FunctionEmitter, node: Node) -> None:
+    given, at = fn.get(node.input(0)), arrays.known_int(fn, node.input(1))
+    if not isinstance(given, TupleValue) or not -len(given.items) <= at < len(given.items):
+        raise CannotCompileError("an index into a tuple that is not known")
+    fn.set_view(node.output(), given.items[at])
+
+
+def _range_length(fn: FunctionEmitter, node: Node) -> None:
+    e = fn.e
+    low, high, step = (fn.index(v) for v in node.inputs)
+    known = memory.literal(step)
+    if known is None or known == 0:
+        fn.fail_if(e.icmp("eq", step, number(0)), node)
+    if known == 1:
+        count = memory.subtract(e, high, low)
+        size = e.select(e.icmp("slt", low, high), count, number(0))
+        fn.set(node.output(), Scalar(Int(), size))
+        return
+    up = e.icmp("sgt", step, number(0))
+    runs = e.select(up, e.icmp("slt", low, high), e.icmp("sgt", low, high))
+    distance = e.select(up, e.binary("sub", high, low), e.binary("sub", low, high))
+    stride = e.select(up, step, e.binary("sub", number(0), step))
+    one_less = e.binary("sub", distance, number(1))
+    # As unsigned numbers, so that ranges wider than 63 bits and the step -2**63 come out right.
+    count = e.binary("add", e.binary("udiv", one_less, e.select(runs, stride, number(1))), number(1))
+    fn.set(node.output(), Scalar(Int(), e.select(runs, count, number(0))))
+
+
+def _derive_index(fn: FunctionEmitter, node: Node) -> None:
+    e = fn.e
+    index, start, step = (fn.scalar(v) for v in node.inputs)
+    moves = memory.multiply(e, index.register, step.register)
+    affine = None
+    if fn.scope.iterations is not None:
+        parts = [hoisted_bounds_checks.affine_of(fn, x) for x in (index, start, step)]
+        affine = hoisted_bounds_checks.added(hoisted_bounds_checks.scaled(parts[0], parts[2]), parts[1])
+    fn.set(node.output(), Scalar(Int(), memory.add(e, start.register, moves), affine))
+
+
+def _is(fn: FunctionEmitter, node: Node) -> None:
+    a, b = fn.get(node.input(0)), fn.get(node.input(1))
+    for x, y in ((a, b), (b, a)):
+        if isinstance(y, FixedValue) and y.rep.value is None:
+            if isinstance(x, OptionalValue):
+                absent = fn.e.binary("xor", x.present, fn.e.like(x.present, 1))
+                fn.set(node.output(), Scalar(Bool(), x.present if node.kind.endswith("not__") else absent))
+                return
+            same = isinstance(x, FixedValue) and x.rep.value is None
+            answer = same != node.kind.endswith("not__")
+            fn.set(node.output(), lists.constant(answer))
+            return
+    raise CannotCompileError("identity of values")
+
+
+def _min_max(fn: FunctionEmitter, node: Node) -> None:
+    """`min` and `max` of a list of known length, as the interpreter picks: the first of equals."""
+    given = fn.get(node.input(0))
+    if isinstance(given, ListValue):
+        list_folds.extreme(fn, node)
+        return
+    if not isinstance(given, TupleValue) or not given.items:
+        raise CannotCompileError("of a list whose length is not known")
+    e, best = fn.e, given.items[0]
+    for item in given.items[1:]:
+        assert isinstance(best, Scalar)
+        assert isinstance(item, Scalar)
+        if best.rep != item.rep:
+            raise CannotCompileError("of numbers of several types")
+        below = node.kind == "prim::min"
+        if isinstance(best.rep, Int):
+            register = e.intrinsic("smin" if below else "smax", best.register, item.register)
+        else:
+            better = e.fcmp("olt" if below else "ogt", item.register, best.register)
+            register = e.select(better, item.register, best.register)
+        best = Scalar(best.rep, register)
+    fn.set(node.output(), best)
+
+
+def _length(fn: FunctionEmitter, node: Node) -> None:
+    fn.set(node.output(), Scalar(Int(), lists.length(fn, fn.get(node.input(0)))))
+
+
+def _unwrap(fn: FunctionEmitter, node: Node) -> None:
+    given = fn.get(node.input(0))
+    if isinstance(given, OptionalValue):
+        fn.fail_if(fn.e.binary("xor", given.present, fn.e.like(given.present, 1)), node)
+        given = given.inner
+    elif isinstance(given, FixedValue) and given.rep.value is None:
+        raise CannotCompileError("None is unwrapped")
+    fn.set_view(node.output(), given)
+
+
+
+STRUCTURE: Mapping[str, Lowering] = {
+    "prim::ListConstruct": lists.construct,
+    "prim::TupleConstruct": _tuple,
+    "prim::TupleUnpack": _unpack,
+    "prim::ListUnpack": _unpack,
+    "prim::TupleIndex": _tuple_index,
+    "prim::FusionGroup": groups.group,
+    "prim::CallFunction": calls.call,
+    "prim::CallMethod": calls.call,
+    "prim::min": _min_max,
+    "prim::max": _min_max,
+    "aten::__range_length": _range_length,
+    "aten::__derive_index": _derive_index,
+    "aten::__is__": _is,
+    "aten::__isnot__": _is,
+    "aten::_unwrap_optional": _unwrap,
+}
+"""Nodes that are no operators, or whose operands may be anything."""
+
+ON_LISTS: Mapping[str, Lowering] = {
+    "aten::__getitem__": lists.get_item,
+    "aten::select": lists.get_item,
+    "aten::_set_item": lists.set_item,
+    "aten::append": lists.append,
+    "aten::pop": list_changes.pop,
+    "aten::Delete": list_changes.pop,
+    "aten::insert": list_changes.insert,
+    "aten::extend": list_changes.extend,
+    "aten::add_": list_changes.extend,
+    "aten::add": list_changes.concatenate,
+    "aten::clear": list_changes.clear,
+    "aten::reverse": list_changes.reverse,
+    "aten::slice": list_changes.slice_,
+    "aten::len": _length,
+    "aten::sum": list_folds.total,
+    "aten::any": list_folds.some_or_all,
+    "aten::all": list_folds.some_or_all,
+    "aten::__contains__": list_folds.contains,
+    "aten::eq": list_folds.equal,
+    "aten::ne": list_folds.equal,
+    "aten::list": lists.copy,
+    "aten::copy": lists.copy,
+    "aten::mul": lists.repeat,
+    "aten::cat": copies.cat,
+    "aten::stack": copies.stack,
+}
+"""Operators on lists."""
+
+ON_TENSORS: Mapping[str, Lowering] = {
+    "aten::select": arrays.select,
+    "aten::slice": arrays.slice_,
+    "aten::transpose": arrays.transpose,
+    "aten::swapaxes": arrays.transpose,
+    "aten::swapdims": arrays.transpose,
+    "aten::t": arrays.t,
+    "aten::numpy_T": arrays.t,
+    "aten::permute": arrays.permute,
+    "aten::unsqueeze": arrays.unsqueeze,
+    "aten::squeeze": arrays.squeeze,
+    "aten::expand": arrays.expand,
+    "aten::view": arrays.view,
+    "aten::reshape": arrays.view,
+    "aten::clone": copies.clone,
+    "aten::contiguous": copies.contiguous,
+    "aten::to": copies.convert,
+    "aten::scatter": scatter.scatter,
+    "aten::scatter_": scatter.scatter,
+    "aten::scatter_add": scatter.scatter,
+    "aten::scatter_add_": scatter.scatter,
+    "aten::index_add": scatter.slices,
+    "aten::index_add_": scatter.slices,
+    "aten::index_copy": scatter.slices,
+    "aten::index_copy_": scatter.slices,
+    "aten::index_put": scatter.index_put,
+    "aten::index_put_": element_indexes.index_put_,
+    "aten::index": element_indexes.index,
+    "aten::roll": gather.roll,
+    "aten::flatten": gather.flatten,
+    "aten::bincount": gather.bincount,
+    "aten::equal": gather.equal,
+    "aten::chunk": copies.chunk,
+    "prim::ConstantChunk": copies.chunk,
+    "aten::detach": arrays.same,
+    "aten::alias": arrays.same,
+    "aten::size": arrays.size,
+    "prim::shape": arrays.size,
+    "aten::is_contiguous": copies.is_contiguous,
+    "aten::dim": arrays.dim,
+    "aten::numel": arrays.numel,
+    "aten::len": arrays.length,
+    "prim::dtype": arrays.dtype_of,
+    "prim::device": arrays.device_of,
+    "aten::Int": lambda fn, node: arrays.to_number(fn, node, dtypes.int64),
+    "aten::Float": lambda fn, node: arrays.to_number(fn, node, dtypes.float64),
+    "aten::Bool": lambda fn, node: arrays.to_number(fn, node, dtypes.bool_),
+    "aten::FloatImplicit": lambda fn, node: arrays.implicit(fn, node, dtypes.float64),
+    "aten::IntImplicit": lambda fn, node: arrays.implicit(fn, node, dtypes.int64),
+    "aten::item": lambda fn, node: arrays.to_number(fn, node, None),
+    "aten::copy_": writes.copy_,
+    "aten::fill_": writes.fill_,
+    "aten::zero_": writes.fill_,
+}
+"""Operators on tensors without a Scalar meaning."""
+
+

@@ -1,0 +1,496 @@
+"""Values of Python as words, and back: for callbacks, errors, and calls that do not go through a native entry."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from flambeau.codegen.graph.representation import (
+    ARRAY_DATA,
+    BLOCK_WORDS,
+    Array,
+    Bool,
+    Element,
+    Fixed,
+    Float,
+    Int,
+    Listed,
+    Optional,
+    Representation,
+    Tupled,
+    Unknown,
+    word_count,
+)
+from flambeau.schema.dtype import DType
+from flambeau.tensor.storage import Storage
+from flambeau.tensor.tensor import Tensor, share, wrap
+
+_ORIGIN = 3
+"""The word of a block that says which argument it is the block of."""
+_OBJECT = BLOCK_WORDS
+"""The word after a block of an argument that says where the object is."""
+_BORROWED = 1 << 40
+"""Holds that a caller's block starts with, more than anybody gives back."""
+_LENGTH, _CAPACITY, _ITEMS = BLOCK_WORDS, BLOCK_WORDS + 1, BLOCK_WORDS + 2
+
+
+def count(reps: Sequence[Representation]) -> int:
+    """Words of several values."""
+    return sum(map(word_count, reps))
+
+
+def word(address: int, place: int) -> int:
+    """The word at a place after an address."""
+    return ctypes.c_int64.from_address(address + 8 * place).value
+
+
+def set_word(address: int, place: int, value: int) -> None:
+    """Write a word."""
+    ctypes.c_int64.from_address(address + 8 * place).value = value
+
+
+def _float_bits(value: float) -> int:
+    return ctypes.c_int64.from_buffer(ctypes.c_double(value)).value
+
+
+def _bits_float(bits: int) -> float:
+    return ctypes.c_double.from_buffer(ctypes.c_int64(bits)).value
+
+
+def _element_bits(array: npt.NDArray[Any]) -> int:
+    return int.from_bytes(np.ascontiguousarray(array).tobytes()[:8].ljust(8, b"\0"), "little", signed=True)
+
+
+def _bits_element(bits: int, dtype: DType) -> npt.NDArray[Any]:
+    raw = bits.to_bytes(8, "little", signed=True)[: dtype.itemsize]
+    return np.frombuffer(raw, dtype.numpy).copy().reshape(())
+
+
+class Arguments:
+    """The words of a call's arguments, and blocks for what they refer to."""
+
+    def __init__(self, arguments: Sequence[Any], parameters: Sequence[Representation], context: int) -> None:
+        self._keep: list[Any] = []
+        self._context = context
+        self.lists: list[tuple[int, Listed, int, list[Any]]] = []
+        """Of each list in the arguments: the argument's number, how it looks, its block, and the list."""
+        words: list[int] = []
+        for number, (value, rep) in enumerate(zip(arguments, parameters, strict=True)):
+            words += self._words(value, rep, number)
+        self._words_memory = (ctypes.c_int64 * max(1, len(words)))(*words)
+        self.address = ctypes.addressof(self._words_memory)
+
+    def _block(self, *words: int) -> int:
+        memory = (ctypes.c_int64 * len(words))(*words)
+        self._keep.append(memory)
+        return ctypes.addressof(memory)
+
+    def _words(self, value: Any, rep: Representation, number: int) -> list[int]:
+        if value is None:
+            # None itself, or what a program has not set on its way here and does not look at.
+            return [0] * word_count(rep)
+        match rep:
+            case Array():
+                array = value._array
+                block = self._block(_BORROWED, 0, 0, 1 + number, id(value))
+                self._keep += [array, value]
+                return [block, array.__array_interface__["data"][0], *array.shape, *array.strides]
+            case Listed():
+                items = [w for item in value for w in self._words(item, rep.item, number)]
+                made = new_list(self._context, items, len(value), word_count(rep.item))
+                set_word(made, 0, _BORROWED)
+                self.lists.append((number, rep, made, value))
+                return [made]
+            case Tupled():
+                return [w for v, r in zip(value, rep.items, strict=True) for w in self._words(v, r, number)]
+            case Optional():
+                return [1, *self._words(value, rep.inner, number)]
+            case Element():
+                return [_element_bits(value._array)]
+            case Float():
+                return [_float_bits(value)]
+            case Int() | Bool():
+                return [int(value)]
+            case Fixed() | Unknown():
+                return []
+
+
+def _array_at(rep: Array, words: Sequence[int]) -> npt.NDArray[Any]:
+    """The elements at an address, as an array that holds nothing."""
+    data, sizes, strides = words[1], tuple(words[2 : 2 + rep.rank]), tuple(words[2 + rep.rank :])
+    itemsize = rep.dtype.itemsize
+    low = sum(min(0, (n - 1) * s) for n, s in zip(sizes, strides, strict=True))
+    high = sum(max(0, (n - 1) * s) for n, s in zip(sizes, strides, strict=True)) + itemsize
+    if 0 in sizes:
+        low = high = 0
+    memory: Any = (ctypes.c_char * (high - low)).from_address(data + low)
+    return np.ndarray(sizes, rep.dtype.numpy, memory, -low, strides)
+
+
+class _Seen:
+    """How Python sees the tensors of native code: an argument as the tensor it is, others by their memory, which
+    nothing holds; tensors on one block are on one storage.
+    """
+
+    def __init__(self) -> None:
+        self._given: dict[int, Tensor] = {}
+        self._storages: dict[int, Storage] = {}
+
+    def given(self, block: int) -> Tensor | None:
+        """The argument whose block it is."""
+        if not block or not word(block, _ORIGIN):
+            return None
+        if block not in self._given:
+            found: Any = ctypes.cast(word(block, _OBJECT), ctypes.py_object).value
+            self._given[block] = found if isinstance(found, Tensor) else wrap(found)
+        return self._given[block]
+
+    def tensor(self, rep: Array, words: Sequence[int]) -> Tensor:
+        """The tensor of an array's words."""
+        array = _array_at(rep, words)
+        given = self.given(words[0])
+        if given is None:
+            return self._on_block(words[0], array)
+        own = given._array
+        sizes, strides = tuple(words[2 : 2 + rep.rank]), tuple(words[2 + rep.rank :])
+        is_same = own.__array_interface__["data"][0] == words[1] and (own.shape, own.strides) == (sizes, strides)
+        return given if is_same else share(given, array)
+
+    def _on_block(self, block: int, array: npt.NDArray[Any]) -> Tensor:
+        storage = self._storages.get(block) if array.size else None
+        if storage is None:
+            made = wrap(array)
+            if array.size:
+                self._storages[block] = made._storage
+            return made
+        mine = Storage(array)
+        low = min(storage.address, mine.address)
+        high = max(storage.address + storage.nbytes, mine.address + mine.nbytes)
+        memory: Any = (ctypes.c_char * (high - low)).from_address(low)
+        storage.base, storage._bytes = np.frombuffer(memory, np.uint8), None
+        return Tensor(array, storage)
+
+
+def read(reps: Sequence[Representation], address: int) -> list[Any]:
+    """The values whose words are at an address; tensors show the memory of native code and hold nothing."""
+    words = iter((ctypes.c_int64 * count(reps)).from_address(address)[:] if count(reps) else ())
+    seen = _Seen()
+    return [_read(r, words, seen) for r in reps]
+
+
+def _read(rep: Representation, words: Iterator[int], seen: _Seen) -> Any:
+    match rep:
+        case Array():
+            return seen.tensor(rep, [next(words) for _ in range(word_count(rep))])
+        case Listed():
+            return _read_list(rep, next(words), seen)
+        case Tupled():
+            return tuple([_read(r, words, seen) for r in rep.items])
+        case Optional():
+            present = next(words) & 1
+            value = _read(rep.inner, words, seen) if present else [next(words) for _ in range(word_count(rep.inner))]
+            return value if present else None
+        case Element():
+            return wrap(_bits_element(next(words), rep.dtype))
+        case Float():
+            return _bits_float(next(words))
+        case Bool():
+            return bool(next(words) & 1)
+        case Int():
+            return next(words)
+        case Fixed():
+            return rep.value
+        case Unknown():
+            return None
+
+
+def _read_list(rep: Listed, block: int, seen: _Seen) -> list[Any]:
+    words = _item_words(rep, block)
+    return [_read(rep.item, words, seen) for _ in range(word(block, _LENGTH))]
+
+
+def _item_words(rep: Listed, block: int) -> Iterator[int]:
+    size, first = word(block, _LENGTH), word(block, _ITEMS) + ARRAY_DATA
+    return iter((ctypes.c_int64 * (size * word_count(rep.item))).from_address(first)[:] if size else ())
+
+
+def read_group(reps: Sequence[Representation], inputs: int) -> list[Any]:
+    """The inputs of a fused group."""
+    values: list[Any] = []
+    for k, rep in enumerate(reps):
+        address = word(inputs, k)
+        match rep:
+            case Array():
+                words = [0, *(ctypes.c_int64 * (1 + 2 * rep.rank)).from_address(address)[:]]
+                values.append(wrap(_array_at(rep, words)))
+            case Element():
+                memory: Any = (ctypes.c_char * rep.dtype.itemsize).from_address(word(address, 0))
+                values.append(wrap(np.frombuffer(memory, rep.dtype.numpy).copy().reshape(())))
+            case _:
+                values += read((rep,), word(address, 0))
+    return values
+
+
+# -- results ----------------------------------------------------------------------------------------------------------
+
+
+def new_block(context: int, size: int) -> int:
+    """A block of native memory in the ring of a call. Raises MemoryError."""
+    allocate = ctypes.pythonapi.PyMem_RawMalloc
+    allocate.restype, allocate.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+    raw = allocate(size + 136)
+    if not raw:
+        raise MemoryError("a tensor of the program did not fit into memory")
+    block = (raw + 71) & -64
+    set_word(block, -1, raw)
+    first = word(context, 2)
+    for place, value in enumerate((1, context, first, 0)):
+        set_word(block, place, value)
+    set_word(first, 1, block)
+    set_word(context, 2, block)
+    return int(block)
+
+
+def new_list(context: int, words: Sequence[int], length: int, width: int) -> int:
+    """A list of items of ``width`` words each, these words, in the ring of a call."""
+    room, made = new_block(context, 8 * width * max(4, length)), new_block(context, 0)
+    for place, number in enumerate(words):
+        set_word(room + ARRAY_DATA, place, number)
+    for place, number in ((_LENGTH, length), (_CAPACITY, max(4, length)), (_ITEMS, room)):
+        set_word(made, place, number)
+    return made
+
+
+def _unlink(block: int) -> int:
+    """Take a block out of its ring; what to free."""
+    previous, following = word(block, 1), word(block, 2)
+    set_word(previous, 2, following)
+    set_word(following, 1, previous)
+    return word(block, -1)
+
+
+def _free(raw: int) -> None:
+    free = ctypes.pythonapi.PyMem_RawFree
+    free.restype, free.argtypes = None, [ctypes.c_void_p]
+    free(raw)
+
+
+def free_ring(context: int) -> None:
+    """Free all blocks that are left of a call."""
+    while (block := word(context, 2)) != context:
+        _free(_unlink(block))
+
+
+Shown = Sequence[tuple[Tensor, int]]
+"""Tensors that native code gave to Python, with their blocks."""
+
+
+def shown(reps: Sequence[Representation], address: int, values: Sequence[Any]) -> Shown:
+    """The tensors among values that `read` gave, with their blocks."""
+    found, place = [], 0
+    for rep, value in zip(reps, values, strict=True):
+        if isinstance(rep, Array):
+            found.append((value, word(address, place)))
+        place += word_count(rep)
+    return found
+
+
+def write(
+    reps: Sequence[Representation], values: Sequence[Any], address: int, context: int, operands: Shown = ()
+) -> None:
+    """Put the words of results that Python computed where native code looks for them."""
+    words: list[int] = []
+    for rep, value in zip(reps, values, strict=True):
+        words += _result_words(rep, value, context, operands)
+    for place, number in enumerate(words):
+        set_word(address, place, number)
+
+
+def _result_words(rep: Representation, value: Any, context: int, operands: Shown) -> list[int]:
+    match rep:
+        case Array():
+            return _array_words(rep, value, context, operands)
+        case Element():
+            _check(rep.dtype, 0, value)
+            return [_element_bits(value._array)]
+        case Float():
+            return [_float_bits(value)]
+        case Int() | Bool():
+            return [int(value)]
+        case Tupled():
+            return [w for v, r in zip(value, rep.items, strict=True) for w in _result_words(r, v, context, operands)]
+        case Listed():
+            items = [w for v in value for w in _result_words(rep.item, v, context, operands)]
+            return [new_list(context, items, len(value), word_count(rep.item))]
+        case Optional():
+            if value is None:
+                return [0] * word_count(rep)
+            return [1, *_result_words(rep.inner, value, context, operands)]
+        case Fixed() | Unknown():
+            return []
+
+
+def _check(dtype: DType, rank: int, value: Any) -> None:
+    if not isinstance(value, Tensor) or value.dtype is not dtype or value._array.ndim != rank:
+        raise RuntimeError(f"an operator gave {value!r} where its declaration says {dtype} of rank {rank}")
+
+
+def _array_words(rep: Array, value: Any, context: int, operands: Shown) -> list[int]:
+    _check(rep.dtype, rep.rank, value)
+    array = value._array
+    for operand, owner in operands:
+        if np.may_share_memory(array, operand._array):
+            set_word(owner, 0, word(owner, 0) + 1)
+            return [owner, array.__array_interface__["data"][0], *array.shape, *array.strides]
+    block = new_block(context, array.nbytes)
+    memory = (ctypes.c_char * max(1, array.nbytes)).from_address(block + ARRAY_DATA)
+    strides = None if rep.dense == rep.rank or not _is_permuted(array) else array.strides
+    copy = np.ndarray(array.shape, rep.dtype.numpy, memory, 0, strides)
+    copy[...] = array
+    return [block, block + ARRAY_DATA, *copy.shape, *copy.strides]
+
+
+def _is_permuted(array: npt.NDArray[Any]) -> bool:
+    """Whether it lies in one piece, with its axes in any order."""
+    step = array.itemsize
+    for stride, size in sorted(zip(array.strides, array.shape, strict=True)):
+        if size != 1 and stride != step:
+            return False
+        step *= size
+    return array.size > 0
+
+
+def write_lists(
+    reps: Sequence[Representation], values: Sequence[Any], address: int, changed: Sequence[int], context: int
+) -> None:
+    """Make native code's lists what Python made of the copies it was given."""
+    for number in changed:
+        rep = reps[number]
+        assert isinstance(rep, Listed)
+        block = word(address, count(reps[:number]))
+        words = [w for v in values[number] for w in _result_words(rep.item, v, context, ())]
+        made = new_list(context, words, len(values[number]), word_count(rep.item))
+        old = word(block, _ITEMS)
+        for place in (_LENGTH, _CAPACITY, _ITEMS):
+            set_word(block, place, word(made, place))
+        _free(_unlink(old))
+        _free(_unlink(made))
+
+
+def write_group(reps: Sequence[Representation], values: Sequence[Any], outputs: int, context: int) -> None:
+    """Put the words of a fused group's results where native code looks for them; elements are in memory too."""
+    for k, (rep, value) in enumerate(zip(reps, values, strict=True)):
+        in_memory = rep if isinstance(rep, Array) else Array(_dtype(rep), 0)
+        write((in_memory,), (value,), word(outputs, k), context)
+
+
+def _dtype(rep: Representation) -> DType:
+    assert isinstance(rep, Element)
+    return rep.dtype
+
+
+def take(
+    reps: Sequence[Representation], results: Sequence[int], given: Arguments, changed: Sequence[int]
+) -> tuple[Any, ...]:
+    """The results of a call: copies of what is in its blocks, but for arguments and parts of them.
+
+    The lists in the arguments number ``changed`` become what the call made of them.
+    """
+    lists = [(rep, block, value) for number, rep, block, value in given.lists if number in changed]
+    taking = _Taking({block: value for _, block, value in lists})
+    for r, own in _each(reps, iter(results)):
+        taking.measure(r, own)
+    for listed, block, _ in lists:
+        taking.measure(listed, (block,))
+    for listed, block, value in lists:
+        value[:] = taking.items(listed, block)
+    words = iter(results)
+    return tuple([taking.take(r, words) for r in reps])
+
+
+def _each(reps: Sequence[Representation], words: Iterator[int]) -> list[tuple[Representation, list[int]]]:
+    """The words of each representation."""
+    return [(r, [next(words) for _ in range(word_count(r))]) for r in reps]
+
+
+class _Taking:
+    """Results become objects: one list per block of a list, one storage per block of tensors."""
+
+    def __init__(self, lists: dict[int, list[Any]]) -> None:
+        """`lists`: those that are there already, by their blocks."""
+        self._seen = _Seen()
+        self._reach: dict[int, int] = {}
+        self._storages: dict[int, Storage] = {}
+        self._tensors: dict[tuple[int, ...], Tensor] = {}
+        self._lists = lists
+
+    def measure(self, rep: Representation, words: Sequence[int]) -> None:
+        """Find out how far tensors reach into their blocks."""
+        match rep:
+            case Array() | Listed() if not words[0]:
+                return  # a variable that this way through the program never set
+            case Array() if not word(words[0], _ORIGIN):
+                sizes, strides = words[2 : 2 + rep.rank], words[2 + rep.rank :]
+                reach = sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) + rep.dtype.itemsize
+                end = words[1] - words[0] - ARRAY_DATA + (0 if 0 in sizes else reach)
+                self._reach[words[0]] = max(end, self._reach.get(words[0], 0))
+            case Listed():
+                items = _item_words(rep, words[0])
+                for r, own in _each((rep.item,) * word(words[0], _LENGTH), items):
+                    self.measure(r, own)
+            case Tupled():
+                for r, own in _each(rep.items, iter(words)):
+                    self.measure(r, own)
+            case Optional() if words[0] & 1:
+                self.measure(rep.inner, words[1:])
+
+    def take(self, rep: Representation, words: Iterator[int]) -> Any:
+        """The object of the next words."""
+        match rep:
+            case Array():
+                own = [next(words) for _ in range(word_count(rep))]
+                return self._tensor(rep, own) if own[0] else None
+            case Listed():
+                block = next(words)
+                if not block:
+                    return None
+                if block not in self._lists:
+                    self._lists[block] = self.items(rep, block)
+                return self._lists[block]
+            case Tupled():
+                return tuple([self.take(r, words) for r in rep.items])
+            case Optional():
+                if next(words) & 1:
+                    return self.take(rep.inner, words)
+                for _ in range(word_count(rep.inner)):
+                    next(words)
+                return None
+            case _:
+                return _read(rep, words, self._seen)
+
+    def items(self, rep: Listed, block: int) -> list[Any]:
+        """The items of a list."""
+        words = _item_words(rep, block)
+        return [self.take(rep.item, words) for _ in range(word(block, _LENGTH))]
+
+    def _tensor(self, rep: Array, words: Sequence[int]) -> Tensor:
+        known = tuple(words)
+        if known not in self._tensors:
+            self._tensors[known] = self._new_tensor(rep, words)
+        return self._tensors[known]
+
+    def _new_tensor(self, rep: Array, words: Sequence[int]) -> Tensor:
+        block = words[0]
+        if word(block, _ORIGIN):
+            return self._seen.tensor(rep, words)
+        storage = self._storages.get(block)
+        if storage is None:
+            copied = ctypes.string_at(block + ARRAY_DATA, self._reach[block])
+            storage = self._storages[block] = Storage(np.frombuffer(bytearray(copied), np.uint8))
+        sizes, strides = tuple(words[2 : 2 + rep.rank]), tuple(words[2 + rep.rank :])
+        offset = 0 if 0 in sizes else words[1] - block - ARRAY_DATA
+        return Tensor(np.ndarray(sizes, rep.dtype.numpy, storage.base.data, offset, strides), storage)

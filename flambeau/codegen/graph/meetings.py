@@ -1,0 +1,139 @@
+"""Iterations in which a loop writes the element that its other iterations read.
+
+    for j in range(n):
+        d[i, j] = min(d[i, j], d[i, k] + d[k, j])      # iteration k writes d[i, k]
+
+LLVM runs several iterations at once only where what a stretch of iterations writes lies apart from what they read. A
+stretch that
+ends before such an iteration, and the next that begins behind it, do. Which iterations these are is found out once
+before the loop; one that is found wrongly, or not at all, changes how fast the loop is and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from flambeau.codegen.graph import hoisted_bounds_checks, memory
+from flambeau.codegen.graph.lanes_emitter import LaneEmitter, Part, Places, Store
+from flambeau.codegen.graph.memory import number
+from flambeau.codegen.graph.native_values import Affine, ArrayValue, Scalar
+from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.ir.node import Node
+from flambeau.util.record import replace
+
+if TYPE_CHECKING:
+    from flambeau.codegen.graph.function import FunctionEmitter
+
+FEW = 16
+"""Vector registers of processors whose masked stores are slow, or that have none: AVX-512 has 32."""
+MOST = 3
+"""Iterations at which stretches end: each costs some instructions before the loop."""
+
+
+def note(fn: FunctionEmitter, x: ArrayValue, index: Scalar, axis: int, data: Register) -> None:
+    """Remember which index of a tensor leads to an address."""
+    places, iterations = fn.e.places, fn.scope.iterations
+    if places is None or iterations is None:
+        return
+    affine = hoisted_bounds_checks.affine_of(fn, index)
+    start, parts = places.known.get(x.data.text, (x.data.text, ()))
+    if affine is not None and (parts or iterations.is_outside(x.data)) and iterations.is_outside(x.strides[axis]):
+        places.known[data.text] = (start, (*parts, (affine, x.strides[axis])))
+
+
+def iterations_of(e: LaneEmitter, places: Places) -> list[Register]:
+    """The iterations in question, as registers that are set before the loop; any may lie outside of it."""
+    found: dict[tuple[str, str], Register] = {}
+    reads = [places.known[r] for r in places.read if r in places.known]
+    for address, size in places.written.items():
+        start, parts = places.known.get(address, ("", ()))
+        step = _step(parts, size)
+        if step is None:
+            continue
+        for other, fixed in reads:
+            if other == start and (address, str(fixed)) not in found and not any(map(_moves, fixed)):
+                found[address, str(fixed)] = _iteration(e, parts, fixed, step)
+    return list(dict.fromkeys(found.values()))[:MOST]
+
+
+def _moves(part: Part) -> bool:
+    return part[0].slope != 0 or part[0].step is not None
+
+
+def _step(parts: tuple[Part, ...], size: int) -> int | None:
+    """By how many bytes an address moves each iteration, where that is one element."""
+    moving = [p for p in parts if _moves(p)]
+    if len(moving) != 1 or moving[0][0].step is not None or moving[0][0].slope not in (-1, 1):
+        return None
+    return moving[0][0].slope * size if memory.literal(moving[0][1]) == size else None
+
+
+def _iteration(e: LaneEmitter, parts: tuple[Part, ...], fixed: tuple[Part, ...], step: int) -> Register:
+    """The iteration in which an address that moves by ``step`` is one that does not."""
+    start = [(Affine(a.invariants, 0, a.offset), stride) for a, stride in parts]
+    ahead, behind = Counter(map(_key, fixed)), Counter(map(_key, start))
+    far = _bytes(e, [p for p in fixed if ahead[_key(p)] > behind[_key(p)]])
+    near = _bytes(e, [p for p in start if behind[_key(p)] > ahead[_key(p)]])
+    distance = memory.subtract(e, far, near)
+    known = memory.literal(distance)
+    if known is not None:
+        return number(known // step)
+    shift = abs(step).bit_length() - 1
+    iteration = e.binary("ashr", distance, number(shift)) if shift else distance
+    return iteration if step > 0 else e.binary("sub", number(0), iteration)
+
+
+def _key(part: Part) -> str:
+    return str(part)
+
+
+def _bytes(e: LaneEmitter, parts: list[Part]) -> Register:
+    """How far indexes lead."""
+    total = number(0)
+    for affine, stride in parts:
+        total = memory.add(e, total, memory.multiply(e, hoisted_bounds_checks.first_of(e, affine), stride))
+    return total
+
+
+def storing_arm(e: LaneEmitter, node: Node) -> int | None:
+    """The branch, of the two of which only one does anything and neither gives anything, that may be made a choice."""
+    if e.places is None or node.outputs or e.target.vector_registers > FEW:
+        return None
+    does = [any(n.kind not in ("prim::Constant", "prim::Uninitialized") for n in b) for b in node.blocks]
+    return does.index(True) if does.count(True) == 1 else None
+
+
+def take_store(e: LaneEmitter, first_line: int) -> Store | None:
+    """The store that ends a branch, taken away from it, if it is of an element that every iteration reads.
+
+    `if new < d[i, j]: d[i, j] = new` then stores in every iteration, what was there where the condition does not hold.
+    """
+    places = e.places
+    if places is None or places.last is None or e.lines[-1] != places.last.line or len(e.lines) <= first_line:
+        return None
+    place = places.known.get(places.last.address.text)
+    leaves = any(", !prof !2" in line for line in e.lines[first_line:])
+    same = [a for a, always in places.read.items() if always and places.known.get(a) == place]
+    if place is None or leaves or not same:
+        return None
+    e.lines.pop()
+    return replace(places.last, address=Register(same[0], "ptr", 1))
+
+
+def keep(e: LaneEmitter, store: Store) -> Register:
+    """What is there already, on the other branch.
+
+    LLVM's selection of instructions makes a masked store, which takes AMD's AVX2 processors some twenty operations, of
+    one that chooses between a value and what was loaded there, where it sees that; it does not see through `freeze`.
+    """
+    kind = store.value.type
+    there = e.define(f"load {kind}, ptr {store.address}, {store.rest}", kind, 1)
+    return e.define(f"freeze {kind} {there}", kind, 1)
+
+
+def store_either(e: LaneEmitter, store: Store, new: str, old: Register, unchanged: str) -> None:
+    """The store behind both branches; `new` and `unchanged` are the blocks that come here."""
+    chosen = Register(e.name("chosen"), store.value.type, 1)
+    e.phi(chosen.text, chosen, [(store.value, new), (old, unchanged)])
+    e.raw(f"store {chosen.type} {chosen}, ptr {store.address}, {store.rest}")

@@ -1,0 +1,222 @@
+"""A whole graph as native code that can be called: linked, with the callbacks it needs, and errors made Python's."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+import traceback
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flambeau.codegen.choices import FASTMATH, USUAL, Choices
+from flambeau.codegen.graph import marshalling
+from flambeau.codegen.graph.abi import CONTEXT_SIZE, CONTEXT_WORDS, NO_MEMORY_AT, NO_STACK
+from flambeau.codegen.graph.call_stack import KEPT
+from flambeau.codegen.graph.compile import compile_function
+from flambeau.codegen.graph.function import SYMBOL, FunctionText
+from flambeau.codegen.graph.group_runner import RUN_GROUP, group_runner_address, python_imports
+from flambeau.codegen.graph.module import Prepare
+from flambeau.codegen.graph.native_values import CannotCompileError
+from flambeau.codegen.graph.representation import Representation
+from flambeau.codegen.graph.runtime import SERVE
+from flambeau.codegen.graph.side_exits import Call, ExitPoint
+from flambeau.codegen.graph.tensor_constants import TensorBlocks
+from flambeau.codegen.inline_cache import InlineCache
+from flambeau.codegen.llvm.emitter import Target
+from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.passes.inline import callee_of
+from flambeau.util.errors import CALLS_TOO_DEEP, InternalError
+from flambeau.util.record import replace
+
+OUT_OF_MEMORY = "a tensor or a list of the program did not fit into memory"
+ExitHandler = Callable[[ExitPoint, Sequence[Any]], Sequence[Any]]
+"""Runs the nodes of an exit point in Python on the values of its inputs; gives the values of its outputs."""
+_FUNCTION = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class NativeFunction:
+    """Native code of a graph whose inputs look like ``parameters``.
+
+    Raises `CannotCompileError` where there is none.
+    """
+
+    def __init__(
+        self, graph: Graph, parameters: Sequence[Representation], run_exit_point: ExitHandler,
+        inline_cache_of: Callable[[ExitPoint], InlineCache],
+        *, choices: Choices = USUAL, prepare: Prepare | None = None,
+    ) -> None:  # fmt: skip
+        self.graph = graph
+        self.prepare = prepare
+        self.choices = choices
+        start = time.perf_counter()
+        self.parameters = tuple(parameters)
+        self.made: FunctionText = self._compiled()
+        if self.made.cost:
+            refused = CannotCompileError(self.made.cost)
+            refused.node = self.made.costly
+            raise refused
+        self.run_exit_point = run_exit_point
+        self.inline_caches = [inline_cache_of(exit_point) for exit_point in self.made.groups]
+        self._serve = _server(weakref.ref(self))
+        self.tensors = TensorBlocks(self.made.tensors)
+        self.code: NativeCode = self._link()
+        self._function = _FUNCTION(self.code.addresses[SYMBOL])
+        self.milliseconds = (time.perf_counter() - start) * 1e3
+        self.calls = 0
+
+    def _compiled(self) -> FunctionText:
+        return compile_function(self.graph, self.parameters, self._target(), prepare=self.prepare)
+
+    def _link(self) -> NativeCode:
+        imports = python_imports()
+        if self.made.groups:
+            imports[RUN_GROUP] = group_runner_address()
+        imports[SERVE] = id(self._serve)
+        imports.update(c_imports(self.made.libm))
+        imports.update({code.symbol: code.address for code in self.made.foreign})
+        imports.update(self.tensors.addresses)
+        for exit_point, inline_cache in zip(self.made.groups, self.inline_caches, strict=True):
+            imports[exit_point.cell] = ctypes.addressof(inline_cache.cell)
+        return engine().link(
+            self.made.text, (SYMBOL,), imports, optimise=self.is_optimised, is_glue=not self.choices.optimise
+        )
+
+    @property
+    def is_optimised(self) -> bool:
+        """Whether LLVM's passes run, which is worth their time for loops."""
+        has_loops = self.graph.find("prim::Loop") is not None
+        return self.choices.optimise and (has_loops or bool(self.made.callees))
+
+    def _target(self) -> Target:
+        target = engine().target
+        return replace(target, user_flags=FASTMATH) if self.choices.fastmath else target
+
+    @property
+    def address(self) -> int:
+        """Where the function is."""
+        return self.code.addresses[SYMBOL]
+
+    def __call__(self, arguments: Sequence[Any], changed: Sequence[int] = ()) -> tuple[Any, ...]:
+        """Call it on values that look like the parameters; the results as a tuple.
+
+        What the function does to the lists in the arguments number ``changed`` is done to them; others are copied.
+        """
+        self.calls += 1
+        results = (ctypes.c_int64 * max(1, marshalling.count(self.made.results)))()
+        record = (ctypes.c_int64 * self.made.record_words)()
+        context = (ctypes.c_int64 * CONTEXT_SIZE)()
+        address = ctypes.addressof(context)
+        context[CONTEXT_WORDS["previous"]] = context[CONTEXT_WORDS["next"]] = address
+        context[CONTEXT_WORDS["record"]] = ctypes.addressof(record)
+        try:
+            holder = marshalling.Arguments(arguments, self.parameters, address)
+            reps: Sequence[Representation] = ()
+            try:
+                code = self._function(address, holder.address, ctypes.addressof(results))
+                if code:
+                    self.fail(code, address)
+                reps = self.made.results
+            finally:
+                taken = marshalling.take(reps, list(results), holder, changed)
+            return taken
+        finally:
+            marshalling.free_ring(address)
+
+    def fail(self, code: int, context: int) -> None:
+        """Raise what stopped the function."""
+        calls = self._calls(context)
+        if code == NO_STACK:
+            exit_point = _raising(RecursionError(CALLS_TOO_DEEP), calls.pop(0))
+        elif code < 0:
+            exit_point = _raising(MemoryError(OUT_OF_MEMORY), self._asked_for_memory(code))
+        else:
+            exit_point = self.made.exit_points[code - 1]
+        words = marshalling.word(context, CONTEXT_WORDS["record"])
+        try:
+            self.run_exit_point(_called_by(exit_point, calls), marshalling.read(exit_point.input_reps, words))
+        except BaseException as error:
+            forget_values(error)
+            raise
+        kind = exit_point.nodes[-1].kind
+        raise InternalError("native code", f"it failed at {kind}, which Python runs without an error")
+
+    def _asked_for_memory(self, code: int) -> Node | None:
+        """The node whose allocation failed, where the code tells."""
+        index = NO_MEMORY_AT - code
+        return self.made.allocating[index] if 0 <= index < len(self.made.allocating) else None
+
+    def _calls(self, context: int) -> list[Node]:
+        """The calls of functions that call themselves through which a failure came, the innermost first."""
+        trace = marshalling.word(context, CONTEXT_WORDS["trace"]) if self.made.callees else 0
+        count = min(marshalling.word(trace, 0), KEPT) if trace else 0
+        return [self.made.exit_points[marshalling.word(trace, 1 + k)].nodes[0] for k in range(count)]
+
+    def serve(self, context: int, number: int, inputs: int, outputs: int) -> int:
+        """Run an exit point for native code; writes the words of its results, and gives 1 where a fused group
+        failed.
+        """
+        exit_point = self.made.exit_points[number]
+        if exit_point.cell:
+            values = marshalling.read_group(exit_point.input_reps, inputs)
+            try:
+                results = self.run_exit_point(exit_point, values)
+            except (ZeroDivisionError, IndexError):
+                return 1
+            marshalling.write_group(exit_point.output_reps, results, outputs, context)
+            return 0
+        values = marshalling.read(exit_point.input_reps, inputs)
+        try:
+            results = self.run_exit_point(exit_point, values)
+        finally:
+            marshalling.write_lists(exit_point.input_reps, values, inputs, exit_point.changed, context)
+        shown = marshalling.shown(exit_point.input_reps, inputs, values)
+        marshalling.write(exit_point.output_reps, results, outputs, context, shown)
+        return 0
+
+
+def _raising(error: Exception, at: Node | None) -> ExitPoint:
+    """An exit point that raises an error as if a node did: a call that found no room on the stack, or no memory."""
+
+    def refuse() -> None:
+        raise error
+
+    node = Graph().create("^python_function", (), (), callable=refuse)
+    if at is not None:
+        node.range, node.call_chain = at.range, at.call_chain
+    return ExitPoint(-1, (node,), (), ())
+
+
+def _called_by(exit_point: ExitPoint, calls: Sequence[Node]) -> ExitPoint:
+    """An exit point whose nodes know the calls by which they came to be run."""
+    calls_before: tuple[Call, ...] = ()
+    for call in calls:
+        callee = callee_of(call)
+        assert callee is not None
+        calls_before = (*call.call_chain, (callee.short_name, call.range), *calls_before)
+    return replace(exit_point, call_chain=calls_before) if calls_before else exit_point
+
+
+def _server(reference: weakref.ref[NativeFunction]) -> Callable[[int, int, int, int], int]:
+    """What native code calls to have an exit point run; it holds the function weakly, because the function holds it."""
+
+    def serve(context: int, number: int, inputs: int, outputs: int) -> int:
+        function = reference()
+        assert function is not None
+        try:
+            return function.serve(context, number, inputs, outputs)
+        except BaseException as error:
+            forget_values(error)
+            raise
+
+    return serve
+
+
+def forget_values(error: BaseException) -> None:
+    """Let the frames that an error came through let go of tensors: the memory that those show may be freed any time."""
+    known: BaseException | None = error
+    while known is not None:
+        traceback.clear_frames(known.__traceback__)
+        known = known.__cause__ or known.__context__

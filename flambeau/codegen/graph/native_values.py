@@ -1,0 +1,243 @@
+"""Values while code is being made: a representation, and the registers that hold its words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias, TypeGuard
+
+from flambeau.codegen.graph.representation import (
+    Array,
+    Bool,
+    Element,
+    Fixed,
+    Float,
+    Int,
+    Listed,
+    Optional,
+    Representation,
+    Tupled,
+    Unknown,
+    llvm_words,
+)
+from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.codegen.llvm.emitter import int_constant
+from flambeau.ir.node import Node
+from flambeau.schema.dtype import DType, bool_, float64, int64
+from flambeau.util.record import dataclass, field
+
+UNINITIALIZED = object()
+"""What a value is on a way on which nobody will look at it."""
+
+
+class CannotCompileError(Exception):
+    """A graph, or a node of it, that has no native form; the text says why, and `node` which one it is."""
+
+    node: Node | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """An integer as ``sum of invariants + slope * iteration + step * iteration + offset`` for the iterations of a
+    counted loop.
+    """
+
+    invariants: tuple[Register, ...] = ()
+    slope: int = 0
+    offset: int = 0
+    step: Register | None = None
+    """An invariant that an iteration is multiplied with."""
+
+
+@dataclass(slots=True)
+class Scalar:
+    """A number, or a tensor's only element, in a register."""
+
+    rep: Int | Float | Bool | Element
+    register: Register
+    affine: Affine | None = None
+    """For an int made inside the innermost counted loop, if it moves evenly."""
+
+    @property
+    def dtype(self) -> DType:
+        """The element type it has as a tensor."""
+        match self.rep:
+            case Int():
+                return int64
+            case Float():
+                return float64
+            case Bool():
+                return bool_
+            case Element():
+                return self.rep.dtype
+
+
+@dataclass(slots=True)
+class ArrayValue:
+    """A tensor in memory; strides are in bytes."""
+
+    rep: Array
+    owner: Register
+    data: Register
+    sizes: tuple[Register, ...]
+    strides: tuple[Register, ...]
+    axes: tuple[Affine | None, ...] = field(default=())
+
+
+@dataclass(slots=True)
+class ListValue:
+    """A list by reference."""
+
+    rep: Listed
+    block: Register
+
+
+@dataclass(slots=True)
+class TupleValue:
+    """A tuple, or a list that nobody changes and whose length is known."""
+
+    items: tuple[Native, ...]
+
+    @property
+    def rep(self) -> Tupled:
+        """The items' representations."""
+        return Tupled(tuple(i.rep for i in self.items))
+
+
+@dataclass(slots=True)
+class OptionalValue:
+    """A value behind a flag."""
+
+    rep: Optional
+    present: Register
+    inner: Native
+
+
+@dataclass(slots=True)
+class FixedValue:
+    """A value known now."""
+
+    rep: Fixed
+
+
+Native: TypeAlias = Scalar | ArrayValue | ListValue | TupleValue | OptionalValue | FixedValue
+
+
+def words_of(value: Native) -> Iterator[Register]:
+    """The registers of a value, in the order of its words."""
+    match value:
+        case Scalar():
+            yield value.register
+        case ArrayValue():
+            yield value.owner
+            yield value.data
+            yield from value.sizes
+            yield from value.strides
+        case ListValue():
+            yield value.block
+        case TupleValue():
+            for item in value.items:
+                yield from words_of(item)
+        case OptionalValue():
+            yield value.present
+            yield from words_of(value.inner)
+        case FixedValue():
+            return
+
+
+def from_words(rep: Representation, words: Sequence[Register]) -> Native:
+    """The value of a representation whose words are in these registers; exactly as many as it takes."""
+    value, rest = _take(rep, list(words))
+    assert not rest
+    return value
+
+
+def _take(rep: Representation, words: list[Register]) -> tuple[Native, list[Register]]:
+    match rep:
+        case Int() | Float() | Bool() | Element():
+            return Scalar(rep, words[0]), words[1:]
+        case Array():
+            end = 2 + rep.rank
+            sizes, strides = tuple(words[2:end]), tuple(words[end : end + rep.rank])
+            return ArrayValue(rep, words[0], words[1], sizes, strides), words[end + rep.rank :]
+        case Listed():
+            return ListValue(rep, words[0]), words[1:]
+        case Tupled():
+            items = []
+            for item in rep.items:
+                made, words = _take(item, words)
+                items.append(made)
+            return TupleValue(tuple(items)), words
+        case Optional():
+            inner, rest = _take(rep.inner, words[1:])
+            return OptionalValue(rep, words[0], inner), rest
+        case Fixed():
+            return FixedValue(rep), words
+        case Unknown():
+            return FixedValue(Fixed(None)), words
+
+
+def unused(rep: Representation) -> list[Register]:
+    """Words for a value that is not there."""
+    zero = {"double": "0.0", "float": "0.0", "half": "0.0", "ptr": "null", "i1": "false"}
+    return [Register(zero.get(t, "0"), t, 1) for t in llvm_words(rep)]
+
+
+def join(a: Representation, b: Representation) -> Representation:
+    """What can hold either. Raises `CannotCompileError` where nothing can.
+
+    A tensor without axes is what ``a`` takes it for, its element or memory; in a tuple or an optional value it is
+    memory, which it may share with others.
+    """
+    if a == b or (_is_single(a) and _is_single(b) and a.dtype == b.dtype):
+        return a
+    if isinstance(a, Array) and isinstance(b, Array) and (a.dtype, a.rank) == (b.dtype, b.rank):
+        return Array(a.dtype, a.rank, min(a.dense, b.dense))
+    if isinstance(a, Tupled) and isinstance(b, Tupled) and len(a.items) == len(b.items):
+        return Tupled(tuple(_join_inside(x, y) for x, y in zip(a.items, b.items, strict=True)))
+    for x, y in ((a, b), (b, a)):
+        if isinstance(x, Fixed) and x.value is None and not isinstance(y, Fixed):
+            return y if isinstance(y, Optional) else Optional(y)
+        if isinstance(x, Optional) and not isinstance(y, Optional | Fixed):
+            return Optional(_join_inside(x.inner, y))
+    if isinstance(a, Optional) and isinstance(b, Optional):
+        return Optional(_join_inside(a.inner, b.inner))
+    raise CannotCompileError(f"a value is {describe(a)} on one way and {describe(b)} on another")
+
+
+def _is_single(rep: Representation) -> TypeGuard[Element | Array]:
+    return isinstance(rep, Element) or (isinstance(rep, Array) and rep.rank == 0)
+
+
+def _join_inside(a: Representation, b: Representation) -> Representation:
+    return join(b, a) if isinstance(a, Element) else join(a, b)
+
+
+def describe(rep: Representation) -> str:
+    """A representation in words."""
+    match rep:
+        case Array():
+            return f"a {rep.dtype} tensor of rank {rep.rank}"
+        case Element():
+            return f"a {rep.dtype} tensor of rank 0"
+        case Unknown():
+            return "not known"
+        case Listed():
+            return f"a list ({describe(rep.item)})"
+        case Tupled():
+            return f"({', '.join(map(describe, rep.items))})"
+        case Optional():
+            return f"{describe(rep.inner)} or None"
+        case Fixed():
+            return repr(rep.value)
+        case _:
+            return type(rep).__name__.lower()
+
+
+def is_nothing(native: Native) -> bool:
+    """Whether it stands for a value on a way on which nobody will look at it."""
+    return isinstance(native, FixedValue) and native.rep.value is UNINITIALIZED
+
+
+def integer(number: int) -> Scalar:
+    """A literal int."""
+    return Scalar(Int(), int_constant(number, "i64", 1))

@@ -1,0 +1,159 @@
+"""What each value of a graph has become in native code, and who holds the blocks it refers to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.codegen.graph import lists, memory, native_values
+from flambeau.codegen.graph.lanes_emitter import LaneEmitter
+from flambeau.codegen.graph.lifetimes import Lifetimes
+from flambeau.codegen.graph.native_values import UNINITIALIZED, CannotCompileError, Native, OptionalValue, Scalar
+from flambeau.codegen.graph.representation import Array, Fixed, Listed, holds_blocks
+from flambeau.codegen.llvm.emitter import Target
+from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.schema.types import TensorType, TupleType, Type
+
+
+class Holding:
+    """Values of the graph as registers. `native` holds what each has become."""
+
+    def __init__(self, graph: Graph, facts: AliasAnalysis, target: Target) -> None:
+        self.graph = graph
+        self.facts = facts
+        self.lifetimes = Lifetimes(graph, facts)
+        self.e = LaneEmitter(target)
+        self.native: dict[Value, Native] = {}
+        self.owned: set[Value] = set()
+        """Values with a hold of their own on their blocks."""
+        self.functions: dict[str, str] = {}
+        """Text of helper functions made on the way, by name."""
+        self._written: dict[Value, bool] = {}
+
+    def get(self, value: Value) -> Native:
+        """What a value has become."""
+        found = self.native.get(value)
+        if found is None:
+            node = value.node
+            if node is not None and node.kind == "prim::Constant":
+                found = self.native[value] = self.constant(node)
+            elif node is not None and node.kind == "prim::Uninitialized":
+                found = native_values.FixedValue(Fixed(UNINITIALIZED))
+            else:
+                raise CannotCompileError(f"{value} has no native form")
+        return found
+
+    def constant(self, node: Node) -> Native:
+        """A constant; its registers are literals."""
+        return lists.constant(node.attributes.get("value"))
+
+    def set(self, value: Value, native: Native) -> None:
+        """Note what a value has become."""
+        self.native[value] = native
+
+    def set_new(self, value: Value, native: Native) -> None:
+        """Note a value that comes with its own hold on its blocks."""
+        self.native[value] = native
+        if holds_blocks(native.rep):
+            self.owned.add(value)
+
+    def set_view(self, value: Value, native: Native) -> None:
+        """Note a value that shows the blocks of another: it holds them itself unless it is only looked at."""
+        self.native[value] = native
+        if holds_blocks(native.rep) and not self.lifetimes.is_borrowed(value):
+            self.retain(native)
+            self.owned.add(value)
+
+    def is_written(self, value: Value) -> bool:
+        """Whether anything may write to a tensor."""
+        found = self._written.get(value)
+        if found is None:
+            found = self._written[value] = self.facts.has_writers(value)
+        return found
+
+    # -- holding ------------------------------------------------------------------------------------------------------
+
+    def retain(self, native: Native) -> None:
+        """One more hold on every block of a value."""
+        for block, _ in self._blocks(native):
+            self.e.raw(f"call void @retain(ptr {block})")
+
+    def drop(self, native: Native) -> None:
+        """One hold less."""
+        for block, rep in self._blocks(native):
+            function = lists.release_function(self.functions, rep) if isinstance(rep, Listed) else "release"
+            self.e.raw(f"call void @{function}(ptr {block})")
+
+    def _blocks(self, native: Native) -> list[tuple[Register, Array | Listed]]:
+        """The blocks a value refers to; those of what is not there are null."""
+        match native:
+            case native_values.ArrayValue():
+                return [(native.owner, native.rep)]
+            case native_values.ListValue():
+                return [(native.block, native.rep)]
+            case native_values.TupleValue():
+                return [b for item in native.items for b in self._blocks(item)]
+            case OptionalValue():
+                return self._blocks(native.inner)
+            case _:
+                return []
+
+    def release(self, value: Value) -> None:
+        """The end of a value."""
+        if value in self.owned:
+            self.drop(self.native[value])
+
+    def keep(self, native: Native, value: Value, ending: list[Value], among: Sequence[Value]) -> None:
+        """Make sure that a value that is passed on is held: its own hold goes along if it ends here, once."""
+        if not holds_blocks(native.rep):
+            return
+        if value in self.owned and value in ending and sum(v is value for v in among) == 1:
+            ending.remove(value)
+        else:
+            self.retain(native)
+
+    # -- scalars ------------------------------------------------------------------------------------------------------
+
+    def scalar(self, value: Value) -> Scalar:
+        """A value that is a number, or a tensor of one element in a register."""
+        native = self.get(value)
+        if isinstance(native, Scalar):
+            return native
+        raise CannotCompileError(f"{value} is {native_values.describe(native.rep)}, not a number")
+
+    def truth(self, value: Value) -> Register:
+        """A bool's register."""
+        native = self.scalar(value)
+        if native.register.type != "i1":
+            raise CannotCompileError(f"{value} is no bool")
+        return native.register
+
+    def index(self, value: Value) -> Register:
+        """An int's register."""
+        native = self.scalar(value)
+        if native.register.type != "i64":
+            raise CannotCompileError(f"{value} is no int")
+        return native.register
+
+    def densified(self, value: Native, type_: Type | None = None) -> Native:
+        """The value with strides that follow from sizes computed instead of remembered.
+
+        Those of axes whose size is 1, as its type may say, do not follow: there they are anything.
+        """
+        if isinstance(value, native_values.TupleValue):
+            types = type_.elements if isinstance(type_, TupleType) else (None,) * len(value.items)
+            items = [self.densified(i, t) for i, t in zip(value.items, types, strict=True)]
+            return native_values.TupleValue(tuple(items))
+        if not isinstance(value, native_values.ArrayValue) or value.rep.dense == 0:
+            return value
+        first = value.rep.rank - value.rep.dense
+        itemsize = memory.element(value.rep.dtype).itemsize
+        dense = memory.dense_strides(self.e, value.sizes[first:], itemsize)
+        known = type_.sizes if isinstance(type_, TensorType) and type_.sizes is not None else (None,) * value.rep.rank
+        strides = [
+            own if k < first or known[k] == 1 else dense[k - first] for k, own in enumerate(value.strides)
+        ]
+        return native_values.ArrayValue(value.rep, value.owner, value.data, value.sizes, tuple(strides))

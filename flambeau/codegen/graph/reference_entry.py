@@ -1,0 +1,304 @@
+"""What native entries do, done in Python through ctypes: slow, obvious, and what they are compared with."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from flambeau.codegen.callable_type import MISSED
+from flambeau.codegen.graph import abi
+from flambeau.codegen.graph.representation import (
+    ARRAY_DATA,
+    BLOCK_WORDS,
+    Array,
+    Bool,
+    Element,
+    Fixed,
+    Float,
+    Int,
+    Listed,
+    Optional,
+    Representation,
+    Tupled,
+    word_count,
+)
+from flambeau.codegen.graph.signature import Parameter, Signature
+from flambeau.schema.dtype import DType
+from flambeau.tensor.storage import Storage
+from flambeau.tensor.tensor import Tensor, wrap
+
+FOREVER = 1 << 40
+_FUNCTION = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+LENGTH, CAPACITY, ITEMS = range(BLOCK_WORDS, BLOCK_WORDS + 3)
+
+
+class _UnfitError(Exception):
+    """An argument does not look as the signature says."""
+
+
+def call_in_python(
+    signature: Signature,
+    function_address: int,
+    error: Callable[[int, int], Any],
+    arguments: tuple[Any, ...],
+    user: int = 0,
+) -> Any:
+    """Call a function; the parameters are those of `make_entry`. Gives `MISSED` for arguments that do not fit."""
+    return _Call(signature, user).run(function_address, error, arguments)
+
+
+class _Call:
+    """One call: its context, its arguments' words, and what it must keep alive."""
+
+    def __init__(self, signature: Signature, user: int) -> None:
+        self.signature = signature
+        self.record = (ctypes.c_int64 * max(1, signature.record_words))()
+        self.context = (ctypes.c_int64 * abi.CONTEXT_SIZE)()
+        self.address = ctypes.addressof(self.context)
+        for name, value in (("previous", self.address), ("next", self.address), ("user", user)):
+            self.context[abi.CONTEXT_WORDS[name]] = value
+        self.context[abi.CONTEXT_WORDS["record"]] = ctypes.addressof(self.record)
+        self.keep: list[Any] = []
+        self.leaves: dict[int, tuple[Any, np.ndarray[Any, Any]]] = {}
+        """Of each block that stands for an argument's memory, the object and its array."""
+        self.storages: dict[int, Storage] = {}
+        self.lists: dict[int, list[Any]] = {}
+        self.tensors: dict[int, Tensor] = {}
+
+    def run(self, function_address: int, error: Callable[[int, int], Any], arguments: tuple[Any, ...]) -> Any:
+        if len(arguments) != len(self.signature.parameters):
+            return MISSED
+        words: list[int] = []
+        written: list[Tensor] = []
+        try:
+            for k, (p, value) in enumerate(zip(self.signature.parameters, arguments, strict=True)):
+                known = set(self.leaves)
+                words += self.words(p, value, k + 1)
+                new = [self.leaves[block][0] for block in self.leaves.keys() - known]
+                written += [x for x in new if p.is_written and isinstance(x, Tensor)]
+        except _UnfitError:
+            return MISSED
+        given = (ctypes.c_int64 * max(1, len(words)))(*words)
+        results = (ctypes.c_int64 * max(1, sum(map(word_count, self.signature.results))))()
+        try:
+            code = _FUNCTION(function_address)(self.address, ctypes.addressof(given), ctypes.addressof(results))
+            for tensor in written:
+                tensor.bump_version()
+            if code:
+                return error(code, self.address)
+            return self.results(iter(results))
+        finally:
+            self.free()
+
+    # -- arguments ----------------------------------------------------------------------------------------------------
+
+    def words(self, p: Parameter, value: Any, origin: int) -> list[int]:
+        """The words of an argument. Raises _UnfitError."""
+        r = p.representation
+        match r:
+            case Int() if type(value) is int and -(1 << 63) <= value < 1 << 63:
+                return [value]
+            case Float() if type(value) is float:
+                return [_bits(value)]
+            case Float() if type(value) is int:
+                return [_bits(_as_float(value))]
+            case Bool() if type(value) is bool:
+                return [int(value)]
+            case Fixed() if value is r.value:
+                return []
+            case Element():
+                array = _array(value)
+                if array.dtype != r.dtype.numpy or array.ndim or not array.flags.aligned:
+                    raise _UnfitError
+                return [int.from_bytes(array.tobytes(), "little")]
+            case Array():
+                return self.array(p, r, value, origin)
+            case Tupled() if type(value) is (list if r.is_list else tuple) and len(value) == len(r.items):
+                return [w for k, v in enumerate(value) for w in self.words(p.item(k), v, origin)]
+            case Optional():
+                if value is None:
+                    return [0] * (1 + word_count(r.inner))
+                return [1, *self.words(p.inner(), value, origin)]
+            case Listed() if type(value) in (list, tuple):
+                item = Parameter(r.item, p.is_written)
+                return [self.new_list([self.words(item, v, origin) for v in value], word_count(r.item))]
+        raise _UnfitError
+
+    def array(self, p: Parameter, r: Array, value: Any, origin: int) -> list[int]:
+        """The words of a tensor, and a block that stands for its memory."""
+        array = _array(value)
+        plain = array.flags.aligned and all(s >= 0 and s % array.itemsize == 0 for s in array.strides)
+        fits = array.dtype == r.dtype.numpy and array.ndim == r.rank and (array.flags.writeable or not p.is_written)
+        as_told = p.ones is None or tuple(n == 1 for n in array.shape) == p.ones
+        if not (plain and fits and as_told and _dense_axes(array) >= r.dense):
+            raise _UnfitError
+        block = (ctypes.c_int64 * (BLOCK_WORDS + 1))(FOREVER, 0, 0, origin, id(value))
+        self.keep += [block, array, value]
+        self.leaves[ctypes.addressof(block)] = (value, array)
+        return [ctypes.addressof(block), array.ctypes.data, *array.shape, *array.strides]
+
+    def new_block(self, words: list[int], size: int) -> int:
+        """A block in the ring, with some words after its own."""
+        raw = ctypes.pythonapi.PyMem_RawMalloc
+        raw.restype, raw.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+        start = raw(size + ARRAY_DATA + 72)
+        if start is None:
+            raise MemoryError
+        block = (start + 71) // 64 * 64
+        following = self.context[2]
+        _fill(block - 8, [start, FOREVER, self.address, following, 0, *words])
+        ctypes.c_int64.from_address(following + 8).value = block
+        self.context[2] = block
+        return int(block)
+
+    def new_list(self, items: list[list[int]], width: int) -> int:
+        """A list's block, and that of its items."""
+        room = max(4, len(items))
+        block = self.new_block([], 8 * room * max(1, width))
+        for k, words in enumerate(items):
+            _fill(block + ARRAY_DATA + 8 * width * k, words)
+        return self.new_block([len(items), room, block], 24)
+
+    # -- results ------------------------------------------------------------------------------------------------------
+
+    def results(self, words: Iterator[int]) -> Any:
+        """What a call gives."""
+        values = tuple([self.value(r, words) for r in self.signature.results])
+        return values[0] if len(values) == 1 else values or None
+
+    def value(self, r: Representation, words: Iterator[int]) -> Any:
+        """The object of the next words."""
+        match r:
+            case Int():
+                return next(words)
+            case Float():
+                return struct.unpack("d", struct.pack("q", next(words)))[0]
+            case Bool():
+                return bool(next(words))
+            case Fixed():
+                return r.value
+            case Element():
+                bits = struct.pack("q", next(words))[: r.dtype.itemsize]
+                return wrap(np.frombuffer(bits, r.dtype.numpy).reshape(()).copy())
+            case Tupled():
+                return tuple([self.value(item, words) for item in r.items])
+            case Optional():
+                present = next(words)
+                inner = [next(words) for _ in range(word_count(r.inner))]
+                return self.value(r.inner, iter(inner)) if present else None
+            case Listed():
+                return self.list(r, next(words))
+            case Array():
+                block, data = next(words), next(words)
+                shape = tuple([next(words) for _ in range(r.rank)])
+                strides = tuple([next(words) for _ in range(r.rank)])
+                return self.tensor(r.dtype, block, data, shape, strides)
+
+    def list(self, r: Listed, block: int) -> Any:
+        """The list of a block, the same one each time."""
+        if block not in self.lists:
+            size, _, items = (ctypes.c_int64 * 3).from_address(block + 8 * LENGTH)
+            width = word_count(r.item)
+            words = list((ctypes.c_int64 * (size * width)).from_address(items + ARRAY_DATA))
+            rows = [iter(words[k * width : (k + 1) * width]) for k in range(size)]
+            self.lists[block] = [self.value(r.item, row) for row in rows]
+        return self.lists[block]
+
+    def tensor(self, dtype: DType, block: int, data: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
+        """The tensor of an array's words."""
+        if block in self.leaves:
+            return self.of_argument(block, data, shape, strides)
+        copied = _window(data, shape, strides, dtype).copy()
+        if ctypes.c_int64.from_address(block).value == 1:
+            return wrap(copied)
+        return self.shared(dtype, block, data, shape, strides)
+
+    def of_argument(self, block: int, data: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
+        """The tensor that was passed in, or another on the same storage."""
+        value, array = self.leaves[block]
+        if isinstance(value, Tensor):
+            self.storages[block], self.tensors[block] = value._storage, value
+        storage = self.storages.setdefault(block, Storage(array))
+        if (data, shape, strides) == (array.ctypes.data, array.shape, array.strides):
+            return self.tensors.setdefault(block, Tensor(array, storage))
+        flat = np.lib.stride_tricks.as_strided(array, shape, strides, writeable=array.flags.writeable)
+        offset = data - array.ctypes.data
+        if offset:
+            memory = storage.bytes
+            start = data - storage.address
+            flat = np.ndarray(shape, array.dtype, memory, start, strides)
+        return Tensor(flat, storage)
+
+    def shared(self, dtype: DType, block: int, data: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
+        """A tensor on a copy of a block that several results show: all on one storage."""
+        start = block + ARRAY_DATA
+        reach = data - start + _extent(shape, strides, dtype.itemsize)
+        known = self.storages.get(block)
+        if known is None or known.nbytes < reach:
+            memory = np.frombuffer(ctypes.string_at(start, reach), np.uint8).copy()
+            known = self.storages[block] = Storage(memory)
+        return Tensor(np.ndarray(shape, dtype.numpy, known.bytes, data - start, strides), known)
+
+    def free(self) -> None:
+        """Free all blocks of the ring."""
+        release = ctypes.pythonapi.PyMem_RawFree
+        release.argtypes, release.restype = [ctypes.c_void_p], None
+        block = self.context[2]
+        while block != self.address:
+            following = ctypes.c_int64.from_address(block + 16).value
+            release(ctypes.c_int64.from_address(block - 8).value)
+            block = following
+
+
+def _fill(address: int, words: list[int]) -> None:
+    """Write words to memory."""
+    for k, value in enumerate(words):
+        ctypes.c_int64.from_address(address + 8 * k).value = value
+
+
+def _as_float(value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise _UnfitError from None
+
+
+def _bits(value: float) -> int:
+    return int(struct.unpack("q", struct.pack("d", value))[0])
+
+
+def _array(value: Any) -> np.ndarray[Any, Any]:
+    if type(value) is Tensor:
+        plain = not (value._requires_grad or value.grad_fn is not None or value.is_wrapped_number)
+        if plain and type(value._array) is np.ndarray:
+            return value._array
+    elif type(value) is np.ndarray:
+        return value
+    raise _UnfitError
+
+
+def _dense_axes(array: np.ndarray[Any, Any]) -> int:
+    """How many of the last axes lie one in the other without gaps."""
+    step, count = array.itemsize, 0
+    for size, stride in zip(reversed(array.shape), reversed(array.strides), strict=True):
+        if size > 1 and stride != step:
+            break
+        step *= size
+        count += 1
+    return count
+
+
+def _extent(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> int:
+    if 0 in shape:
+        return 0
+    return sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) + itemsize
+
+
+def _window(data: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType) -> np.ndarray[Any, Any]:
+    """An array on memory that somebody else keeps."""
+    memory = memoryview((ctypes.c_char * _extent(shape, strides, dtype.itemsize)).from_address(data))
+    return np.ndarray(shape, dtype.numpy, memory, 0, strides)

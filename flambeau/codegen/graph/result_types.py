@@ -1,0 +1,103 @@
+"""What the operators' own rules say of results, told what is known of operands in native code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flambeau.codegen.graph.representation import (
+    Array,
+    Bool,
+    Element,
+    Fixed,
+    Float,
+    Int,
+    Listed,
+    Representation,
+    Tupled,
+)
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.schema.device import Device
+from flambeau.schema.dtype import DType
+from flambeau.schema.opdef import UNKNOWN, OpDef
+from flambeau.schema.types import BoolType, FloatType, IntType, ListType, NoneType, TensorType, TupleType, Type
+
+_RULE_ERRORS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+_NUMBERS: tuple[tuple[type, Type], ...] = ((Int, IntType()), (Float, FloatType()), (Bool, BoolType()))
+CPU = Device("cpu")
+
+
+def told(rep: Representation, literal: Any = UNKNOWN) -> Any:
+    """What a rule is told of an operand: a tensor's type, a known value, the type of a number, or nothing."""
+    match rep:
+        case Array():
+            return TensorType(dtype=rep.dtype, sizes=(None,) * rep.rank, device=CPU, requires_grad=False)
+        case Element():
+            return TensorType(dtype=rep.dtype, sizes=(), device=CPU, requires_grad=False)
+        case Fixed():
+            return rep.value
+        case Tupled():
+            return [told(item) for item in rep.items]
+        case Int() | Float() | Bool():
+            if literal is not UNKNOWN:
+                return literal
+            return next(t for kind, t in _NUMBERS if isinstance(rep, kind))
+        case _:
+            return UNKNOWN
+
+
+def result_types(definition: OpDef, arguments: Sequence[Any], count: int) -> list[tuple[DType, int] | None]:
+    """(dtype, rank) of each tensor result; None where the rules cannot tell."""
+    dtypes = _asked(definition.dtype, arguments, count)
+    shapes = _asked(definition.shape, arguments, count)
+    return [
+        (dtype, len(sizes)) if isinstance(dtype, DType) and sizes is not None else None
+        for dtype, sizes in zip(dtypes, shapes, strict=True)
+    ]
+
+
+def _asked(rule: Callable[..., Any] | None, arguments: Sequence[Any], count: int) -> Sequence[Any]:
+    """The answer of a rule for each result; None where it has none."""
+    if rule is None:
+        return (None,) * count
+    try:
+        answer = rule(*arguments)
+    except _RULE_ERRORS:
+        return (None,) * count
+    if count == 1 and not (isinstance(answer, tuple) and len(answer) == 1 and not isinstance(answer[0], int | None)):
+        return (answer,)
+    return answer if isinstance(answer, tuple) and len(answer) == count else (None,) * count
+
+
+def of_type(type_: Type) -> Representation | None:
+    """How values of a declared type look; None where the type does not say enough."""
+    match type_:
+        case IntType():
+            return Int()
+        case FloatType():
+            return Float()
+        case BoolType():
+            return Bool()
+        case NoneType():
+            return Fixed(None)
+        case TensorType() if type_.dtype is not None and type_.sizes is not None and type_.requires_grad is False:
+            return Array(type_.dtype, len(type_.sizes))
+        case ListType():
+            item = of_type(type_.element)
+            return None if item is None else Listed(item)
+        case TupleType():
+            items = [of_type(t) for t in type_.elements]
+            return None if any(i is None for i in items) else Tupled(tuple(i for i in items if i is not None))
+        case _:
+            return None
+
+
+def may_hold_tensors(type_: Type) -> bool:
+    """Whether it is tensors about which the type does not say enough."""
+    return isinstance(type_, TensorType) or any(map(may_hold_tensors, type_.contained))
+
+
+def tensors_of(node: Node) -> list[Value]:
+    """The results of a node that are tensors."""
+    return [v for v in node.outputs if isinstance(v.type, TensorType)]

@@ -1,0 +1,57 @@
+"""What the callers of a whole-graph function know of it: how arguments must look, and what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flambeau.codegen.graph.representation import Array, Optional, Representation, Tupled
+from flambeau.util.record import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """How an argument must look."""
+
+    representation: Representation
+    is_written: bool = False
+    """Whether the function writes to it, or to tensors in it: read-only memory does not do, and versions count up."""
+    ones: Any = None
+    """For a tensor, which of its sizes are 1 (a tuple of bools), if that must be as it says; for a tuple the same of
+    each item."""
+
+    def item(self, place: int) -> Parameter:
+        """The same of an item of a tuple."""
+        assert isinstance(self.representation, Tupled)
+        ones = None if self.ones is None else self.ones[place]
+        return Parameter(self.representation.items[place], self.is_written, ones)
+
+    def inner(self) -> Parameter:
+        """The same of an optional value that is there."""
+        assert isinstance(self.representation, Optional)
+        return Parameter(self.representation.inner, self.is_written, self.ones)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Parameters and results of a function, as values of their representations."""
+
+    parameters: tuple[Parameter, ...]
+    results: tuple[Representation, ...]
+    """One is the result, several are a tuple, none is None."""
+    record_words: int = 0
+    """Words that a failed exit point stores into the context's record."""
+
+
+def ones_of(representation: Representation, value: Any) -> Any:
+    """`Parameter.ones` for arguments that are to look like a value, an example of them."""
+    match representation:
+        case Array():
+            sizes: Sequence[int] = value._array.shape
+            return tuple([n == 1 for n in sizes])
+        case Tupled():
+            return tuple([ones_of(r, v) for r, v in zip(representation.items, value, strict=True)])
+        case Optional() if value is not None:
+            return ones_of(representation.inner, value)
+        case _:
+            return None

@@ -1,0 +1,142 @@
+"""Stack slots for values that control flow merges, which LLVM makes registers, and what they are made for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.codegen.graph import memory, native_values
+from flambeau.codegen.graph.native_values import (
+    UNINITIALIZED,
+    CannotCompileError,
+    Native,
+    OptionalValue,
+    Scalar,
+    words_of,
+)
+from flambeau.codegen.graph.reference_counts import Holding
+from flambeau.codegen.graph.representation import (
+    Array,
+    Element,
+    Fixed,
+    Listed,
+    Optional,
+    Representation,
+    llvm_words,
+)
+from flambeau.codegen.llvm.emitter import Target
+from flambeau.codegen.llvm.emitter import Value as Register
+from flambeau.ir.graph import Graph
+from flambeau.ir.value import Value
+from flambeau.schema.types import TensorType
+
+Assumptions = dict[Value, Representation]
+"""What slots are made for, by the value that is merged."""
+
+
+class WidenError(Exception):
+    """An assumption did not hold; a wider one has been noted."""
+
+
+class Slots(Holding):
+    """Slots, made for what their values are assumed to be: what an earlier walk found out, or what comes first."""
+
+    def __init__(self, graph: Graph, facts: AliasAnalysis, assumed: Assumptions, target: Target) -> None:
+        super().__init__(graph, facts, target)
+        self._assumed = assumed
+        self._in_memory: dict[Value, bool] = {}
+
+    def slots(self, rep: Representation) -> list[Register]:
+        """Stack slots for the words of a value."""
+        return [self.e.slot(kind, 8) for kind in llvm_words(rep)]
+
+    def store_slots(self, slots: Sequence[Register], native: Native) -> None:
+        """Put a value into slots."""
+        for slot, word in zip(slots, words_of(native), strict=True):
+            self.e.raw(f"store {word.type} {word}, ptr {slot}")
+
+    def load_slots(self, slots: Sequence[Register], rep: Representation) -> Native:
+        """The value in slots."""
+        kinds = llvm_words(rep)
+        words = [self.e.define(f"load {k}, ptr {s}", k, 1) for k, s in zip(kinds, slots, strict=True)]
+        return self.densified(native_values.from_words(rep, words))
+
+    def assume(self, value: Value, rep: Representation) -> Representation:
+        """What the slot of a merged value is made for: what was found out before, or what comes first."""
+        found = self._assumed.get(value)
+        if found is not None:
+            return found
+        if isinstance(rep, Fixed) and rep.value is UNINITIALIZED:
+            return rep
+        if isinstance(rep, Array) and rep.rank == 0 and not self.needs_memory(value):
+            rep = Element(rep.dtype)
+        if isinstance(rep, Element) and self.needs_memory(value):
+            rep = Array(rep.dtype, 0)
+        return rep
+
+    def needs_memory(self, value: Value) -> bool:
+        """Whether a tensor without axes cannot be its element: it is written, or may be a view that leaves."""
+        found = self._in_memory.get(value)
+        if found is None:
+            found = self._in_memory[value] = self.is_written(value) or (
+                self.lifetimes.may_leave(value) and any(self.facts.may_alias(value, v) for v in self._with_axes())
+            )
+        return found
+
+    def _with_axes(self) -> Iterator[Value]:
+        """Every tensor of the graph that may have axes."""
+        made = (v for node in self.graph.all_nodes() for v in node.outputs)
+        for value in (*self.graph.inputs, *made):
+            if isinstance(value.type, TensorType) and value.type.sizes != ():
+                yield value
+
+    def learn(self, value: Value, rep: Representation) -> None:
+        """Note what is now known of a value, and start the walk again."""
+        self._assumed[value] = rep
+        raise WidenError
+
+    def learned(self, value: Value) -> Representation | None:
+        """What an earlier walk found out about a value."""
+        return self._assumed.get(value)
+
+    def fit(self, value: Value, native: Native, rep: Representation) -> Native:
+        """A value in the representation of a slot; starts the walk again where the slot is too narrow."""
+        if native.rep == rep:
+            return native
+        if isinstance(native.rep, Fixed) and native.rep.value is UNINITIALIZED:
+            return native_values.from_words(rep, native_values.unused(rep))
+        wider = native.rep if _is_uninitialized(rep) else native_values.join(rep, native.rep)
+        if wider != rep:
+            self.learn(value, wider)
+        return self.converted(native, rep)
+
+    def converted(self, native: Native, rep: Representation) -> Native:
+        """A value as a wider representation."""
+        if native.rep == rep:
+            return native
+        match rep:
+            case Element() if isinstance(native, native_values.ArrayValue) and native.rep.dtype == rep.dtype:
+                return Scalar(rep, memory.load_element(self.e, native.data, rep.dtype))
+            case Array() if isinstance(native, native_values.ArrayValue) and _are_alike(native.rep, rep):
+                return native_values.ArrayValue(rep, native.owner, native.data, native.sizes, native.strides)
+            case Optional() if isinstance(native, native_values.FixedValue):
+                absent = native_values.from_words(rep.inner, native_values.unused(rep.inner))
+                return OptionalValue(rep, Register("false", "i1", 1), absent)
+            case Optional() if isinstance(native, OptionalValue):
+                return OptionalValue(rep, native.present, self.converted(native.inner, rep.inner))
+            case Optional():
+                return OptionalValue(rep, Register("true", "i1", 1), self.converted(native, rep.inner))
+            case _ if isinstance(native, native_values.TupleValue) and not isinstance(rep, Listed):
+                items = getattr(rep, "items", ())
+                return native_values.TupleValue(
+                    tuple(self.converted(i, r) for i, r in zip(native.items, items, strict=True))
+                )
+        raise CannotCompileError(f"{native_values.describe(native.rep)} cannot stand for {native_values.describe(rep)}")
+
+
+def _are_alike(a: Array, b: Array) -> bool:
+    return (a.dtype, a.rank) == (b.dtype, b.rank)
+
+
+def _is_uninitialized(rep: Representation) -> bool:
+    return isinstance(rep, Fixed) and rep.value is UNINITIALIZED

@@ -1,0 +1,334 @@
+"""Plans laid out for the native call entry, chained so that the newest is tried first."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from flambeau.codegen import threads
+from flambeau.codegen.llvm.entry_geometry import FOLDED, WRITTEN
+from flambeau.codegen.llvm.entry_patterns import BUCKETS, LOOK
+from flambeau.codegen.llvm.entry_plan import CELL, IDENTITY, INPUT_WORDS, PLAN, RELEASE_GIL
+from flambeau.codegen.llvm.entry_ready import READY, READY_UP_TO
+from flambeau.codegen.patterns import program
+from flambeau.codegen.planning import PARALLEL_FROM
+from flambeau.codegen.plans import RELEASE_FROM, Output, Plan
+from flambeau.codegen.size_classes import bucket_of
+from flambeau.codegen.sized_plans import SizedPlan, is_row_major
+from flambeau.tensor.storage import Storage
+from flambeau.util.locks import Lock
+from flambeau.util.record import dataclass
+
+_NUMBERS = {(float, "float64"): 0, (int, "int64"): 1}
+"""Python numbers that the entry reads by itself, and how it calls them."""
+MAX_CHAIN = 8
+"""Calls of exactly these sizes and strides that the native entry knows; others go by plans of patterns."""
+MAX_SIZED = 16
+"""Plans for any size beside them."""
+MAX_PATTERNS = 2048
+"""Plans of patterns."""
+
+
+@dataclass(slots=True)
+class _Look:
+    """What inputs of patterns may be: their records, and the patterns by bucket."""
+
+    inputs: int
+    count: int
+    buckets: Any
+    record: Any
+
+
+def _pool(plan: Plan) -> int:
+    """The address of what runs a plan's pieces; 0 where one thread takes all of them."""
+    return threads.run_address(plan.threads) if threads.threads_for(plan.threads or None) > 1 else 0
+
+
+def _program(plan: Plan, shapes: Sequence[tuple[int, ...]]) -> list[int] | None:
+    assert plan.call is not None
+    assert plan.split is not None
+    return program(
+        plan.call, shapes, plan.split, plan.typical_nanoseconds, _pool(plan), is_staged=plan.is_staged,
+        release_from=RELEASE_FROM, parallel_from=PARALLEL_FROM,
+    )  # fmt: skip
+
+
+@dataclass(slots=True, eq=False)
+class LoopsPlan:
+    """A program of loops, for calls of an operator by itself."""
+
+    kernel: int
+    """The address of `loops` or `rows`."""
+    block: list[int]
+    """Its words, with 0 where addresses of arrays go."""
+    result: np.dtype[Any]
+    most: int
+    """Elements that it serves."""
+    kept: Any
+    """What its words point to."""
+    geometry: int
+    """How it goes over its arrays, and four words of it: see ``llvm.entry_geometry``."""
+    axes: int
+    target: int
+    longest: int
+
+
+class InlineCache:
+    """The plans of one kernel. Memory once published stays until the inline cache goes: another thread may be reading
+    it.
+    """
+
+    def __init__(self) -> None:
+        self.cell = (ctypes.c_int64 * len(CELL))()
+        """What the entry reads, and where it counts the calls that it served."""
+        self._keep: list[Any] = []
+        self._known: set[Any] = set()
+        self._lock = Lock()
+        self._count = 0
+        self._sized_count = 0
+        self._shapes: dict[Any, tuple[int, ...]] = {}
+        """By dtypes and ranks: the shape of the first row-major arrays."""
+        self._last: Any = None
+        """The plan that is tried last."""
+        self._calls = 0
+        """How often a plan was given to it: from the second time on there are plans of patterns."""
+        self._patterns = 0
+        self._programs: dict[Any, tuple[int, int, int]] = {}
+        """Words that plans of one pattern share, by what they say: a program's, a block's, those of outputs."""
+        self._looks: dict[Any, _Look] = {}
+
+    def add(self, plan: Plan, given: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> bool:
+        """Publish ``plan`` for inputs that look exactly like ``given``; ``arrays`` is what they became as arrays.
+
+        True where only sizes change from call to call, so that plans for any size would serve: see ``add_sized``.
+        """
+        if not all(
+            type(x) is np.ndarray or (type(x), a.dtype.name) in _NUMBERS for x, a in zip(given, arrays, strict=True)
+        ):
+            return False
+        with self._lock:
+            self._add(plan, given, arrays)
+            return self._changes(given, arrays)
+
+    def add_sized(self, plans: Sequence[SizedPlan], given: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> None:
+        """Publish plans for inputs like ``given``, whatever their sizes. They are tried after all others."""
+        with self._lock:
+            for sized in plans:
+                if self._sized_count < MAX_SIZED:
+                    self._sized_count += 1
+                    self._publish_last(self._sized(sized, given, arrays))
+
+    def add_loops(self, loops: LoopsPlan, given: Sequence[Any]) -> None:
+        """Publish a program of loops for inputs like ``given``: of any sizes, or of no axes at all."""
+        with self._lock:
+            inputs: list[int] = []
+            ranks = [0]
+            for x in given:
+                if type(x) is np.ndarray:
+                    ranks.append(x.ndim)
+                    sizes = 0 if x.ndim or loops.geometry else self._numbers(())
+                    inputs += [self._object(x.dtype), x.ndim, sizes, x.itemsize if sizes == 0 else sizes]
+                elif type(x) in (int, float) and loops.geometry <= WRITTEN:
+                    inputs += self._number(x, np.asarray(x))
+                else:  # numbers of axes too: CPython has one object for each small int
+                    inputs += [0, IDENTITY, self._object(x), 0]
+            self._keep.append(loops)
+            rank, size = max(ranks), loops.result.itemsize
+            if loops.geometry == FOLDED:
+                rank -= loops.axes
+            outputs = [self._object(loops.result), rank, 0, 0, size, 0, 0]
+            n_out = 0 if loops.geometry == WRITTEN else 1
+            words = self._words(loops.kernel, loops.block, n_out, inputs, outputs)
+            if loops.geometry:
+                words |= {name: getattr(loops, name) for name in ("geometry", "target", "most")}
+                words |= {"rank": loops.axes, "least": loops.longest}
+            elif rank:
+                words |= {"size_at": len(loops.block) - 1, "least": 1, "most": loops.most}
+            else:
+                words |= {"high": 1}
+            self._publish_last(words)
+
+    def forget(self) -> None:
+        """Serve no calls by programs of loops any more, until there are new ones."""
+        with self._lock:
+            self.cell[0] = 0
+            self._last = None
+
+    def add_pattern(self, plan: Plan, given: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> None:
+        """Publish what all calls of a plan's pattern have in common, for inputs of these types."""
+        kinds = [type(x) if type(x) is not np.ndarray else None for x in given]
+        is_known = all(k is None or (k, a.dtype.name) in _NUMBERS for k, a in zip(kinds, arrays, strict=True))
+        with self._lock:
+            self._calls += 1
+            if not is_known or self._calls < 2 or plan.call is None or self._patterns >= MAX_PATTERNS:
+                return
+            words = _program(plan, [a.shape for a in arrays])
+            if words is None:
+                return
+            self._patterns += 1
+            look = self._look(given, arrays)
+            bucket = bucket_of([None if k is not None else a for k, a in zip(kinds, arrays, strict=True)])
+            made = self._record(self._pattern(plan, words, look) | {"next": look.buckets[bucket]})
+            look.buckets[bucket] = ctypes.addressof(made)
+
+    def _look(self, given: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> _Look:
+        """The patterns of inputs of these types."""
+        key = tuple([(type(x), a.dtype, a.ndim) for x, a in zip(given, arrays, strict=True)])
+        look = self._looks.get(key)
+        if look is None:
+            inputs: list[int] = []
+            for x, a in zip(given, arrays, strict=True):
+                is_array = type(x) is np.ndarray
+                inputs += [self._object(a.dtype), a.ndim, 0, a.itemsize] if is_array else self._number(x, a)
+            buckets = (ctypes.c_int64 * BUCKETS)()
+            place = CELL.index("looks")
+            words = {"next": self.cell[place], "inputs": self._numbers(inputs), "n": len(arrays)}
+            words["buckets"] = ctypes.addressof(buckets)
+            record = (ctypes.c_int64 * len(LOOK))(*[words[name] for name in LOOK])
+            look = self._looks[key] = _Look(words["inputs"], len(arrays), buckets, record)
+            self.cell[place] = ctypes.addressof(record)
+        return look
+
+    def _pattern(self, plan: Plan, words: list[int], look: _Look) -> dict[str, int]:
+        """The words of a plan of a pattern."""
+        assert plan.variant is not None
+        assert plan.call is not None
+        outputs: list[int] = []
+        for o in plan.outputs:
+            outputs += [self._object(o.dtype), len(o.shape), 0, 0, 0, 0, 0]
+        key = (plan.variant.code.addresses[plan.variant.native.symbol], *words)
+        if key not in self._programs:
+            self._keep.append(plan.variant)
+            blank = self._numbers([0] * len(plan.words))
+            self._programs[key] = (self._numbers(words), blank, self._numbers(outputs))
+        listed, blank, records = self._programs[key]
+        return dict.fromkeys(PLAN, 0) | {
+            "kernel": key[0], "words": len(plan.words), "template": blank, "n_in": look.count, "inputs": look.inputs,
+            "n_out": len(plan.outputs), "outputs": records, "program": listed,
+            "pool": _pool(plan),
+        }  # fmt: skip
+
+    def _changes(self, given: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> bool:
+        """Whether this is the second size of a pattern."""
+        if not is_row_major(arrays):
+            return False
+        look = tuple([(type(x), a.dtype, a.ndim) for x, a in zip(given, arrays, strict=True)])
+        shape = next(a.shape for a in arrays if a.ndim)
+        first = self._shapes.setdefault(look, shape) if len(self._shapes) < MAX_SIZED else self._shapes.get(look)
+        if first is None or first == shape or look in self._known:
+            return False
+        self._known.add(look)
+        return True
+
+    def _add(self, plan: Plan, given: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> None:
+        look = tuple([(type(x), a.dtype, a.shape, a.strides) for x, a in zip(given, arrays, strict=True)])
+        if self._count >= MAX_CHAIN or plan.variant is None or look in self._known:
+            return
+        self._known.add(look)
+        self._count += 1
+        outputs: list[int] = []
+        for o in plan.outputs:
+            strides = (
+                0 if o.permutation is None else self._numbers(_strides_of(o.shape, o.permutation, o.dtype.itemsize))
+            )
+            size = int(np.prod(o.shape, dtype=np.int64)) * o.dtype.itemsize
+            row = self._row(o) if size <= READY_UP_TO else 0
+            outputs += [self._object(o.dtype), len(o.shape), self._numbers(o.shape), strides, size, int(o.large), row]
+        inputs: list[int] = []
+        for x, a in zip(given, arrays, strict=True):
+            if type(x) is np.ndarray:
+                inputs += [self._object(a.dtype), a.ndim, self._numbers(a.shape), self._numbers(a.strides)]
+            else:
+                inputs += self._number(x, a)
+        words = self._words(self._kernel(plan), plan.words, len(plan.outputs), inputs, outputs) | {
+            "next": self.cell[0], "high": plan.high, "step": plan.step, "pieces": plan.pieces,
+            "flags": RELEASE_GIL if plan.nanoseconds >= RELEASE_FROM else 0,
+            "pool": threads.run_address(plan.threads) if plan.step else 0,
+        }  # fmt: skip
+        made = self._record(words)
+        self._last = self._last or made
+        self.cell[0] = ctypes.addressof(made)
+
+    def _sized(self, sized: SizedPlan, given: Sequence[Any], arrays: Sequence[npt.NDArray[Any]]) -> dict[str, int]:
+        """The words of a plan for any size."""
+        inputs: list[int] = []
+        for x, a in zip(given, arrays, strict=True):
+            is_array = type(x) is np.ndarray
+            inputs += [self._object(a.dtype), a.ndim, 0, a.itemsize] if is_array else self._number(x, a)
+        outputs: list[int] = []
+        for o in sized.plan.outputs:
+            outputs += [self._object(o.dtype), len(o.shape), 0, 0, o.dtype.itemsize, 0, 0]
+        return self._words(self._kernel(sized.plan), sized.plan.words, len(sized.plan.outputs), inputs, outputs) | {
+            "size_at": sized.size_at, "least": sized.least, "most": sized.most, "step": sized.step,
+            "flags": RELEASE_GIL if sized.releases else 0,
+            "pool": threads.run_address(sized.threads) if sized.step else 0,
+        }  # fmt: skip
+
+    def _kernel(self, plan: Plan) -> int:
+        """The address of a plan's kernel."""
+        assert plan.variant is not None
+        self._keep.append(plan.variant)
+        return plan.variant.code.addresses[plan.variant.native.symbol]
+
+    def _words(
+        self, kernel: int, block: Sequence[int], n_out: int, inputs: list[int], outputs: list[int]
+    ) -> dict[str, int]:
+        """What all plans have."""
+        return dict.fromkeys(PLAN, 0) | {
+            "kernel": kernel, "words": len(block), "template": self._numbers(block),
+            "n_in": len(inputs) // INPUT_WORDS, "n_out": n_out, "inputs": self._numbers(inputs),
+            "outputs": self._numbers(outputs),
+        }  # fmt: skip
+
+    def _record(self, words: dict[str, int]) -> Any:
+        made = (ctypes.c_int64 * len(PLAN))(*[words[name] for name in PLAN])
+        self._keep.append(made)
+        return made
+
+    def _publish_last(self, words: dict[str, int]) -> None:
+        made = self._record(words)
+        if self._last is None:
+            self.cell[0] = ctypes.addressof(made)
+        else:
+            self._last[PLAN.index("next")] = ctypes.addressof(made)
+        self._last = made
+
+    def _number(self, given: Any, array: npt.NDArray[Any]) -> list[int]:
+        """The record of a Python number."""
+        return [0, _NUMBERS[type(given), array.dtype.name], self._object(type(given)), 0]
+
+    def _row(self, output: Output) -> int:
+        """Storages for results."""
+        storages = [Storage(output.allocate()) for _ in range(READY)]
+        self._keep.append(storages)
+        return self._numbers([*map(id, storages), 0])
+
+    @property
+    def served(self) -> int:
+        """Calls that found their plan here."""
+        return self.cell[1]
+
+    def _numbers(self, values: Any) -> int:
+        memory = (ctypes.c_int64 * max(1, len(values)))(*values)
+        self._keep.append(memory)
+        return ctypes.addressof(memory)
+
+    def _object(self, value: object) -> int:
+        self._keep.append(value)
+        return id(value)
+
+
+def _strides_of(shape: tuple[int, ...], permutation: tuple[int, ...], itemsize: int) -> list[int]:
+    """Byte strides of a result whose axes are those of a row-major allocation, permuted."""
+    sizes = [0] * len(shape)
+    for axis, place in enumerate(permutation):
+        sizes[place] = shape[axis]
+    steps, step = [0] * len(shape), itemsize
+    for place in reversed(range(len(shape))):
+        steps[place] = step
+        step *= max(sizes[place], 1)
+    return [steps[place] for place in permutation]

@@ -1,0 +1,59 @@
+"""How places that values say are best changed: which iterations may meet at one place, and whether lanes pay."""
+
+from __future__ import annotations
+
+import math
+
+from flambeau.codegen.costs import NANOSECONDS, iterations_of
+from flambeau.codegen.kernel.nest import Kernel, Let, Load, Loop, Store, Within, walk
+from flambeau.codegen.specialize import Specialized
+
+COMPUTED = 0.1
+"""Nanoseconds of work on a value from which lanes pay that then change places one after another."""
+FEW_PLACES, FEW_ELEMENTS = 64, 8
+"""Rows, and elements of a row, from which a masked store to a row does not meet the next load of it too soon."""
+
+
+def meets_itself(kernel: Kernel, axis: str) -> bool:
+    """Whether iterations of the axis may change one place, so that its lanes go there one after another."""
+    loops = [s for s in walk(kernel.body) if isinstance(s, Loop) and axis in s.axes]
+    changes = [s for loop in loops for s in walk(loop.body) if isinstance(s, Store) and s.at]
+    return any(axis not in kernel.buffer(s.buffer).axes for s in changes)
+
+
+def is_little_work(kernel: Kernel, axis: str) -> bool:
+    """Whether iterations of the axis compute next to nothing."""
+    lets = [s for loop in walk(kernel.body) if isinstance(loop, Loop) and axis in loop.axes for s in walk(loop.body)]
+    return sum(NANOSECONDS.get(s.op, 0.012) for s in lets if isinstance(s, Let)) < COMPUTED
+
+
+def is_better_alone(special: Specialized, axis: str) -> bool:
+    """Whether elements had better be changed one at a time: each lane at a place of its own, or few lanes at few."""
+    kernel = special.kernel
+    changes = [(s, iterations) for s, iterations in iterations_of(special) if isinstance(s, Store) and s.at]
+    if not is_little_work(kernel, axis) or not changes:
+        return False
+    for s, iterations in changes:
+        buffer = kernel.buffer(s.buffer)
+        along = {a for a, _ in s.at}
+        if axis not in buffer.axes or axis in along or iterations < math.prod(special.sizes[a] for a in buffer.axes):
+            return False
+        is_few = special.sizes[axis] < FEW_ELEMENTS and all(special.sizes[a] <= FEW_PLACES for a in along)
+        if not is_few and not _varying(kernel, axis) & {value for _, value in s.at}:
+            return False
+    return True
+
+
+def _varying(kernel: Kernel, axis: str) -> set[str]:
+    """The values that are loaded along an axis, and those made of them."""
+    found: set[str] = set()
+    for s in walk(kernel.body):
+        if isinstance(s, Load):
+            varies = axis in kernel.buffer(s.buffer).axes or any(value in found for _, value in s.at)
+        elif isinstance(s, Let):
+            varies = any(a in found for a in s.args)
+        else:
+            varies = isinstance(s, Within) and s.value in found
+        if varies and isinstance(s, Load | Let | Within):
+            found.add(s.name)
+    return found

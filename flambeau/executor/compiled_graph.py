@@ -1,0 +1,324 @@
+"""A plan's graph as one native function, made when it is first called with tensors that lie in memory in some way.
+
+What native code cannot do itself it asks for here: the interpreter runs the nodes of an exit point on the same memory,
+which computes their results, or raises the error that the program's failing place deserves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.codegen.callable_type import missed
+from flambeau.codegen.choices import USUAL, Choices
+from flambeau.codegen.graph import result_types
+from flambeau.codegen.graph.entry_stub import Entry, Parameter, Signature, make_entry, ones_of
+from flambeau.codegen.graph.module import Prepare
+from flambeau.codegen.graph.native import NativeFunction
+from flambeau.codegen.graph.native_values import CannotCompileError
+from flambeau.codegen.graph.representation import Array, Representation, Tupled
+from flambeau.codegen.graph.side_exits import ExitPoint
+from flambeau.codegen.inline_cache import InlineCache
+from flambeau.codegen.kernel import KernelError
+from flambeau.codegen.llvm.compiler import NativeError
+from flambeau.executor.fused import kernel_of
+from flambeau.interpreter.code import Code
+from flambeau.interpreter.compile import compile_graph
+from flambeau.interpreter.machine import run
+from flambeau.ir.clone import clone_node
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.passes.inline import callee_of
+from flambeau.schema.types import ListType, TupleType, Type
+from flambeau.tensor.tensor import Tensor
+from flambeau.util import blas, log
+from flambeau.util.depth import TOO_DEEP, deep_recursion
+from flambeau.util.locks import Lock
+from flambeau.util.no_collection import no_collection
+from flambeau.util.user_code import warn_user
+
+HOT = 10_000
+"""Iterations of a loop, or calls, that are interpreted from which on it is worth a word."""
+MAX_VARIANTS = 4
+"""Ways in which a plan's tensors may lie in memory that get code of their own; others share the code for any way."""
+Density = tuple[bool, ...]
+StandIn = Callable[["CompiledGraph", NativeFunction], NativeFunction]
+"""Gives what is called instead of a native function."""
+
+
+class CompiledGraph:
+    """The native code of one plan; `None` from a call means that the interpreter has to serve it."""
+
+    def __init__(
+        self, name: str, graph: Graph, choices: Choices = USUAL, *, enters: bool = True, prepare: Prepare | None = None,
+        asked: Callable[[Node, str], None] | None = None,
+    ) -> None:  # fmt: skip
+        """`enters`: whether users' calls may go to native code directly. `prepare`: see `codegen.graph.module`.
+
+        `asked` is told of a node that native code has had Python run often, and why.
+        """
+        self._asked = asked
+        self._times: dict[int, int] = {}
+        """By the number of the exit point, how often Python ran it."""
+        self._enters = enters
+        self._choices = choices
+        self._prepare = prepare
+        self.has_loop = graph.find("prim::Loop") is not None or any(callee_of(n) for n in graph.all_nodes())
+        """Whether it may take long: it has a loop, or calls a function that calls itself."""
+        self.name = name
+        self.graph = graph
+        self._types = tuple([v.type for v in graph.inputs])
+        self._variants: dict[Density, NativeFunction | None] = {}
+        self._pieces: dict[int, tuple[ExitPoint, Code]] = {}
+        """By the identity of the exit point, which is kept alive with its code."""
+        self._lock = Lock()
+        self.reason = ""
+        """Why there is no native code."""
+        self.blamed: Node | None = None
+        """The node that has no native form, where it is one."""
+        self.is_refused = False
+        """Whether that is because LLVM refused it."""
+        self._written = tuple(_written_inputs(graph))
+        self._entries: list[Entry] = []
+
+    @property
+    def variants(self) -> list[NativeFunction]:
+        """The native functions made so far."""
+        return [v for v in self._variants.values() if v is not None]
+
+    def variant_for(self, arguments: Sequence[Any]) -> NativeFunction | None:
+        """The native function for tensors that lie in memory like these."""
+        found = _density(self._types, arguments)
+        if found is None:
+            return None
+        if found not in self._variants:
+            with self._lock:
+                if found not in self._variants:
+                    if len(self._variants) >= MAX_VARIANTS:
+                        found = (False,) * len(found)
+                    if found not in self._variants:
+                        self._variants[found] = self._made(arguments, found)
+        return self._variants[found]
+
+    def __call__(
+        self, arguments: Sequence[Any], changed: Sequence[int] = (), stand_in: StandIn | None = None
+    ) -> tuple[Any, ...] | None:
+        """The results, or None where the interpreter has to run the function.
+
+        Lists are copied, but for the arguments number `changed`, to which is done what the function does to them.
+        `stand_in` gives what is called instead of the native function found.
+        """
+        if self.reason:
+            return None
+        native = self.variant_for(arguments)
+        if native is None:
+            return None
+        written = [t for number in self._written for t in _tensors_in(arguments[number])]
+        if not all(t._array.flags.writeable for t in written):
+            return None
+        if stand_in is not None:
+            native = stand_in(self, native)
+        try:
+            return native(arguments, changed)
+        finally:
+            for tensor in written:
+                tensor.bump_version()
+
+    @no_collection()
+    def _made(self, arguments: Sequence[Any], density: Density) -> NativeFunction | None:
+        try:
+            _refuse_named_tuples(self.graph)
+            parameters = self._parameters(arguments, density)
+            with deep_recursion():
+                made = NativeFunction(
+                    self.graph, parameters, self._run_exit_point, self._inline_cache,
+                    choices=self._choices, prepare=self._prepare,
+                )  # fmt: skip
+        except RecursionError:
+            self.reason = TOO_DEEP
+            return None
+        except NativeError as error:
+            self._give_up(error)
+            return None
+        except (CannotCompileError, KernelError) as reason:
+            self.reason = str(reason)
+            self.blamed = reason.node if isinstance(reason, CannotCompileError) else None
+            if log.level("codegen"):
+                log.write("codegen", f"{self.name} is interpreted: {reason}")
+            return None
+        if self._enters:
+            self._enter(made, arguments)
+        return made
+
+    def _give_up(self, error: NativeError) -> None:
+        """Interpret from now on, and say so: that LLVM refuses our code is a mistake of ours."""
+        self.is_refused = True
+        self.reason = str(error).partition("\n")[0]
+        text = f"native code for {self.name} could not be made: {error}. It is interpreted; please report this"
+        warn_user(text, RuntimeWarning)
+
+    def _enter(self, made: NativeFunction, arguments: Sequence[Any]) -> None:
+        """A native entry for a new variant, which asks the entry before it for what does not fit."""
+        parameters = tuple([
+            Parameter(rep, number in self._written, ones_of(rep, given))
+            for number, (rep, given) in enumerate(zip(made.parameters, arguments, strict=True))
+        ])
+        signature = Signature(parameters, made.made.results, made.made.record_words)
+        try:
+            entry = make_entry(signature, made.address, self.fast_path or missed, made.fail)
+        except CannotCompileError:
+            return  # called from Python: a list that never held anything has no representation
+        if entry is not None:
+            self._entries.append(entry)
+
+    @property
+    def fast_path(self) -> Callable[..., Any] | None:
+        """Takes arguments as users give them and gives the result, or `MISSED`; None before the first call."""
+        return self._entries[-1].call if self._entries else None
+
+    @property
+    def calls(self) -> int:
+        """How often native entries called it."""
+        return sum(e.served for e in self._entries)
+
+    def _parameters(self, arguments: Sequence[Any], density: Density) -> list[Representation]:
+        flags = iter(density)
+        parameters = []
+        for value, argument in zip(self.graph.inputs, arguments, strict=True):
+            rep = result_types.of_type(value.type)
+            if rep is None:
+                raise CannotCompileError(f"parameter %{value.name} is {_unknown(value.type, argument)}")
+            parameters.append(_with_density(rep, flags, argument))
+        return parameters
+
+    def _inline_cache(self, exit_point: ExitPoint) -> InlineCache:
+        return kernel_of(exit_point.nodes[0]).inline_cache
+
+    def code_of(self, exit_point: ExitPoint) -> Code:
+        """The nodes of an exit point as bytecode."""
+        known = self._pieces.get(id(exit_point))
+        if known is None:
+            known = self._pieces[id(exit_point)] = (exit_point, compile_graph(_piece(exit_point), self.name))
+        return known[1]
+
+    def _run_exit_point(self, exit_point: ExitPoint, values: Sequence[Any]) -> Sequence[Any]:
+        given = tuple([_as_declared(v, i.type) for v, i in zip(values, exit_point.inputs, strict=True)])
+        if exit_point.is_called and self._asked is not None:
+            times = self._times[exit_point.number] = self._times.get(exit_point.number, 0) + 1
+            if times == HOT:
+                self._asked(exit_point.nodes[0], exit_point.reason)
+        code = compile_graph(_piece(exit_point), self.name) if exit_point.call_chain else self.code_of(exit_point)
+        if self._choices.num_threads is None:
+            return run(code, given)
+        with blas.at_most(self._choices.num_threads):
+            return run(code, given)
+
+
+def _unknown(type_: Type, argument: Any) -> str:
+    """What an argument is about which too little is known for native code."""
+    if isinstance(type_, ListType) and isinstance(argument, list) and result_types.may_hold_tensors(type_):
+        if not argument:
+            return f"an empty list: nothing tells what its {type_.element} would be"
+        return "a list of tensors that differ in dtype, rank or need of gradients, or will once the function changes it"
+    return f"a {type_}"
+
+
+def _as_declared(value: Any, type_: Type) -> Any:
+    """Lists that native code keeps apart, item by item, arrive as tuples."""
+    if type(value) is not tuple:
+        return value
+    if isinstance(type_, ListType):
+        return [_as_declared(item, type_.element) for item in value]
+    if isinstance(type_, TupleType):
+        return tuple([_as_declared(item, t) for item, t in zip(value, type_.elements, strict=True)])
+    return value
+
+
+def _refuse_named_tuples(graph: Graph) -> None:
+    """A tuple of native code does not remember the names of its items."""
+    for value in graph.outputs:
+        if _has_names(value.type):
+            raise CannotCompileError(f"the result is a {value.type}, a tuple with names")
+
+
+def _has_names(type_: Type) -> bool:
+    return (isinstance(type_, TupleType) and type_.name is not None) or any(map(_has_names, type_.contained))
+
+
+def _piece(exit_point: ExitPoint) -> Graph:
+    """The nodes of an exit point as a graph of its own."""
+    graph = Graph()
+    copies: dict[Value, Value] = {v: graph.add_input(v.type, v._name) for v in exit_point.inputs}
+    for node in exit_point.nodes:
+        for value in _used(node):
+            if value not in copies and value.node is not None and value.node.kind == "prim::Constant":
+                graph.block.append(clone_node(value.node, graph, copies))
+        if node.kind != "prim::Constant":
+            graph.block.append(clone_node(node, graph, copies))
+    for value in exit_point.outputs:
+        graph.add_output(copies[value])
+    for node in graph.all_nodes() if exit_point.call_chain else ():
+        node.call_chain = (*exit_point.call_chain, *node.call_chain)
+    return graph
+
+
+def _used(node: Node) -> list[Value]:
+    found = list(node.inputs)
+    for block in node.blocks:
+        for inner in block:
+            found.extend(_used(inner))
+        found.extend(block.outputs)
+    return found
+
+
+def _written_inputs(graph: Graph) -> list[int]:
+    """The parameters through which tensors are written; others may change because they share memory with them."""
+    apart = AliasAnalysis(graph, apart=True)
+    return [k for k, v in enumerate(graph.inputs) if apart.has_tensor_writers(v)]
+
+
+def _tensors_in(value: Any) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _tensors_in(item)
+
+
+def _density(types: Sequence[Type], arguments: Sequence[Any]) -> Density | None:
+    """Which of the tensors lie row-major in one piece, those in lists left aside; None for tensors that native code
+    cannot look at.
+    """
+    found: list[bool] = []
+    for type_, value in zip(types, arguments, strict=True):
+        if isinstance(value, Tensor):
+            flags = value._array.flags
+            if not flags.aligned or not value._array.dtype.isnative:
+                return None
+            found.append(bool(flags.c_contiguous) and value._array.size > 0)
+        elif isinstance(type_, TupleType) and value is not None:
+            inner = _density(type_.elements, value)
+            if inner is None:
+                return None
+            found += inner
+        elif isinstance(value, list | tuple) and not all(_can_be_read(t) for t in _tensors_in(value)):
+            return None
+    return tuple(found)
+
+
+def _can_be_read(tensor: Tensor) -> bool:
+    return bool(tensor._array.flags.aligned) and tensor._array.dtype.isnative
+
+
+def _with_density(rep: Representation, flags: Iterator[bool], value: Any) -> Representation:
+    """How an argument like a value looks, with what is known of its tensors."""
+    match rep:
+        case Array():
+            return Array(rep.dtype, rep.rank, rep.rank if next(flags) else 0)
+        case Tupled():
+            items = tuple([_with_density(r, flags, v) for r, v in zip(rep.items, value, strict=True)])
+            return Tupled(items, isinstance(value, list))
+        case _:
+            return rep

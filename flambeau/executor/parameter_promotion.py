@@ -1,0 +1,242 @@
+"""Methods of modules as functions of what they read: `self.layer.weight` becomes a parameter that nobody passes.
+
+    graph(%self : Net, %x : Tensor):                       graph(%x : Tensor, %layer_weight : Tensor):
+      %layer = prim::GetAttr[name="layer"](%self)      →     %y = aten::matmul(%x, %layer_weight)
+      %weight = prim::GetAttr[name="weight"](%layer)         return (%y)
+      %y = aten::matmul(%x, %weight)
+      return (%y)
+
+Native code knows no objects; this way it serves whole methods. What a method assigns, gives away, or reads as a list
+stays where it is: such a method keeps its object. Bools, texts and None are written into the graph, one function for
+each combination met (`training` decides what a dropout is).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, Final
+
+from flambeau.analysis.alias import AliasAnalysis
+from flambeau.analysis.gradients import is_about_tensor
+from flambeau.executor.assigned import READ, WRITE, changes_nothing_else, make_variables, may_be_variable
+from flambeau.ir.clone import clone_graph
+from flambeau.ir.graph import Graph
+from flambeau.ir.node import Node
+from flambeau.ir.value import Value
+from flambeau.passes import inline
+from flambeau.program.function import Function
+from flambeau.schema.function import Argument, FunctionSchema
+from flambeau.schema.types import (
+    BoolType,
+    ClassType,
+    FloatType,
+    IntType,
+    ListType,
+    NoneType,
+    OptionalType,
+    StringType,
+    TensorType,
+    TupleType,
+    Type,
+)
+from flambeau.util.kept_on import KeptOn
+from flambeau.util.locks import Lock
+from flambeau.util.no_collection import no_collection
+from flambeau.util.record import replace
+
+Path = tuple[str, ...]
+"""Names of attributes, from the object on: submodules, then the attribute that is read."""
+MAX_VARIANTS: Final = 8
+"""Combinations of bools and texts for which a method has a function of its own."""
+_WRITTEN_IN = (BoolType, StringType, NoneType)
+
+
+class Promotion:
+    """A method without its object: which attributes its functions take, and the functions."""
+
+    def __init__(
+        self, function: Function, graph: Graph, paths: Sequence[Path], parameters: int, assigned: int = 0
+    ) -> None:
+        # The function itself is not kept: it is the key under which this is found.
+        self._name, self._schema, self._doc = function.name, function.schema, function.doc
+        self.paths = tuple(paths)
+        """What is read, in the order of the hidden parameters."""
+        self.assigned = assigned
+        """How many of them, the last ones, are assigned: what they become are further results."""
+        self._graph = graph
+        self._parameters = parameters
+        """How many parameters the method has, its object not counted."""
+        hidden = graph.inputs[parameters:]
+        read = len(hidden) - assigned
+        self.is_written_in = tuple(k < read and isinstance(v.type, _WRITTEN_IN) for k, v in enumerate(hidden))
+        """Which of the attributes are constants of a function."""
+        self._variants: dict[Hashable, Function | None] = {}
+        self._lock = Lock()
+
+    def variant(self, values: Sequence[Any]) -> Function | None:
+        """The function for attributes of these values, which takes those that are not written in.
+
+        None where there are functions for too many combinations already.
+        """
+        known = tuple([
+            v if fixed else len(v) for v, fixed in zip(values, self.is_written_in, strict=True)
+            if fixed or isinstance(v, list)
+        ])  # fmt: skip
+        if known not in self._variants:
+            with self._lock:
+                if known not in self._variants:
+                    if len(self._variants) >= MAX_VARIANTS:
+                        return None
+                    self._variants[known] = self._made(values)
+        return self._variants[known]
+
+    @no_collection()
+    def _made(self, values: Sequence[Any]) -> Function:
+        graph = clone_graph(self._graph)
+        for number in range(len(values) - 1, -1, -1):
+            value, place = values[number], self._parameters + number
+            if self.is_written_in[number]:
+                _write_in(graph, place, value)
+            elif isinstance(value, list):
+                _take_apart(graph, place, len(value))
+        schema = self._schema
+        hidden = self._graph.inputs[self._parameters :]
+        taken: list[Argument] = []
+        for path, own, fixed, value in zip(self.paths, hidden, self.is_written_in, values, strict=True):
+            name = ".".join(path)
+            if isinstance(value, list):
+                taken += [Argument(f"{name}.{k}", own.type.contained[0]) for k in range(len(value))]
+            elif not fixed:
+                taken.append(Argument(name, own.type))
+        arguments = (*(replace(a, kwarg_only=False) for a in schema.arguments[1:]), *taken)
+        returns = (Argument("", graph.outputs[0].type),) if self.assigned else schema.returns
+        return Function(
+            self._name, graph, FunctionSchema(schema.name, "", arguments, returns), doc=self._doc
+        )
+
+
+def _write_in(graph: Graph, index: int, value: Any) -> None:
+    parameter = graph.inputs[index]
+    with graph.inserting(graph.block.first or graph.block):
+        attributes = {} if value is None else {"value": value}
+        constant = graph.insert("prim::Constant", (), (parameter.type,), **attributes).output()
+    parameter.replace_uses_with(constant)
+    graph.block.remove_input(index)
+
+
+def _take_apart(graph: Graph, index: int, count: int) -> None:
+    """A list that comes in becomes one that is made, of as many values that come in."""
+    parameter = graph.inputs[index]
+    name = parameter.name if parameter.has_name else "list"
+    element = parameter.type.contained[0]
+    parts = [graph.add_input(element, f"{name}_{k}", index + k) for k in range(count)]
+    with graph.inserting(graph.block.first or graph.block):
+        made = graph.insert("prim::ListConstruct", parts, (parameter.type,)).output()
+    parameter.replace_uses_with(made)
+    graph.block.remove_input(index + count)
+
+
+_known: KeptOn[Function, tuple[Promotion | None]] = KeptOn()
+_lock = Lock()
+
+
+def promotion_of(function: Function) -> Promotion | None:
+    """How a method runs without its object; None for one that cannot."""
+    with _lock:
+        found = _known.get(function)
+        if found is None:
+            _known[function] = found = (_lift(function),)
+        return found[0]
+
+
+@no_collection()
+def _lift(function: Function) -> Promotion | None:
+    if not function.graph.inputs or not _is_module(function.graph.inputs[0].type):
+        return None
+    graph = clone_graph(function.frozen_graph)
+    inline.do(graph)
+    owner, count = graph.inputs[0], len(graph.inputs) - 1
+    reads: dict[Path, list[Node]] = {}
+    types: dict[Path, Type] = {}
+    objects: list[Node] = []
+    if not _collect(owner, (), reads, types, objects) or any(map(is_about_tensor, graph.all_nodes())):
+        return None
+    if types and not changes_nothing_else(graph):
+        return None
+    assigned = {path: reads.pop(path) for path in types}
+    for path, nodes in reads.items():
+        value = graph.add_input(nodes[0].output().type, "_".join(path))
+        for node in nodes:
+            node.output().replace_uses_with(value)
+            node.destroy()
+    if assigned and not make_variables(graph, assigned, types):
+        return None
+    for node in reversed(objects):
+        node.destroy()
+    graph.block.remove_input(0)
+    if _gives_away(graph, graph.inputs[count : len(graph.inputs) - len(types)]):
+        return None
+    return Promotion(function, graph, [*reads, *types], count, len(types))
+
+
+def _collect(
+    owner: Value, path: Path, reads: dict[Path, list[Node]], types: dict[Path, Type], objects: list[Node]
+) -> bool:
+    """Find what is read and assigned of an object, and the types of what is assigned.
+
+    False if it is used in any other way, or what is read could change.
+    """
+    for use in owner.uses:
+        node = use.user
+        if node.kind not in (READ, WRITE):
+            return False
+        found = (*path, node.attribute("name"))
+        if node.kind == WRITE:
+            declared = owner.type.definition.attribute(found[-1]) if isinstance(owner.type, ClassType) else None
+            if use.offset or declared is None or not may_be_variable(declared.type):
+                return False
+            types[found] = declared.type
+            reads.setdefault(found, []).append(node)
+        elif _is_module(node.output().type):
+            objects.append(node)
+            if not _collect(node.output(), found, reads, types, objects):
+                return False
+        elif _is_lasting(node.output().type):
+            reads.setdefault(found, []).append(node)
+        else:
+            return False
+    return True
+
+
+def _is_module(type_: Type) -> bool:
+    return isinstance(type_, ClassType) and bool(getattr(type_.definition, "is_module", False))
+
+
+def _is_lasting(type_: Type) -> bool:
+    """Whether a value of the type stays what it is while a method runs, its elements aside, or may be seen to."""
+    match type_:
+        case TensorType() | IntType() | FloatType() | BoolType() | StringType() | NoneType():
+            return True
+        case OptionalType():
+            return isinstance(type_.element, TensorType | IntType | FloatType)
+        case ListType():
+            return isinstance(type_.element, TensorType | IntType | FloatType)
+        case TupleType():
+            return type_.name is None and all(isinstance(t, IntType | FloatType | BoolType) for t in type_.elements)
+        case _:
+            return False
+
+
+def _gives_away(graph: Graph, hidden: Sequence[Value]) -> bool:
+    """Whether a tensor that is read may be a result itself: its user would miss what makes it a parameter.
+
+    Lists are taken apart, so that nobody may change or keep them.
+    """
+    tensors = [v for v in hidden if isinstance(v.type, TensorType | OptionalType | ListType)]
+    if not tensors:
+        return False
+    facts = AliasAnalysis(graph, apart=True)
+    if any(map(facts.is_returned, tensors)):
+        return True
+    lists = [v for v in tensors if isinstance(v.type, ListType)]
+    return bool(lists) and any(map(AliasAnalysis(graph).is_written, lists))  # under whatever name

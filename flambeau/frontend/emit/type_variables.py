@@ -1,0 +1,211 @@
+"""Types that a program says later: what an empty list, an empty dict or a None in a variable is for.
+
+x = []                 →    the first time x : Tensor[], until something of another type meets it; then the function is
+x.append(3)                 emitted again, with what was learned: x : int[]
+
+An unsettled type equals the one that TorchScript gives (`Tensor` elements, `str` keys, `NoneType`); it is known by its
+identity, so that everything else may treat it as that type. What nobody settles stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from flambeau.frontend.trees.base import Tree
+from flambeau.schema.element_type import joined
+from flambeau.schema.set_type import SetType
+from flambeau.schema.types import (
+    AnyType,
+    DictType,
+    ListType,
+    NoneType,
+    OptionalType,
+    StringType,
+    TensorType,
+    TupleType,
+    Type,
+    UnionType,
+    VarType,
+)
+from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass, field
+
+ITEM: Final = {
+    "append": 1, "insert": 2, "_set_item": 2, "index": 1, "count": 1, "remove": 1, "__contains__": 1,
+    "set_add": 1, "set_discard": 1, "set_remove": 1,
+}  # fmt: skip
+"""Operators on lists, and which argument is an item."""
+WHOLE: Final = ("extend", "add", "add_", "set_slice", "update")
+"""Operators that are given another such list or dict."""
+KEY: Final = ("_set_item", "get", "setdefault", "pop", "__contains__", "__getitem__", "Delete")
+"""Operators on dicts whose second argument is a key, and whose third, if any, a value."""
+
+
+class InferenceRestart(Exception):  # noqa: N818
+    """A type became known: the function it is of has to be emitted again."""
+
+    def __init__(self, owner: TypeVariables) -> None:
+        super().__init__("a type became known")
+        self.owner = owner
+
+
+@dataclass(slots=True)
+class TypeVariables:
+    """The unsettled types of one function, and what has become known of them."""
+
+    parent: TypeVariables | None = None
+    """Those of the function around it."""
+    made: dict[tuple[int, str], Type] = field(default_factory=dict)
+    """By the tree they are of, and their part in it."""
+    open: dict[int, Type] = field(default_factory=dict)
+    """Those that are not known yet, by identity."""
+    known: dict[int, Type] = field(default_factory=dict)
+    as_written: Callable[[Type], Type] | None = None
+    """What the source of an inherited method means by a type."""
+    wide: dict[int, set[str]] = field(default_factory=dict)
+    """Variables that have to be as wide as they were declared before a loop or `try`, by its tree."""
+    numbers: dict[int, dict[str, Type]] = field(default_factory=dict)
+    """What numbers of variables may be from the start of a loop or `try` on, by its tree."""
+    error: CompileError | None = None
+    """The first refusal that what is learned later may turn out to be none."""
+
+    def list_of(self, tree: Tree) -> ListType:
+        """The type of an empty list."""
+        return ListType(self._part(tree, "element", TensorType))
+
+    def dict_of(self, tree: Tree) -> DictType:
+        """The type of an empty dict."""
+        return DictType(self._part(tree, "key", StringType), self._part(tree, "value", TensorType))
+
+    def none_of(self, tree: Tree) -> Type:
+        """The type of a variable that a None is assigned to."""
+        return self._part(tree, "none", NoneType)
+
+    def _part(self, tree: Tree, role: str, default: type[Type]) -> Type:
+        key = (id(tree), role)
+        if key not in self.made:
+            self.made[key] = default()
+            self.open[id(self.made[key])] = self.made[key]
+        return self.resolved(self.made[key])
+
+    def resolved(self, type_: Type) -> Type:
+        """A type with all that is known by now filled in."""
+        found = self.known.get(id(type_))
+        if found is not None:
+            return self.resolved(found)
+        inner = type_.contained
+        new = tuple(map(self.resolved, inner))
+        return type_ if all(a is b for a, b in zip(inner, new, strict=True)) else type_.with_contained(new)
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether anything is not known yet, here or around."""
+        return bool(self.open) or (self.parent is not None and self.parent.is_pending)
+
+    def tolerates(self, error: CompileError) -> bool:
+        """Whether to go on behind a refusal, in search of what may lift it."""
+        if not self.is_pending:
+            return False
+        self.error = self.error or error
+        return True
+
+    def owner(self, type_: Type) -> TypeVariables | None:
+        """Whose type it is, if it is not known yet."""
+        if id(type_) in self.open:
+            return self
+        return None if self.parent is None else self.parent.owner(type_)
+
+    def ids(self, types: Sequence[Type]) -> tuple[int, ...]:
+        """Which of these types, or of those inside them, are not known yet."""
+        if not self.is_pending:
+            return ()
+        return tuple(id(t) for outer in types for t in outer.walk() if self.owner(t) is not None)
+
+    def unify(self, a: Type, b: Type) -> None:
+        """Two types have to be the same: what one says of the other is learned. Raises `InferenceRestart`."""
+        if not self.is_pending or a is b:
+            return
+        for mine, other in ((a, b), (b, a)):
+            owner = self.owner(mine)
+            if owner is not None and _tells(mine, other):
+                self._hand_over(other, owner)
+                owner.learn(mine, other)
+            elif owner is not None and _agrees(mine, other) and self.owner(other) is None:
+                del owner.open[id(mine)]  # it is what it was taken for
+                return
+        a, b = _present(a), _present(b)
+        if isinstance(a, ListType) and isinstance(b, TupleType):
+            a, b = b, a
+        if isinstance(a, TupleType) and isinstance(b, ListType):
+            for element in a.elements:
+                self.unify(b.element, element)
+        elif type(a) is type(b) and len(a.contained) == len(b.contained):
+            for x, y in zip(a.contained, b.contained, strict=True):
+                self.unify(x, y)
+
+    def _hand_over(self, type_: Type, owner: TypeVariables) -> None:
+        """What is open inside a type that became part of an outer one is open there from now on."""
+        for part in type_.walk():
+            holder = self.owner(part)
+            inner: TypeVariables | None = self
+            while inner is not owner and inner is not None and inner is not holder:
+                inner = inner.parent
+            if holder is not None and holder is inner and holder is not owner:
+                owner.open[id(part)] = owner.made[id(part), "handed over"] = part
+                del holder.open[id(part)]
+
+    def learn(self, open_: Type, found: Type) -> None:
+        """Note what an open type is, and start over."""
+        found = found if self.as_written is None else self.as_written(found)
+        self.known[id(open_)] = OptionalType.of(found) if isinstance(open_, NoneType) else found
+        del self.open[id(open_)]
+        self.error = None
+        raise InferenceRestart(self)
+
+    def widen(self, tree: Tree, name: str) -> None:
+        """A loop or `try` makes a variable wider than it was known to be in front of it: start over, but once."""
+        names = self.wide.setdefault(id(tree), set())
+        if name in names:
+            return
+        names.add(name)
+        self.error = None
+        raise InferenceRestart(self)
+
+    def widen_numbers(self, tree: Tree, name: str, type_: Type) -> None:
+        """A loop or `try` gives a variable numbers of another kind than it had in front of it: start over."""
+        known = self.numbers.setdefault(id(tree), {})
+        known[name] = joined(known[name], type_) if name in known else type_
+        self.error = None
+        raise InferenceRestart(self)
+
+    def unify_operator(self, kind: str, types: Sequence[Type]) -> None:
+        """An operator is applied to arguments of these types."""
+        name = kind.partition("::")[2]
+        if not types or not self.is_pending:
+            return
+        owner = types[0]
+        if name in WHOLE and len(types) > 1 and isinstance(owner, ListType | DictType | SetType):
+            self.unify(owner, types[-1])
+        elif isinstance(owner, ListType | SetType) and name in ITEM and len(types) > ITEM[name]:
+            self.unify(owner.element, types[ITEM[name]])
+        elif isinstance(owner, DictType) and name in KEY and len(types) > 1:
+            self.unify(owner.key, types[1])
+            if len(types) > 2:
+                self.unify(owner.value, types[2])
+
+
+def _present(type_: Type) -> Type:
+    return type_.element if isinstance(type_, OptionalType) else type_
+
+
+def _agrees(mine: Type, other: Type) -> bool:
+    """Whether an open type met just what it is taken for."""
+    return isinstance(other, type(mine)) and not isinstance(mine, NoneType)
+
+
+def _tells(mine: Type, other: Type) -> bool:
+    """Whether an open type can be what it met."""
+    if isinstance(other, TensorType) and other.is_array:
+        return not (isinstance(mine, TensorType) and mine.is_array)
+    return not isinstance(other, AnyType | VarType | UnionType | NoneType | type(mine))

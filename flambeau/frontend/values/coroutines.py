@@ -1,0 +1,288 @@
+"""Generators that are kept: a value of the graph stands for one, and each item is asked for.
+
+it = g(3); a = next(it)     →    %it : Any = ^generator(%three)    %there, %item = ^next(%it)
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from flambeau.frontend.bound import Bound
+from flambeau.frontend.captures import captures
+from flambeau.frontend.emit.conversions import convert
+from flambeau.frontend.emit.loops import emit_while
+from flambeau.frontend.trees.views import Apply, Ident, Param
+from flambeau.frontend.values.captured import take_along
+from flambeau.frontend.values.container_methods import listed
+from flambeau.frontend.values.object_methods import has_method
+from flambeau.frontend.values.simple_value import ItemIteration, SimpleValue
+from flambeau.frontend.values.sugared import FormValue, Iteration, Sugared
+from flambeau.ir.value import Value
+from flambeau.program.generators import Suspended, close, over, rest, step
+from flambeau.schema.subtype import unify_all
+from flambeau.schema.types import (
+    ANY,
+    BOOL,
+    STRING,
+    TENSOR,
+    DictType,
+    ListType,
+    NamedType,
+    StringType,
+    TensorType,
+    TupleType,
+    Type,
+)
+from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass
+from flambeau.util.source import SourceRange
+
+if TYPE_CHECKING:
+    from flambeau.frontend.emit.emission import Emission
+    from flambeau.frontend.values.generator_calls import GeneratorCall
+
+STEP = TupleType((BOOL, ANY))
+ASSIGNS = (
+    "'{name}' assigns variables of the function around it, so it cannot be kept: loop over the call, or pass a list "
+    "and change that"
+)
+CHANGED = (
+    "'{name}' is read by a generator that is kept in a variable, so it cannot be assigned from here on: pass it to the "
+    "generator as an argument, or give the new value another name"
+)
+NO_NEXT = (
+    "Python builtin {builtin!r} is currently not supported in Torchscript but for one object whose class has __next__; "
+    "loop with for, which can break, or take items of a list"
+)
+UNDECLARED = "a generator that calls itself has to say what it yields, as in `-> Iterator[int]`"
+NO_METHOD = "a generator in a program has no '{name}': call next() on it, loop over it, or close() it"
+NO_DEFAULT = "next() takes a generator or an iterator, and a value for when there is nothing more"
+TWO_TYPES = "the default of next() is a {default}, but the items are {items}"
+
+
+class _Active(threading.local):
+    """The generators that are being compiled to be kept, by what they are compiled for."""
+
+    def __init__(self) -> None:
+        self.made: dict[Any, tuple[Suspended, Type | None]] = {}
+
+
+_active = _Active()
+
+
+@dataclass(slots=True)
+class HeldGenerator(Sugared):
+    """A generator or an iterator that is kept."""
+
+    is_lazy: ClassVar[bool] = True
+
+    handle: Value
+    element: Type
+
+    @property
+    def kind(self) -> str:
+        """The name of this kind of value in error messages."""
+        return "generator"
+
+    def as_value(self, e: Emission, where: SourceRange) -> Value:
+        """The list of the items that are left."""
+        return e.emit("^rest", (self.handle,), ListType(self.element), callable=rest)
+
+    def as_tuple(self, e: Emission, where: SourceRange, size: int | None = None) -> list[Sugared]:
+        """The items that are left."""
+        return SimpleValue(self.as_value(e, where)).as_tuple(e, where, size)
+
+    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+        """`close`."""
+        if name != "close":
+            raise CompileError(NO_METHOD.format(name=name), where)
+        return FormValue("close", lambda e, tree, hint: self._closed(e))
+
+    def _closed(self, e: Emission) -> Sugared:
+        e.insert("^close", (self.handle,), callable=close)
+        return SimpleValue(e.constant(None))
+
+    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+        """Item by item."""
+        return HeldIteration(self)
+
+    def step(self, e: Emission) -> tuple[Value, Value]:
+        """Whether there is another item, and the item, which has its type only if there is."""
+        result = e.emit("^next", (self.handle,), STEP, callable=step)
+        node = e.graph.insert("prim::TupleUnpack", (result,), STEP.elements)
+        return node.outputs[0], node.outputs[1]
+
+    def item_of(self, e: Emission, found: Value) -> Value:
+        """An item that is there."""
+        return e.emit("prim::unchecked_cast", (found,), self.element)
+
+
+@dataclass(slots=True)
+class HeldIteration(Iteration):
+    """Over a generator that is kept."""
+
+    source: HeldGenerator
+    all: ItemIteration | None = None
+
+    def _all(self, e: Emission, where: SourceRange) -> ItemIteration:
+        if self.all is None:
+            self.all = ItemIteration(self.source.as_value(e, where))
+        return self.all
+
+    def trip_count(self, e: Emission, where: SourceRange) -> Value | None:
+        """The length of the list of what is left."""
+        return self._all(e, where).trip_count(e, where)
+
+    def at(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+        """An item of that list."""
+        return self._all(e, where).at(e, where, index)
+
+    def emit(self, e: Emission, where: SourceRange, body: Callable[[Sugared], bool], jumps: bool) -> bool:
+        """A loop that asks for an item before each round."""
+        there, first = self.source.step(e)
+        variable = e.store_aside("item", first)
+
+        def again() -> Value:
+            goes_on, item = self.source.step(e)
+            e.insert("prim::Store", (item,), name=variable.slot, type=ANY)
+            return goes_on
+
+        def round_() -> bool:
+            return body(SimpleValue(self.source.item_of(e, e.load("item", variable))))
+
+        emit_while(e, there, lambda: None, again, round_)
+        return True
+
+
+def held_generator(e: Emission, where: SourceRange, call: GeneratorCall) -> HeldGenerator:
+    """A call of a generator that stops at each `yield`. Raises CompileError for what cannot be kept."""
+    tree = call.tree
+    types: dict[str, Type] = {}
+    constants: dict[str, Sugared] = {}
+    operands: list[Value] = []
+    for name, value in call.values.items():
+        if isinstance(value, Sugared):
+            constants[name] = value
+        else:
+            types[name] = TENSOR if isinstance(value.type, TensorType) else value.type
+            operands.append(value)
+    extra: dict[str, Value] = {}
+    aliases: dict[str, str] = {}
+    along = captures(e, where, call.closure, constants.values())
+    for captured in along.variables.values():
+        if captured.is_assigned or captured.variable.slot in e.cells:
+            raise CompileError(ASSIGNS.format(name=tree.name), where)
+        first, *others = captured.names
+        aliases.update(dict.fromkeys(others, first))
+        extra[first] = e.load(first, captured.variable)
+        e.mirrors[captured.variable.slot] = _refusal(e, captured.names[0])
+    for name, constant in constants.items():
+        constants[name], parts = take_along(constant, f"{name}__{tree.name}", where)
+        along.values.update(parts)
+    constants.update(along.constants)
+    extra.update(along.values)
+    types.update({name: value.type for name, value in extra.items()})
+    params = tuple(Param(where, Ident(where, name), None, None, True) for name in extra)
+    bound = Bound(types, constants, params, aliases=aliases, is_suspended=True, has_self=call.is_method)
+    made, element = _suspended(call, bound, where)
+    return HeldGenerator(e.emit("^generator", [*operands, *extra.values()], ANY, callable=made), element)
+
+
+def _refusal(e: Emission, name: str) -> Callable[[Value], None]:
+    def refuse(value: Value) -> None:
+        raise CompileError(CHANGED.format(name=name), e.graph.current_range)
+
+    return refuse
+
+
+def _suspended(call: GeneratorCall, bound: Bound, where: SourceRange) -> tuple[Suspended, Type]:
+    """The body, compiled for these types, and what it yields."""
+    key = (id(call.tree), tuple(bound.types.items()), tuple(bound.constants))
+    active = _active.made.get(key)
+    if active is not None:
+        if active[1] is None:
+            raise CompileError(UNDECLARED, where)
+        return active[0], active[1]
+    made, declared = Suspended(), call.declared
+    _active.made[key] = made, declared
+    try:
+        made.body = call.compile(call.tree, call.resolver, defaults=call.defaults, bound=bound)
+    finally:
+        del _active.made[key]
+    return made, declared or unify_all(bound.yielded, default_to_union=True) or TENSOR
+
+
+@dataclass(slots=True)
+class IteratorCall(Sugared):
+    """`iter(x)` of a container or a generator."""
+
+    source: Sugared
+
+    @property
+    def kind(self) -> str:
+        """The name of this kind of value in error messages."""
+        return "iterator"
+
+    def as_value(self, e: Emission, where: SourceRange) -> Value:
+        """A list of the items; a list itself."""
+        return listed(e, where, self.source)
+
+    def as_tuple(self, e: Emission, where: SourceRange, size: int | None = None) -> list[Sugared]:
+        """The items."""
+        return self.source.as_tuple(e, where, size)
+
+    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+        """As over the thing itself."""
+        return self.source.iterate(e, where)
+
+    def kept(self, e: Emission, where: SourceRange) -> Sugared:
+        """An iterator, which sees what is done to the container meanwhile."""
+        source = self.source.kept(e, where)
+        if isinstance(source, HeldGenerator):
+            return source
+        value = source.held(e, where)
+        if value is None or not isinstance(value.type, ListType | DictType | StringType):
+            value = listed(e, where, source)
+        element = value.type.key if isinstance(value.type, DictType) else STRING
+        if isinstance(value.type, ListType):
+            element = value.type.element
+        return HeldGenerator(e.emit("^iter", (value,), ANY, callable=over), element)
+
+
+def emit_next(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    """`next(it)`, which raises StopIteration behind the last item, and `next(it, default)`."""
+    if not 1 <= len(tree.args) <= 2 or tree.keywords:
+        raise CompileError(NO_DEFAULT, tree.callee.range)
+    before = dict(e.mirrors)
+    source = e.rules.keep(e, tree.args[0]) or e.sugared(tree.args[0]).kept(e, tree.args[0].range)
+    e.mirrors = before
+    type_ = source.value.type if isinstance(source, SimpleValue) else None
+    if isinstance(type_, NamedType) and has_method(e, type_, "__next__", tree.range):
+        if len(tree.args) == 2:
+            raise CompileError(NO_NEXT.format(builtin=next), tree.callee.range)
+        return source.attribute(e, tree.range, "__next__").call(e, tree.range, (), ())
+    if not isinstance(source, HeldGenerator):
+        raise CompileError(f"'{source.kind}' object is not an iterator: call iter() on it", tree.args[0].range)
+    default = None if len(tree.args) == 1 else e.value(tree.args[1], source.element)
+    there, item = source.step(e)
+    if default is None:
+        node = e.graph.insert("prim::If", (there,), ())
+        node.add_block()
+        with e.inside(node.add_block()):
+            e.insert("prim::RaiseException", (e.constant(""), e.constant("builtins.StopIteration")))
+        return SimpleValue(source.item_of(e, item))
+    common = unify_all([source.element, default.type])
+    if common is None:
+        text = TWO_TYPES.format(default=default.type.annotation, items=source.element.annotation)
+        raise CompileError(text, tree.args[1].range)
+    node = e.graph.insert("prim::If", (there,), ())
+    one, other = node.add_block(), node.add_block()
+    with e.inside(one):
+        one.add_output(source.item_of(e, item))
+    with e.inside(other):
+        other.add_output(convert(e, default, common, implicit=False))
+    return SimpleValue(node.add_output(common))
+
+

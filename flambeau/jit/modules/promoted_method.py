@@ -1,0 +1,235 @@
+"""A compiled method that native code runs without its object: what it reads of the object goes in as arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import attrgetter, getitem, is_
+from typing import Any
+
+from flambeau.analysis.gradients import Flow
+from flambeau.executor import gradients
+from flambeau.executor.executor import Executor, executor_of
+from flambeau.executor.options import Options
+from flambeau.executor.parameter_promotion import Promotion, promotion_of
+from flambeau.executor.spec import spec_of
+from flambeau.jit.arguments import ArgumentError
+from flambeau.jit.function import ScriptFunction
+from flambeau.jit.modules.script_method import ScriptMethod, shown
+from flambeau.program.function import Function
+from flambeau.program.object import UNSET, ScriptObject
+from flambeau.tensor.dispatch import intercepting
+from flambeau.tensor.grad_mode import is_grad_enabled
+from flambeau.tensor.observer import thread
+from flambeau.tensor.tensor import Tensor
+from flambeau.util.foreign import is_foreign
+from flambeau.util.record import dataclass, field
+
+_array_of = attrgetter("_array")
+
+
+@dataclass(slots=True)
+class _Length:
+    """A list whose only item is how many another has."""
+
+    of: list[Any]
+
+    def __getitem__(self, place: int) -> int:
+        return len(self.of)
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What was found when the object was last looked at. It is not changed once it is in use: threads may share it."""
+
+    lists: list[list[Any]] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    found: list[Any] = field(default_factory=list)
+    """Where objects and values were: in which list, at which place, and what was there."""
+    noted: set[tuple[int, int]] = field(default_factory=set)
+    """Which of them are in these lists."""
+    tensors: list[Tensor] = field(default_factory=list)
+    arrays: list[Any] = field(default_factory=list)
+    """Parameters that plain tensors stand for, and the memory that those show."""
+    hidden: tuple[Any, ...] = ()
+    """The arguments that nobody passes."""
+    cells: list[tuple[int, list[Any], int]] = field(default_factory=list)
+    """What the method assigns: its place among the hidden arguments, and where it is."""
+    taken: tuple[Any, ...] = ()
+    """What they stand for."""
+    native: ScriptFunction | None = None
+    """The method as a function that takes them last; None where the method needs its object after all."""
+
+    def read(self, owner: ScriptObject, path: tuple[str, ...], *, is_assigned: bool = False) -> Any:
+        """The value of an attribute, noting where it was; of one that the method assigns, where it is."""
+        value: Any = owner
+        for depth, name in enumerate(path, 1):
+            if not isinstance(value, ScriptObject):
+                return UNSET
+            held, place = value.values, value.type.definition.slot(name)
+            value = held[place]
+            if is_assigned and depth == len(path):
+                self.cells.append((0, held, place))
+                break
+            if (id(held), place) not in self.noted:
+                self.noted.add((id(held), place))
+                self.lists.append(held)
+                self.places.append(place)
+                self.found.append(value)
+        if isinstance(value, list):
+            self._note_items(value)
+        return value
+
+    def is_shared(self) -> bool:
+        """Whether what the method assigns is read or assigned under another name as well."""
+        cells = [(id(held), place) for _, held, place in self.cells]
+        return len(set(cells)) < len(cells) or not self.noted.isdisjoint(cells)
+
+    def _note_items(self, items: list[Any]) -> None:
+        """Note what is in a list: how much first, since nothing else is looked at where that is something else."""
+        self.lists += [_Length(items), *[items] * len(items)]  # type: ignore[list-item]  # it is asked as lists are
+        self.places += [0, *range(len(items))]
+        self.found += [len(items), *items]
+
+    def stand_in(self, value: Any) -> Any:
+        """What native code gets: in the place of a parameter a tensor over the same memory."""
+        if not isinstance(value, Tensor) or (type(value) is Tensor and not value.requires_grad):
+            return value
+        self.tensors.append(value)
+        self.arrays.append(value._array)
+        return Tensor(value._array, value._storage)
+
+
+class LiftedMethod(ScriptMethod):
+    """A method whose object's attributes are looked up before each call, which sees whatever was assigned since."""
+
+    def __init__(self, function: Function, owner: ScriptObject, executor: Executor) -> None:
+        super().__init__(function, owner, executor)
+        self._with_object = executor
+        self._count = len(function.schema.arguments) - 1
+        self._natives: dict[Function, ScriptFunction] = {}
+        self._seen: _Seen | None = None
+        """None before the first call: only what is called is worth promotion."""
+
+    @property
+    def promotion(self) -> Promotion | None:
+        """How the method runs without its object; None where it needs it."""
+        return None if self._gives_objects else promotion_of(self.script_function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run it. Raises ArgumentError before anything runs, ScriptError for its own raise, else RuntimeError."""
+        seen = self._seen
+        if seen is None or not (
+            all(map(is_, map(getitem, seen.lists, seen.places), seen.found))
+            and all(map(is_, map(_array_of, seen.tensors), seen.arrays))
+        ):
+            seen = self._look()
+        if seen.native is None or thread.observer is not None or thread.is_plain:
+            return self._call_slowly(*args, **kwargs)
+        if kwargs or len(args) != self._count:
+            args = self._signature.bind(args, kwargs)
+        try:
+            if seen.taken and is_grad_enabled():
+                asks = gradients.asking(seen.taken)
+                if True in asks:
+                    return self._marked(seen, seen.native, args, asks)
+            if seen.cells:
+                return self._assigning(seen, seen.native, args)
+            return seen.native(*args, *seen.hidden)
+        except ArgumentError:
+            self._signature.bind(args, {})  # raises it in the words of this method
+            raise
+
+    def _marked(self, seen: _Seen, native: ScriptFunction, args: tuple[Any, ...], hidden: gradients.Asking) -> Any:
+        """The call of a method some of whose parameters ask for gradients: results that depend on them do too."""
+        args = native._signature.bind((*args, *seen.hidden), {})[: len(args)]
+        given = (*args, *seen.hidden)
+        asks = (*gradients.asking(args), *hidden)
+        flow = native._executor.flow(spec_of(given), given, asks)
+        if flow.is_open or True in flow.written:
+            with intercepting(gradients.one_by_one):
+                return self._call_slowly(*args)
+        if seen.cells:
+            return self._assigning(seen, native, args, flow)
+        result = native(*given)
+        gradients.mark(flow, result, (*args, *seen.taken))
+        return result
+
+    def _assigning(
+        self, seen: _Seen, native: ScriptFunction, args: tuple[Any, ...], flow: Flow | None = None
+    ) -> Any:
+        """The call of a method that assigns: what attributes become are the last results."""
+        hidden = list(seen.hidden)
+        for at, held, place in seen.cells:
+            value = hidden[at] = held[place]
+            if isinstance(value, Tensor) and (type(value) is not Tensor or value.requires_grad):
+                return self._call_slowly(*args)
+        try:
+            results = native(*args, *hidden)
+        except ArgumentError:
+            raise
+        except Exception as error:
+            if is_foreign(error):
+                raise
+            return self._call_slowly(*args)  # fails as well, and leaves what was assigned before
+        if flow is not None:
+            gradients.mark(flow, results, (*args, *seen.taken))
+        first = len(results) - len(seen.cells)
+        for (_, held, place), value in zip(seen.cells, results[first:], strict=True):
+            held[place] = value
+        return results[0] if first else None
+
+    def _call_slowly(self, *args: Any, **kwargs: Any) -> Any:
+        """The call as a method of the object, or as Python."""
+        if thread.is_plain and self._python is not None:
+            return self._python(*args, **kwargs)
+        bound = self._signature.bind(args, kwargs)
+        if thread.observer is not None:
+            return self._watched(thread.observer, bound)
+        result = self._with_object(self.owner, *bound)
+        return shown(result) if self._gives_objects else result
+
+    def _watched(self, watching: Any, arguments: tuple[Any, ...]) -> Any:
+        return watching.called_method(self, arguments, lambda plain: self._with_object(self.owner, *plain))
+
+    def _full(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        seen = self._look()
+        bound = self._signature.bind(tuple(args), kwargs)
+        return (self.owner, *bound) if seen.native is None else (*bound, *seen.hidden)
+
+    def _look(self) -> _Seen:
+        """The hidden arguments as they are now, and the function that takes them."""
+        seen, promotion = _Seen(), self.promotion
+        values: list[Any] = []
+        if promotion is not None:
+            read = len(promotion.paths) - promotion.assigned
+            values = [seen.read(self.owner, p, is_assigned=k >= read) for k, p in enumerate(promotion.paths)]
+        is_whole = promotion is not None and not any(v is UNSET for v in values) and not seen.is_shared()
+        function = promotion.variant(values) if promotion is not None and is_whole else None
+        if promotion is not None and function is not None:
+            fixed = promotion.is_written_in
+            taken = [
+                one for v, known in zip(values, fixed, strict=True) if not known
+                for one in (v if isinstance(v, list) else (v,))
+            ]  # fmt: skip
+            seen.taken = tuple(taken)
+            seen.hidden = tuple(map(seen.stand_in, taken))
+            first = len(taken) - len(seen.cells)
+            seen.cells = [(first + k, held, place) for k, (_, held, place) in enumerate(seen.cells)]
+            seen.native = self._native(function)
+        self._executor = self._with_object if seen.native is None else seen.native._executor
+        self._seen = seen
+        return seen
+
+    def _native(self, function: Function) -> ScriptFunction:
+        found = self._natives.get(function)
+        if found is None:
+            options = self._with_object.options
+            executor = executor_of(function) if options == Options() else Executor(function, options)
+            found = self._natives[function] = ScriptFunction(function, executor=executor)
+        return found
+
+
+def method_of(function: Function, owner: ScriptObject, executor: Executor) -> ScriptMethod:
+    """A method with its object; where native code is wanted, one that does without it if it can."""
+    kind = LiftedMethod if executor.options.backend == "native" else ScriptMethod
+    return kind(function, owner, executor)
