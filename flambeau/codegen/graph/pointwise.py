@@ -259,8 +259,8 @@ def arange(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
     """`arange` of ints, in any dtype."""
     natives = dict(zip((a.name for a in definition.schema.arguments), (fn.get(v) for v in node.inputs), strict=True))
     found = result_types.result_types(definition, [told(n) for n in natives.values()], 1)[0]
-    zero, one = native_values.integer(0), native_values.integer(1)
-    bounds = [natives.get("start", zero), natives["end"], natives.get("step", one)]
+    default = {"start": native_values.integer(0), "step": native_values.integer(1), **natives}
+    bounds = [default["start"], natives["end"], default["step"]]
     step = literal_of(bounds[2])
     if found is None or not isinstance(step, int) or step == 0:
         raise CannotCompileError("the dtype or the step of arange is not known")

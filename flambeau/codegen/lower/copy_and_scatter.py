@@ -75,7 +75,7 @@ class _Changed(Nest):
         return Lowered(self.b.kernel(), self.spans())
 
     def open(self, loops: ExitStack, *groups: list[str | None], is_scope: bool = False) -> None:
-        """Loops over these axes, one inside the other, and a scope for values; one iteration where a scope must be a loop."""
+        """Loops over these axes, one inside the other, and a scope for values; a scope that must be one is a loop."""
         for k, group in enumerate(groups):
             axes = [a for a in group if a is not None]
             if axes or (is_scope and k == 0):

@@ -42,7 +42,7 @@ class ProductEmitter(NestEmitter):
         return self.sizes[axis]
 
     def stride(self, buffer: str, axis: str | None) -> Step:
-        """Bytes from one iteration of an axis to the next: a number if the code is made for it, 0 if the buffer stays."""
+        """Bytes from one iteration of an axis to the next: a number if code is made for it, 0 if the buffer stays."""
         if axis is None or (buffer, axis) not in self.strides:
             return 0
         if (buffer, axis) in self.tiling.sides:

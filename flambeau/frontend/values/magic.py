@@ -30,8 +30,9 @@ MAGIC: Final = {
 REFLECTED: Final = {"<": "__gt__", ">": "__lt__", "<=": "__ge__", ">=": "__le__", "==": "__eq__", "!=": "__ne__"}
 """The method of the right object that a comparison means. Arithmetic has `__radd__` and so on."""
 WHICH: Final = (
-    "Python asks the right object first where its class inherits from the left one's: {subclass}.{name} if the left one "
-    "is a {base}, and not if it is a {subclass} itself, which is not known here. Call the method that is meant by its name"
+    "Python asks the right object first where its class inherits from the left one's: {subclass}.{name} if the left "
+    "one is a {base}, and not if it is a {subclass} itself, which is not known here. Call the method that is meant "
+    "by its name"
 )
 
 

@@ -1,5 +1,6 @@
 """Loops whose iterations are run in stretches: guarded neighbours, indexes from the end, rows that are read while
-they are written, stores behind conditions. Against Python and the interpreter, to the bit, with errors and what they leave.
+they are written, stores behind conditions. Against Python and the interpreter, to the bit, with errors and what they
+leave.
 """
 
 from __future__ import annotations

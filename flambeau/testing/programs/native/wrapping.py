@@ -114,19 +114,19 @@ def to_int(a: Any) -> int:
 
 
 def smaller(*values: Any) -> Any:
-    """min: of two numbers the second unless the first is less."""
+    """min: of two numbers the first unless the second is less; ints beside floats are floats."""
     if len(values) == 1:
         return min(values[0])
     a, b = map(float, values) if any(isinstance(v, float) for v in values) else values
-    return a if a < b else b
+    return b if b < a else a
 
 
 def larger(*values: Any) -> Any:
-    """max: of two numbers the second unless the first is greater."""
+    """max: of two numbers the first unless the second is greater; ints beside floats are floats."""
     if len(values) == 1:
         return max(values[0])
     a, b = map(float, values) if any(isinstance(v, float) for v in values) else values
-    return a if a > b else b
+    return b if b > a else a
 
 
 def added(values: list[Any]) -> Any:
