@@ -144,7 +144,8 @@ class FunctionEmitter(SideExits):
         return FunctionText(
             self._text(), tuple(self.exit_points), results, self._c_functions(), self.record_words,
             tuple(self.operators), tuple(self.groups), self.tight_loops, tuple(self.lanes),
-            tuple(self.foreign.values()), tuple(self.tensors), tuple(self.module.callees.values()), tuple(self.allocating),
+            tuple(self.foreign.values()), tuple(self.tensors), tuple(self.module.callees.values()),
+            tuple(self.allocating),
         )  # fmt: skip
 
     def _c_functions(self) -> tuple[str, ...]:

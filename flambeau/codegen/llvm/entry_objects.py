@@ -1,6 +1,6 @@
 """Objects into the words of whole-graph functions and back, as LLVM text: what entries of all signatures share.
 
-A tensor or array that is passed in stands as a leaf: a block (see ``whole/representation.py``) with more words, which
+A tensor or array that is passed in stands as a leaf: a block (see ``graph/representation.py``) with more words, which
 say what it is the block of. Leaves are chained in the context, and hold their arrays during the call.
 """
 
