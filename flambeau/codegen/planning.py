@@ -113,7 +113,7 @@ def _folds_columns(kernel: Kernel, axis: str) -> bool:
 FIXED_FROM = 1 << 16
 """Bytes of a call from which code for the very size of a short axis pays."""
 MOST_TURNS = 16
-"""Iterations of a plain loop that are written out."""
+"""Iterations of a plain loop that are unrolled."""
 
 
 def _fixed(special: Specialized, axis: str, lanes: int) -> tuple[tuple[str, int], ...]:

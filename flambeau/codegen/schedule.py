@@ -43,7 +43,7 @@ class Schedule:
     packs: tuple[Pack, ...] = ()
     """Inputs to copy; they count as ``unit``."""
     fixed: tuple[tuple[str, int], ...] = ()
-    """Sizes of short axes, whose loops are written out."""
+    """Sizes of short axes, whose loops are unrolled."""
     narrow: bool = False
     """Places that argmax and argmin remember fit 32 bits."""
     jam: int = 1

@@ -1,7 +1,7 @@
 """Classes of sizes: what a schedule is chosen for, so that calls of a class share code, plan and order of sums.
 
 A class is all sizes with one number of bits, but for 0 and 1, and for short axes of calls with many elements, whose
-loops may be written out: each of those is a class of its own.
+loops may be unrolled: each of those is a class of its own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Functions that return functions: written out where they are called, so that the compiler knows what comes back.
+"""Functions that return functions: inlined where they are called, so that the compiler knows what comes back.
 
 def make(k): return lambda x: x + k        g = make(3)    →    k__make1_1 = 3, and `g` stands for the lambda
 g(x)                                                           what the lambda reads is found under that name

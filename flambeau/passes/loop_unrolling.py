@@ -28,7 +28,7 @@ from flambeau.schema.types import BOOL, INT
 FACTOR = 8
 """Rounds that one round of an unrolled loop does."""
 MOST_ROUNDS = 32
-"""Longer loops are not written out whole."""
+"""Longer loops are not unrolled whole."""
 MOST_NODES = 256
 """No loop grows beyond this many nodes."""
 

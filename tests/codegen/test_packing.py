@@ -1,4 +1,4 @@
-"""Transposed inputs and short axes: copies in tiles and loops written out, against NumPy."""
+"""Transposed inputs and short axes: copies in tiles and loops unrolled, against NumPy."""
 
 from __future__ import annotations
 

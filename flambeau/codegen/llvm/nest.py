@@ -292,7 +292,7 @@ class NestEmitter(ValueEmitter):
             self.counted(loop, low, high, 1, scope, lambda child: self.body(loop.body, child))
 
     def is_short(self, s: Statement) -> bool:
-        """Whether a statement is no loop, or one that is written out and holds no other."""
+        """Whether a statement is no loop, or one that is unrolled and holds no other."""
         return not isinstance(s, Loop) or (
             s.axes[0] in self.fixed and not any(isinstance(inner, Loop) for inner in s.body)
         )

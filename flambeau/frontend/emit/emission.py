@@ -46,7 +46,7 @@ class LoopState:
     breaks: list[dict[str, Variable]] = field(default_factory=list)
     """For each `break`, what variables of the loop's own are known there."""
     leaves: Variable | None = None
-    """What a `break` sets, because it leaves a generator that is written out around the body."""
+    """What a `break` sets, because it leaves a generator that is inlined around the body."""
     contexts_around: int | None = None
     """How many objects were entered outside of that generator."""
 
@@ -132,11 +132,11 @@ class Emission:
     home: str = ""
     """The function, as the names of variables that leave it say."""
     generated: Any = None
-    """What a generator has yielded (`Generated`), or is written out for (`Expansion`); None in other functions."""
+    """What a generator has yielded (`Generated`), or is inlined for (`Expansion`); None in other functions."""
     suffix: str = ""
-    """What the names of variables end in, in the graph: of a generator that is written out."""
+    """What the names of variables end in, in the graph: of a generator that is inlined."""
     expanding: tuple[int, ...] = ()
-    """The generators that are being written out."""
+    """The generators that are being inlined."""
     caught: Value | None = None
     """The exception whose handler this is."""
     type_variables: TypeVariables = field(default_factory=TypeVariables)
@@ -148,7 +148,7 @@ class Emission:
     writes: int = 0
     """How many assignments of attributes there were."""
     annotated: dict[int, SourceRange] = field(default_factory=dict)
-    """Where names are declared that were met already: a loop that is written out comes there again."""
+    """Where names are declared that were met already: a loop that is unrolled comes there again."""
     entries: list[Any] = field(default_factory=list)
     """The loops and bodies of `try` around a statement (`widening.Entry`), outermost first."""
     last_loop: tuple[Node, LoopState] | None = None
@@ -282,7 +282,7 @@ class Emission:
         return type_.with_contained(tuple(map(self.as_written, type_.contained)))
 
     def store_aside(self, name: str, value: Value) -> Variable:
-        """A variable that no name of this scope means: a parameter of a generator that is written out."""
+        """A variable that no name of this scope means: a parameter of a generator that is inlined."""
         self.slots += 1
         variable = Variable(value.type, f"{name}.{self.slots}")
         self.insert("prim::Store", (value,), name=variable.slot, type=value.type)

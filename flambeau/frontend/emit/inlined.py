@@ -36,7 +36,7 @@ STATE: Final = (
 
 @dataclass(slots=True)
 class Expansion:
-    """A generator that is written out; what `yield` and `return` in it mean."""
+    """A generator that is inlined; what `yield` and `return` in it mean."""
 
     element: Type | None
     """What its signature says that it yields."""
@@ -154,7 +154,7 @@ def _run(e: Emission, where: SourceRange, tree: Def, generator: dict[str, Any]) 
 
 
 def emit_expanded_yield(e: Emission, tree: Yield, made: Expansion) -> bool:
-    """`yield value` where a generator is written out: the body of the loop."""
+    """`yield value` where a generator is inlined: the body of the loop."""
 
     def use(item: Sugared) -> bool:
         value = item.as_value(e, tree.range)
@@ -172,7 +172,7 @@ def emit_expanded_yield(e: Emission, tree: Yield, made: Expansion) -> bool:
 
 
 def emit_expanded_return(e: Emission, made: Expansion) -> bool:
-    """`return` where a generator is written out: its end."""
+    """`return` where a generator is inlined: its end."""
     assert made.flag is not None
     leave_contexts(e, e.contexts[made.contexts :])
     e.insert("prim::Store", (e.constant(True),), name=made.flag.slot, type=BOOL)

@@ -1,4 +1,4 @@
-"""Emitting a loop: a `prim::Loop` whose body has a scope of its own, or the body written out once for each item.
+"""Emitting a loop: a `prim::Loop` whose body has a scope of its own, or the body unrolled once for each item.
 
 While emitting, the body's only return is the condition for another round; `exits` and `to_ssa` make its final form.
 """

@@ -61,7 +61,7 @@ class FunctionsValue(Sugared):
         return self.items
 
     def iterate(self, e: Emission, where: SourceRange) -> Iteration:
-        """Over the functions, written out."""
+        """Over the functions, unrolled."""
         return UnrolledIteration(self.items)
 
     def length(self, e: Emission, where: SourceRange) -> Value:
@@ -125,7 +125,7 @@ class FunctionTable(Sugared):
         return e.constant(len(self.keys))
 
     def iterate(self, e: Emission, where: SourceRange) -> Iteration:
-        """Over the keys, written out."""
+        """Over the keys, unrolled."""
         return UnrolledIteration([SimpleValue(e.constant(key)) for key in self.keys])
 
     def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:

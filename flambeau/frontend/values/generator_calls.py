@@ -57,7 +57,7 @@ class GeneratorCall(Sugared):
         return declared_element(self.tree, self.resolver)
 
     def must_stop(self, e: Emission) -> bool:
-        """Whether it cannot be written out: it is inside of itself, or yields in a `try`."""
+        """Whether it cannot be inlined: it is inside of itself, or yields in a `try`."""
         return id(self.tree) in e.expanding or any(
             isinstance(inner, Yield)
             for statement in own_statements(self.tree.body)
@@ -89,7 +89,7 @@ class GeneratorCall(Sugared):
 
 @dataclass(slots=True)
 class GeneratorIteration(Iteration):
-    """Over what a generator yields: written out in a loop of its own, else over the list of all."""
+    """Over what a generator yields: inlined in a loop of its own, else over the list of all."""
 
     call: GeneratorCall
     all: ItemIteration | None = None
@@ -108,7 +108,7 @@ class GeneratorIteration(Iteration):
         return self._all(e, where).at(e, where, index)
 
     def emit(self, e: Emission, where: SourceRange, body: Callable[[Sugared], bool], jumps: bool) -> bool | None:
-        """The loop, with the generator written out if it can be."""
+        """The loop, with the generator inlined if it can be."""
         call = self.call
         if call.must_stop(e):
             kept = call.kept(e, where)

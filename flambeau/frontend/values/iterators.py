@@ -1,6 +1,6 @@
 """Loops over objects: what `__iter__` gives, item by item from `__next__`, or from `__getitem__` while it has items.
 
-for v in steps: …        →      it = steps.__iter__()          written out as if it were a generator,
+for v in steps: …        →      it = steps.__iter__()          inlined as if it were a generator,
                                 while True:                    whose `yield` is the body of the loop
                                     try:
                                         item = it.__next__()

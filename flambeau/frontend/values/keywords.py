@@ -101,7 +101,7 @@ class _View(Sugared):
         return self
 
     def iterate(self, e: Emission, where: SourceRange) -> Iteration:
-        """Names, values, or pairs of both, written out one by one."""
+        """Names, values, or pairs of both, unrolled one by one."""
         found: list[Sugared] = []
         for name in self.keywords.slots:
             value = self.keywords._value(e, name)

@@ -161,7 +161,7 @@ class Iteration(ABC):
     """How a loop goes over something: a length known when the loop starts, and an item for each index."""
 
     unrolled: list[Sugared] | None = None
-    """The items, when the loop is written out once for each: those of a tuple differ in type."""
+    """The items, when the loop is unrolled once for each: those of a tuple differ in type."""
 
     @abstractmethod
     def trip_count(self, e: Emission, where: SourceRange) -> Value | None:

@@ -48,7 +48,7 @@ class TupleValue(Sugared):
         return self.items
 
     def iterate(self, e: Emission, where: SourceRange) -> Iteration:
-        """Over its items, written out."""
+        """Over its items, unrolled."""
         return UnrolledIteration(self.items)
 
     def length(self, e: Emission, where: SourceRange) -> Value:

@@ -33,7 +33,7 @@ TABLES = frozenset(("keys", "values", "items"))
 
 @dataclass(slots=True)
 class Walk(Sugared):
-    """`self.children`, `self.named_parameters` and the like: a call gives a tuple, so that a loop is written out."""
+    """`self.children`, `self.named_parameters` and the like: a call gives a tuple, so that a loop is unrolled."""
 
     owner: Value
     module: Module

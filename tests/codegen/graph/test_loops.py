@@ -151,4 +151,4 @@ def test_sums_in_order_are_written_out_and_free_ones_are_left_to_vectors() -> No
     ordered, free = flambeau.script(_dot), flambeau.script(_dot, fastmath=True)
     assert ordered(a, a) == free(a, a) == 328350.0
     assert "!llvm.loop" in ordered.llvm_ir
-    assert "!llvm.loop" not in free.llvm_ir  # written out as well, short sums would not reach the vectors
+    assert "!llvm.loop" not in free.llvm_ir  # unrolled as well, short sums would not reach the vectors
