@@ -1,8 +1,8 @@
 """Calls of whole-graph functions from Python: natively from end to end, or through ctypes where objects look strange.
 
 ``make_entry`` gives a callable whose code takes arguments apart, calls the function and makes objects of its results
-(``llvm/entry_whole.py``); ``call_in_python`` does the same by hand (``by_hand.py``), and is what the native one is
-compared with.
+(``llvm/entry_graph.py``); ``call_in_python`` does the same in Python (``reference_entry.py``), and is what the native
+one is compared with.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ make than so few bytes to copy."""
 
 def blocks_text(o: Offsets, slots: Slots) -> str:
     """LLVM text of ``new_block``, ``new_list``, ``finish``, ``box_element`` and ``box_array``."""
-    boxing = _box_element(o) + _box_array(o) + _of_argument(o, slots) + _around_taken(slots) + _taken(slots)
-    return _blocks() + _same_look(o) + _dense_bytes() + boxing
+    marshalling = _box_element(o) + _box_array(o) + _of_argument(o, slots) + _around_taken(slots) + _taken(slots)
+    return _blocks() + _same_look(o) + _dense_bytes() + marshalling
 
 
 def _word(base: str, place: int, name: str, kind: str = "ptr") -> str:
