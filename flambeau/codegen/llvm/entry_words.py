@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from flambeau.codegen.llvm.emitter import Emitter, Target, int_constant
 from flambeau.codegen.llvm.emitter import Value as Register
 
@@ -55,12 +57,12 @@ class Words:
         return "\n".join([f"define internal {head} {{", "entry:", *e.entry, *e.lines, "}\n"])
 
 
-class Function(Words):
+class Function(Words, ABC):
     """A function of a module, written with words."""
 
+    @abstractmethod
     def text(self) -> str:
         """Its LLVM text."""
-        raise NotImplementedError
 
 
 class Times:
