@@ -36,7 +36,7 @@ def loop(x: Tensor, n: int) -> Tensor:
 
 def served(function: Any) -> int:
     """Calls that never reached Python."""
-    return sum(k.chain.served for plan in function._executor.plans for k in plan.kernels)
+    return sum(k.inline_cache.served for plan in function._executor.plans for k in plan.kernels)
 
 
 def random(*shape: int, dtype: str = "float32") -> Tensor:

@@ -14,7 +14,7 @@ from flambeau import Tensor, nn
 from flambeau.codegen import available
 from flambeau.executor.parameter_promotion import MAX_VARIANTS, promotion_of
 from flambeau.jit.arguments import ArgumentError
-from flambeau.jit.modules.promoted_method import LiftedMethod
+from flambeau.jit.modules.promoted_method import PromotedMethod
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs native code")
 X = flambeau.tensor([[1.0, -2.0, 3.0], [0.5, 0.0, -1.0]])
@@ -54,7 +54,7 @@ def agree(eager: Any, scripted: Any, *args: Any, **kwargs: Any) -> None:
 def test_a_method_is_native_from_end_to_end() -> None:
     eager, scripted = pair()
     agree(eager, scripted)
-    assert isinstance(scripted.forward, LiftedMethod)
+    assert isinstance(scripted.forward, PromotedMethod)
     assert "native from end to end" in str(scripted.explain())
     assert "GetAttr" not in str(scripted.graph_for(X))
     assert "GetAttr" in str(scripted.graph)
@@ -108,7 +108,7 @@ def test_instances_share_functions_and_keep_their_own_values() -> None:
     two.shift = flambeau.ones(2) * 7
     agree(a, one)
     assert not same(one(X), two(X))
-    assert one.forward.lifting is two.forward.lifting
+    assert one.forward.promotion is two.forward.promotion
     assert one.forward._seen.native.script_function is two.forward._seen.native.script_function
     deep = copy.deepcopy(two)
     two.first.weight.detach().zero_()
@@ -203,7 +203,7 @@ def test_few_functions_are_made_for_texts() -> None:
     for number in range(2 * MAX_VARIANTS):
         scripted.kind = str(number)
         assert same(scripted(X), X * number)
-    assert len(scripted.forward.lifting._variants) == MAX_VARIANTS
+    assert len(scripted.forward.promotion._variants) == MAX_VARIANTS
 
 
 def test_several_threads_and_changes_between() -> None:
@@ -272,8 +272,8 @@ def test_what_is_known_of_a_function_goes_with_it() -> None:
     scripted = flambeau.script(Net())
     scripted(X)
     method = scripted.forward.script_function
-    assert promotion_of(method) is scripted.forward.lifting
-    assert not any(held is method for held in vars(scripted.forward.lifting).values())
+    assert promotion_of(method) is scripted.forward.promotion
+    assert not any(held is method for held in vars(scripted.forward.promotion).values())
 
 
 @pytest.mark.parametrize("kind", [Net, Writes])

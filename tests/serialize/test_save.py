@@ -347,7 +347,7 @@ REFUSED = [
     (lambda: flambeau.script(Bad({1, 2})), RuntimeError, "archives have no form for sets; keep a dict"),
     (lambda: nn.ReLU(), TypeError, "jit.save takes a scripted or traced module or function, not a ReLU"),
     (lambda: 3, TypeError, "not a int; script it first"),
-    (lambda: flambeau.script(nn.ReLU()).forward, TypeError, "not a LiftedMethod"),
+    (lambda: flambeau.script(nn.ReLU()).forward, TypeError, "not a PromotedMethod"),
 ]
 
 

@@ -99,7 +99,7 @@ class _Seen:
         return Tensor(value._array, value._storage)
 
 
-class LiftedMethod(ScriptMethod):
+class PromotedMethod(ScriptMethod):
     """A method whose object's attributes are looked up before each call, which sees whatever was assigned since."""
 
     def __init__(self, function: Function, owner: ScriptObject, executor: Executor) -> None:
@@ -231,5 +231,5 @@ class LiftedMethod(ScriptMethod):
 
 def method_of(function: Function, owner: ScriptObject, executor: Executor) -> ScriptMethod:
     """A method with its object; where native code is wanted, one that does without it if it can."""
-    kind = LiftedMethod if executor.options.backend == "native" else ScriptMethod
+    kind = PromotedMethod if executor.options.backend == "native" else ScriptMethod
     return kind(function, owner, executor)
