@@ -110,7 +110,10 @@ def is_frozen(graph: Graph) -> bool:
 
 
 def freeze(graph: Graph, name: str) -> None:
-    """Have every change of the graph of the function `name`, and of graphs inside it, raise FrozenGraphError."""
+    """Have every change of the graph of the function `name`, and of graphs inside it, raise FrozenGraphError.
+
+    One that was interrupted half way, as by a signal's handler, is completed.
+    """
     if is_frozen(graph):
         return
     for node in graph.all_nodes():
@@ -128,10 +131,12 @@ def freeze(graph: Graph, name: str) -> None:
 def _freeze_block(block: Block) -> None:
     _freeze_values(block.inputs)
     _freeze_node(block.return_node)
-    block.__class__ = _FrozenBlock
+    object.__setattr__(block, "__class__", _FrozenBlock)
 
 
 def _freeze_node(node: Node) -> None:
+    if isinstance(node, _FrozenNode):
+        return
     _freeze_values(node.outputs)
     node.attributes = _FrozenAttributes(node.graph, node.attributes)
     node.__class__ = _FrozenNode
@@ -139,4 +144,4 @@ def _freeze_node(node: Node) -> None:
 
 def _freeze_values(values: Iterable[Value]) -> None:
     for value in values:
-        value.__class__ = _FrozenValue
+        object.__setattr__(value, "__class__", _FrozenValue)

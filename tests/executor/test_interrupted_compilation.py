@@ -19,7 +19,11 @@ from flambeau.ir import parse_ir
 from flambeau.passes import evaluate
 from flambeau.util.foreign import is_foreign
 
-pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
+pytestmark = [
+    pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers"),
+    # Python drops what a handler raises while it destroys an object, and says so.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 class LateError(Exception):
