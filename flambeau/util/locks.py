@@ -48,27 +48,42 @@ class Lock:
         _locks.add(self)
 
     def _new(self) -> Any:
-        return threading.Lock()
+        return threading.RLock()  # it knows who holds it
 
     def __enter__(self) -> None:
-        if self._forks_wait:
-            _enter()
+        me = threading.get_ident()
+        depth, blocks = (self._depth if self._owner == me else 0), _inside.get(me, 0)
         try:
-            self._lock.acquire()
-        except BaseException:  # a signal's
             if self._forks_wait:
-                _leave()
+                _enter()
+            if not depth:
+                self._lock.acquire()
+            self._owner, self._depth = me, depth + 1
+        except BaseException:  # a signal's handler may raise between any two of these
+            self._forget(me, depth, blocks)
             raise
-        self._owner = threading.get_ident()
-        self._depth += 1
+
+    def _forget(self, me: int, depth: int, blocks: int) -> None:
+        """Leave it as it was before this thread began to take it."""
+        if depth:
+            self._depth = depth
+        elif self._lock._is_owned():
+            self._owner, self._depth = 0, 0
+            self._lock.release()
+        if blocks:
+            _inside[me] = blocks
+        else:
+            _inside.pop(me, None)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._depth -= 1
-        if not self._depth:
-            self._owner = 0
-        self._lock.release()
-        if self._forks_wait:
-            _leave()
+        try:
+            if self._forks_wait:
+                _leave()
+        finally:
+            self._depth -= 1
+            if not self._depth:
+                self._owner = 0
+                self._lock.release()
 
     def is_held(self) -> bool:
         """Whether this thread holds it."""
@@ -81,12 +96,9 @@ class Lock:
 
 
 class RLock(Lock):
-    """A lock that the thread that holds it may take again."""
+    """A lock that the thread that holds it is meant to take again."""
 
     __slots__ = ()
-
-    def _new(self) -> Any:
-        return threading.RLock()
 
 
 _locks: weakref.WeakSet[Lock] = weakref.WeakSet()
