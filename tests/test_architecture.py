@@ -141,7 +141,7 @@ def test_c10_locks_are_those_that_a_forked_process_finds_free(name: str) -> None
             case _:
                 continue
         wrong = used & OWN_LOCKS[module] if OWN_LOCKS[module] else used | {module}
-        assert not wrong, f"{name}, line {node.lineno}: {wrong}: take Lock, RLock of util.locks, util.cached"
+        assert not wrong, f"{name}, line {node.lineno}: {wrong}: take Lock, Lock of util.locks, util.cached"
 
 
 def test_importing_the_package_brings_nothing_heavy() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flambeau.interpreter.future import _Subscripted
-from flambeau.util.locks import RLock
+from flambeau.util.locks import Lock
 
 _NOTHING: Any = object()
 NO_PICKLE = "an awaitable cannot be pickled: ask for its value and send that"
@@ -23,7 +23,7 @@ class Await:
 
     def __init__(self, fn: Callable[..., Any], *args: Any) -> None:
         self._fn, self._args, self._value = fn, args, _NOTHING
-        self._lock = RLock()
+        self._lock = Lock()
 
     @classmethod
     def of(cls, value: Any) -> Await:

@@ -34,21 +34,21 @@ IMPORTED_LATE = ("flambeau", "llvmlite", "numpy", "numba")
 
 
 class Lock:
-    """A lock for `with`, which belongs to the thread that took it."""
+    """A lock for `with`, which belongs to the thread that took it, and which that thread may take again.
+
+    What a signal's handler raises while a thread takes it leaves it as it was.
+    """
 
     __slots__ = ("__weakref__", "_depth", "_forks_wait", "_lock", "_owner")
 
     def __init__(self, *, forks_wait: bool = False) -> None:
         """`forks_wait`: whoever holds it is in a `no_fork()` block."""
-        self._lock: Any = self._new()
+        self._lock: Any = threading.RLock()  # it knows who holds it
         self._owner = 0
         """The thread that holds it; 0 for none."""
         self._depth = 0
         self._forks_wait = forks_wait
         _locks.add(self)
-
-    def _new(self) -> Any:
-        return threading.RLock()  # it knows who holds it
 
     def __enter__(self) -> None:
         me = threading.get_ident()
@@ -92,13 +92,7 @@ class Lock:
     def renew(self) -> None:
         """Free it from a thread that is no more. For a process just forked."""
         if not self.is_held():
-            self._lock, self._owner, self._depth = self._new(), 0, 0
-
-
-class RLock(Lock):
-    """A lock that the thread that holds it is meant to take again."""
-
-    __slots__ = ()
+            self._lock, self._owner, self._depth = threading.RLock(), 0, 0
 
 
 _locks: weakref.WeakSet[Lock] = weakref.WeakSet()

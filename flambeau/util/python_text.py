@@ -12,9 +12,9 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from flambeau.util.locks import RLock
+from flambeau.util.locks import Lock
 
-_lock = RLock(forks_wait=True)
+_lock = Lock(forks_wait=True)
 
 
 def parse(text: str, mode: str = "exec") -> Any:

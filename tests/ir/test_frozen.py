@@ -9,7 +9,7 @@ import pytest
 
 import flambeau
 from flambeau import Tensor
-from flambeau.ir import Block, Graph, Node, Value, clone_graph, parse_ir
+from flambeau.ir import Block, Graph, Node, Value, clone_graph, frozen, parse_ir
 from flambeau.ir.frozen import WRITERS, freeze, is_frozen
 from flambeau.ir.verify import verify
 from flambeau.util.errors import FrozenGraphError
@@ -142,3 +142,28 @@ READERS = {
 def test_every_method_is_known_to_read_or_to_write(kind: type) -> None:
     methods = {n for n, m in vars(kind).items() if inspect.isfunction(m) and (not n.startswith("_") or n == "_link")}
     assert methods == READERS[kind] | set(WRITERS[kind])
+
+
+@pytest.mark.parametrize("step", ["_freeze_block", "_freeze_node", "_freeze_values"])
+@pytest.mark.parametrize("calls", range(2))
+def test_c11_freezing_that_is_interrupted_is_completed(step: str, calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = clone_graph(flambeau.script(shifted).graph)
+    plain, left = getattr(frozen, step), [calls]
+
+    def interrupted(*args: object) -> None:
+        plain(*args)
+        left[0] -= 1
+        if left[0] < 0:
+            raise TimeoutError("time is over")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(frozen, step, interrupted)
+        with pytest.raises(TimeoutError, match="time is over"):
+            freeze(graph, "shifted")
+    freeze(graph, "shifted")
+    assert is_frozen(graph)
+    for node in graph.all_nodes():
+        with pytest.raises(FrozenGraphError):
+            node.attributes["name"] = "other"
+        with pytest.raises(FrozenGraphError):
+            node.add_input(graph.inputs[0])

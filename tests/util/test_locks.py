@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from flambeau.util.locks import Lock, RLock, WhileAnyIsInside, no_fork
+from flambeau.util import locks
+from flambeau.util.locks import Lock, WhileAnyIsInside, no_fork
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
@@ -28,8 +29,44 @@ def _takes(lock: Lock) -> bool:
         return lock.is_held()
 
 
-@pytest.mark.parametrize("lock", [Lock(), RLock()])
-def test_c10_a_lock_that_another_thread_holds_is_free_in_a_child(lock: Lock) -> None:
+class _Late:
+    """A lock that is taken just before a signal's handler raises."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self.release, self._is_owned = self._lock.release, self._lock._is_owned  # type: ignore[attr-defined]
+
+    def acquire(self) -> None:
+        self._lock.acquire()
+        raise TimeoutError("time is over")
+
+
+@pytest.mark.parametrize("forks_wait", [False, True])
+def test_c11_a_handler_that_raises_while_a_lock_is_taken_leaves_it_free(forks_wait: bool) -> None:
+    lock = Lock(forks_wait=forks_wait)
+    inner = lock._lock = _Late()
+    with pytest.raises(TimeoutError), lock:
+        pass
+    assert not lock.is_held()
+    taken: list[bool] = []
+    thread = threading.Thread(target=lambda: taken.append(inner._lock.acquire(timeout=5)))
+    thread.start()
+    thread.join()
+    assert taken == [True]
+    assert threading.get_ident() not in locks._inside
+
+
+def test_a_lock_is_taken_again_by_the_thread_that_holds_it() -> None:
+    lock = Lock()
+    with lock:
+        with lock:
+            pass
+        assert lock.is_held()
+    assert not lock.is_held()
+
+
+def test_c10_a_lock_that_another_thread_holds_is_free_in_a_child() -> None:
+    lock = Lock()
     held, enough = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -48,7 +85,7 @@ def test_c10_a_lock_that_another_thread_holds_is_free_in_a_child(lock: Lock) -> 
 
 
 def test_c10_what_the_forking_thread_holds_it_holds_in_the_child() -> None:
-    lock = RLock()
+    lock = Lock()
     with lock:
         assert in_child(lambda: lock.is_held() and _takes(lock))
     assert in_child(lambda: not lock.is_held() and _takes(lock))

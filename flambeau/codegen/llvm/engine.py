@@ -23,7 +23,7 @@ from flambeau.codegen.llvm.lanes import PREFIX
 from flambeau.codegen.llvm.memory import ALLOCATE, FREE
 from flambeau.codegen.llvm.object_cache import ObjectCache, key_of, object_cache
 from flambeau.codegen.llvm.processor import Processor
-from flambeau.util.locks import Lock, RLock
+from flambeau.util.locks import Lock
 from flambeau.util.progress import progress
 from flambeau.util.record import dataclass, field
 from flambeau.util.version import __version__
@@ -134,7 +134,7 @@ class Engine:
         return self._compiler
 
 
-_engine_lock = RLock(forks_wait=True)
+_engine_lock = Lock(forks_wait=True)
 _engines: list[Engine] = []
 
 

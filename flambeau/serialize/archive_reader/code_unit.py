@@ -32,7 +32,7 @@ from flambeau.serialize.archive_reader.permissions import Permissions
 from flambeau.serialize.archive_reader.source_ranges import SourceRanges, to_original
 from flambeau.util.depth import deep_recursion
 from flambeau.util.errors import ArchiveError, CompileError
-from flambeau.util.locks import RLock
+from flambeau.util.locks import Lock
 
 TYPE_SIZE: Final = 10_000
 """Types that a named tuple may consist of: a few short definitions can double it each."""
@@ -61,7 +61,7 @@ class CodeUnit(CompilationUnit):
         """How many types named tuples consist of."""
         self._annotations: dict[str, Type] = {}
         """The types of attributes by what is written for them."""
-        self._lock = RLock(forks_wait=True)
+        self._lock = Lock(forks_wait=True)
         self.names = ArchiveNames(self)
 
     # -- by name ------------------------------------------------------------------------------------------------------
