@@ -43,9 +43,7 @@ def code_of(function: Function) -> Code:
 
 
 class _Compiler:
-    def __init__(
-        self, graph: Graph, name: str, on_loop: OnLoop | None, on_entry: Callable[[], None] | None
-    ) -> None:
+    def __init__(self, graph: Graph, name: str, on_loop: OnLoop | None, on_entry: Callable[[], None] | None) -> None:
         self.graph = graph
         self.on_loop = on_loop
         self.on_entry = on_entry

@@ -149,7 +149,7 @@ def run(code: Code, inputs: Sequence[Any]) -> tuple[Any, ...]:
                 block, after, loop = b
                 if loop is not None:
                     loop.heat += 1
-                    whole = loop.function(code) if loop.heat > HOT else None
+                    whole = loop.function(code, regs, last) if loop.heat > HOT else None
                     if whole is not None:
                         try:
                             whole(regs)

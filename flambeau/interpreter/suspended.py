@@ -130,4 +130,3 @@ def run_suspended(body: Function, values: tuple[Any, ...]) -> Generator[Any, Non
     except BaseException:
         stepping.leave_from(0)
         raise
-

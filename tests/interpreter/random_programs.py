@@ -73,9 +73,7 @@ class Program:
         results = self.random.sample(known, 6)
         shown = ", ".join(f"%{n} : {t}" for n, t in self.parameters)
         self.ir = (
-            f"graph({shown}):\n"
-            + "\n".join(self.ir_lines)
-            + f"\n  return ({', '.join('%' + n for n, _ in results)})\n"
+            f"graph({shown}):\n" + "\n".join(self.ir_lines) + f"\n  return ({', '.join('%' + n for n, _ in results)})\n"
         )
         self.python = (
             f"def f({', '.join(n for n, _ in self.parameters)}):\n"

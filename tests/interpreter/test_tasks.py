@@ -423,6 +423,7 @@ def test_c14_tasks_in_a_forked_process() -> None:
 
 def test_c14_small_tasks_run_where_they_are_forked() -> None:
     """Unless they could wait: for what is behind the place where they are forked."""
+
     def small(n: int) -> int:
         return n + 1
 
