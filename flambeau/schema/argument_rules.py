@@ -166,49 +166,65 @@ def _tensor_fitter(runtime: RuntimeTypes, number_as_tensor: bool) -> Callable[[A
     return fit
 
 
-def _number_fitter(base: Type, runtime: RuntimeTypes) -> Callable[[Any], Fit | None]:
-    """Numbers by their Python class, NumPy scalars by their kind; a tensor only if nothing else takes it."""
-    read = runtime.to_number
-    exact: tuple[type, ...]
-    near: tuple[type, ...] = ()
-    match base:
-        case IntType():
-            exact, tensor_read = (int,), runtime.to_index
-        case FloatType():
-            exact, near, tensor_read = (float,), (int,), _reader(read, (bool, int, float), float)
-        case ComplexType():
-            exact, near, tensor_read = (complex,), (float, int), _reader(read, (bool, int, float, complex), complex)
-        case NumberType():
-            exact, tensor_read = (int, float, complex, bool), read
-        case _:
-            return lambda value: Fit(20)
-    to = {IntType: int, FloatType: float, ComplexType: complex}.get(type(base))
-    wants_bool = bool in exact or float in exact or complex in exact
+@dataclass(frozen=True, slots=True)
+class _NumberFitter:
+    """Which numbers a parameter takes, by their class: Python's, NumPy's scalars, and tensors if nothing else does."""
 
-    def fit(value: Any) -> Fit | None:
-        if isinstance(value, SymbolicInt):
-            return EXACT if int in exact else Fit(2, type(value).as_float) if float in exact else None
-        if isinstance(value, SymbolicFloat):
-            return EXACT if float in exact else None
-        if isinstance(value, bool) and not wants_bool:
+    exact: tuple[type, ...]
+    """Classes that are taken as they are."""
+    near: tuple[type, ...]
+    """Classes that are converted."""
+    to: Callable[[Any], Any] | None
+    """What numbers are converted with; None for a parameter that takes every kind."""
+    runtime: RuntimeTypes
+    from_tensor: Converter
+
+    def __call__(self, value: Any) -> Fit | None:
+        if isinstance(value, SymbolicInt | SymbolicFloat):
+            return self._fit_symbolic(value)
+        if self.to is int and isinstance(value, bool):
             return None
-        if type(value) in exact:
+        if type(value) in self.exact:
             return EXACT
         if isinstance(value, np.generic):
-            plain = value.item()
-            inner = fit(plain) if isinstance(plain, int | float | complex) else None
-            return None if inner is None else Fit(inner.cost + 1, to or np.generic.item)
-        if isinstance(value, exact):
-            return Fit(1, to or _plain)
-        if near and isinstance(value, near):
-            return Fit(2, to)
-        if isinstance(value, runtime.tensor):
-            return Fit(12, tensor_read)
-        if to is int and hasattr(value, "__index__") and not isinstance(value, np.ndarray):
+            return self._fit_scalar(value)
+        if isinstance(value, self.exact):
+            return Fit(1, self.to or _plain)
+        if isinstance(value, self.near):
+            return Fit(2, self.to)
+        if isinstance(value, self.runtime.tensor):
+            return Fit(12, self.from_tensor)
+        if self.to is int and hasattr(value, "__index__") and not isinstance(value, np.ndarray):
             return Fit(3, int)
         return None
 
-    return fit
+    def _fit_symbolic(self, value: SymbolicInt | SymbolicFloat) -> Fit | None:
+        """A number that stands for one while somebody records."""
+        if (int if isinstance(value, SymbolicInt) else float) in self.exact:
+            return EXACT
+        return Fit(2, type(value).as_float) if isinstance(value, SymbolicInt) and float in self.exact else None
+
+    def _fit_scalar(self, value: np.generic) -> Fit | None:
+        """A NumPy scalar costs one more than the Python number that it is."""
+        number = value.item()
+        fit = self(number) if isinstance(number, int | float | complex) else None
+        return None if fit is None else Fit(fit.cost + 1, self.to or np.generic.item)
+
+
+def _number_fitter(base: Type, runtime: RuntimeTypes) -> Callable[[Any], Fit | None]:
+    """The rule of a parameter of a number type; any value fits a type that says nothing."""
+    read = runtime.to_number
+    match base:
+        case IntType():
+            return _NumberFitter((int,), (), int, runtime, runtime.to_index)
+        case FloatType():
+            return _NumberFitter((float,), (int,), float, runtime, _reader(read, (bool, int, float), float))
+        case ComplexType():
+            kinds = (bool, int, float, complex)
+            return _NumberFitter((complex,), (float, int), complex, runtime, _reader(read, kinds, complex))
+        case NumberType():
+            return _NumberFitter((int, float, complex, bool), (), None, runtime, read)
+    return lambda value: Fit(20)
 
 
 def _plain(value: Any) -> Any:

@@ -15,20 +15,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from flambeau.schema.argument_rules import Converter, Rule, RuntimeTypes, rule_of, varargs_position
-from flambeau.schema.bind_errors import refusal
+from flambeau.schema.bind_errors import FailedCall
 from flambeau.schema.function import FunctionSchema
 from flambeau.schema.opdef import OpDef
+from flambeau.schema.parameter_names import parameter_name
 from flambeau.schema.types import ListType, TensorType
 from flambeau.util.record import dataclass
 
-ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
-    "self": ("input", "x", "a", "x1"),
-    "input": ("self", "x", "a", "x1"),
-    "dim": ("axis",),
-    "keepdim": ("keepdims",),
-    "other": ("x2",),
-}
-"""Other names by which Python callers may pass a parameter."""
 NUMBERS_AS_TENSORS: Final = frozenset(
     "aten::" + n
     for n in ("add", "sub", "mul", "div", "divide", "multiply", "subtract", "true_divide", "floor_divide", "copy")
@@ -157,7 +150,8 @@ class Binder:
             if found is not None and found[0] < best_cost:
                 best_cost, best = found
         if best is None:
-            raise refusal(name, [d.schema for d in candidates], args, kwargs, self.runtime, self.rules, ALIASES)
+            call = FailedCall(name.rpartition("::")[2], args, kwargs, self.runtime, self.rules)
+            raise call.error([d.schema for d in candidates])
         return best
 
     def _try(self, definition: OpDef, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[int, Plan] | None:
@@ -230,49 +224,47 @@ def _kind(value: Any) -> Any:
 def _resolve_names(
     schema: FunctionSchema, positional: int, kwargs: Mapping[str, Any]
 ) -> tuple[dict[str, int], int] | None:
-    """Which keyword value each parameter takes; None if a keyword is unknown or given twice."""
+    """Which value each parameter with a keyword takes, and which is `requires_grad=` (-1 if none). None if a keyword is
+    unknown or names an argument twice."""
     positions: dict[str, int] = {}
     requires_grad_at = -1
-    at = positional
+    position = positional
     for key, value in kwargs.items():
-        if key == "out" and key not in schema.index:
-            outs = [a.name for a in schema.arguments if a.is_out]
-            values = value if isinstance(value, tuple | list) else (value,)
-            if not outs or len(outs) != len(values):
+        name = parameter_name(schema, key)
+        if name is None and key == "out":
+            outs = _out_names(schema, value)
+            if outs is None:
                 return None
-            for name in outs:
-                positions[name] = at
-                at += 1
+            positions.update(zip(outs, range(position, position + len(outs)), strict=True))
+            position += len(outs)
             continue
-        name_ = parameter_name(schema, key)
-        if name_ is None:
-            if key in (*_OPTIONS, "requires_grad") and "out" in schema.index and not positional_tensor(schema):
-                at += 1
-                continue
-            if key != "requires_grad" or not all(o in schema.index for o in _OPTIONS):
+        if name is not None:
+            if name in positions or schema.index[name] < positional:
                 return None
-            requires_grad_at = at
-        elif name_ in positions or schema.index[name_] < positional:
-            return None
-        else:
-            positions[name_] = at
-        at += 1
+            positions[name] = position
+        elif not _is_option_beside_out(schema, key):
+            if key != "requires_grad" or not all(option in schema.index for option in _OPTIONS):
+                return None
+            requires_grad_at = position
+        position += 1
     return positions, requires_grad_at
+
+
+def _out_names(schema: FunctionSchema, value: Any) -> list[str] | None:
+    """The parameters that `out=value` fills; None if there are not as many."""
+    names = [a.name for a in schema.arguments if a.is_out]
+    count = len(value) if isinstance(value, tuple | list) else 1
+    return names if names and len(names) == count else None
+
+
+def _is_option_beside_out(schema: FunctionSchema, key: str) -> bool:
+    """Whether a constructor takes the keyword and ignores it, because `out=` says dtype and device."""
+    return key in (*_OPTIONS, "requires_grad") and "out" in schema.index and not positional_tensor(schema)
 
 
 def positional_tensor(schema: FunctionSchema) -> bool:
     """Whether a tensor is given by position; constructors, which take none, accept options beside `out=`."""
     return any(isinstance(a.type, TensorType) for a in schema.positional)
-
-
-def parameter_name(schema: FunctionSchema, key: str) -> str | None:
-    """The parameter that a keyword means, or None."""
-    if key in schema.index:
-        return key
-    for name, others in ALIASES.items():
-        if key in others and name in schema.index:
-            return name
-    return None
 
 
 _finishers: dict[tuple[str, tuple[str, ...]], Callable[..., Any]] = {}

@@ -11,66 +11,99 @@ from typing import Any
 
 from flambeau.schema.argument_rules import Rule, RuntimeTypes, varargs_position
 from flambeau.schema.function import Argument, FunctionSchema
+from flambeau.schema.parameter_names import parameter_name
+from flambeau.util.record import dataclass
 
 Rules = Callable[[FunctionSchema], tuple[Rule, ...]]
-Aliases = Mapping[str, tuple[str, ...]]
 
 
-def refusal(
-    name: str,
-    schemas: Sequence[FunctionSchema],
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
-    runtime: RuntimeTypes,
-    rules: Rules,
-    aliases: Aliases,
-) -> TypeError:
-    """The TypeError for a call that fits none of `schemas`."""
-    short = name.rpartition("::")[2]
-    visible = _visible(schemas)
-    if not visible:
-        return TypeError(f"{short}() is not an operator that takes or returns tensors")
-    if len(visible) == 1:
-        return TypeError(_single(short, visible[0], args, kwargs, runtime, rules, aliases))
-    got = _given(args, kwargs, runtime)
-    forms = "".join(f" * {_form(s, rules)}\n{_mismatch(s, args, kwargs, runtime, rules, aliases)}" for s in visible)
-    return TypeError(
-        f"{short}() received an invalid combination of arguments - got {got}, but expected one of:\n{forms}"
-    )
+@dataclass(frozen=True, slots=True)
+class FailedCall:
+    """A call that fits none of an operator's signatures."""
 
+    name: str
+    """The operator's name without its namespace."""
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
+    runtime: RuntimeTypes
+    rules: Rules
+    """The rules of a signature's parameters."""
 
-def _mismatch(
-    schema: FunctionSchema,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
-    runtime: RuntimeTypes,
-    rules: Rules,
-    aliases: Aliases,
-) -> str:
-    """The line under a signature that marks what does not fit it; empty when the number of arguments is what is
-    wrong."""
-    unknown = [
-        k for k in kwargs if k not in schema.index and not any(k in o and n in schema.index for n, o in aliases.items())
-    ]
-    if unknown:
-        return f"      didn't match because some of the keywords were incorrect: {', '.join(unknown)}\n"
-    if len(args) > len(schema.positional):
+    def error(self, schemas: Sequence[FunctionSchema]) -> TypeError:
+        """The TypeError that says why the call fits none of `schemas`."""
+        visible = _visible(schemas)
+        if not visible:
+            return TypeError(f"{self.name}() is not an operator that takes or returns tensors")
+        if len(visible) == 1:
+            return TypeError(f"{self.name}(){self._problem(visible[0])}")
+        forms = "".join(f" * {_form(s, self.rules)}\n{self._mismatch(s)}" for s in visible)
+        types = _call_text(self.args, self.kwargs, self.runtime)
+        return TypeError(
+            f"{self.name}() received an invalid combination of arguments - got {types}, but expected one of:\n{forms}"
+        )
+
+    def _mismatch(self, schema: FunctionSchema) -> str:
+        """The line under a signature that marks what does not fit it; empty when the number of arguments is what is
+        wrong."""
+        unknown = [key for key in self.kwargs if parameter_name(schema, key) is None]
+        if unknown:
+            return f"      didn't match because some of the keywords were incorrect: {', '.join(unknown)}\n"
+        if len(self.args) > len(schema.positional) or self._lacks_arguments(schema):
+            return ""
+        rules = self.rules(schema)
+        rule_of_name = {rule.argument.name: rule for rule in rules}
+        texts = [self._marked(value, rule) for rule, value in zip(rules, self.args, strict=False)]
+        texts += [self._marked(value, rule_of_name.get(key), f"{key}=") for key, value in self.kwargs.items()]
+        return f"      didn't match because some of the arguments have invalid types: ({', '.join(texts)})\n"
+
+    def _lacks_arguments(self, schema: FunctionSchema) -> bool:
+        names = {a.name for a, _ in zip(schema.positional, self.args, strict=False)}
+        names |= {parameter_name(schema, key) or key for key in self.kwargs}
+        return any(not a.has_default and a.name not in names for a in schema.arguments)
+
+    def _marked(self, value: Any, rule: Rule | None, prefix: str = "") -> str:
+        """The type of an argument, between exclamation marks if the parameter does not take it."""
+        text = prefix + _type_text(value, self.runtime)
+        return text if rule is None or rule.fit(value) is not None else f"!{text}!"
+
+    def _problem(self, schema: FunctionSchema) -> str:
+        """What is wrong with the call, for an operator of one signature."""
+        args, positional = self.args, schema.positional
+        varargs_at = varargs_position(schema, self.rules(schema), args)
+        if varargs_at >= 0:
+            args = (*args[:varargs_at], list(args[varargs_at:]))
+        if len(args) > len(positional):
+            were = "was" if len(args) == 1 else "were"
+            arguments = "argument" if len(positional) == 1 else "arguments"
+            return f" takes {len(positional)} positional {arguments} but {len(args)} {were} given"
+        values = {a.name: v for a, v in zip(positional, args, strict=False)}
+        for key, value in self.kwargs.items():
+            name = parameter_name(schema, key)
+            if name is None:
+                return f" got an unexpected keyword argument '{key}'"
+            if name in values:
+                return f" got multiple values for argument '{key}'"
+            values[name] = value
+        return self._wrong_value(schema, values, len(args)) or _missing_keywords(schema, values)
+
+    def _wrong_value(self, schema: FunctionSchema, values: Mapping[str, Any], positional: int) -> str:
+        """What is wrong with the values by parameter; empty if they all fit and no positional one is missing."""
+        missing = [a for a in schema.positional if a.name not in values and not a.has_default]
+        if missing:
+            names = ", ".join(f'"{_python_name(a)}"' for a in missing)
+            return f" missing {len(missing)} required positional arguments: {names}"
+        for index, rule in enumerate(self.rules(schema)):
+            argument = rule.argument
+            if argument.name in values and rule.fit(values[argument.name]) is None:
+                position = f" (position {index + 1})" if index < positional else ""
+                wrong = _wrong_element(rule, values[argument.name], self.runtime)
+                return f": argument '{_python_name(argument)}'{position} must be {rule.text}, {wrong}"
         return ""
-    given = {a.name for a, _ in zip(schema.positional, args, strict=False)} | set(kwargs)
-    if any(
-        not a.has_default and a.name not in given and not given & set(aliases.get(a.name, ())) for a in schema.arguments
-    ):
-        return ""
-    shown: list[str] = []
-    for rule, value in zip(rules(schema), args, strict=False):
-        text = _type_text(value, runtime)
-        shown.append(text if rule.fit(value) is not None else f"!{text}!")
-    by_name = {r.argument.name: r for r in rules(schema)}
-    for key, value in kwargs.items():
-        keyword_rule = by_name.get(key)
-        text = f"{key}={_type_text(value, runtime)}"
-        shown.append(text if keyword_rule is None or keyword_rule.fit(value) is not None else f"!{text}!")
-    return f"      didn't match because some of the arguments have invalid types: ({', '.join(shown)})\n"
+
+
+def _missing_keywords(schema: FunctionSchema, values: Mapping[str, Any]) -> str:
+    names = [f'"{a.name}"' for a in schema.arguments if a.name not in values and not a.has_default]
+    return f" missing {len(names)} required keyword-only arguments: {', '.join(names)}"
 
 
 def _visible(schemas: Sequence[FunctionSchema]) -> list[FunctionSchema]:
@@ -87,48 +120,6 @@ def _visible(schemas: Sequence[FunctionSchema]) -> list[FunctionSchema]:
 
 def _names(schema: FunctionSchema) -> tuple[str, ...]:
     return tuple(a.name for a in schema.arguments if a.name != "alpha")
-
-
-def _single(
-    short: str,
-    schema: FunctionSchema,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
-    runtime: RuntimeTypes,
-    rules: Rules,
-    aliases: Aliases,
-) -> str:
-    positional = schema.positional
-    varargs_at = varargs_position(schema, rules(schema), args)
-    if varargs_at >= 0:
-        args = (*args[:varargs_at], list(args[varargs_at:]))
-    if len(args) > len(positional):
-        were = "was" if len(args) == 1 else "were"
-        arguments = "argument" if len(positional) == 1 else "arguments"
-        return f"{short}() takes {len(positional)} positional {arguments} but {len(args)} {were} given"
-    given = {a.name: v for a, v in zip(positional, args, strict=False)}
-    for key, value in kwargs.items():
-        name = (
-            key
-            if key in schema.index
-            else next((n for n, o in aliases.items() if key in o and n in schema.index), None)
-        )
-        if name is None:
-            return f"{short}() got an unexpected keyword argument '{key}'"
-        if name in given:
-            return f"{short}() got multiple values for argument '{key}'"
-        given[name] = value
-    missing = [a for a in positional if a.name not in given and not a.has_default]
-    if missing:
-        names = ", ".join(f'"{_python_name(a)}"' for a in missing)
-        return f"{short}() missing {len(missing)} required positional arguments: {names}"
-    for index, (argument, rule) in enumerate(zip(schema.arguments, rules(schema), strict=True)):
-        if argument.name in given and rule.fit(given[argument.name]) is None:
-            position = f" (position {index + 1})" if index < len(args) else ""
-            wrong = _wrong_element(rule, given[argument.name], runtime)
-            return f"{short}(): argument '{_python_name(argument)}'{position} must be {rule.text}, {wrong}"
-    needed = [a.name for a in schema.arguments if a.name not in given and not a.has_default]
-    return f"{short}() missing {len(needed)} required keyword-only arguments: " + ", ".join(f'"{n}"' for n in needed)
 
 
 def _wrong_element(rule: Rule, value: Any, runtime: RuntimeTypes) -> str:
@@ -158,7 +149,8 @@ def _type_text(value: Any, runtime: RuntimeTypes) -> str:
     return type_name(value, runtime)
 
 
-def _given(args: Sequence[Any], kwargs: Mapping[str, Any], runtime: RuntimeTypes) -> str:
+def _call_text(args: Sequence[Any], kwargs: Mapping[str, Any], runtime: RuntimeTypes) -> str:
+    """The types of all arguments, as a call would have them."""
     parts = [_type_text(a, runtime) for a in args] + [f"{k}={_type_text(v, runtime)}" for k, v in kwargs.items()]
     return f"({', '.join(parts)}{', ' if kwargs else ''})"
 

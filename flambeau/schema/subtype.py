@@ -9,7 +9,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from flambeau.schema.element_type import joined
 from flambeau.schema.set_type import SetType
@@ -56,13 +57,27 @@ def is_subtype(a: Type, b: Type) -> bool:
         return all(is_subtype(m, b) for m in a.members)
     if isinstance(a, OptionalType):
         return is_subtype(a.element, b) and is_subtype(NONE, b)
+    return _accepts(b, a)
+
+
+_MEMBERS: Final[Mapping[type[Type], type[Type] | tuple[type[Type], ...]]] = {
+    NumberType: (IntType, FloatType, BoolType, ComplexType),
+    AnyListType: ListType,
+    AnyTupleType: TupleType,
+    AnyDictType: DictType,
+    AnyEnumType: EnumType,
+    AnyClassType: ClassType,
+}
+"""The classes of types that each type without contents stands for."""
+
+
+def _accepts(b: Type, a: Type) -> bool:
+    """Whether every value of `a`, which is no union, is a value of another type `b`."""
     match b:
         case OptionalType(element):
             return isinstance(a, NoneType) or is_subtype(a, element)
         case UnionType(members):
             return any(is_subtype(a, m) for m in members)
-        case NumberType():
-            return isinstance(a, IntType | FloatType | BoolType | ComplexType)
         case TensorType():
             return isinstance(a, TensorType) and _refines(a, b)
         case TupleType():
@@ -71,21 +86,15 @@ def is_subtype(a: Type, b: Type) -> bool:
             return type(a) is type(b) and without_refinement(a) == without_refinement(b)
         case FutureType(inner) | AwaitType(inner):
             return isinstance(a, type(b)) and is_subtype(a.contained[0], inner)
-        case AnyListType():
-            return isinstance(a, ListType)
-        case AnyTupleType():
-            return isinstance(a, TupleType)
-        case AnyDictType():
-            return isinstance(a, DictType)
-        case AnyEnumType():
-            return isinstance(a, EnumType)
-        case AnyClassType():
-            return isinstance(a, ClassType)
-        case ClassType():
-            return isinstance(a, ClassType) and b.definition is not None and b.definition.is_satisfied_by(a)
-        case InterfaceType():
-            return isinstance(a, NamedType) and b.definition is not None and b.definition.is_satisfied_by(a)
-    return False
+        case ClassType() | InterfaceType():
+            return _satisfies(a, b)
+    return isinstance(a, _MEMBERS.get(type(b), ()))
+
+
+def _satisfies(a: Type, b: ClassType | InterfaceType) -> bool:
+    """Whether objects of `a` are what a class or an interface asks for."""
+    kind = ClassType if isinstance(b, ClassType) else NamedType
+    return isinstance(a, kind) and b.definition is not None and b.definition.is_satisfied_by(a)
 
 
 def _refines(a: TensorType, b: TensorType) -> bool:
@@ -123,23 +132,30 @@ def unify(a: Type, b: Type, *, default_to_union: bool = False) -> Type | None:
         return b
     if is_subtype(b, a):
         return a
-    if isinstance(a, TensorType) and isinstance(b, TensorType):
-        return a.merge(b)
-    if isinstance(a, NoneType) or isinstance(b, NoneType):
-        return OptionalType.of(b if isinstance(a, NoneType) else a)
-    if isinstance(a, OptionalType) or isinstance(b, OptionalType):
-        inner = unify(_strip(a), _strip(b))
-        if inner is not None:
-            return OptionalType.of(inner)
-    if isinstance(a, TupleType) and isinstance(b, TupleType) and len(a.elements) == len(b.elements):
-        elements = [unify(x, y) for x, y in zip(a.elements, b.elements, strict=True)]
-        known = [e for e in elements if e is not None]
-        if len(known) == len(elements):
-            return TupleType(tuple(known))
+    structural = _unify_structure(a, b)
+    if structural is not None:
+        return structural
     plain_a, plain_b = without_refinement(a), without_refinement(b)
     if plain_a == plain_b:
         return plain_a
     return union_of((a, b)) if default_to_union else None
+
+
+def _unify_structure(a: Type, b: Type) -> Type | None:
+    """The type that two tensors, two optionals or two tuples have in common, by their parts; None if they have none."""
+    match a, b:
+        case TensorType(), TensorType():
+            return a.merge(b)
+        case (NoneType(), other) | (other, NoneType()):
+            return OptionalType.of(other)
+        case (OptionalType(), _) | (_, OptionalType()):
+            inner = unify(_strip(a), _strip(b))
+            return None if inner is None else OptionalType.of(inner)
+        case TupleType(left), TupleType(right) if len(left) == len(right):
+            elements = [unify(x, y) for x, y in zip(left, right, strict=True)]
+            unified = [e for e in elements if e is not None]
+            return TupleType(tuple(unified)) if len(unified) == len(elements) else None
+    return None
 
 
 def _strip(t: Type) -> Type:
@@ -160,13 +176,8 @@ def unify_all(types: Sequence[Type], *, default_to_union: bool = False) -> Type 
 
 def union_of(members: Iterable[Type]) -> Type:
     """The union, flattened, without members that another one covers, sorted; the member itself if only one is left."""
-    flat: list[Type] = []
-    for member in members:
-        inner = member.members if isinstance(member, UnionType) else (member,)
-        for m in inner:
-            flat.extend((m.element, NONE) if isinstance(m, OptionalType) else (m,))
     kept: list[Type] = []
-    for m in flat:
+    for m in _flattened(members):
         if isinstance(m, AnyType):
             return ANY
         if any(is_subtype(m, k) for k in kept):
@@ -179,6 +190,13 @@ def union_of(members: Iterable[Type]) -> Type:
     if len(kept) == 2 and NONE in kept:
         return OptionalType(next(k for k in kept if k != NONE))
     return UnionType(tuple(sorted(kept, key=union_order)))
+
+
+def _flattened(members: Iterable[Type]) -> Iterator[Type]:
+    """The members, with the contents of unions and optionals in place of these."""
+    for member in members:
+        for m in member.members if isinstance(member, UnionType) else (member,):
+            yield from (m.element, NONE) if isinstance(m, OptionalType) else (m,)
 
 
 def common(type_: Type, other: Type) -> Type | None:

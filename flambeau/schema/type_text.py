@@ -52,33 +52,32 @@ _BRACKETED: Mapping[str, type[FutureType | AwaitType | RRefType | OptionalType |
     "Set": SetType,
 }  # fmt: skip
 
+_CONTAINER_SPELLINGS: Mapping[type[Type], tuple[str, str]] = {
+    OptionalType: ("{}?", "Optional[{}]"),
+    ListType: ("{}[]", "List[{}]"),
+    DictType: ("Dict({}, {})", "Dict[{}, {}]"),
+    SetType: ("Set({})", "Set[{}]"),
+    FutureType: ("Future({})", "Future[{}]"),
+    AwaitType: ("Await({})", "Await[{}]"),
+    RRefType: ("RRef({})", "RRef[{}]"),
+}
+"""How types that only hold others are spelled: in graphs, in source."""
+
 
 def print_type(type_: Type, annotation: bool) -> str:
     """The text of a type: graph spelling, or source spelling when `annotation`."""
+    spellings = _CONTAINER_SPELLINGS.get(type(type_))
+    if spellings is not None:
+        return spellings[annotation].format(*[print_type(inner, annotation) for inner in type_.contained])
     match type_:
         case SimpleType():
             return type_.spelling if annotation else type_.text
         case TensorType():
             return "Tensor" if annotation else _tensor_text(type_)
-        case OptionalType(element):
-            inner = print_type(element, annotation)
-            return f"Optional[{inner}]" if annotation else f"{inner}?"
-        case ListType(element):
-            inner = print_type(element, annotation)
-            return f"List[{inner}]" if annotation else f"{inner}[]"
-        case DictType(key, value):
-            both = f"{print_type(key, annotation)}, {print_type(value, annotation)}"
-            return f"Dict[{both}]" if annotation else f"Dict({both})"
-        case SetType(element):
-            inner = print_type(element, annotation)
-            return f"Set[{inner}]" if annotation else f"Set({inner})"
         case UnionType(members):
             return _union_text(members, annotation)
         case TupleType():
             return _tuple_text(type_, annotation)
-        case FutureType(element) | AwaitType(element) | RRefType(element):
-            inner, name = print_type(element, annotation), type_.kind.removesuffix("Type")
-            return f"{name}[{inner}]" if annotation else f"{name}({inner})"
         case EnumType(name):
             return name if annotation else f"Enum<{name}>"
         case InterfaceType(name):
@@ -94,7 +93,7 @@ def _tensor_text(t: TensorType) -> str:
     if t.sizes is None:
         name = name if t.dtype is None else f"{name}Tensor"
     else:
-        parts += ["*" if s is None else str(s) if s >= 0 else f"SS({s})" for s in t.sizes]
+        parts += map(_size_text, t.sizes)
         if t.sizes and t.strides is not None and len(t.strides) == len(t.sizes) and None not in t.strides:
             parts.append(f"strides=[{', '.join(map(str, t.strides))}]")
     if t.requires_grad is not None:
@@ -103,6 +102,13 @@ def _tensor_text(t: TensorType) -> str:
         parts.append(f"device={t.device}")
     text = name if not parts and t.sizes is None else f"{name}({', '.join(parts)})"
     return text + ("[Undefined]" if t.undefined else "")
+
+
+def _size_text(size: int | None) -> str:
+    """A size of a tensor's type: a star if it is unknown, a negative number if it only has a name (`SS(-2)`)."""
+    if size is None:
+        return "*"
+    return str(size) if size >= 0 else f"SS({size})"
 
 
 def _union_text(members: tuple[Type, ...], annotation: bool) -> str:

@@ -182,7 +182,7 @@ def _number(value: Any) -> Any:
 
 def infer_dtype(values: Sequence[Any]) -> DType:
     """The dtype for Python numbers: the highest kind among them decides. float32 for none."""
-    kinds = {type(v) for v in values}
+    kinds = set(map(type, values))
     if not kinds:
         return defaults.float_dtype()
     if any(issubclass(k, complex) for k in kinds):
@@ -204,12 +204,15 @@ def _check_values(values: Sequence[Any], dtype: DType) -> None:
     for value in values:
         if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
             raise ValueError("Overflow when unpacking long long")
-        is_finite = isinstance(value, int) or value - value == 0
-        fits = is_finite and (
-            low <= int(value) <= high or (not dtype.is_signed and isinstance(value, int) and -high <= value)
-        )
-        if not fits or (not dtype.is_signed and isinstance(value, int) and value > high):
+        if not _fits_range(value, low, high):
             raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
+
+
+def _fits_range(value: Any, low: int, high: int) -> bool:
+    """Whether an integral dtype holds a number; unsigned ones take negative ints, which wrap around."""
+    if isinstance(value, int):
+        return (-high if low == 0 else low) <= value <= high
+    return value - value == 0 and low <= int(value) <= high
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Device | str | None = None) -> Tensor:

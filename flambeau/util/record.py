@@ -210,37 +210,49 @@ def _late_init(cls: type) -> Callable[..., None]:
 
 
 def _init(cls: type) -> Callable[..., None]:
-    given: dict[str, Field[Any]] = getattr(cls, FIELDS)
+    fields: dict[str, Field[Any]] = getattr(cls, FIELDS)
     scope: dict[str, Any] = {"_missing": MISSING, "_set": object.__setattr__}
-    positional = ["self"]
-    keyword: list[str] = []
     body: list[str] = []
     is_frozen = vars(cls).get("__setattr__") is _refuse_set
-    for name, spec in given.items():
-        value = name
-        if spec.default_factory is not MISSING:
-            scope[f"_make_{name}"] = spec.default_factory
-            value = f"_make_{name}() if {name} is _missing else {name}" if spec.init else f"_make_{name}()"
-        elif spec.default is not MISSING:
-            scope[f"_default_{name}"] = spec.default
-            value = name if spec.init else f"_default_{name}"
+    for spec in fields.values():
+        if spec.init or _has_default(spec):
+            value = _initial_value(spec, scope)
+            body.append(_assignment(cls, spec.name, value, scope) if is_frozen else f"self.{spec.name} = {value}")
+    if hasattr(cls, "__post_init__"):
+        body.append("self.__post_init__()")
+    lines = "\n  ".join(body or ["pass"])
+    exec(f"def __init__({_parameters(fields)}):\n  {lines}", scope)
+    init: Callable[..., None] = scope["__init__"]
+    init.__qualname__ = f"{cls.__qualname__}.__init__"
+    return init
+
+
+def _initial_value(spec: Field[Any], scope: dict[str, Any]) -> str:
+    """The expression that a field is set to; the names that it uses are put into `scope`."""
+    name = spec.name
+    if spec.default_factory is not MISSING:
+        scope[f"_make_{name}"] = spec.default_factory
+        return f"_make_{name}() if {name} is _missing else {name}" if spec.init else f"_make_{name}()"
+    if spec.default is not MISSING:
+        scope[f"_default_{name}"] = spec.default
+        return name if spec.init else f"_default_{name}"
+    return name
+
+
+def _assignment(cls: type, name: str, value: str, scope: dict[str, Any]) -> str:
+    """The statement that sets a field of a frozen class."""
+    if hasattr(getattr(cls, name, None), "__set__"):  # a slot, which takes a value sooner than an attribute
+        scope[f"_set_{name}"] = getattr(cls, name).__set__
+        return f"_set_{name}(self, {value})"
+    return f"_set(self, {name!r}, {value})"
+
+
+def _parameters(fields: dict[str, Field[Any]]) -> str:
+    positional = ["self"]
+    keyword: list[str] = []
+    for name, spec in fields.items():
         if spec.init:
             default = f"_default_{name}" if spec.default is not MISSING else "_missing"
             parameter = f"{name}={default}" if _has_default(spec) else name
             (keyword if spec.kw_only else positional).append(parameter)
-        elif not _has_default(spec):
-            continue
-        if not is_frozen:
-            body.append(f"self.{name} = {value}")
-        elif hasattr(getattr(cls, name, None), "__set__"):  # a slot, which takes a value sooner than an attribute
-            scope[f"_set_{name}"] = getattr(cls, name).__set__
-            body.append(f"_set_{name}(self, {value})")
-        else:
-            body.append(f"_set(self, {name!r}, {value})")
-    if hasattr(cls, "__post_init__"):
-        body.append("self.__post_init__()")
-    parameters = ", ".join(positional + (["*", *keyword] if keyword else []))
-    exec(f"def __init__({parameters}):\n  " + "\n  ".join(body or ["pass"]), scope)
-    made: Callable[..., None] = scope["__init__"]
-    made.__qualname__ = f"{cls.__qualname__}.__init__"
-    return made
+    return ", ".join([*positional, *(["*", *keyword] if keyword else [])])
