@@ -13,8 +13,8 @@ from flambeau import Tensor
 from flambeau.interpreter.reference import evaluate
 from flambeau.ir.graph import Graph
 from flambeau.jit.function import ScriptFunction
-from flambeau.testing.programs import check
-from flambeau.testing.programs.generate import generate
+from tests.random_programs import check
+from tests.random_programs.generate import generate
 from flambeau.util.errors import InternalError
 from tests.analysis.corpus import corpus
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import flambeau
-from flambeau.testing.programs.check import PATHS
+from tests.random_programs.check import PATHS
 from flambeau.util.errors import ScriptError
 
 

@@ -16,7 +16,7 @@ from flambeau.interpreter import hot_loops, machine
 from flambeau.interpreter.code import Code, Op
 from flambeau.interpreter.compile import compile_graph
 from flambeau.tensor import dispatch
-from flambeau.testing.programs.families import FAMILIES, check_seed
+from tests.random_programs.families import FAMILIES, check_seed
 from flambeau.util.errors import ExecutionError, ScriptError
 
 MIX = """

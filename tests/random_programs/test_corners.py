@@ -9,7 +9,7 @@ import pytest
 
 import flambeau
 from flambeau import Tensor
-from flambeau.testing.programs.check import PATHS, difference, outcome
+from tests.random_programs.check import PATHS, difference, outcome
 
 PROGRAMS = {
     "a list of what each round made": """

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from flambeau.testing.programs.check import compile_source, paths_for
-from flambeau.testing.programs.flow.check import NOT_RAISED, arguments, disagreement, outcome, report
-from flambeau.testing.programs.flow.generate import generate
+from tests.random_programs.check import compile_source, paths_for
+from tests.random_programs.flow.check import NOT_RAISED, arguments, disagreement, outcome, report
+from tests.random_programs.flow.generate import generate
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -7,9 +7,9 @@ import linecache
 import pytest
 
 import flambeau
-from flambeau.testing.programs.check import PATHS, compile_source
-from flambeau.testing.programs.flow.check import arguments, outcome
-from flambeau.testing.programs.flow.prelude import PRELUDE
+from tests.random_programs.check import PATHS, compile_source
+from tests.random_programs.flow.check import arguments, outcome
+from tests.random_programs.flow.prelude import PRELUDE
 
 PROGRAMS = {
     "a break in a handler, in a loop over a generator": """

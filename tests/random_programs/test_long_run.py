@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from flambeau.testing.programs import __main__ as command
-from flambeau.testing.programs import longrun
-from flambeau.testing.programs.families import FAMILIES
-from flambeau.testing.programs.model import Program, Statement
+from tests.random_programs import __main__ as command
+from tests.random_programs import longrun
+from tests.random_programs.families import FAMILIES
+from tests.random_programs.model import Program, Statement
 
 
 def planted(seed: int) -> Program:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from flambeau.testing.programs.check import arguments, paths_for
-from flambeau.testing.programs.model import Program, Statement
-from flambeau.testing.programs.modules.check import disagreement, make, report
-from flambeau.testing.programs.modules.generate import PRELUDE, generate
+from tests.random_programs.check import arguments, paths_for
+from tests.random_programs.model import Program, Statement
+from tests.random_programs.modules.check import disagreement, make, report
+from tests.random_programs.modules.generate import PRELUDE, generate
 
 CHUNKS = 6
 PER_CHUNK = 8

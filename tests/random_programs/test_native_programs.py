@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import flambeau
-from flambeau.testing.programs.check import PATHS, paths_for
-from flambeau.testing.programs.model import Program, Statement
-from flambeau.testing.programs.native.check import UNCOMPILABLE, disagreement, outcome, report, value_difference
-from flambeau.testing.programs.native.generate import generate
-from flambeau.testing.programs.native.layout import arguments, layout_of
-from flambeau.testing.programs.native.wrapping import NAMES, transformed, wrapped
+from tests.random_programs.check import PATHS, paths_for
+from tests.random_programs.model import Program, Statement
+from tests.random_programs.native.check import UNCOMPILABLE, disagreement, outcome, report, value_difference
+from tests.random_programs.native.generate import generate
+from tests.random_programs.native.layout import arguments, layout_of
+from tests.random_programs.native.wrapping import NAMES, transformed, wrapped
 
 CHUNKS = 10
 PER_CHUNK = 20

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from flambeau.testing.programs.check import arguments, compile_source, disagreement, paths_for, report
-from flambeau.testing.programs.objects.generate import generate
+from tests.random_programs.check import arguments, compile_source, disagreement, paths_for, report
+from tests.random_programs.objects.generate import generate
 
 CHUNKS = 6
 PER_CHUNK = 10

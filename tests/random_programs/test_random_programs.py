@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from flambeau.passes import pipeline
-from flambeau.testing.programs.check import PATHS, arguments, compile_source, disagreement, paths_for, report, shrink
-from flambeau.testing.programs.generate import PARAMETERS, generate
-from flambeau.testing.programs.model import Program, Statement
+from tests.random_programs.check import PATHS, arguments, compile_source, disagreement, paths_for, report, shrink
+from tests.random_programs.generate import PARAMETERS, generate
+from tests.random_programs.model import Program, Statement
 
 CHUNKS = 40
 PER_CHUNK = 25

@@ -10,10 +10,10 @@ import pytest
 import flambeau
 from flambeau import jit
 from flambeau.jit.saving import save_to_buffer
-from flambeau.testing.programs import check, generate
-from flambeau.testing.programs.modules import check as modules_check
-from flambeau.testing.programs.modules import generate as modules_generate
-from flambeau.testing.programs.objects import generate as objects_generate
+from tests.random_programs import check, generate
+from tests.random_programs.modules import check as modules_check
+from tests.random_programs.modules import generate as modules_generate
+from tests.random_programs.objects import generate as objects_generate
 
 
 def scripted(family: str, seed: int) -> Any:

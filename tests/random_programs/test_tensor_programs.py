@@ -10,9 +10,9 @@ import pytest
 
 import flambeau
 from flambeau import Tensor
-from flambeau.testing.programs.check import PATHS
-from flambeau.testing.programs.model import Program, Statement
-from flambeau.testing.programs.tensors.check import (
+from tests.random_programs.check import PATHS
+from tests.random_programs.model import Program, Statement
+from tests.random_programs.tensors.check import (
     THREADED,
     compile_source,
     disagreement,
@@ -20,10 +20,10 @@ from flambeau.testing.programs.tensors.check import (
     outcome,
     report,
 )
-from flambeau.testing.programs.tensors.generate import generate
-from flambeau.testing.programs.tensors.layout import PARAMETERS, SETS, Layout
-from flambeau.testing.programs.tensors.together import together
-from flambeau.testing.programs.tensors.values import joined
+from tests.random_programs.tensors.generate import generate
+from tests.random_programs.tensors.layout import PARAMETERS, SETS, Layout
+from tests.random_programs.tensors.together import together
+from tests.random_programs.tensors.values import joined
 
 CHUNKS, PER_CHUNK = 6, 15
 

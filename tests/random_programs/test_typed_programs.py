@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from flambeau.testing.programs.check import compile_source, paths_for
-from flambeau.testing.programs.flow.check import arguments, disagreement, outcome, report
-from flambeau.testing.programs.typed import modules
-from flambeau.testing.programs.typed.generate import generate
-from flambeau.testing.programs.typed.kinds import INT, STR, Kind
+from tests.random_programs.check import compile_source, paths_for
+from tests.random_programs.flow.check import arguments, disagreement, outcome, report
+from tests.random_programs.typed import modules
+from tests.random_programs.typed.generate import generate
+from tests.random_programs.typed.kinds import INT, STR, Kind
 
 
 @pytest.mark.parametrize("seed", range(4))

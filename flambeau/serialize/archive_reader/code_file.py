@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import platform
 import re
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from flambeau.frontend.convert.run import convert_node
 from flambeau.frontend.source.python_source import ParsedText, parse_text
 from flambeau.frontend.trees.views import Def, Expr
 from flambeau.serialize.archive_reader.limits import DEFAULT, LoadLimits, exceeded
-from flambeau.util.errors import FrontendError
+from flambeau.util.errors import FrontendError, NotSupportedError
 from flambeau.util.source import Source
 
 STRING: Final = r'"(?:\\.|[^"\\\n])*"?' + r"|'(?:\\.|[^'\\\n])*'?"
@@ -86,11 +87,20 @@ def _length(node: ast.expr) -> float:
 def parse_code(text: str, title: str) -> ParsedText:
     """The statements of a code record. Raises FrontendError."""
     try:
-        return parse_text(Source(text, title, is_local=False))
+        return _parsed(text, title)
     except FrontendError:
         if not any(word in text for word in _ANY_WORD):
             raise
-        return parse_text(Source(with_odd_names(text), title, is_local=False))
+        return _parsed(with_odd_names(text), title)
+
+
+def _parsed(text: str, title: str) -> ParsedText:
+    source = Source(text, title, is_local=False)
+    try:
+        return parse_text(source)
+    except NotSupportedError:  # some releases of Python give up before our own limit is reached
+        problem = f"it has more levels of nested code than the parser of Python {platform.python_version()} reads"
+        raise FrontendError(problem, source.range(0, 1)) from None
 
 
 def with_odd_names(text: str) -> str:
