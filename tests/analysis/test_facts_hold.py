@@ -13,10 +13,10 @@ from flambeau import Tensor
 from flambeau.interpreter.reference import evaluate
 from flambeau.ir.graph import Graph
 from flambeau.jit.function import ScriptFunction
-from tests.random_programs import check
-from tests.random_programs.generate import generate
 from flambeau.util.errors import InternalError
 from tests.analysis.corpus import corpus
+from tests.random_programs import check
+from tests.random_programs.generate import generate
 
 CHUNK = 30
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kernels import pointwise
 
 from flambeau.codegen import backend
 from flambeau.codegen.kernel import KernelBuilder, KernelError, element_type
 from flambeau.codegen.lower import Lowered
+from tests.codegen.kernels import pointwise
 
 
 def test_everything_can_be_looked_at() -> None:

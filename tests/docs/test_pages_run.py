@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from running_pages import blocks, is_same, run_page
+
+from tests.docs.running_pages import blocks, is_same, run_page
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [DOCS / "index.md", *sorted((DOCS / "tutorial").glob("*.md")), *sorted((DOCS / "how-to").glob("*.md"))]

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from model_cases import CASES, assert_same, inputs, made, module_of, normal
 
 import flambeau
+from tests.examples.model_cases import CASES, assert_same, inputs, made, module_of, normal
 
 FIXED_BY_TRACING = frozenset({"time_sequence"})
 """Models that loop over as many steps as their input has."""

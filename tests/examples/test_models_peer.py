@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from model_cases import CASES, assert_same, inputs, made, peer_of
 
 import flambeau
 from flambeau import nn
@@ -22,6 +21,7 @@ from flambeau.ir.clone import clone_graph
 from flambeau.ir.graph import Graph
 from flambeau.jit import create_function_from_graph
 from flambeau.schema.types import TENSOR
+from tests.examples.model_cases import CASES, assert_same, inputs, made, peer_of
 
 torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")

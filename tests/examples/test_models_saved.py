@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from model_cases import CASES, inputs, made
 
 import flambeau
 from flambeau import Tensor, jit
+from tests.examples.model_cases import CASES, inputs, made
 
 torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")

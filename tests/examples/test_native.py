@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from model_cases import inputs, made
 
 import flambeau
 from examples import fannkuch, image, kmeans, life, lstm, mandelbrot, mlp, nbody, newton, spectral_norm
 from examples.models import transformer_encoder
 from flambeau.codegen import available
 from flambeau.util.record import dataclass
+from tests.examples.model_cases import inputs, made
 
 pytestmark = pytest.mark.skipif(not available(), reason="native code needs llvmlite")
 

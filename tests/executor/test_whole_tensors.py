@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from whole_tensor_programs import ALL, sources
 
 import flambeau
 from flambeau.util.errors import ExecutionError
+from tests.executor.whole_tensor_programs import ALL, sources
 
 SIZES = ((3, 4), (1, 4), (3, 1), (0, 4), (3, 0), (0, 0), (5, 5))
 

@@ -7,11 +7,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import array_programs
 import numpy as np
 import pytest
 
 import flambeau
+from tests.frontend import array_programs
 
 
 def same(want: Any, got: Any) -> bool:

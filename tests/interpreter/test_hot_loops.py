@@ -16,8 +16,8 @@ from flambeau.interpreter import hot_loops, machine
 from flambeau.interpreter.code import Code, Op
 from flambeau.interpreter.compile import compile_graph
 from flambeau.tensor import dispatch
-from tests.random_programs.families import FAMILIES, check_seed
 from flambeau.util.errors import ExecutionError, ScriptError
+from tests.random_programs.families import FAMILIES, check_seed
 
 MIX = """
 def f(n: int, k: int) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from random_programs import Program
 
 import flambeau.ops
 from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
 from flambeau.interpreter.reference import evaluate
 from flambeau.ir.parser import parse_ir
+from tests.interpreter.random_programs import Program
 
 assert flambeau.ops is not None
 

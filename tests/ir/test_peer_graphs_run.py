@@ -6,13 +6,13 @@ import warnings
 from typing import Any
 
 import numpy as np
-import peer_programs
 import pytest
 
 import flambeau
 from flambeau.ir import parse_ir
 from flambeau.ir.verify import verify
 from flambeau.jit import create_function_from_graph
+from tests.ir import peer_programs
 
 
 def value(name: Any, from_numpy: Any) -> Any:

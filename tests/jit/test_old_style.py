@@ -6,10 +6,10 @@ import copy
 from typing import Any
 
 import pytest
-from module_support import same
 
 import flambeau
 from flambeau import Tensor, jit, nn
+from tests.jit.modules.module_support import same
 
 X = flambeau.tensor([1.0, -2.0, 3.0])
 

@@ -10,7 +10,7 @@ import pytest
 
 import flambeau
 from flambeau import Tensor, nn
-from tests.jit.module_support import BACKENDS
+from tests.jit.modules.module_support import BACKENDS
 
 NOTHING = "Nothing is differentiated yet: write the gradients with operators"
 

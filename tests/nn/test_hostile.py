@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from layer_table import draw, rows
-from peers import flat
 
 import flambeau
 from flambeau import nn
+from tests.nn.layer_table import draw, rows
+from tests.nn.peers import flat
 
 torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
 

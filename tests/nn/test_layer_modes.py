@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from layer_table import draw
-from test_layers import IDS, ROWS, assert_same, tensors
 
 import flambeau
 from flambeau import nn
+from tests.nn.layer_table import draw
+from tests.nn.test_layers import IDS, ROWS, assert_same, tensors
 
 ELSEWHERE = {
     "CTCLoss": "test_random_layers",

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from layer_table import draw, rows
 
 import flambeau
 from flambeau import Tensor, nn
+from tests.nn.layer_table import draw, rows
 
 ROWS = rows()
 IDS = [f"{make}-{remark}" if remark else make for make, _, remark in ROWS]

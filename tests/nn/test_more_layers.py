@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from peers import assert_close, taken, ways
 
 import flambeau
 from flambeau import Tensor, nn
+from tests.nn.peers import assert_close, taken, ways
 
 rng = np.random.default_rng(2)
 

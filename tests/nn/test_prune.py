@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from peers import assert_close, taken, ways
 
 import flambeau
 from flambeau import nn
 from flambeau.nn.utils import prune
+from tests.nn.peers import assert_close, taken, ways
 
 
 def peers() -> tuple[Any, Any, Any]:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from random_layers import layer
 
 import flambeau
 from flambeau import nn
+from tests.nn.random_layers import layer
 
 torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from peers import assert_close
 
 import flambeau
 from flambeau import nn
 from flambeau.nn import utils
 from flambeau.nn.modules.utils import _list_with_default
+from tests.nn.peers import assert_close
 
 call = utils.stateless.functional_call
 

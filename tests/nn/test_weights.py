@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from peers import assert_close, taken, ways
 
 import flambeau
 from flambeau import nn
 from flambeau.nn.utils import parametrizations, parametrize, remove_spectral_norm, remove_weight_norm
+from tests.nn.peers import assert_close, taken, ways
 
 LAYERS = [
     ("Linear", (3, 4), (5, 3)), ("Conv2d", (2, 4, 3), (1, 2, 6, 6)), ("ConvTranspose2d", (2, 4, 3), (1, 2, 4, 4)),

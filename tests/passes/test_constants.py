@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from before_after import expect, expect_same
 
 from flambeau.ir import parse_ir
 from flambeau.ir.constants import constant_value, insert_constant
 from flambeau.ir.graph import Graph
 from flambeau.passes import constant_pooling, constant_propagation, dce, fold_control
 from flambeau.tensor.tensor import wrap
+from tests.passes.before_after import expect, expect_same
 
 
 def fold(graph: Graph) -> bool:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from before_after import expect, expect_same
 
 import flambeau
 from flambeau import Tensor
 from flambeau.passes import convert_dtypes
+from tests.passes.before_after import expect, expect_same
 
 HEAD = """graph(%x : Float(*, *), %i : Int(*), %u : Tensor, %n : int):
   %false : bool = prim::Constant[value=0]()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from before_after import expect, expect_same
 
 from flambeau.passes import cse, licm
+from tests.passes.before_after import expect, expect_same
 
 HEAD = "graph(%x : Tensor, %n : int, %c : bool):\n %1 : int = prim::Constant[value=1]()\n "
 

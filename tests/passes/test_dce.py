@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from before_after import expect, expect_same
 
 from flambeau.passes import dce
+from tests.passes.before_after import expect, expect_same
 
 
 def test_unused_results_and_what_they_need_go() -> None:

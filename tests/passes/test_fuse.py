@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from before_after import expect_same
 
 from flambeau.ir import Graph, parse_ir
 from flambeau.ir.verify import verify
 from flambeau.passes import fuse
+from tests.passes.before_after import expect_same
 
 HEAD = """graph(%x : Float(*, *), %y : Float(*, *), %u : Tensor, %n : int, %c : bool):
   %1 : int = prim::Constant[value=1]()

@@ -11,7 +11,7 @@ from flambeau import Tensor
 from flambeau.ir.clone import clone_graph
 from flambeau.ir.verify import verify
 from flambeau.passes import inline, lower_objects
-from tests.classes.comparing import assert_like_python
+from tests.jit.classes.comparing import assert_like_python
 
 
 class Counter:

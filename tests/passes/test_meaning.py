@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from random_graphs import Builder
 
 import flambeau.ops  # noqa: F401
 from flambeau.analysis import shapes
@@ -35,6 +34,7 @@ from flambeau.schema.device import CPU
 from flambeau.schema.dtype import float32
 from flambeau.schema.types import TensorType
 from flambeau.tensor.tensor import Tensor, wrap
+from tests.passes.random_graphs import Builder
 
 FACTS = TensorType(dtype=float32, sizes=(None, None), device=CPU, requires_grad=False)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from before_after import expect, expect_same
 
 import flambeau
 from flambeau.ir import constants, parse_ir
 from flambeau.ir.clone import clone_graph
 from flambeau.passes import fold_control, peephole
+from tests.passes.before_after import expect, expect_same
 
 HEAD = """graph(%x : Float(*, 3, device=cpu), %i : Long(*), %t : Tensor, %b : Bool(*), %n : int, %f : float, %p : bool,
       %o : int?):

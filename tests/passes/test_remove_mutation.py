@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from before_after import expect, expect_same
 
 from flambeau.passes import remove_mutation
+from tests.passes.before_after import expect, expect_same
 
 HEAD = """graph(%x : Float(2, 3), %y : Float(2, 3), %d : Double(2, 3), %u : Float(*, 3), %i : Long(2, 3),
       %n : int, %f : float, %c : bool):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from before_after import expect, expect_same
 
 from flambeau.passes import short_circuit
+from tests.passes.before_after import expect, expect_same
 
 HEAD = """graph(%a : bool, %n : int, %m : int, %x : Float(*), %l : int[], %t : Tensor):
   %yes : bool = prim::Constant[value=1]()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from before_after import expect, expect_same
-
 from flambeau.ir import Graph, parse_ir, print_graph
 from flambeau.ir.verify import verify
 from flambeau.passes import canonicalize, inline, inline_tasks, loop_unrolling, lower_tuples
@@ -12,6 +10,7 @@ from flambeau.program.function import Function
 from flambeau.schema.function import parse_schema
 from flambeau.schema.types import FUNCTION
 from flambeau.util.source import SourceRange
+from tests.passes.before_after import expect, expect_same
 
 
 def function(name: str, text: str, schema: str) -> Function:

@@ -8,11 +8,11 @@ import zipfile
 from typing import Any
 
 import pytest
-from saved_modules import CASES, compiled
 
 import flambeau
 from flambeau import Tensor, jit
 from flambeau.jit.saving import save_to_buffer
+from tests.serialize.saved_modules import CASES, compiled
 
 
 def again(program: Any) -> Any:

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from saved_modules import CASES, Attributes, compiled, function, helper
 
 import flambeau
 from flambeau import Tensor, jit, nn
 from flambeau.serialize.archive_writer import container
+from tests.serialize.saved_modules import CASES, Attributes, compiled, function, helper
 
-HERE = Path(__file__).parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def records(data: bytes) -> dict[str, bytes]:
@@ -95,11 +95,11 @@ def test_pickles_have_the_opcodes_that_readers_know(case: str) -> None:
 
 def test_the_same_bytes_in_every_process() -> None:
     program = (
-        "import saved_modules as s, hashlib\n"
+        "from tests.serialize import saved_modules as s, hashlib\n"
         "for case in ('methods', 'objects', 'flow', 'tree'):\n"
         "    print(hashlib.sha256(s.compiled(case).save_to_buffer()).hexdigest())"
     )
-    paths = os.pathsep.join((str(HERE), *sys.path))
+    paths = os.pathsep.join((str(ROOT), *sys.path))
     runs = [
         subprocess.Popen(
             [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True,

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from saved_modules import CASES, compiled
 
 import flambeau
 from flambeau import Tensor
+from tests.serialize.saved_modules import CASES, compiled
 
 torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")

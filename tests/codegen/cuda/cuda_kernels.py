@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from kernels import random_values
 
 from flambeau.codegen.cuda.plan import CudaPlan, Layout, make_plan
 from flambeau.codegen.cuda.schedule import CudaSchedule
 from flambeau.codegen.kernel import Carry, Kernel, KernelBuilder, parse_kernel
+from tests.codegen.kernels import random_values
 
 Array = npt.NDArray[Any]
 

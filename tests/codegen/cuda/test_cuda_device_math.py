@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernels import special_values
-from on_host import compile_for_host
 
 from flambeau.codegen.cuda.device_math import FUNCTIONS, device_functions
 from flambeau.codegen.cuda.device_trig import PAD, WORDS, two_over_pi
 from flambeau.codegen.reference_scalar import _float_power
+from tests.codegen.cuda.on_host import compile_for_host
+from tests.codegen.kernels import special_values
 
 SPECIAL = [float(v) for v in special_values("float64")] + [7.0, -7.5, 1e300, 1e-310, 1023.5, 2.0]
 

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cuda_kernels import assemble, ptxas
-from on_host import on_host
 
 import flambeau
 from flambeau import Tensor
@@ -16,6 +14,8 @@ from flambeau.codegen.cuda.schedule import CudaSchedule
 from flambeau.codegen.cuda.simulator import simulate
 from flambeau.codegen.lower import lower_graph
 from flambeau.executor.spec import refine
+from tests.codegen.cuda.cuda_kernels import assemble, ptxas
+from tests.codegen.cuda.on_host import on_host
 
 TOOL = ptxas()
 

@@ -7,10 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cuda_kernels import SCHEDULES, SOFTMAX, VARIANCE, add_broadcast, fold, random_inputs
-from kernels import pointwise
-from on_host import HostGrid
-from test_random_kernels import random_kernel
 
 from flambeau.codegen import reference
 from flambeau.codegen.cuda import launch
@@ -18,6 +14,10 @@ from flambeau.codegen.cuda.emit import symbol_of
 from flambeau.codegen.cuda.launch import CudaKernel, architecture_for, unavailable
 from flambeau.codegen.cuda.schedule import CudaSchedule
 from flambeau.codegen.kernel import KernelError
+from tests.codegen.cuda.cuda_kernels import SCHEDULES, SOFTMAX, VARIANCE, add_broadcast, fold, random_inputs
+from tests.codegen.cuda.on_host import HostGrid
+from tests.codegen.kernel.test_random_kernels import random_kernel
+from tests.codegen.kernels import pointwise
 
 REASON = unavailable()
 needs_gpu = pytest.mark.skipif(REASON is not None, reason=str(REASON))

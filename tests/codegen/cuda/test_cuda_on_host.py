@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cuda_kernels import SOFTMAX, VARIANCE, Array, add_broadcast, fold, plan_for, random_inputs
-from kernels import FLOATS, pointwise, random_values, special_values, ulp_error
-from on_host import on_host
-from test_random_kernels import random_kernel
 
 from flambeau.codegen import reference
 from flambeau.codegen.cuda.schedule import CudaSchedule
@@ -15,6 +11,10 @@ from flambeau.codegen.cuda.simulator import simulate
 from flambeau.codegen.kernel.dtypes import ELEMENT_TYPES
 from flambeau.codegen.kernel.opset import OPS
 from flambeau.codegen.llvm.accuracy import ULP
+from tests.codegen.cuda.cuda_kernels import SOFTMAX, VARIANCE, Array, add_broadcast, fold, plan_for, random_inputs
+from tests.codegen.cuda.on_host import on_host
+from tests.codegen.kernel.test_random_kernels import random_kernel
+from tests.codegen.kernels import FLOATS, pointwise, random_values, special_values, ulp_error
 
 BEYOND = {"float32": [3e4, 1e5, -7e7, 1e30, -3e38], "float64": [1e7, -1e9, 1e22, 1e200, -1e308]}
 """Arguments at which sin, cos, tan and remainders leave their own method."""

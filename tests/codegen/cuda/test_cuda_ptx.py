@@ -7,9 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cuda_kernels import SCHEDULES, SOFTMAX, VARIANCE, add_broadcast, assemble, fold, plan_for, ptxas, random_inputs
-from kernels import pointwise
-from test_random_kernels import random_kernel
 
 from flambeau.codegen.cuda.device_math import device_functions
 from flambeau.codegen.cuda.emit import emit_module, parameters, symbol_of
@@ -21,6 +18,19 @@ from flambeau.codegen.kernel.dtypes import ELEMENT_TYPES
 from flambeau.codegen.kernel.opset import OPS
 from flambeau.codegen.lower import LoweringError
 from flambeau.util.record import replace
+from tests.codegen.cuda.cuda_kernels import (
+    SCHEDULES,
+    SOFTMAX,
+    VARIANCE,
+    add_broadcast,
+    assemble,
+    fold,
+    plan_for,
+    ptxas,
+    random_inputs,
+)
+from tests.codegen.kernel.test_random_kernels import random_kernel
+from tests.codegen.kernels import pointwise
 
 ARCHS = ("sm_75", "sm_90", "sm_100")
 TOOL = ptxas()

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cuda_kernels import SCHEDULES, SOFTMAX, VARIANCE, Array, add_broadcast, fold, pick, plan_for, random_inputs
-from kernels import pointwise, random_values, special_values
-from test_random_kernels import random_kernel
 
 from flambeau.codegen import reference
 from flambeau.codegen.cuda.mapped import Barrier, For, If, Index, Program, Statement, Write
@@ -17,6 +14,19 @@ from flambeau.codegen.cuda.schedule import CudaSchedule
 from flambeau.codegen.cuda.simulator import simulate
 from flambeau.codegen.kernel import KernelError, parse_kernel
 from flambeau.util.record import replace
+from tests.codegen.cuda.cuda_kernels import (
+    SCHEDULES,
+    SOFTMAX,
+    VARIANCE,
+    Array,
+    add_broadcast,
+    fold,
+    pick,
+    plan_for,
+    random_inputs,
+)
+from tests.codegen.kernel.test_random_kernels import random_kernel
+from tests.codegen.kernels import pointwise, random_values, special_values
 
 SIZES = (0, 1, 31, 32, 33, 1000)
 

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from product_groups import compiled, laid_out
 
 from flambeau.codegen.products import Tiling, blas, tiling
+from tests.codegen.products.product_groups import compiled, laid_out
 
 
 @pytest.fixture

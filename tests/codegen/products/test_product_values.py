@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from product_groups import ACTIVATIONS, bound, compiled, laid_out
 
 from flambeau.codegen import get_num_threads, set_num_threads
 from flambeau.codegen.kernel import KernelError
@@ -15,6 +14,7 @@ from flambeau.codegen.llvm.engine import Engine, using
 from flambeau.codegen.llvm.processor import LEVELS
 from flambeau.codegen.lower import LoweringError
 from flambeau.codegen.products import Tiling
+from tests.codegen.products.product_groups import ACTIVATIONS, bound, compiled, laid_out
 
 SIZES = [0, 1, 2, 3, 5, 7, 8, 9, 13, 16, 17, 31, 32, 33, 64, 65]
 LAYOUTS = ["plain", "transposed", "strided", "reversed"]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from product_groups import TYPES, laid_out
 
 from flambeau.codegen import backend
 from flambeau.interpreter.compile import compile_graph
 from flambeau.interpreter.machine import run
 from flambeau.ir import parse_ir
 from flambeau.tensor.tensor import wrap
+from tests.codegen.products.product_groups import TYPES, laid_out
 
 PLAIN = ["relu", "tanh", "sigmoid", "neg", "abs", "sin"]
 OF_TWO = ["add", "sub", "mul", "maximum"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 
 import pytest
-from matrix_cases import functional_names, is_functional
 
 from flambeau.schema import registry
 from flambeau.schema.opdef import OpDef
+from tests.ops.matrix.matrix_cases import functional_names, is_functional
 
 EXEMPT_FAMILIES = {
     "custom": "declared by users",

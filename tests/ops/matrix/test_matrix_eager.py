@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matrix_cases import Call, calls, functional_names, is_random, pointwise_calls
-from matrix_columns import COLUMNS, EAGER, SKIPPED, Column
-from matrix_compare import same_structure, ulp_of
 
 from flambeau.schema import registry
 from flambeau.schema.dtype import Category, bool_, complex64, float64, int64
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor.tensor import Tensor
+from tests.ops.matrix.matrix_cases import Call, calls, functional_names, is_random, pointwise_calls
+from tests.ops.matrix.matrix_columns import COLUMNS, EAGER, SKIPPED, Column
+from tests.ops.matrix.matrix_compare import same_structure, ulp_of
 
 REFERENCED = sorted({d.name for d in registry.all_definitions() if d.reference is not None and d.family == "pointwise"})
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matrix_cases import Call, copied, pointwise_calls, pointwise_names
-from matrix_compare import difference, ulp_of
 
 from flambeau.schema import registry
 from flambeau.schema.dtype import float32, int64
 from flambeau.tensor.tensor import Tensor, wrap
+from tests.ops.matrix.matrix_cases import Call, copied, pointwise_calls, pointwise_names
+from tests.ops.matrix.matrix_compare import difference, ulp_of
 
 SHAPE = (4, 3)
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matrix_cases import Call, calls, functional_names, is_random, shown
-from matrix_compare import difference, ulp_of
 
 from flambeau.schema import registry
 from flambeau.schema.dtype import bfloat16
 from flambeau.schema.function import parse_schema
 from flambeau.tensor.tensor import Tensor
+from tests.ops.matrix.matrix_cases import Call, calls, functional_names, is_random, shown
+from tests.ops.matrix.matrix_compare import difference, ulp_of
 
 torch = pytest.importorskip("torch", reason="torch is a peer, not a dependency")
 

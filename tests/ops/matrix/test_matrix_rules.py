@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matrix_cases import Call, as_types, calls, functional_names, tensors_in
 
 from flambeau.schema.opdef import UNKNOWN
 from flambeau.schema.types import TensorType
 from flambeau.tensor.tensor import Tensor
+from tests.ops.matrix.matrix_cases import Call, as_types, calls, functional_names, tensors_in
 
 MAY_BE_ITSELF = "returns its argument when there is nothing to do; its schema does not say so, as PyTorch's does not"
 UNDECLARED_ALIASES = {

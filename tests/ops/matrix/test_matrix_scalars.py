@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matrix_cases import Call, as_types, is_tensor, pointwise_calls, pointwise_names
 
 from flambeau.ops.families.numpy_scalar import NUMPY
 from flambeau.schema import registry
 from flambeau.schema import scalar as protocol
 from flambeau.schema.dtype import DType, bool_, float32, int64
 from flambeau.tensor.tensor import Tensor
+from tests.ops.matrix.matrix_cases import Call, as_types, is_tensor, pointwise_calls, pointwise_names
 
 KNOWN = {
     *protocol.UNARY_FLOAT, *protocol.UNARY_ANY, *protocol.BINARY, *protocol.COMPARE, *protocol.LOGICAL,

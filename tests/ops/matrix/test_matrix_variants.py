@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matrix_cases import Call, calls, functional_names, is_random
-from matrix_compare import difference
 
 from flambeau.schema import registry
 from flambeau.schema.opdef import OpDef
 from flambeau.tensor.tensor import Tensor, wrap
+from tests.ops.matrix.matrix_cases import Call, calls, functional_names, is_random
+from tests.ops.matrix.matrix_compare import difference
 
 REFUSED_IN_PLACE = {
     "aten::abs": "complex numbers have real moduli",

@@ -11,9 +11,9 @@ from typing import Any
 
 import flambeau
 from flambeau import nn
+from flambeau.util.errors import ScriptError
 from tests.random_programs.check import PATHS, compile_source, shrink
 from tests.random_programs.model import Program
-from flambeau.util.errors import ScriptError
 
 CALLS = 5
 NOT_RAISED = ("an error", "of an operation")

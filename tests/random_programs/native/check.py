@@ -20,11 +20,11 @@ import numpy as np
 import flambeau
 from flambeau import Tensor
 from flambeau.executor.options import Options
+from flambeau.util.errors import ExecutionError, ScriptError
 from tests.random_programs.check import PATHS, shrink
 from tests.random_programs.model import Program
 from tests.random_programs.native.layout import CALLS, Layout, arguments, layout_of
 from tests.random_programs.native.wrapping import NAMES, transformed
-from flambeau.util.errors import ExecutionError, ScriptError
 
 TURNS = ((0, 0, 0, 0, 2, 1, 0), (2, 2, 2, 2, 3, 2), (1, 1, 1, 1, 2, 0, 1), (3, 3, 3, 3, 2, 3))
 """The sets of arguments, in the order in which a function is called with them, by seed. Some again, when it is warm; no
