@@ -27,7 +27,7 @@ def records(data: bytes) -> dict[str, bytes]:
         return {name.partition("/")[2]: file.read(name) for name in file.namelist()}
 
 
-def code_of(program: Any, name: str = "saved_modules") -> str:
+def code_of(program: Any, name: str = "tests/serialize/saved_modules") -> str:
     return records(program.save_to_buffer())[f"code/__torch__/{name}.py"].decode()
 
 
@@ -48,7 +48,8 @@ def test_records_are_aligned_and_in_order() -> None:
     assert kinds[:2] == ["extra", "data"]
     names = [info.filename.removeprefix("archive/") for info in infos if not info.filename.startswith("archive/data/")]
     assert names == [
-        "extra/note", "data.pkl", "code/__torch__/saved_modules.py", "code/__torch__/saved_modules.py.debug_pkl",
+        "extra/note", "data.pkl", "code/__torch__/tests/serialize/saved_modules.py",
+        "code/__torch__/tests/serialize/saved_modules.py.debug_pkl",
         "constants.pkl", "version", "byteorder", ".data/serialization_id",
     ]  # fmt: skip
     found = records(data)
@@ -95,7 +96,7 @@ def test_pickles_have_the_opcodes_that_readers_know(case: str) -> None:
 
 def test_the_same_bytes_in_every_process() -> None:
     program = (
-        "from tests.serialize import saved_modules as s, hashlib\n"
+        "import hashlib; from tests.serialize import saved_modules as s\n"
         "for case in ('methods', 'objects', 'flow', 'tree'):\n"
         "    print(hashlib.sha256(s.compiled(case).save_to_buffer()).hexdigest())"
     )
@@ -122,7 +123,8 @@ def test_classes_as_code() -> None:
     for line in (
         "class Attributes(Module):", "  maybe : Optional[int]", "  either : Union[int, str]",
         "  pairs : Dict[str, Tuple[int, float]]", "  optional_tensors : List[Optional[Tensor]]",
-        "  color : __torch__.saved_modules.Color", "  point : __torch__.saved_modules.Point",
+        "  color : __torch__.tests.serialize.saved_modules.Color",
+        "  point : __torch__.tests.serialize.saved_modules.Point",
         "class Color(Enum):\n  RED = 1\n  GREEN = 2", 'class Mode(Enum):\n  SUM = "sum"\n  MEAN = "mean"',
         "class Point(NamedTuple):\n  x : Tensor\n  n : int", "  _is_full_backward_hook : NoneType",
     ):  # fmt: skip
@@ -132,10 +134,10 @@ def test_classes_as_code() -> None:
     assert "(counter).note(" in text or ").note(" in text
     text = code_of(compiled("hooked"))
     assert '  __forward_pre_hooks__ = ["before", ]\n  __forward_hooks__ = ["after", ]\n' in text
-    assert "__torch__.saved_modules.Double.before" in text
+    assert "__torch__.tests.serialize.saved_modules.Double.before" in text
     text = code_of(compiled("interfaces"))
     assert "class Layer(ModuleInterface):\n  def forward(self, x: Tensor) -> Tensor:\n    pass\n" in text
-    assert "  layer : __torch__.saved_modules.Layer\n" in text
+    assert "  layer : __torch__.tests.serialize.saved_modules.Layer\n" in text
     text = code_of(compiled("tree"))
     assert '  __annotations__["lambda"] = ' not in text
     text = code_of(compiled("methods"))
@@ -147,7 +149,7 @@ def test_classes_as_code() -> None:
 
 def test_equal_names_get_numbers() -> None:
     found = records(compiled("methods").save_to_buffer())
-    assert "code/__torch__/saved_modules/___torch_mangle_0.py" in found
+    assert "code/__torch__/tests/serialize/saved_modules/___torch_mangle_0.py" in found
     names = list(records(compiled("tree").save_to_buffer()))
     assert "code/__torch__/flambeau/nn/layers/linear/___torch_mangle_0.py" in names
 
