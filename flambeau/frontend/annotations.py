@@ -213,8 +213,10 @@ def _named(tree: Var | Select, resolver: Resolver, bare: bool) -> Type:
 
 
 def _is_container(value: Any) -> bool:
-    return value in (list, tuple, dict, set) or getattr(value, "__module__", "") in _OUTCOMES or (
-        typing.get_origin(value) in (list, tuple, dict, set) and not typing.get_args(value)
+    return (
+        value in (list, tuple, dict, set)
+        or getattr(value, "__module__", "") in _OUTCOMES
+        or (typing.get_origin(value) in (list, tuple, dict, set) and not typing.get_args(value))
     )
 
 

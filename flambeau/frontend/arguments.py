@@ -6,20 +6,17 @@ apply(relu, x)    →    `fn` is an operator, `x` a value: `apply` is compiled f
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flambeau.frontend.emit.calls import spread_keywords
 from flambeau.frontend.trees.views import Apply, Def, Expr, Param, Select, Starred, StringLiteral, Var
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Sugared
+from flambeau.frontend.values.sugared import Emitter, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.types import NamedType, NoneType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
-
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
 
 OBJECTS = NamedType | NoneType
 """What only a function that is compiled for the call takes for a parameter without annotation."""
@@ -30,7 +27,6 @@ UNKNOWN = "{name}() got an unexpected keyword argument '{keyword}'"
 TWICE = "{name}() got multiple values for argument '{parameter}'"
 
 
-
 @dataclass(slots=True)
 class Argument:
     """An argument of a call: a value of the graph, or something that only means one."""
@@ -38,7 +34,7 @@ class Argument:
     sugared: Sugared
     where: SourceRange
 
-    def value(self, e: Emission) -> Value:
+    def value(self, e: Emitter) -> Value:
         """The value. Raises CompileError if it is none."""
         return self.sugared.as_value(e, self.where)
 
@@ -54,15 +50,13 @@ class Argument:
         return self.sugared.value.type
 
 
-def emit_all(e: Emission, tree: Apply) -> tuple[list[Argument], dict[str, Argument]]:
+def emit_all(e: Emitter, tree: Apply) -> tuple[list[Argument], dict[str, Argument]]:
     """The arguments of a call, functions among them, stars spread out."""
-    before = dict(e.mirrors)
-    found = _all(e, tree)
-    e.mirrors = before  # a generator that is made for the call does not outlive it
-    return found
+    with e.builder.observing_for_now():
+        return _all(e, tree)
 
 
-def _all(e: Emission, tree: Apply) -> tuple[list[Argument], dict[str, Argument]]:
+def _all(e: Emitter, tree: Apply) -> tuple[list[Argument], dict[str, Argument]]:
     args: list[Argument] = []
     for arg in tree.args:
         if isinstance(arg, Starred):
@@ -84,7 +78,7 @@ def _all(e: Emission, tree: Apply) -> tuple[list[Argument], dict[str, Argument]]
     return args, keywords
 
 
-def _settled(e: Emission, found: Sugared, tree: Expr) -> Sugared:
+def _settled(e: Emitter, found: Sugared, tree: Expr) -> Sugared:
     """A value of the graph where it is one; conditions become bools."""
     found = found.kept(e, tree.range)
     value = found.held(e, tree.range)

@@ -14,8 +14,12 @@ from typing import Any, Final
 from flambeau.analysis import tensor_items
 from flambeau.frontend.annotations import broadcast_count, names_array, type_of_tree
 from flambeau.frontend.array_annotations import TEXTS, refuse_arrays
-from flambeau.frontend.bound import NOTHING_BOUND, Bound
-from flambeau.frontend.captures import unused_home
+from flambeau.frontend.closures.bound import NOTHING_BOUND, Bound
+from flambeau.frontend.closures.captures import unused_home
+from flambeau.frontend.closures.generator_expressions import keep_expression
+from flambeau.frontend.closures.generator_methods import generator_method
+from flambeau.frontend.closures.nested_functions import ClosureValue, closure
+from flambeau.frontend.closures.template import Template, TemplateResolver
 from flambeau.frontend.convert.functions import parse_source
 from flambeau.frontend.defaults import as_declared, broadcast_default, check_defaults, written_defaults
 from flambeau.frontend.emit import (
@@ -33,24 +37,24 @@ from flambeau.frontend.emit import (
     statements,
     subscripts,
 )
+from flambeau.frontend.emit.builder import Builder
 from flambeau.frontend.emit.cells import open_cell
-from flambeau.frontend.emit.emission import Emission, ExpressionRule, Rules, StatementRule, Stops
+from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Variable
+from flambeau.frontend.emit.flow import Flow, Stops
+from flambeau.frontend.emit.function_scope import FunctionScope, Inherited, Receiver
 from flambeau.frontend.emit.generators import yields
 from flambeau.frontend.emit.loops import emit_for
 from flambeau.frontend.emit.python_blocks import emit_python_block
 from flambeau.frontend.emit.type_variables import InferenceRestart, TypeVariables
-from flambeau.frontend.generator_expressions import keep_expression
-from flambeau.frontend.generator_methods import generator_method
 from flambeau.frontend.resolver import Resolver, recursion_error
 from flambeau.frontend.ssa.cleanup import clean
 from flambeau.frontend.ssa.exits import make_structured
 from flambeau.frontend.ssa.to_ssa import to_ssa
-from flambeau.frontend.templates import ClosureValue, Template, TemplateResolver, closure
 from flambeau.frontend.trees import views as t
 from flambeau.frontend.values import iterators, python
-from flambeau.frontend.values.receivers import Receiver
 from flambeau.frontend.values.stepwise import emit_joined
+from flambeau.frontend.values.sugared import Emitter, ExpressionRule, Rules, StatementRule, Sugared
 from flambeau.ir.graph import Graph
 from flambeau.program.function import Function
 from flambeau.schema.array_type import holds_arrays, plain
@@ -213,23 +217,26 @@ def _compile(
     is_generator = yields(tree)
     says = tree.decl.returns is not None and not is_generator
     declared = type_of_tree(tree.decl.returns, resolver) if says and tree.decl.returns is not None else None
-    e = Emission(
+    scope: FunctionScope[Sugared] = FunctionScope(
         name=tree.name,
-        graph=graph,
         resolver=resolver,
-        rules=RULES,
-        declared_return=declared,
         has_self=self_type is not None or bound.has_self,
         receiver=receiver,
-        type_variables=type_variables,
-        arrays=_has_arrays(tree, resolver, bound),
         home=unused_home(tree, (*bound.constants, *bound.types), bound.constants.values()),
     )
+    e = Emission(
+        builder=Builder(graph),
+        scope=scope,
+        flow=Flow(declared_return=declared),
+        rules=RULES,
+        type_variables=type_variables,
+        arrays=_has_arrays(tree, resolver, bound),
+    )
     if self_type is not None and bound.base is not None:
-        e.inherited = self_type, bound.base
-        type_variables.as_written = e.as_written
+        scope.inherited = Inherited(self_type, bound.base)
+        type_variables.as_written = scope.as_written
     values = {**defaults, **written_defaults(tree, resolver)}
-    e.frame.names.update(bound.constants)
+    e.scope.frame.names.update(bound.constants)
     arguments = [
         _parameter(e, param, values, bound.types.get(param.name, self_type if i == 0 else None))
         for i, param in enumerate((*tree.decl.params, *bound.params))
@@ -238,23 +245,23 @@ def _compile(
     check_defaults(arguments, tree)
     with graph.at_range(tree.range):
         for cell in bound.cells:
-            found = e.frame.names[cell]
+            found = e.scope.frame.names[cell]
             assert isinstance(found, Variable)
             assert isinstance(found.type, ListType)
             open_cell(e, cell, e.load(cell, found), found.type.element)
-        e.frame.names.update({name: e.frame.names[other] for name, other in bound.aliases.items()})
+        e.scope.frame.names.update({name: e.scope.frame.names[other] for name, other in bound.aliases.items()})
         if bound.is_suspended:
-            e.generated = Stops(generators.declared_element(tree, resolver))
+            e.flow.generator = Stops(generators.declared_element(tree, resolver))
         elif is_generator:
             generators.begin(e, tree)
-        e.expanding = (id(tree),) if is_generator else ()
+        e.scope.expanding = (id(tree),) if is_generator else ()
         if e.statements(tree.body) and type_variables.error is None:
             _fall_off(e, tree)
     if type_variables.error is not None:
         raise type_variables.error
     result = NONE if bound.is_suspended else generators.finish(e, tree) if is_generator else _result_type(e)
-    if isinstance(e.generated, Stops):
-        bound.yielded.extend(e.generated.found)
+    if isinstance(e.flow.generator, Stops):
+        bound.yielded.extend(e.flow.generator.yielded)
     with graph.at_range(tree.range):
         make_structured(graph, result)
         to_ssa(graph)
@@ -265,15 +272,15 @@ def _compile(
     return _function(e, name, [broadcast_default(a) for a in arguments], result)
 
 
-def _function(e: Emission, name: str, arguments: list[Argument], result: Type) -> Function:
+def _function(e: Emitter, name: str, arguments: list[Argument], result: Type) -> Function:
     """The function of a graph that is done: to the rest of the system, its arrays are tensors."""
     if e.arrays:
         _without_arrays(e.graph)
     parameters = tuple([replace(a, type=without_elements(plain(a.type))) for a in arguments])
-    schema = FunctionSchema(e.name, "", parameters, (Argument("", without_elements(plain(result))),))
+    schema = FunctionSchema(e.scope.name, "", parameters, (Argument("", without_elements(plain(result))),))
     function = Function(name, e.graph, schema)
-    if e.array_result is not None and (holds_arrays(e.array_result) or holds_elements(e.array_result)):
-        function.result = e.array_result
+    if e.flow.array_result is not None and (holds_arrays(e.flow.array_result) or holds_elements(e.flow.array_result)):
+        function.result = e.flow.array_result
     return function
 
 
@@ -294,13 +301,13 @@ def _without_arrays(graph: Graph) -> None:
             value.set_type(without_elements(plain(value.type)))
 
 
-def _emit_nested(e: Emission, tree: t.Def) -> bool:
+def _emit_nested(e: Emitter, tree: t.Def) -> bool:
     """A function inside a function: its name stands for it."""
-    e.frame.names[tree.name] = _nested(e, tree)
+    e.scope.frame.names[tree.name] = _nested(e, tree)
     return True
 
 
-def _nested(e: Emission, tree: t.Def) -> ClosureValue:
+def _nested(e: Emitter, tree: t.Def) -> ClosureValue:
     return closure(e, tree, compile_def)
 
 
@@ -332,21 +339,21 @@ def _declared_type(param: t.Param, resolver: Resolver, self_type: Type | None) -
     return TensorType(inferred=True) if param.annotation is None else type_of_tree(param.annotation, resolver)
 
 
-def _result_type(e: Emission) -> Type:
+def _result_type(e: Emitter) -> Type:
     """What the function returns: as declared, else what its return statements have in common."""
-    if e.declared_return is not None:
-        return e.declared_return
-    merged = NONE if e.merged_return is None else e.merged_return
+    if e.flow.declared_return is not None:
+        return e.flow.declared_return
+    merged = NONE if e.flow.merged_return is None else e.flow.merged_return
     return TENSOR if merged == TENSOR else merged
 
 
-def _parameter(e: Emission, param: t.Param, defaults: Mapping[str, Any], self_type: Type | None) -> Argument:
+def _parameter(e: Emitter, param: t.Param, defaults: Mapping[str, Any], self_type: Type | None) -> Argument:
     """Add a parameter to the graph; its schema."""
-    type_ = _declared_type(param, e.resolver, self_type)
+    type_ = _declared_type(param, e.scope.resolver, self_type)
     with e.graph.at_range(param.range):
         value = e.graph.add_input(type_, param.name if param.name.isascii() else "")
         e.store(param.name, value)
-    count = None if param.annotation is None else broadcast_count(param.annotation, e.resolver)
+    count = None if param.annotation is None else broadcast_count(param.annotation, e.scope.resolver)
     default = as_declared(defaults.get(param.name, NO_DEFAULT), type_)
     return replace(_argument(param, type_, default), broadcast=count)
 
@@ -356,19 +363,21 @@ def _argument(param: t.Param, type_: Type, default: Any) -> Argument:
     return Argument(param.name, type_, default=default, kwarg_only=by_name, positional_only=by_place)
 
 
-def _fall_off(e: Emission, tree: t.Def) -> None:
+def _fall_off(e: Emitter, tree: t.Def) -> None:
     """Control reaches the end of the body: the function returns None there, if it may."""
-    if e.generated is not None:
-        e.insert("prim::ReturnStmt", (e.constant(None) if isinstance(e.generated, Stops) else e.generated.result,))
+    if e.flow.generator is not None:
+        e.insert(
+            "prim::ReturnStmt", (e.constant(None) if isinstance(e.flow.generator, Stops) else e.flow.generator.result,)
+        )
         return
-    declared = e.declared_return
+    declared = e.flow.declared_return
     if declared is not None and not isinstance(declared, OptionalType) and declared != NONE and str(declared) != "Any":
         raise CompileError(NO_RETURN, tree.range)
-    if declared is None and e.merged_return is not None:
-        merged = OptionalType.of(e.merged_return)
-        e.merged_return = merged
+    if declared is None and e.flow.merged_return is not None:
+        merged = OptionalType.of(e.flow.merged_return)
+        e.flow.merged_return = merged
     elif declared is None:
-        e.merged_return = NONE
+        e.flow.merged_return = NONE
     e.insert("prim::ReturnStmt", (e.constant(None),))
 
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from flambeau.executor.executor import Executor, executor_of
 from flambeau.executor.options import Options
-from flambeau.frontend.bound import Bound
-from flambeau.frontend.templates import Template
+from flambeau.frontend.closures.bound import Bound
+from flambeau.frontend.closures.template import Template
 from flambeau.jit.compiling import compiling, tidy
 from flambeau.jit.function import ScriptFunction
 from flambeau.program.function import Function

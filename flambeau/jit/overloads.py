@@ -18,12 +18,11 @@ from typing import Any, Final, TypeVar
 
 from flambeau.frontend.constants import constant_type
 from flambeau.frontend.convert.functions import get_tree
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import match_schemas
 from flambeau.frontend.source.python_source import innermost_function, parameter_defaults, parse_function
 from flambeau.frontend.trees.views import Def, Param, StringLiteral
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.program.function import Function
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, replace
@@ -100,9 +99,7 @@ def refuse_direct(fn: Any) -> None:
         raise RuntimeError(DIRECT.format(name=fn.__name__))
 
 
-def signature_tree(
-    declaration: Any, implementation: Any, self_name: str | None = None
-) -> tuple[Def, dict[str, Any]]:
+def signature_tree(declaration: Any, implementation: Any, self_name: str | None = None) -> tuple[Def, dict[str, Any]]:
     """The implementation with the signature of a declaration, and the defaults of its parameters.
 
     `self_name` makes it a method, of the class of that name.
@@ -147,7 +144,7 @@ class OverloadedFunction(Sugared):
         """The name of this kind of value in error messages."""
         return "overloaded function"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A call of the first signature that fits. Raises CompileError with all of them if none does."""
         match = match_schemas([f.schema for f in self.functions], args, keywords, where)
         function = next(f for f in self.functions if f.schema is match.schema)

@@ -18,13 +18,12 @@ from flambeau.frontend.annotations import type_of_tree
 from flambeau.frontend.compile import compile_def, compile_source
 from flambeau.frontend.convert.functions import parse_source
 from flambeau.frontend.emit.conversions import convert
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_method
 from flambeau.frontend.resolver import MISSING, Names
 from flambeau.frontend.trees.views import Apply, StringLiteral
 from flambeau.frontend.values.language_forms import LANGUAGE_FORMS
 from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.constants import EnumMember, type_of
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
@@ -117,7 +116,7 @@ class OperatorNamespace(Sugared):
         """As messages call it."""
         return "namespace of operators"
 
-    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
         """An operator, or the namespace in `ops`."""
         if not self.name:
             return OperatorNamespace(name)
@@ -136,7 +135,7 @@ class ConstantNamespace(Sugared):
 
     values: Sequence[Any]
 
-    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
         """`c0`, `c1`, ..."""
         digits = name.removeprefix("c")
         if not digits.isdigit() or int(digits) >= len(self.values):
@@ -184,7 +183,7 @@ class Qualified(Sugared):
         """As messages call it."""
         return f"name '{self.path!r}'"
 
-    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
         """What the longer name means."""
         found = longer(self.path, name)
         return NamedTypeValue(found) if isinstance(found, Type) else e.wrap(found, where)
@@ -201,7 +200,7 @@ class NamedTypeValue(Sugared):
         """As messages call it."""
         return f"type '{self.type.annotation}'"
 
-    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
         """A member of an enum; `__new__` of a class; a hook of a module's class."""
         if isinstance(self.type, EnumType):
             known = self.type.python
@@ -213,7 +212,7 @@ class NamedTypeValue(Sugared):
             return UnboundMethod(self.type.definition.methods[name])
         raise CompileError(f"{self.kind} has no attribute '{name}' in printed code", where)
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A named tuple of its fields."""
         if not isinstance(self.type, TupleType) or len(args) != len(self.type.elements) or keywords:
             raise CompileError(f"cannot make a value of {self.kind} of {len(args)} arguments", where)
@@ -226,7 +225,7 @@ class NewObject(Sugared):
 
     type: ClassType
 
-    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         """`C.__new__(C)`: an object whose attributes are not set."""
         return SimpleValue(e.emit("prim::CreateObject", (), self.type))
 
@@ -242,7 +241,7 @@ class UnboundMethod(Sugared):
         """As messages call it."""
         return "method"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A call of the method."""
         if not args or args[0].value.type != self.function.schema.arguments[0].type:
             raise CompileError(f"'{self.function.name}' is called without its object", where)
@@ -253,7 +252,7 @@ class UnboundMethod(Sugared):
 class DeviceForm(Sugared):
     """`torch.device`."""
 
-    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         """A device: a constant if it is written out."""
         if len(tree.args) == 1 and isinstance(tree.args[0], StringLiteral):
             return SimpleValue(e.constant(Device(tree.args[0].value), DEVICE))
@@ -267,31 +266,31 @@ class TypedForm(Sugared):
 
     word: str
     count: int
-    make: Callable[[Emission, Apply, Type], Value]
+    make: Callable[[Emitter, Apply, Type], Value]
 
     @property
     def kind(self) -> str:
         """As messages call it."""
         return self.word
 
-    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         """The value."""
         if len(tree.args) != self.count or tree.keywords:
             raise CompileError(f"{self.word} expected {self.count} arguments, got {len(tree.args)}", tree.callee.range)
         with e.graph.at_range(tree.range):
-            return SimpleValue(self.make(e, tree, type_of_tree(tree.args[0], e.resolver)))
+            return SimpleValue(self.make(e, tree, type_of_tree(tree.args[0], e.scope.resolver)))
 
 
-def _annotate(e: Emission, tree: Apply, type_: Type) -> Value:
+def _annotate(e: Emitter, tree: Apply, type_: Type) -> Value:
     value = e.value(tree.args[1], type_)
     return convert(e, value, type_, implicit=True)
 
 
-def _cast(e: Emission, tree: Apply, type_: Type) -> Value:
+def _cast(e: Emitter, tree: Apply, type_: Type) -> Value:
     return e.emit("prim::unchecked_cast", (e.value(tree.args[1]),), type_)
 
 
-def _uninitialized(e: Emission, tree: Apply, type_: Type) -> Value:
+def _uninitialized(e: Emitter, tree: Apply, type_: Type) -> Value:
     return e.emit("prim::Uninitialized", (), type_)
 
 

@@ -1,7 +1,7 @@
 """Conversion of function definitions: parameters, types from annotations or `# type:` comments, body.
 
-    def f(x, y: int):       (def (ident f) (decl (list (param (ident x) …) (param (ident y) …))
-        # type: …      →      (option R)) (list …))
+def f(x, y: int):       (def (ident f) (decl (list (param (ident x) …) (param (ident y) …))
+    # type: …      →      (option R)) (list …))
 """
 
 from __future__ import annotations
@@ -81,9 +81,7 @@ def _check_parameters(context: Context, node: ast.FunctionDef) -> None:
         raise NotSupportedError(TYPE_PARAMETERS, context.range(type_parameters[0]))
 
 
-def _collector(
-    context: Context, argument: ast.arg | None, stars: str
-) -> Generator[Wanted, Any, Param | None]:
+def _collector(context: Context, argument: ast.arg | None, stars: str) -> Generator[Wanted, Any, Param | None]:
     """`*args` or `**options` as a parameter whose place includes the stars."""
     if argument is None:
         return None

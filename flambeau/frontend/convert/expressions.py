@@ -1,6 +1,6 @@
 """Conversion of expressions, one rule a kind of node.
 
-    x[1:] + f(y, k=3)   →   (+ (subscript x (slice expr 1)) (apply f (y) (attribute k 3)))
+x[1:] + f(y, k=3)   →   (+ (subscript x (slice expr 1)) (apply f (y) (attribute k 3)))
 """
 
 from __future__ import annotations

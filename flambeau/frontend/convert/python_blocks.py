@@ -19,7 +19,7 @@ from flambeau.util.errors import NotSupportedError
 
 NAME = "_IgnoreContextManager"
 WRONG_ARGUMENT = (
-    "{name} takes what its statements read and write by name, with the types: {name}(a=\"inp:int\", b=\"out:float\")"
+    '{name} takes what its statements read and write by name, with the types: {name}(a="inp:int", b="out:float")'
 )
 LEAVES = "'{word}' cannot leave statements that stay Python; end the block and do it behind"
 _ARMS = (ast.excepthandler, ast.match_case)

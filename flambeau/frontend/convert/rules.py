@@ -91,7 +91,8 @@ _CONSTRUCTS: dict[str, tuple[str, str, str]] = {
     "Await": ("Await", "", "use jit.wait on a future"),
     "ClassDef": ("class definitions", "class", "define the class outside of the function"),
     "Global": (
-        "global variables", "global",
+        "global variables",
+        "global",
         "a program reads them and does not assign them. Pass the value as an argument and return it",
     ),
     "Import": ("import statements", "import", "import at the top of the module"),

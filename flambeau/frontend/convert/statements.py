@@ -1,7 +1,7 @@
 """Conversion of statements, one rule a kind of node.
 
-    for i in range(3):    →   (for (list i) (list (apply range 3))
-        x += i                  (list (aug_assign x (+) i)))
+for i in range(3):    →   (for (list i) (list (apply range 3))
+    x += i                  (list (aug_assign x (+) i)))
 """
 
 from __future__ import annotations
@@ -56,9 +56,7 @@ from flambeau.util.record import replace
 NO_VALUE = "annotated assignments without assigned value"
 NO_VALUE_INSTEAD = "give the variable its first value here"
 WITH_TARGET = "the target of a with item must be a plain name"
-DELETE_SLICE = (
-    "del statements only support deletion at a single index or slice of a list. Delete one after the other"
-)
+DELETE_SLICE = "del statements only support deletion at a single index or slice of a list. Delete one after the other"
 DELETE_OTHER = "del statements are only supported for deleting list and dict items and variables"
 INSTANCE_ANNOTATION = (
     "Type annotations on instance attributes must be declared in __init__, but this one is in '{function}'"

@@ -12,11 +12,12 @@ import operator
 import warnings
 from collections.abc import Callable, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from flambeau.analysis.operator_rules import result_types
+from flambeau.frontend.values.sugared import Emitter
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
 from flambeau.schema.array_type import ArrayType, array_of, shown_array
@@ -26,9 +27,6 @@ from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, ListType, TensorTyp
 from flambeau.util.errors import CompileError
 from flambeau.util.instead import instead
 from flambeau.util.source import SourceRange
-
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
 
 Function = Callable[..., Any]
 BINARY: Final[dict[str, Function]] = {
@@ -118,7 +116,7 @@ def _as_array(type_: Type) -> Type:
     return ListType(_as_array(type_.element)) if isinstance(type_, ListType) else type_
 
 
-def as_number(e: Emission, value: Value) -> Value:
+def as_number(e: Emitter, value: Value) -> Value:
     """An array without dimensions as the number it is; other values as they are."""
     type_ = value.type
     if not isinstance(type_, ArrayType) or type_.rank != 0 or type_.dtype is None:
@@ -140,7 +138,7 @@ def element_type(dtype: DType) -> Type:
     return _number_of(dtype)[1]
 
 
-def converted(e: Emission, value: Value, dtype: DType) -> Value:
+def converted(e: Emitter, value: Value, dtype: DType) -> Value:
     """An array of another dtype; a number as it is."""
     type_ = value.type
     if not isinstance(type_, ArrayType) or type_.dtype is dtype:
@@ -194,7 +192,7 @@ def dtype_of(where: SourceRange, function: Function, *values: Value) -> DType:
     return found.pop()
 
 
-def promoted(e: Emission, where: SourceRange, values: Sequence[Value], dtype: DType | None = None) -> list[Value]:
+def promoted(e: Emitter, where: SourceRange, values: Sequence[Value], dtype: DType | None = None) -> list[Value]:
     """Operands in the dtype in which NumPy computes with them, or in the one that is given."""
     target = dtype or result_type(where, *values)
     return [converted(e, v, target) for v in values]

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flambeau.frontend.emit.conversions import convert, plan_conversion
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Absent, Variable
 from flambeau.frontend.emit.float_powers import about_power
 from flambeau.frontend.emit.list_slices import has_slice
@@ -18,7 +17,7 @@ from flambeau.frontend.emit.widening import may_widen, note_numbers
 from flambeau.frontend.trees.views import Expr, ListLiteral, Select, Starred, Subscript, TupleLiteral, Var
 from flambeau.frontend.values.container_methods import listed
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Sugared
+from flambeau.frontend.values.sugared import Emitter, Sugared
 from flambeau.frontend.values.tuples import TupleValue
 from flambeau.ir.value import Value
 from flambeau.program.classes import why_no_interface
@@ -59,7 +58,7 @@ ANNOTATED_AGAIN = (
 )
 
 
-def assign(e: Emission, target: Expr, value: Sugared, where: SourceRange, annotation: Type | None = None) -> None:
+def assign(e: Emitter, target: Expr, value: Sugared, where: SourceRange, annotation: Type | None = None) -> None:
     """Assign to any target; `where` is the place of the value."""
     match target:
         case Var():
@@ -77,7 +76,7 @@ def assign(e: Emission, target: Expr, value: Sugared, where: SourceRange, annota
             raise CompileError("unexpected expression on left-hand side of assignment", target.range)
 
 
-def assign_pattern(e: Emission, target: TupleLiteral | ListLiteral, value: Sugared, where: SourceRange) -> None:
+def assign_pattern(e: Emitter, target: TupleLiteral | ListLiteral, value: Sugared, where: SourceRange) -> None:
     """Unpack a value into several targets, one of which may be starred."""
     targets = target.items
     stars = [i for i, t in enumerate(targets) if isinstance(t, Starred)]
@@ -117,7 +116,7 @@ def _starred(target: Expr) -> Var:
     return target.value
 
 
-def _assign_list(e: Emission, targets: Sequence[Expr], at: int, items: Value, where: SourceRange) -> None:
+def _assign_list(e: Emitter, targets: Sequence[Expr], at: int, items: Value, where: SourceRange) -> None:
     """`a, *b, c = items` of a list, whose length is checked when the program runs."""
     behind = len(targets) - at - 1
     items = call_operator(e, where, "python::check_unpack", [items, e.constant(len(targets) - 1)])
@@ -130,20 +129,20 @@ def _assign_list(e: Emission, targets: Sequence[Expr], at: int, items: Value, wh
     _assign_all(e, targets[at + 1 :], last, where)
 
 
-def _assign_all(e: Emission, targets: Sequence[Expr], items: Sequence[Sugared], where: SourceRange) -> None:
+def _assign_all(e: Emitter, targets: Sequence[Expr], items: Sequence[Sugared], where: SourceRange) -> None:
     for target, item in zip(targets, items, strict=True):
         assign(e, target, item, where)
 
 
-def assign_name(e: Emission, where: SourceRange, name: str, value: Sugared, annotation: Type | None = None) -> None:
+def assign_name(e: Emitter, where: SourceRange, name: str, value: Sugared, annotation: Type | None = None) -> None:
     """Let a name mean `value`. Raises CompileError where a name of an outer block would change its type."""
-    if name == "self" and e.has_self:
+    if name == "self" and e.scope.has_self:
         raise CompileError(REASSIGNED_SELF.format(kind="module"), where)
     value = value.kept(e, where)
     held = value.held(e, where)
-    outside = e.frame.find_outside(name)
+    outside = e.scope.frame.find_outside(name)
     if outside is not None and not isinstance(outside, Absent):
-        if annotation is not None and id(where) not in e.annotated:
+        if annotation is not None and id(where) not in e.scope.annotated:
             raise CompileError(ANNOTATED_AGAIN.format(name=name), where)
         annotation = None
         if held is None:
@@ -155,19 +154,19 @@ def assign_name(e: Emission, where: SourceRange, name: str, value: Sugared, anno
             raise CompileError(WAS_NOT_FIRST_CLASS.format(name=name, kind=outside.kind), where)
     if held is None:
         value.check_named(where)
-        e.frame.names[name] = value
+        e.scope.frame.names[name] = value
         return
     if annotation == TENSOR and isinstance(held.type, TensorType) and held.type.is_array:
         annotation = None  # np.ndarray: what is known of the array says more
     if annotation is not None:
-        e.annotated[id(where)] = where
+        e.scope.annotated[id(where)] = where
         held = convert(e, held, annotation, implicit=True)
         if not is_subtype(held.type, annotation):
             found = held.type.annotation
             text = WRONG_ANNOTATION.format(name=name, wanted=annotation.annotation, found=found)
             raise CompileError(text + why_no_interface(held.type, annotation), where)
-    own = e.frame.names.get(name)
-    cell = e.cells.get(own.slot) if isinstance(own, Variable) else None
+    own = e.scope.frame.names.get(name)
+    cell = e.builder.cells.get(own.slot) if isinstance(own, Variable) else None
     if cell is not None:  # the variable is of another function, and keeps its type
         assert isinstance(cell.type, ListType)
         held = convert(e, held, without_refinement(cell.type.element), implicit=True)
@@ -179,18 +178,18 @@ def about_numbers(found: Type) -> str:
     return NUMBER if isinstance(found, NumberType) or any(about_numbers(t) for t in found.contained) else ""
 
 
-def _before_narrowing(e: Emission, value: Value) -> Type | None:
+def _before_narrowing(e: Emitter, value: Value) -> Type | None:
     """What a value was declared as that a condition has narrowed; None for any other."""
     node, type_ = value.node, None
     if node is not None and node.kind == "prim::Load":
         slot = node.attribute("name")
-        type_ = next((v.declared for _, v in e.frame.all_variables() if v.slot == slot), None)
+        type_ = next((v.declared for _, v in e.scope.frame.all_variables() if v.slot == slot), None)
     elif node is not None and node.kind in ("aten::_unwrap_optional", "prim::unchecked_cast"):
         type_ = node.inputs[0].type
     return type_ if isinstance(type_, OptionalType | UnionType) and is_subtype(value.type, type_) else None
 
 
-def _as_before(e: Emission, where: SourceRange, name: str, value: Value, variable: Variable) -> Value:
+def _as_before(e: Emitter, where: SourceRange, name: str, value: Value, variable: Variable) -> Value:
     """The value as the type that the name has in the block around this one, or was declared as there."""
     before = variable.type
     e.type_variables.unify(before, value.type)

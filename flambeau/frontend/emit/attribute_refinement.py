@@ -9,12 +9,11 @@ Loops start without facts, for their body may assign what the next round reads.
 
 from __future__ import annotations
 
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Frame, Variable
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import Expr, Select, Var
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Sugared
+from flambeau.frontend.values.sugared import Emitter, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import common, is_subtype
 from flambeau.schema.types import BOOL, NoneType, OptionalType, TupleType, Type, UnionType
@@ -40,7 +39,7 @@ class AttributeFact(Sugared):
     """How many calls and assignments there were when a condition told it."""
 
 
-def path_of(e: Emission, tree: Expr) -> str | None:
+def path_of(e: Emitter, tree: Expr) -> str | None:
     """`self.a.b` as text; None for what is no attribute of a variable."""
     names: list[str] = []
     while isinstance(tree, Select):
@@ -48,33 +47,33 @@ def path_of(e: Emission, tree: Expr) -> str | None:
         tree = tree.value
     if not names or not isinstance(tree, Var):
         return None
-    is_known = e.has_self if tree.name == "self" else isinstance(e.frame.find(tree.name), Variable)
+    is_known = e.scope.has_self if tree.name == "self" else isinstance(e.scope.find(tree.name), Variable)
     return ".".join([tree.name, *reversed(names)]) if is_known else None
 
 
-def note(e: Emission, path: str, type_: Type | None) -> None:
+def note(e: Emitter, path: str, type_: Type | None) -> None:
     """From here on in this scope, an attribute is known to have a type, or nothing is known of it."""
-    owner, told, before = _owner(e, path), e.calls + e.writes, e.frame.find(path)
+    owner, told, before = _owner(e, path), e.builder.calls + e.builder.attribute_writes, e.scope.find(path)
     if isinstance(before, AttributeFact) and before.told == told and isinstance(type_, OptionalType | UnionType):
         known = _known(e, path)
         type_ = type_ if known is None else common(type_, known) or type_
     lasts = owner is None or (isinstance(owner.type, TupleType) and path.count(".") == 1)
-    e.frame.names[path] = AttributeFact(type_, None if lasts else _count(e, owner), owner, told)
+    e.scope.frame.names[path] = AttributeFact(type_, None if lasts else _count(e, owner), owner, told)
 
 
-def _count(e: Emission, owner: Variable | None) -> int:
+def _count(e: Emitter, owner: Variable | None) -> int:
     """How often an attribute may have been changed by something else: other variables may stand for one object."""
-    return e.calls if owner is None else e.calls + e.writes
+    return e.builder.calls if owner is None else e.builder.calls + e.builder.attribute_writes
 
 
-def _owner(e: Emission, path: str) -> Variable | None:
+def _owner(e: Emitter, path: str) -> Variable | None:
     """The variable that a path starts from; None for `self` in a method."""
     name = path.partition(".")[0]
-    found = e.frame.find(name)
-    return found if isinstance(found, Variable) and not (name == "self" and e.has_self) else None
+    found = e.scope.find(name)
+    return found if isinstance(found, Variable) and not (name == "self" and e.scope.has_self) else None
 
 
-def narrowed(e: Emission, where: SourceRange, tree: Select, found: Sugared) -> Sugared:
+def narrowed(e: Emitter, where: SourceRange, tree: Select, found: Sugared) -> Sugared:
     """An attribute as it was read, of the type that it is known to have."""
     if not isinstance(found, SimpleValue):
         return found
@@ -89,15 +88,15 @@ def narrowed(e: Emission, where: SourceRange, tree: Select, found: Sugared) -> S
     return SimpleValue(_checked(e, found.value, path or "", known))
 
 
-def _known(e: Emission, path: str) -> Type | None:
+def _known(e: Emitter, path: str) -> Type | None:
     """The type that an attribute is known to have here, beside that which it was declared with; None for none."""
-    fact = e.frame.find(path)
+    fact = e.scope.find(path)
     if not isinstance(fact, AttributeFact) or fact.owner is not _owner(e, path):
         return None
     return fact.type if fact.calls is None or fact.calls == _count(e, fact.owner) else None
 
 
-def _checked(e: Emission, value: Value, path: str, type_: Type) -> Value:
+def _checked(e: Emitter, value: Value, path: str, type_: Type) -> Value:
     """A value as one of a narrower type. Raises when the program runs if it is none."""
     test = e.insert("prim::isinstance", (value,), BOOL)
     test.attributes["types"] = [type_]
@@ -109,16 +108,16 @@ def _checked(e: Emission, value: Value, path: str, type_: Type) -> Value:
     return e.emit("prim::unchecked_cast", (value,), type_)
 
 
-def assigned(e: Emission, tree: Select, type_: Type) -> None:
+def assigned(e: Emitter, tree: Select, type_: Type) -> None:
     """Take note of an assignment of a value of `type_`."""
     path = path_of(e, tree)
-    e.writes += 1
+    e.builder.attribute_writes += 1
     if path is not None:
         is_narrow, owner = not isinstance(type_, OptionalType | UnionType | NoneType), _owner(e, path)
-        e.frame.names[path] = AttributeFact(type_ if is_narrow else None, _count(e, owner), owner)
+        e.scope.frame.names[path] = AttributeFact(type_ if is_narrow else None, _count(e, owner), owner)
 
 
-def end_arm(e: Emission, frame: Frame[Sugared]) -> None:
+def end_arm(e: Emitter, frame: Frame[Sugared]) -> None:
     """The end of an arm: what assignments told is kept as far as no call came after them."""
     for name, fact in frame.names.items():
         if isinstance(fact, AttributeFact) and fact.calls is not None:
@@ -126,7 +125,7 @@ def end_arm(e: Emission, frame: Frame[Sugared]) -> None:
             frame.names[name] = AttributeFact(fact.type if holds else None, AT_END, fact.owner)
 
 
-def behind_arms(e: Emission, *arms: Frame[Sugared]) -> None:
+def behind_arms(e: Emitter, *arms: Frame[Sugared]) -> None:
     """What the ends of all arms from which control goes on have in common is known behind them."""
     for path in {name for arm in arms for name, meaning in arm.names.items() if isinstance(meaning, AttributeFact)}:
         facts = [arm.find(path) for arm in arms]
@@ -135,10 +134,10 @@ def behind_arms(e: Emission, *arms: Frame[Sugared]) -> None:
         known = [f for f in facts if isinstance(f, AttributeFact) and f.owner is owner and f.calls in still]
         is_same = len(known) == len(arms) and len({f.type for f in known}) == 1
         calls = None if all(f.calls is None for f in known) else _count(e, owner)
-        e.frame.names[path] = AttributeFact(known[0].type, calls, owner) if is_same else AttributeFact(None)
+        e.scope.frame.names[path] = AttributeFact(known[0].type, calls, owner) if is_same else AttributeFact(None)
 
 
-def asked(e: Emission, tree: Expr) -> Sugared:
+def asked(e: Emitter, tree: Expr) -> Sugared:
     """What a test asks for. What is known of an attribute is not believed: that is the question."""
     if not isinstance(tree, Select):
         return e.sugared(tree)
@@ -146,11 +145,11 @@ def asked(e: Emission, tree: Expr) -> Sugared:
         return e.sugared(tree.value).attribute(e, tree.range, tree.name)
 
 
-def forget_all(e: Emission) -> None:
+def forget_all(e: Emitter) -> None:
     """Forget what is known of attributes around this scope."""
-    frame = e.frame.parent
+    frame = e.scope.frame.parent
     while frame is not None:
         for name, meaning in frame.names.items():
             if isinstance(meaning, AttributeFact):
-                e.frame.names.setdefault(name, AttributeFact(None))
+                e.scope.frame.names.setdefault(name, AttributeFact(None))
         frame = frame.parent

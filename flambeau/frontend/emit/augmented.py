@@ -11,7 +11,6 @@ from flambeau.frontend.emit import arrays
 from flambeau.frontend.emit.arrays import as_number, is_array
 from flambeau.frontend.emit.assignment import assign_name
 from flambeau.frontend.emit.attribute_refinement import assigned, narrowed
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.list_slices import has_slice, slice_of
 from flambeau.frontend.emit.operators import binary
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -22,7 +21,7 @@ from flambeau.frontend.trees.views import AugAssign, Select, Subscript, Var
 from flambeau.frontend.values import sets
 from flambeau.frontend.values.object_methods import has_method
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Given
+from flambeau.frontend.values.sugared import Emitter, Given
 from flambeau.ir.value import Value
 from flambeau.schema.types import NONE, DictType, ListType, NamedType, TensorType, TupleType
 from flambeau.util.errors import CompileError
@@ -44,7 +43,7 @@ NO_OPERATOR = "Cannot emit inplace op on {type}, since it does not define an {ma
 TUPLE_TARGET = "{type} does not support augmented assignment."
 
 
-def emit_augmented(e: Emission, tree: AugAssign) -> bool:
+def emit_augmented(e: Emitter, tree: AugAssign) -> bool:
     """`target op= value`."""
     match tree.target:
         case Var():
@@ -58,7 +57,7 @@ def emit_augmented(e: Emission, tree: AugAssign) -> bool:
     return True
 
 
-def _combined(e: Emission, tree: AugAssign, left: Value, right: Value) -> Value:
+def _combined(e: Emitter, tree: AugAssign, left: Value, right: Value) -> Value:
     """The new value of what was `left`, which is itself changed if it is a tensor, a list or an object that can be."""
     where = tree.range
     if is_array(left) and tree.op in IN_PLACE and not isinstance(right.type, ListType | TupleType):
@@ -85,13 +84,13 @@ def _combined(e: Emission, tree: AugAssign, left: Value, right: Value) -> Value:
     return binary(e, where, tree.op, left, right)
 
 
-def _to_name(e: Emission, tree: AugAssign, target: Var) -> None:
+def _to_name(e: Emitter, tree: AugAssign, target: Var) -> None:
     left = e.value(target)
     right = e.value(tree.value)
     assign_name(e, target.range, target.name, SimpleValue(_combined(e, tree, left, right)))
 
 
-def _to_attribute(e: Emission, tree: AugAssign, target: Select) -> None:
+def _to_attribute(e: Emitter, tree: AugAssign, target: Select) -> None:
     owner = e.sugared(target.value)
     found = narrowed(e, target.range, target, owner.attribute(e, target.range, target.name))
     new = _combined(e, tree, found.as_value(e, target.range), e.value(tree.value))
@@ -99,7 +98,7 @@ def _to_attribute(e: Emission, tree: AugAssign, target: Select) -> None:
     assigned(e, target, new.type)
 
 
-def _to_item(e: Emission, tree: AugAssign, target: Subscript) -> None:
+def _to_item(e: Emitter, tree: AugAssign, target: Subscript) -> None:
     owner = e.value(target.value)
     if isinstance(owner.type, TensorType):
         _to_tensor_item(e, tree, target, owner)
@@ -128,7 +127,7 @@ def _to_item(e: Emission, tree: AugAssign, target: Subscript) -> None:
         call_operator(e, where, "aten::_set_item", [owner, index, as_item(e, owner, new)])
 
 
-def _to_tensor_item(e: Emission, tree: AugAssign, target: Subscript, owner: Value) -> None:
+def _to_tensor_item(e: Emitter, tree: AugAssign, target: Subscript, owner: Value) -> None:
     item, view, index = tensor_item(e, target.range, owner, target.indices)
     right = e.value(tree.value)
     if is_array(item) and (index is not None or arrays.known_rank(item) == 0):

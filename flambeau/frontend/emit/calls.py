@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flambeau.frontend.emit.attribute_refinement import narrowed
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.resolver import MISSING
 from flambeau.frontend.trees.views import (
     Apply,
@@ -22,28 +21,28 @@ from flambeau.frontend.trees.views import (
 )
 from flambeau.frontend.values.format_fields import emit_fields, has_fields
 from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.schema.types import ListType, Type
 from flambeau.util.errors import CompileError
 
 
-def emit_name(e: Emission, tree: Var, hint: Type | None) -> Sugared:
+def emit_name(e: Emitter, tree: Var, hint: Type | None) -> Sugared:
     """A variable of the program, or what the name means in Python around it."""
     found = e.lookup(tree.name, tree.range)
     if found is not None:
         return found
-    value = e.resolver.resolve(tree.name)
+    value = e.scope.resolver.resolve(tree.name)
     if value is MISSING:
         raise CompileError(f"undefined value {tree.name}", tree.range)
     return e.wrap(value, tree.range)
 
 
-def emit_select(e: Emission, tree: Select, hint: Type | None) -> Sugared:
+def emit_select(e: Emitter, tree: Select, hint: Type | None) -> Sugared:
     """`value.name`."""
     return narrowed(e, tree.range, tree, e.sugared(tree.value).attribute(e, tree.range, tree.name))
 
 
-def emit_apply(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_apply(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`callee(...)`. Arguments are evaluated left to right, starred tuples spread out."""
     if has_fields(tree):
         return emit_fields(e, tree)
@@ -68,7 +67,7 @@ def _spread(tree: Apply) -> Iterator[Expr]:
             yield arg
 
 
-def _in_one_list(e: Emission, tree: Apply) -> Apply:
+def _in_one_list(e: Emitter, tree: Apply) -> Apply:
     """`x.view(2, *sizes)` with a list: what operators take one by one they take as one list too."""
     args: list[Expr] = []
     for index, arg in enumerate(tree.args):
@@ -76,23 +75,23 @@ def _in_one_list(e: Emission, tree: Apply) -> Apply:
             args.append(arg)
             continue
         name = f"$star{index}"
-        e.frame.names[name] = e.sugared(arg.value)
+        e.scope.frame.names[name] = e.sugared(arg.value)
         args.append(Starred(arg.range, Var(arg.range, Ident(arg.range, name))))
-        found = e.frame.names[name]
+        found = e.scope.frame.names[name]
         if isinstance(found, SimpleValue) and isinstance(found.value.type, ListType):
             rest = [*args, *tree.args[index + 1 :]]
             return Apply(tree.range, tree.callee, (ListLiteral(tree.range, tuple(rest)),), tree.keywords)
     return Apply(tree.range, tree.callee, tuple(args), tree.keywords)
 
 
-def spread_keywords(e: Emission, keyword: Attribute) -> dict[str, Sugared]:
+def spread_keywords(e: Emitter, keyword: Attribute) -> dict[str, Sugared]:
     """The arguments that `**{"name": value}`, `**dict(name=value)` or `**options` stand for, by name."""
     tree = keyword.value
     if isinstance(tree, DictLiteral) and all(isinstance(key, StringLiteral) for key in tree.keys):
         names = [key.value for key in tree.keys if isinstance(key, StringLiteral)]
         return {name: e.sugared(value) for name, value in zip(names, tree.values, strict=True)}
     is_dict = isinstance(tree, Apply) and isinstance(tree.callee, Var) and tree.callee.name == "dict"
-    if is_dict and isinstance(tree, Apply) and not tree.args and e.frame.find("dict") is None:
+    if is_dict and isinstance(tree, Apply) and not tree.args and e.scope.find("dict") is None:
         found: dict[str, Sugared] = {}
         for inner in tree.keywords:
             found.update(spread_keywords(e, inner) if inner.name == "**" else {inner.name: e.sugared(inner.value)})
@@ -100,7 +99,7 @@ def spread_keywords(e: Emission, keyword: Attribute) -> dict[str, Sugared]:
     return e.sugared(tree).as_keywords(e, keyword.range)
 
 
-def emit_arguments(e: Emission, tree: Apply) -> tuple[list[Given], list[Given]]:
+def emit_arguments(e: Emitter, tree: Apply) -> tuple[list[Given], list[Given]]:
     """The values of positional and keyword arguments."""
     args: list[Given] = []
     for arg in tree.args:

@@ -6,10 +6,10 @@ c += 1              →      inside:         c = %cell[0]   and after each store
 
 from __future__ import annotations
 
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.widening import may_widen
+from flambeau.frontend.values.sugared import Emitter
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import INT, Type
@@ -18,17 +18,17 @@ from flambeau.util.errors import CompileError
 NEW_TYPE = "Variable '{name}' previously had type {before} but is now being assigned to a value of type {after}"
 
 
-def open_cell(e: Emission, name: str, cell: Value, type_: Type) -> None:
+def open_cell(e: Emitter, name: str, cell: Value, type_: Type) -> None:
     """Let a variable be what a cell holds, and the cell what is stored in the variable."""
     first = e.graph.insert("prim::Constant", (), (INT,), value=0).output()
     e.store(name, e.emit("aten::__getitem__", (cell, first), type_), type_)
-    slot = e.frame.names[name]
+    slot = e.scope.frame.names[name]
     assert isinstance(slot, Variable)
-    e.cells[slot.slot] = cell
-    e.mirrors[slot.slot] = lambda stored: _mirror(e, name, cell, stored, type_)
+    e.builder.cells[slot.slot] = cell
+    e.builder.observers[slot.slot] = lambda stored: _mirror(e, name, cell, stored, type_)
 
 
-def close_cell(e: Emission, variable: Variable, cell: Value) -> None:
+def close_cell(e: Emitter, variable: Variable, cell: Value) -> None:
     """Take a variable out of its cell again, wherever it was defined."""
     where = e.graph.current_range
     assert where is not None
@@ -36,9 +36,9 @@ def close_cell(e: Emission, variable: Variable, cell: Value) -> None:
     e.insert("prim::Store", (value,), name=variable.slot, type=variable.type)
 
 
-def _mirror(e: Emission, name: str, cell: Value, stored: Value, type_: Type) -> None:
+def _mirror(e: Emitter, name: str, cell: Value, stored: Value, type_: Type) -> None:
     if not is_subtype(stored.type, type_):
-        found = e.frame.find(name)
+        found = e.scope.find(name)
         if isinstance(found, Variable):
             may_widen(e, name, found, stored.type)
         text = NEW_TYPE.format(name=name, before=type_.annotation, after=stored.type.annotation)

@@ -9,14 +9,13 @@ from collections.abc import Callable
 
 from flambeau.frontend.emit.assignment import assign
 from flambeau.frontend.emit.conversions import convert, pack_list
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.literals import dict_type, list_element, without_none
 from flambeau.frontend.emit.loops import emit_for
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import Apply, DictComp, Expr, ListComp, NoneLit
 from flambeau.frontend.values.keywords import KeywordsValue
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.types import STRING, TENSOR, AnyType, DictType, ListType, Type, UnionType
 from flambeau.util.errors import CompileError
@@ -26,7 +25,7 @@ NOT_A_DICT = "Expected Dict type annotation for dict comprehension, found {found
 NOT_PAIRS = "dict() needs pairs of a key and a value, but the items have type {found}"
 
 
-def emit_list_comprehension(e: Emission, tree: ListComp, hint: Type | None) -> Sugared:
+def emit_list_comprehension(e: Emitter, tree: ListComp, hint: Type | None) -> Sugared:
     """`[element for target in iterable]`."""
     wanted = of_union(without_none(hint), ListType)
     if wanted is not None and not isinstance(wanted, ListType | AnyType):
@@ -49,12 +48,12 @@ def of_union(hint: Type | None, kind: type[Type]) -> Type | None:
     return hint if not found else found[0] if len(found) == 1 else None
 
 
-def collect_list(e: Emission, where: SourceRange, source: Sugared, element: Type | None) -> Value:
+def collect_list(e: Emitter, where: SourceRange, source: Sugared, element: Type | None) -> Value:
     """A new list of the items of `source`."""
     return _collect(e, where, where, source, element, lambda each: each.as_value(e, where))
 
 
-def map_list(e: Emission, where: SourceRange, items: Value, function: Sugared) -> Value:
+def map_list(e: Emitter, where: SourceRange, items: Value, function: Sugared) -> Value:
     """A new list of what a function gives for each item of a list."""
 
     def item(each: Sugared) -> Value:
@@ -72,7 +71,7 @@ def map_list(e: Emission, where: SourceRange, items: Value, function: Sugared) -
 
 
 def _collect(
-    e: Emission,
+    e: Emitter,
     where: SourceRange,
     source_range: SourceRange,
     source: Sugared,
@@ -86,7 +85,7 @@ def _collect(
     appends: list[Value] = []
 
     def body(each: Sugared) -> bool:
-        with e.scope():
+        with e.scope.nested():
             value = item(each)
             if element is not None:
                 value = convert(e, value, element, implicit=False)
@@ -101,7 +100,7 @@ def _collect(
     return result
 
 
-def emit_dict_comprehension(e: Emission, tree: DictComp, hint: Type | None) -> Sugared:
+def emit_dict_comprehension(e: Emitter, tree: DictComp, hint: Type | None) -> Sugared:
     """`{key: value for target in iterable}`."""
     wanted = of_union(without_none(hint), DictType)
     if wanted is not None and not isinstance(wanted, DictType | AnyType):
@@ -118,7 +117,7 @@ def emit_dict_comprehension(e: Emission, tree: DictComp, hint: Type | None) -> S
 
 
 def _collect_pairs(
-    e: Emission,
+    e: Emitter,
     where: SourceRange,
     source: Sugared,
     wanted: DictType | None,
@@ -131,7 +130,7 @@ def _collect_pairs(
     values: list[Value] = []
 
     def body(each: Sugared) -> bool:
-        with e.scope():
+        with e.scope.nested():
             key, value = item(each)
             keys.append(key)
             values.append(value)
@@ -143,7 +142,7 @@ def _collect_pairs(
     return result
 
 
-def collect_dict(e: Emission, tree: Apply, wanted: DictType | None) -> Value:
+def collect_dict(e: Emitter, tree: Apply, wanted: DictType | None) -> Value:
     """`dict(...)`: of a dict, of pairs, of keywords, or of one of the first two and keywords."""
     where = tree.callee.range
     if len(tree.args) > 1:
@@ -157,7 +156,7 @@ def collect_dict(e: Emission, tree: Apply, wanted: DictType | None) -> Value:
     return result
 
 
-def _of_keywords(e: Emission, tree: Apply, wanted: DictType | None) -> Value:
+def _of_keywords(e: Emitter, tree: Apply, wanted: DictType | None) -> Value:
     hint = None if wanted is None else wanted.value
     values = [e.value(keyword.value, hint) for keyword in tree.keywords]
     keys = [e.constant(keyword.name) for keyword in tree.keywords]
@@ -165,7 +164,7 @@ def _of_keywords(e: Emission, tree: Apply, wanted: DictType | None) -> Value:
     return e.emit("prim::DictConstruct", pairs, dict_type(e, tree.range, keys, values, wanted))
 
 
-def _copy_or_collect(e: Emission, tree: Apply, arg: Expr, wanted: DictType | None) -> Value:
+def _copy_or_collect(e: Emitter, tree: Apply, arg: Expr, wanted: DictType | None) -> Value:
     source = e.sugared(arg, wanted if isinstance(arg, DictComp) else None)
     if isinstance(source, SimpleValue) and isinstance(source.value.type, DictType):
         return call_operator(e, tree.callee.range, "aten::dict", [source.value])

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from flambeau.analysis.effects import own_effect, own_writes
 from flambeau.frontend.emit.attribute_refinement import asked, note, path_of
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import And, Compare, Expr, FalseLit, NoneLit, Not, Or, Select, TrueLit, Var, Walrus
 from flambeau.frontend.values import magic
 from flambeau.frontend.values.simple_value import SimpleValue, shown
-from flambeau.frontend.values.sugared import Sugared
+from flambeau.frontend.values.sugared import Emitter, Sugared
 from flambeau.ir.node import Block
 from flambeau.ir.value import Value
 from flambeau.ir.walk import blocks
@@ -59,14 +58,14 @@ class Condition:
     if_true: Facts = field(default_factory=dict)
     if_false: Facts = field(default_factory=dict)
 
-    def as_value(self, e: Emission) -> Value:
+    def as_value(self, e: Emitter) -> Value:
         """Its value, a constant if it is known."""
         if self.value is not None:
             return self.value
         return e.constant(bool(self.known))
 
 
-def emit_condition(e: Emission, tree: Expr) -> Condition:
+def emit_condition(e: Emitter, tree: Expr) -> Condition:
     """Emit what an `if`, a loop or an `and` decides on."""
     with e.graph.at_range(tree.range):
         if isinstance(tree, TrueLit | FalseLit):
@@ -85,14 +84,14 @@ def emit_condition(e: Emission, tree: Expr) -> Condition:
         return Condition(to_bool(e, tree.range, sugared.as_value(e, tree.range)))
 
 
-def emit_logical(e: Emission, tree: Not | And | Or, hint: Type | None) -> Sugared:
+def emit_logical(e: Emitter, tree: Not | And | Or, hint: Type | None) -> Sugared:
     """`not a` as a value is a bool; `a and b`, `a or b` are one of their operands, as in Python."""
     if isinstance(tree, And | Or) and not _chain(tree):
         return _emit_operand(e, tree)
     return ConditionValue(emit_condition(e, tree))
 
 
-def _emit_operand(e: Emission, tree: And | Or) -> Sugared:
+def _emit_operand(e: Emitter, tree: And | Or) -> Sugared:
     """`a and b` as a value. Where both are bools, or conditions, it is the condition."""
     is_and = isinstance(tree, And)
     source = None if _is_condition(tree.left) else e.sugared(tree.left)
@@ -118,7 +117,7 @@ def _is_condition(tree: Expr) -> bool:
     return isinstance(tree, TrueLit | FalseLit | Not | Compare) or (isinstance(tree, And | Or) and bool(_chain(tree)))
 
 
-def _bool_or_operand(e: Emission, tree: And | Or, left: Value) -> Sugared:
+def _bool_or_operand(e: Emitter, tree: And | Or, left: Value) -> Sugared:
     """`a and b` with a bool `a`: a condition, unless `b` is no bool."""
     node = e.graph.insert("prim::If", (left,), ())
     first, second = node.add_block(), node.add_block()
@@ -148,11 +147,11 @@ class ConditionValue(Sugared):
         """The name of this kind of value in error messages."""
         return "condition"
 
-    def as_value(self, e: Emission, where: SourceRange) -> Value:
+    def as_value(self, e: Emitter, where: SourceRange) -> Value:
         """The bool."""
         return self.condition.as_value(e)
 
-    def held(self, e: Emission, where: SourceRange) -> Value:
+    def held(self, e: Emitter, where: SourceRange) -> Value:
         """The bool: what it tells of types is forgotten."""
         return self.condition.as_value(e)
 
@@ -160,11 +159,11 @@ class ConditionValue(Sugared):
 NONE_IS_FALSE = ". Write `x is not None`, or `x is not None and x` if 0 and what is empty count as None"
 
 
-def refine(e: Emission, facts: Facts) -> None:
+def refine(e: Emitter, facts: Facts) -> None:
     """Let variables have the types that follow from a condition, from here on in this scope."""
     for name, type_ in facts.items():
         if isinstance(type_, Variable):
-            e.frame.names[name] = type_
+            e.scope.frame.names[name] = type_
             continue
         if "." in name:
             note(e, name, None if type_ == NONE else type_)
@@ -176,7 +175,7 @@ def refine(e: Emission, facts: Facts) -> None:
         e.store(name, cast)
 
 
-def to_bool(e: Emission, where: SourceRange, value: Value) -> Value:
+def to_bool(e: Emitter, where: SourceRange, value: Value) -> Value:
     """The truth of a value. Raises CompileError for a type that has none: tuples, optionals, modules."""
     type_ = value.type
     with e.graph.at_range(where):
@@ -196,7 +195,7 @@ def to_bool(e: Emission, where: SourceRange, value: Value) -> Value:
     raise CompileError(f"Could not cast value of type {shown(type_)} to bool{advice}", where)
 
 
-def _negated(e: Emission, condition: Condition, where: SourceRange) -> Condition:
+def _negated(e: Emitter, condition: Condition, where: SourceRange) -> Condition:
     value = condition.value
     if value is not None:
         value = call_operator(e, where, "aten::__not__", [value])
@@ -204,7 +203,7 @@ def _negated(e: Emission, condition: Condition, where: SourceRange) -> Condition
     return Condition(value, known, condition.if_false, condition.if_true)
 
 
-def _emit_is_none(e: Emission, tree: Compare) -> Condition | None:
+def _emit_is_none(e: Emitter, tree: Compare) -> Condition | None:
     """`x is None`, in either order; None if neither side is a literal None."""
     tested = tree.left if isinstance(tree.right, NoneLit) else tree.right
     if not isinstance(tree.left, NoneLit) and not isinstance(tree.right, NoneLit):
@@ -240,7 +239,7 @@ def may_be_none(type_: Type) -> bool:
     return isinstance(type_, OptionalType | AnyType | NoneType)
 
 
-def _emit_logical(e: Emission, tree: And | Or, known_left: Condition | None = None) -> Condition:
+def _emit_logical(e: Emitter, tree: And | Or, known_left: Condition | None = None) -> Condition:
     """`a and b`, `a or b`: `b` is evaluated only where it decides, and knows what `a` tells.
 
     `known_left` is `a` if it was emitted already.
@@ -263,7 +262,9 @@ def _emit_logical(e: Emission, tree: And | Or, known_left: Condition | None = No
     with e.inside(deciding) as frame:
         refine(e, left.if_true if is_and else left.if_false)
         right = emit_condition(e, tree.right)
-        bound = {n: v for n, v in frame.variables() if e.frame.parent is None or e.frame.parent.find(n) is None}
+        bound = {
+            n: v for n, v in frame.variables() if e.scope.frame.parent is None or e.scope.frame.parent.find(n) is None
+        }
         right = _with_bound(right, bound, is_and)
         if right.known is None:
             assert right.value is not None
@@ -318,7 +319,7 @@ def _chain(tree: And | Or) -> list[Compare]:
     return [part, *reversed(links)]
 
 
-def _emit_chain(e: Emission, links: list[Compare]) -> Value:
+def _emit_chain(e: Emitter, links: list[Compare]) -> Value:
     """`a < b < c`: `b` is evaluated once, `c` only if `a < b`."""
     first, rest = links[0], links[1:]
     before = dict(e.shared)

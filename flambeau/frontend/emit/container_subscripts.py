@@ -6,12 +6,11 @@ self.layers[i]      →    %m : I = prim::ModuleContainerIndex(%layers, %i)    w
 
 from __future__ import annotations
 
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.trees.views import Subscript
 from flambeau.frontend.values.module_containers import module_keys
 from flambeau.frontend.values.simple_value import SimpleValue, module_items
 from flambeau.frontend.values.slices import SliceValue
-from flambeau.frontend.values.sugared import Sugared
+from flambeau.frontend.values.sugared import Emitter, Sugared
 from flambeau.frontend.values.tuples import TupleValue
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import is_subtype
@@ -50,7 +49,7 @@ def _known(value: Value | None) -> object:
     return found
 
 
-def held_item(e: Emission, tree: Subscript, owner: Value, index: Sugared, hint: Type | None) -> Sugared | None:
+def held_item(e: Emitter, tree: Subscript, owner: Value, index: Sugared, hint: Type | None) -> Sugared | None:
     """What is at an index of a container of modules or parameters; None if `owner` is no such container."""
     where = tree.indices[0].range
     keys = module_keys(e, where, owner)
@@ -86,7 +85,7 @@ def _slice(index: SliceValue, where: SourceRange) -> slice:
 
 
 def _any_of(
-    e: Emission, where: SourceRange, owner: Value, modules: list[Sugared], index: Value, hint: Type | None,
+    e: Emitter, where: SourceRange, owner: Value, modules: list[Sugared], index: Value, hint: Type | None,
     *, is_keyed: bool,
 ) -> Sugared:  # fmt: skip
     """The module at an index that is known when the program runs: all have to be of one type."""
@@ -100,7 +99,5 @@ def _any_of(
         if not is_subtype(type_, wanted):
             node = module.as_value(e, where).node
             name = node.attribute("name") if node is not None else ""
-            raise CompileError(
-                NOT_ANNOTATED.format(name=name, wanted=wanted.annotation, found=type_.annotation), where
-            )
+            raise CompileError(NOT_ANNOTATED.format(name=name, wanted=wanted.annotation, found=type_.annotation), where)
     return SimpleValue(e.emit("prim::ModuleContainerIndex", (owner, index), wanted))

@@ -6,12 +6,12 @@ with a as b: return x    →    %b = prim::Enter(%a)    prim::Exit(%a)    prim::
 from __future__ import annotations
 
 from flambeau.frontend.emit.assignment import assign
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.trees.views import With, WithItem
 from flambeau.frontend.values.contexts import ContextValue
 from flambeau.frontend.values.object_methods import find_method
 from flambeau.frontend.values.regions import Region
 from flambeau.frontend.values.simple_value import SimpleValue, shown
+from flambeau.frontend.values.sugared import Emitter
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
 from flambeau.schema.function import FunctionSchema
@@ -26,26 +26,25 @@ BAD_EXIT = "__exit__ must have four arguments"
 BAD_EXIT_TYPE = "argument {index} of __exit__ must have Any type; TorchScript does not support exception types"
 
 
-def emit_with(e: Emission, tree: With) -> bool:
+def emit_with(e: Emitter, tree: With) -> bool:
     """`with a as b, c: body`."""
     outside = e.graph.current_scope
     entered = [value for item in tree.items if (value := _enter(e, item, tree)) is not None]
-    e.contexts += entered
-    falls = e.statements(tree.body)
-    del e.contexts[len(e.contexts) - len(entered) :]
+    with e.flow.inside_contexts(entered):
+        falls = e.statements(tree.body)
     if falls:
         leave_contexts(e, entered)
     e.graph.current_scope = outside
     return falls
 
 
-def leave_contexts(e: Emission, contexts: list[Value]) -> None:
+def leave_contexts(e: Emitter, contexts: list[Value]) -> None:
     """Leave objects in the opposite order."""
     for context in reversed(contexts):
         e.insert("prim::Exit", (context,))
 
 
-def _enter(e: Emission, item: WithItem, tree: With) -> Value | None:
+def _enter(e: Emitter, item: WithItem, tree: With) -> Value | None:
     """What was entered; None for a region, which is nothing when the program runs."""
     where = item.value.range
     found = e.sugared(item.value)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flambeau.frontend.captures import names_needed
+from flambeau.frontend.closures.captures import names_needed
 from flambeau.frontend.emit.assignment import assign
 from flambeau.frontend.emit.attribute_refinement import AttributeFact, behind_arms, end_arm
 from flambeau.frontend.emit.conditions import Condition, Facts, emit_condition, refine
 from flambeau.frontend.emit.contexts import leave_contexts
 from flambeau.frontend.emit.conversions import pack_tuple
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Absent, Frame, Variable
 from flambeau.frontend.emit.inlined import Expansion, check_left, own_statements
 from flambeau.frontend.emit.loops import emit_for, emit_while, left_by_break, note_break
@@ -38,7 +37,7 @@ from flambeau.frontend.trees.views import (
 from flambeau.frontend.values.captured import values_in
 from flambeau.frontend.values.function_groups import chosen
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Sugared
+from flambeau.frontend.values.sugared import Emitter, Sugared
 from flambeau.ir.node import Block, Node
 from flambeau.ir.value import Value
 from flambeau.program.protected import BROKE, CONTINUED
@@ -65,7 +64,7 @@ OUTCOME = TupleType((INT, ANY))
 MANY_ITERABLES = "List of iterables is not supported currently"
 
 
-def emit_if(e: Emission, tree: If) -> bool:
+def emit_if(e: Emitter, tree: If) -> bool:
     """`if`: one arm alone where the compiler knows which."""
     condition = emit_condition(e, tree.condition)
     if condition.known is not None:
@@ -75,7 +74,7 @@ def emit_if(e: Emission, tree: If) -> bool:
 
 
 def emit_branches(
-    e: Emission, condition: Condition, where: SourceRange, body: Callable[[], bool], orelse: Callable[[], bool]
+    e: Emitter, condition: Condition, where: SourceRange, body: Callable[[], bool], orelse: Callable[[], bool]
 ) -> bool:
     """An undecided `if` with these arms; whether control can go on behind it."""
     assert condition.value is not None
@@ -88,17 +87,17 @@ def emit_branches(
         behind_arms(e, frame_a, frame_b)
     elif falls_a or falls_b:
         going_on = frame_a if falls_a else frame_b
-        e.frame.names.update(going_on.names)
+        e.scope.frame.names.update(going_on.names)
         behind_arms(e, going_on)
     return falls_a or falls_b
 
 
-def emit_guarded(e: Emission, condition: Value, where: SourceRange, body: Callable[[], bool]) -> bool:
+def emit_guarded(e: Emitter, condition: Value, where: SourceRange, body: Callable[[], bool]) -> bool:
     """`body` where the condition holds; whether control can go on behind it."""
     return emit_branches(e, Condition(value=condition), where, body, lambda: True)
 
 
-def _arm(e: Emission, block: Block, facts: Facts, body: Callable[[], bool]) -> tuple[Frame[Sugared], bool]:
+def _arm(e: Emitter, block: Block, facts: Facts, body: Callable[[], bool]) -> tuple[Frame[Sugared], bool]:
     with e.inside(block) as frame:
         refine(e, facts)
         falls = body()
@@ -106,7 +105,7 @@ def _arm(e: Emission, block: Block, facts: Facts, body: Callable[[], bool]) -> t
         return frame, falls
 
 
-def _merge(e: Emission, condition: Value, a: Frame[Sugared], b: Frame[Sugared], where: SourceRange) -> None:
+def _merge(e: Emitter, condition: Value, a: Frame[Sugared], b: Frame[Sugared], where: SourceRange) -> None:
     """What each name that an arm bound means behind both."""
     names = dict.fromkeys((*a.names, *b.names))
     for name in sorted(names, key=lambda name: isinstance(a.find(name), Sugared)):  # functions behind what they read
@@ -115,30 +114,30 @@ def _merge(e: Emission, condition: Value, a: Frame[Sugared], b: Frame[Sugared], 
             continue
         if isinstance(first, Variable) and isinstance(second, Variable):
             e.type_variables.unify(first.type, second.type)
-            e.frame.names[name] = _merged_variable(name, first, second, where)
+            e.scope.frame.names[name] = _merged_variable(name, first, second, where)
         elif isinstance(first, Sugared) and isinstance(second, Sugared):
             if first is not second:
-                e.frame.names[name] = _chosen(e, condition, (a, first), (b, second), where)
+                e.scope.frame.names[name] = _chosen(e, condition, (a, first), (b, second), where)
         elif isinstance(first, Absent) or isinstance(second, Absent):
             absent = first if isinstance(first, Absent) else second
             assert absent is not None
-            e.frame.names[name] = absent
+            e.scope.frame.names[name] = absent
         elif first is None or second is None:
             arm = "true" if first is None else "false"
             present = second if first is None else first
             if isinstance(present, Variable):
-                e.frame.names[name] = Absent(ONE_ARM.format(name=name, arm=arm), where)
+                e.scope.frame.names[name] = Absent(ONE_ARM.format(name=name, arm=arm), where)
 
 
 def _chosen(
-    e: Emission, condition: Value, one: tuple[Frame[Sugared], Sugared], other: tuple[Frame[Sugared], Sugared],
+    e: Emitter, condition: Value, one: tuple[Frame[Sugared], Sugared], other: tuple[Frame[Sugared], Sugared],
     where: SourceRange,
 ) -> Sugared | Absent:  # fmt: skip
     """The function that the arm gave a name to; none for one that was made there, of values that the arm alone has."""
     for arm, function in (one, other):
         needed = names_needed(e, function)
         if values_in(function) or any(
-            arm.find(name) is not None and isinstance(e.frame.find(name), Absent | None) for name in needed
+            arm.find(name) is not None and isinstance(e.scope.find(name), Absent | None) for name in needed
         ):
             return Absent(MADE_THERE, where)
     return chosen(e, where, condition, one[1], other[1])
@@ -155,11 +154,11 @@ def _merged_variable(name: str, first: Variable, second: Variable, where: Source
     return Variable(type_, first.slot, declared if declared is not None and is_subtype(type_, declared) else type_)
 
 
-def emit_ternary(e: Emission, tree: TernaryIf, hint: Type | None) -> Sugared:
+def emit_ternary(e: Emitter, tree: TernaryIf, hint: Type | None) -> Sugared:
     """`a if c else b`."""
     condition = emit_condition(e, tree.condition)
     if condition.known is not None:
-        with e.scope():
+        with e.scope.nested():
             refine(e, condition.if_true if condition.known else condition.if_false)
             return e.sugared(tree.body if condition.known else tree.orelse, hint)
     assert condition.value is not None
@@ -181,7 +180,7 @@ def emit_ternary(e: Emission, tree: TernaryIf, hint: Type | None) -> Sugared:
     return SimpleValue(node.add_output(type_))
 
 
-def _ternary_arm(e: Emission, node: Node, facts: Facts, tree: Expr, hint: Type | None) -> Value | Sugared:
+def _ternary_arm(e: Emitter, node: Node, facts: Facts, tree: Expr, hint: Type | None) -> Value | Sugared:
     """The value of an arm; what stands for none is given back as it is."""
     block = node.add_block()
     with e.inside(block):
@@ -212,7 +211,7 @@ def _ternary_type(first: Value, second: Value, hint: Type | None) -> Type | None
     return unify(first.type, second.type)
 
 
-def emit_for_statement(e: Emission, tree: For) -> bool:
+def emit_for_statement(e: Emitter, tree: For) -> bool:
     """`for target in iterable`."""
     if len(tree.iterables) != 1:
         raise CompileError(MANY_ITERABLES, tree.range)
@@ -229,7 +228,7 @@ def emit_for_statement(e: Emission, tree: For) -> bool:
     return falls
 
 
-def emit_while_statement(e: Emission, tree: While) -> bool:
+def emit_while_statement(e: Emitter, tree: While) -> bool:
     """`while condition`. A `while True` without a break never ends by itself."""
     with entered(e, tree):
         condition = emit_condition(e, tree.condition)
@@ -243,15 +242,15 @@ def emit_while_statement(e: Emission, tree: While) -> bool:
             lambda: e.statements(tree.body),
         )
     if condition.known:
-        e.frame.names.update(left_by_break(e))
+        e.scope.frame.names.update(left_by_break(e))
     elif not _breaks(tree.body):
         refine(e, condition.if_false)
     check_left(e, tree.body)
-    is_left = isinstance(e.generated, Expansion) and e.generated.flag is not None
+    is_left = isinstance(e.flow.generator, Expansion) and e.flow.generator.flag is not None
     return condition.known is None or is_left or _breaks(tree.body)
 
 
-def emit_loop_else(e: Emission, tree: LoopElse) -> bool:
+def emit_loop_else(e: Emitter, tree: LoopElse) -> bool:
     """A loop whose `else` runs if no `break` was met. What both leave behind is known behind them."""
     with e.graph.at_range(tree.range):
         e.store(tree.flag.name, e.constant(False))
@@ -259,12 +258,12 @@ def emit_loop_else(e: Emission, tree: LoopElse) -> bool:
         left = left_by_break(e)
         if not falls:
             return False
-        found = e.frame.find(tree.flag.name)
+        found = e.scope.find(tree.flag.name)
         assert isinstance(found, Variable)
         condition = Condition(e.load(tree.flag.name, found))
 
         def broken() -> bool:
-            e.frame.names.update(left)
+            e.scope.frame.names.update(left)
             return True
 
         return emit_branches(e, condition, tree.range, broken, lambda: e.statements(tree.orelse))
@@ -282,47 +281,47 @@ def _breaks(body: tuple[Stmt, ...]) -> bool:
     return False
 
 
-def emit_break(e: Emission, tree: Break) -> bool:
+def emit_break(e: Emitter, tree: Break) -> bool:
     """`break`."""
-    if e.loop is None and e.exits is not None:
+    if e.flow.loop is None and e.flow.exits is not None:
         return _leave_try(e, BROKE)
     _check_loop(e, tree, "break")
     note_break(e)
-    assert e.loop is not None
-    around = e.loop.contexts_around
-    leave_contexts(e, e.contexts[_outside(e) if around is None else around :])
-    if e.loop.leaves is not None:
-        e.insert("prim::Store", (e.constant(True),), name=e.loop.leaves.slot, type=BOOL)
+    assert e.flow.loop is not None
+    around = e.flow.loop.contexts_around
+    leave_contexts(e, e.flow.contexts[_outside(e) if around is None else around :])
+    if e.flow.loop.leaves is not None:
+        e.insert("prim::Store", (e.constant(True),), name=e.flow.loop.leaves.slot, type=BOOL)
     e.insert("prim::BreakStmt")
     return False
 
 
-def emit_continue(e: Emission, tree: Continue) -> bool:
+def emit_continue(e: Emitter, tree: Continue) -> bool:
     """`continue`: the condition for another round is evaluated here."""
-    if e.loop is None and e.exits is not None:
+    if e.flow.loop is None and e.flow.exits is not None:
         return _leave_try(e, CONTINUED)
     again = _check_loop(e, tree, "continue")
-    leave_contexts(e, e.contexts[_outside(e) :])
+    leave_contexts(e, e.flow.contexts[_outside(e) :])
     e.insert("prim::ContinueStmt", (again(),))
     return False
 
 
-def _leave_try(e: Emission, code: int) -> bool:
+def _leave_try(e: Emitter, code: int) -> bool:
     """`break` and `continue` of a loop around the `try` whose body this is."""
-    assert e.exits is not None
-    e.exits.add(code)
-    leave_contexts(e, e.contexts)
+    assert e.flow.exits is not None
+    e.flow.exits.add(code)
+    leave_contexts(e, e.flow.contexts)
     e.insert("prim::ReturnStmt", (pack_tuple(e, [e.constant(code), e.constant(None)], OUTCOME),))
     return False
 
 
-def _outside(e: Emission) -> int:
-    return 0 if e.loop is None else e.loop.contexts
+def _outside(e: Emitter) -> int:
+    return 0 if e.flow.loop is None else e.flow.loop.contexts
 
 
-def _check_loop(e: Emission, tree: Break | Continue, word: str) -> Callable[[], Value]:
-    if e.loop is None:
+def _check_loop(e: Emitter, tree: Break | Continue, word: str) -> Callable[[], Value]:
+    if e.flow.loop is None:
         raise CompileError(OUTSIDE.format(word=word), tree.range)
-    if e.loop.emit_condition is None:
+    if e.flow.loop.emit_condition is None:
         raise CompileError(UNROLLED, tree.range)
-    return e.loop.emit_condition
+    return e.flow.loop.emit_condition

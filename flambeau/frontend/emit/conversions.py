@@ -7,9 +7,9 @@ number and a string a device.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from flambeau.frontend.emit.fresh_containers import retype, written_as
+from flambeau.frontend.values.sugared import Emitter
 from flambeau.ir.value import Value
 from flambeau.schema.device import Device
 from flambeau.schema.match import has_variables
@@ -32,10 +32,7 @@ from flambeau.schema.types import (
     UnionType,
 )
 
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
-
-Plan = Callable[["Emission"], Value]
+Plan = Callable[["Emitter"], Value]
 """Emits a value; run only when the call that it belongs to is certain."""
 
 FROM_TENSOR: dict[Type, str] = {
@@ -109,7 +106,7 @@ def _kind_of(value: Value) -> str:
     return "" if value.node is None else value.node.kind
 
 
-def convert(e: Emission, value: Value, wanted: Type, *, implicit: bool) -> Value:
+def convert(e: Emitter, value: Value, wanted: Type, *, implicit: bool) -> Value:
     """`value` as near to `wanted` as conversions bring it."""
     e.type_variables.unify(value.type, wanted)
     if is_subtype(value.type, wanted) or isinstance(wanted, AnyType | UnionType):
@@ -117,14 +114,14 @@ def convert(e: Emission, value: Value, wanted: Type, *, implicit: bool) -> Value
     return plan_conversion(value, wanted, implicit=implicit)[1](e)
 
 
-def to_device(e: Emission, value: Value) -> Value:
+def to_device(e: Emitter, value: Value) -> Value:
     """A string as a device; a literal at once."""
     if value.node is not None and value.node.kind == "prim::Constant":
         return e.constant(Device(value.node.attribute("value")), DEVICE)
     return e.emit("aten::device", (value,), DEVICE)
 
 
-def unpack_tuple(e: Emission, value: Value) -> list[Value]:
+def unpack_tuple(e: Emitter, value: Value) -> list[Value]:
     """The items of a tuple, without a node when the tuple was just made."""
     assert isinstance(value.type, TupleType)
     if value.node is not None and value.node.kind == "prim::TupleConstruct":
@@ -132,12 +129,12 @@ def unpack_tuple(e: Emission, value: Value) -> list[Value]:
     return list(e.graph.insert("prim::TupleUnpack", (value,), value.type.elements).outputs)
 
 
-def pack_tuple(e: Emission, items: Sequence[Value], type_: TupleType | None = None) -> Value:
+def pack_tuple(e: Emitter, items: Sequence[Value], type_: TupleType | None = None) -> Value:
     """A tuple of values."""
     return e.emit("prim::TupleConstruct", items, type_ or TupleType(tuple(i.type for i in items)))
 
 
-def pack_list(e: Emission, items: Sequence[Value], element: Type) -> Value:
+def pack_list(e: Emitter, items: Sequence[Value], element: Type) -> Value:
     """A list of values."""
     return e.emit("prim::ListConstruct", items, ListType(element))
 
@@ -157,7 +154,7 @@ def _tuple_to_list(value: Value, actual: TupleType, wanted: ListType) -> tuple[T
 
 
 def _tuple_to_tuple(value: Value, wanted: TupleType, implicit: bool) -> tuple[Type, Plan]:
-    def build(e: Emission) -> Value:
+    def build(e: Emitter) -> Value:
         items = unpack_tuple(e, value)
         return pack_tuple(
             e, [convert(e, item, t, implicit=implicit) for item, t in zip(items, wanted.elements, strict=True)]

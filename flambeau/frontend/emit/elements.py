@@ -12,22 +12,20 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from flambeau.frontend.emit.arrays import BINARY as FUNCTIONS
 from flambeau.frontend.emit.arrays import asked, constant_number, element_sample, samples
 from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.values.sugared import Emitter
 from flambeau.ir.value import Value
 from flambeau.schema.dtype import DType, bool_, float64, int64
 from flambeau.schema.element_type import element_of, is_element, kinds_of
 from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, FloatType, IntType, NumberType, Type, is_number
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
-
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
 
 AMBIGUOUS: Final = (
     "this number is {first} on one way here and {second} on another, and NumPy computes otherwise with one than with "
@@ -46,7 +44,7 @@ _COMPARISONS: Final[dict[str, Callable[..., Any]]] = {
 _OF_ONE: Final[dict[str, Callable[..., Any]]] = {
     "aten::neg": operator.neg, "prim::abs": operator.abs, "aten::bitwise_not": operator.invert,
 }  # fmt: skip
-Emit = Callable[["Emission", SourceRange, str, Value, Value], Value]
+Emit = Callable[["Emitter", SourceRange, str, Value, Value], Value]
 
 
 def are_elements(left: Value, right: Value) -> bool:
@@ -55,7 +53,7 @@ def are_elements(left: Value, right: Value) -> bool:
     return are_numbers and (is_element(left.type) or is_element(right.type))
 
 
-def arithmetic(e: Emission, where: SourceRange, op: str, left: Value, right: Value, plain: Emit) -> Value:
+def arithmetic(e: Emitter, where: SourceRange, op: str, left: Value, right: Value, plain: Emit) -> Value:
     """`left op right` of two numbers; `plain` emits it for numbers of Python.
 
     Raises CompileError for what NumPy refuses, and where it depends on the way what NumPy does.
@@ -77,7 +75,7 @@ def arithmetic(e: Emission, where: SourceRange, op: str, left: Value, right: Val
     return result
 
 
-def comparison(e: Emission, where: SourceRange, op: str, left: Value, right: Value, plain: Emit) -> Value:
+def comparison(e: Emitter, where: SourceRange, op: str, left: Value, right: Value, plain: Emit) -> Value:
     """`left op right` for a comparison of two numbers: floats of Python give way to floats of 16 and 32 bits."""
     found = {_common(where, k, m, left, right) for k, m in _pairs(left, right)}
     narrow = {d for d in found if d is not None and d.name in NARROW_FLOATS}
@@ -95,7 +93,7 @@ def comparison(e: Emission, where: SourceRange, op: str, left: Value, right: Val
     return result
 
 
-def negative(e: Emission, where: SourceRange, value: Value, name: str = "aten::neg") -> Value:
+def negative(e: Emitter, where: SourceRange, value: Value, name: str = "aten::neg") -> Value:
     """`-x`, or another operator of one number that gives a number of the same kind."""
     kinds = kinds_of(value.type)
     function = _OF_ONE[name]
@@ -119,13 +117,13 @@ def negative(e: Emission, where: SourceRange, value: Value, name: str = "aten::n
     return made
 
 
-def positive(e: Emission, where: SourceRange, array: Value) -> Value:
+def positive(e: Emitter, where: SourceRange, array: Value) -> Value:
     """`+x` of an array: its copy. Raises CompileError for bools, which have none in NumPy."""
     asked(where, np.positive, *samples(array, where))
     return call_operator(e, where, "aten::clone", [array])
 
 
-def rounded(e: Emission, where: SourceRange, value: Value, dtype: DType) -> Value:
+def rounded(e: Emitter, where: SourceRange, value: Value, dtype: DType) -> Value:
     """A number that was computed in 64 bits, as a scalar of a dtype."""
     if (dtype.name in NARROW_INTS and value.type == INT) or dtype.name in NARROW_FLOATS:
         value = call_operator(e, where, f"python::as_{dtype.name}", [value])
@@ -139,17 +137,17 @@ def rounded(e: Emission, where: SourceRange, value: Value, dtype: DType) -> Valu
     return value
 
 
-def fresh(e: Emission, value: Value) -> Value:
+def fresh(e: Emitter, value: Value) -> Value:
     """Another value of the same number, whose type may say something else."""
     return e.emit("prim::unchecked_cast", (value,), element_of(value.type, None))
 
 
-def as_python(e: Emission, value: Value) -> Value:
+def as_python(e: Emitter, value: Value) -> Value:
     """A number as one of Python: `float(x[0])`."""
     return fresh(e, value) if is_element(value.type) else value
 
 
-def stored(e: Emission, where: SourceRange, value: Value, dtype: DType | None) -> Value:
+def stored(e: Emitter, where: SourceRange, value: Value, dtype: DType | None) -> Value:
     """A number that is about to be stored in an array: scalars of NumPy wrap, ints of Python have to fit."""
     kinds = kinds_of(value.type)
     if dtype is None or dtype.name not in NARROW_INTS or value.type != INT or None in kinds or kinds == (dtype,):
@@ -157,7 +155,7 @@ def stored(e: Emission, where: SourceRange, value: Value, dtype: DType | None) -
     return rounded(e, where, value, dtype)
 
 
-def within(e: Emission, where: SourceRange, value: Value, dtype: DType) -> Value:
+def within(e: Emitter, where: SourceRange, value: Value, dtype: DType) -> Value:
     """An int of Python that meets a dtype: one that does not fit is refused when the program runs, as NumPy does."""
     is_open = value.type == INT and None in kinds_of(value.type) and constant_number(value) is None
     if not is_open or dtype.name not in NARROW_INTS:
@@ -217,11 +215,11 @@ def _ambiguous(left: Value, right: Value) -> str:
     return AMBIGUOUS.format(first=named[0], second=named[-1], dtype=dtype, python=python)
 
 
-def _as_int(e: Emission, where: SourceRange, value: Value) -> Value:
+def _as_int(e: Emitter, where: SourceRange, value: Value) -> Value:
     return call_operator(e, where, "aten::Int", [value]) if value.type == BOOL else value
 
 
-def _as_float(e: Emission, where: SourceRange, value: Value, dtype: DType) -> Value:
+def _as_float(e: Emitter, where: SourceRange, value: Value, dtype: DType) -> Value:
     """An operand as a float of a dtype."""
     value = _as_int(e, where, value)
     if dtype.name in NARROW_FLOATS and not _is_exact(value, dtype):
@@ -230,7 +228,7 @@ def _as_float(e: Emission, where: SourceRange, value: Value, dtype: DType) -> Va
 
 
 def _computed(
-    e: Emission, where: SourceRange, op: str, left: Value, right: Value, dtype: DType, plain: Emit
+    e: Emitter, where: SourceRange, op: str, left: Value, right: Value, dtype: DType, plain: Emit
 ) -> Value:  # fmt: skip
     if dtype is bool_:
         return call_operator(e, where, _LOGICAL[op], [left, right])
@@ -251,19 +249,19 @@ def _computed(
     return made
 
 
-def _float_power(e: Emission, where: SourceRange, left: Value, right: Value) -> Value:
+def _float_power(e: Emitter, where: SourceRange, left: Value, right: Value) -> Value:
     """A power that never raises: 0.0 to a negative one is infinite."""
     exponent = constant_number(right)
     is_plain = isinstance(exponent, int | float) and exponent >= 0
     return call_operator(e, where, "aten::pow" if is_plain else "python::element_power", [left, right])
 
 
-def _whole_power(e: Emission, where: SourceRange, left: Value, right: Value) -> Value:
+def _whole_power(e: Emitter, where: SourceRange, left: Value, right: Value) -> Value:
     """A power of integers, which is one; a negative exponent raises ValueError when the program runs."""
     return call_operator(e, where, "python::element_power", [left, right])
 
 
-def number_as(e: Emission, where: SourceRange, value: Value, dtype: DType) -> Value:
+def number_as(e: Emitter, where: SourceRange, value: Value, dtype: DType) -> Value:
     """`np.float32(x)` of a number. Raises CompileError for what no such scalar is made of."""
     type_: Type = value.type
     if not is_number(type_):

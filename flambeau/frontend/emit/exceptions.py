@@ -11,17 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flambeau.frontend.captures import names_needed
+from flambeau.frontend.closures.captures import names_needed
+from flambeau.frontend.emit.builder import Builder
 from flambeau.frontend.emit.cells import open_cell
 from flambeau.frontend.emit.conditions import Condition
 from flambeau.frontend.emit.contexts import leave_contexts
 from flambeau.frontend.emit.control import OUTCOME, emit_branches, emit_break, emit_continue
 from flambeau.frontend.emit.conversions import pack_list, pack_tuple
-from flambeau.frontend.emit.emission import Emission, Stops
+from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Frame, Variable
+from flambeau.frontend.emit.flow import Entry, Flow, Stops
+from flambeau.frontend.emit.function_scope import FunctionScope
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.statements import OTHER_RETURN
-from flambeau.frontend.emit.widening import Entry, entered
+from flambeau.frontend.emit.widening import entered
 from flambeau.frontend.ssa.cleanup import clean
 from flambeau.frontend.ssa.exits import make_structured
 from flambeau.frontend.ssa.to_ssa import to_ssa
@@ -29,7 +32,7 @@ from flambeau.frontend.trees.scopes import assigned_names
 from flambeau.frontend.trees.views import Break, Continue, Expr, Handler, Reraise, Try, TupleLiteral, Var
 from flambeau.frontend.values.captured import take_along
 from flambeau.frontend.values.classes import ExceptionClass
-from flambeau.frontend.values.sugared import Sugared
+from flambeau.frontend.values.sugared import Emitter, Sugared
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
@@ -58,7 +61,7 @@ class _Body:
     exits: set[int] = field(default_factory=set)
 
 
-def emit_try(e: Emission, tree: Try) -> bool:
+def emit_try(e: Emitter, tree: Try) -> bool:
     """`try` with handlers, or with a `finally`; the converter nests one in the other."""
     handlers = [_classes(e, h) for h in tree.handlers]
     if tree.finalbody:
@@ -88,7 +91,7 @@ def emit_try(e: Emission, tree: Try) -> bool:
 
 
 def _dispatch(
-    e: Emission, tree: Try, how: Value, arms: list[tuple[int, Callable[[], bool]]], otherwise: Callable[[], bool]
+    e: Emitter, tree: Try, how: Value, arms: list[tuple[int, Callable[[], bool]]], otherwise: Callable[[], bool]
 ) -> bool:
     if not arms:
         return otherwise()
@@ -97,7 +100,7 @@ def _dispatch(
     return emit_branches(e, Condition(test), tree.range, arm, lambda: _dispatch(e, tree, how, rest, otherwise))
 
 
-def _after(e: Emission, tree: Try, body: _Body, what: Value) -> bool:
+def _after(e: Emitter, tree: Try, body: _Body, what: Value) -> bool:
     """The body came to its end: its new variables are there, and the `else` runs."""
     if not body.falls:
         e.insert("prim::RaiseException", (e.constant("unreachable"), e.constant(None)))
@@ -111,51 +114,49 @@ def _after(e: Emission, tree: Try, body: _Body, what: Value) -> bool:
     return e.statements(tree.orelse)
 
 
-def _return(e: Emission, body: _Body, what: Value) -> bool:
+def _return(e: Emitter, body: _Body, what: Value) -> bool:
     assert body.returns is not None
     value = e.constant(None) if body.returns == NONE else e.emit("prim::unchecked_cast", (what,), body.returns)
-    if e.declared_return is None:
-        merged = body.returns if e.merged_return is None else unify(e.merged_return, body.returns)
+    if e.flow.declared_return is None:
+        merged = body.returns if e.flow.merged_return is None else unify(e.flow.merged_return, body.returns)
         if merged is None:
-            assert e.merged_return is not None
-            text = OTHER_RETURN.format(before=e.merged_return.annotation, after=body.returns.annotation)
+            assert e.flow.merged_return is not None
+            text = OTHER_RETURN.format(before=e.flow.merged_return.annotation, after=body.returns.annotation)
             raise CompileError(text, e.graph.current_range)
-        e.merged_return = merged
+        e.flow.merged_return = merged
     else:
-        e.merged_return = e.declared_return
-    leave_contexts(e, e.contexts)
-    e.insert("prim::ReturnStmt", (value if e.wrap_return is None else e.wrap_return(value),))
+        e.flow.merged_return = e.flow.declared_return
+    leave_contexts(e, e.flow.contexts)
+    e.insert("prim::ReturnStmt", (value if e.flow.wrap_return is None else e.flow.wrap_return(value),))
     return False
 
 
-def _raise_again(e: Emission, what: Value) -> bool:
+def _raise_again(e: Emitter, what: Value) -> bool:
     e.insert("^raise", (what,), callable=raise_again)
     e.insert("prim::RaiseException", (e.constant("unreachable"), e.constant(None)))
     return False
 
 
-def _handler(e: Emission, handler: Handler, what: Value) -> Callable[[], bool]:
+def _handler(e: Emitter, handler: Handler, what: Value) -> Callable[[], bool]:
     def run() -> bool:
-        before, e.caught = e.caught, what
-        with e.graph.at_range(handler.range):
-            if handler.ident is not None:
-                e.store(handler.ident.name, e.emit("^text", (what,), STRING, callable=text_of))
-        falls = e.statements(handler.body)
-        e.caught = before
-        return falls
+        with e.flow.inside_handler(what):
+            with e.graph.at_range(handler.range):
+                if handler.ident is not None:
+                    e.store(handler.ident.name, e.emit("^text", (what,), STRING, callable=text_of))
+            return e.statements(handler.body)
 
     return run
 
 
-def emit_bare_raise(e: Emission, tree: Reraise) -> bool:
+def emit_bare_raise(e: Emitter, tree: Reraise) -> bool:
     """`raise` alone, in a handler."""
-    if e.caught is None:
+    if e.flow.caught is None:
         text = "raise without an exception isn't supported outside of a handler. Name the exception to raise"
         raise NotSupportedError(text, tree.range)
-    return _raise_again(e, e.caught)
+    return _raise_again(e, e.flow.caught)
 
 
-def _classes(e: Emission, handler: Handler) -> tuple[type, ...]:
+def _classes(e: Emitter, handler: Handler) -> tuple[type, ...]:
     if handler.kind is None:
         return (BaseException,)
     trees: tuple[Expr, ...] = handler.kind.items if isinstance(handler.kind, TupleLiteral) else (handler.kind,)
@@ -171,67 +172,69 @@ def _classes(e: Emission, handler: Handler) -> tuple[type, ...]:
 # -- the body as a function -------------------------------------------------------------------------------------------
 
 
-def _compiled(e: Emission, tree: Try) -> _Body:
+def _compiled(e: Emitter, tree: Try) -> _Body:
     body = tree.body
-    inner = Emission(
-        name=e.name,
-        graph=Graph("try"),
-        resolver=e.resolver,
-        rules=e.rules,
-        declared_return=e.declared_return,
-        has_self=e.has_self,
-        inherited=e.inherited,
-        exits=set() if e.loop is not None or e.exits is not None else None,
-        type_variables=e.type_variables,
-        home=e.home,
+    exits: set[int] | None = set() if e.flow.loop is not None or e.flow.exits is not None else None
+    stops = isinstance(e.flow.generator, Stops)
+    scope: FunctionScope[Sugared] = FunctionScope(
+        name=e.scope.name,
+        resolver=e.scope.resolver,
+        home=e.scope.home,
+        has_self=e.scope.has_self,
+        inherited=e.scope.inherited,
+        expanding=e.scope.expanding if stops else (),
     )
-    if isinstance(e.generated, Stops):
-        inner.generated, inner.expanding = e.generated, e.expanding
-    inner.wrap_return = lambda value: _outcome(inner, RETURNED, value)
+    flow: Flow[Sugared] = Flow(
+        declared_return=e.flow.declared_return, exits=exits, generator=e.flow.generator if stops else None
+    )
+    inner = Emission(
+        builder=Builder(Graph("try")), scope=scope, flow=flow, rules=e.rules, type_variables=e.type_variables
+    )
+    inner.flow.wrap_return = lambda value: _outcome(inner, RETURNED, value)
     changed = assigned_names(body)
     used = dict.fromkeys(t.name for part in body for t in part.walk() if isinstance(t, Var))
     for name in list(used):  # nested functions that it calls read and change what they do
-        meaning = e.frame.find(name)
+        meaning = e.scope.find(name)
         if isinstance(meaning, Sugared):
             needed = names_needed(e, meaning)
             used.update(dict.fromkeys(needed))
             changed |= {n for n, is_assigned in needed.items() if is_assigned}
     inputs: list[Value] = []
-    if e.caught is not None and any(isinstance(t, Reraise) for part in body for t in part.walk()):
-        inputs.append(e.caught)
-        inner.caught = inner.graph.add_input(e.caught.type)
+    if e.flow.caught is not None and any(isinstance(t, Reraise) for part in body for t in part.walk()):
+        inputs.append(e.flow.caught)
+        inner.flow.caught = inner.graph.add_input(e.flow.caught.type)
     cells: dict[str, tuple[Value, Variable]] = {}
     for name in used:
-        found = e.frame.find(name)
+        found = e.scope.find(name)
         if isinstance(found, Variable):
             value = e.load(name, found)
             if name in changed:
                 # In a body inside of a body both use one cell: an exception may leave both at once.
-                value = e.cells.get(found.slot) or pack_list(e, [value], found.type)
+                value = e.builder.cells.get(found.slot) or pack_list(e, [value], found.type)
                 cells[name] = (value, found)
             inputs.append(value)
             _parameter(inner, name, value, found, name in changed)
         elif isinstance(found, Sugared):
-            inner.frame.names[name], parts = take_along(found, name, body[0].range)
+            inner.scope.frame.names[name], parts = take_along(found, name, body[0].range)
             for slot, value in parts.items():
                 inputs.append(value)
                 inner.store(slot, inner.graph.add_input(value.type, slot))
         elif found is not None:
-            inner.frame.names[name] = found
-    inner.entries.append(Entry(tree, Frame(names=dict(inner.frame.names))))
+            inner.scope.frame.names[name] = found
+    inner.flow.entries.append(Entry(tree, Frame(names=dict(inner.scope.frame.names))))
     falls = inner.statements(body)
     new = []
     if falls:
-        known = inner.frame.variables()
-        new = [(n, v.type) for n, v in list(known) if not isinstance(e.frame.find(n), Variable)]
-        values = [inner.load(n, v) for n, v in list(inner.frame.variables()) if n in dict(new)]
+        known = inner.scope.frame.variables()
+        new = [(n, v.type) for n, v in list(known) if not isinstance(e.scope.find(n), Variable)]
+        values = [inner.load(n, v) for n, v in list(inner.scope.frame.variables()) if n in dict(new)]
         inner.insert("prim::ReturnStmt", (_outcome(inner, FELL, pack_tuple(inner, values)),))
     inner.graph.keeps_errors = True
     make_structured(inner.graph, OUTCOME)
     to_ssa(inner.graph)
     clean(inner.graph)
     function = Function("try", inner.graph, schema_of("try", inner.graph))
-    return _Body(function, inputs, cells, new, falls, inner.merged_return, inner.exits or set())
+    return _Body(function, inputs, cells, new, falls, inner.flow.merged_return, inner.flow.exits or set())
 
 
 def _parameter(inner: Emission, name: str, value: Value, variable: Variable, is_cell: bool) -> None:
@@ -240,10 +243,10 @@ def _parameter(inner: Emission, name: str, value: Value, variable: Variable, is_
         open_cell(inner, name, given, variable.type)
     else:
         inner.store(name, given, variable.type)
-    made = inner.frame.names[name]
+    made = inner.scope.frame.names[name]
     assert isinstance(made, Variable)
-    inner.frame.names[name] = replace(made, declared=variable.declared)
+    inner.scope.frame.names[name] = replace(made, declared=variable.declared)
 
 
-def _outcome(e: Emission, code: int, value: Value) -> Value:
+def _outcome(e: Emitter, code: int, value: Value) -> Value:
     return pack_tuple(e, [e.constant(code), value], OUTCOME)

@@ -14,7 +14,6 @@ from flambeau.frontend.emit.conditions import Condition, ConditionValue, emit_co
 from flambeau.frontend.emit.control import emit_branches
 from flambeau.frontend.emit.conversions import convert, pack_list
 from flambeau.frontend.emit.elements import positive
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.literals import dict_type, list_element, without_none
 from flambeau.frontend.emit.loops import emit_for
@@ -34,7 +33,7 @@ from flambeau.frontend.trees.views import (
 )
 from flambeau.frontend.values import sets
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Iteration, Sugared
+from flambeau.frontend.values.sugared import Emitter, Iteration, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.array_type import ArrayType
 from flambeau.schema.types import (
@@ -57,7 +56,7 @@ from flambeau.util.source import SourceRange
 NO_SET = "a set is understood behind `in` alone; use a list, or a dict with the members as keys"
 
 
-def emit_plus(e: Emission, tree: UnaryPlus, hint: Type | None) -> Sugared:
+def emit_plus(e: Emitter, tree: UnaryPlus, hint: Type | None) -> Sugared:
     """`+a`: the number itself, a bool as an int."""
     value = e.value(tree.value, hint)
     if isinstance(value.type, NamedType):
@@ -71,28 +70,28 @@ def emit_plus(e: Emission, tree: UnaryPlus, hint: Type | None) -> Sugared:
     return SimpleValue(value)
 
 
-def emit_walrus(e: Emission, tree: Walrus, hint: Type | None) -> Sugared:
+def emit_walrus(e: Emitter, tree: Walrus, hint: Type | None) -> Sugared:
     """`(name := value)`; in a comprehension, a name that is a variable around it is that variable."""
     value = e.value(tree.value, hint)
-    name, before, frame = tree.target.name, e.frame, e.frame
+    name, before, frame = tree.target.name, e.scope.frame, e.scope.frame
     while frame.parent is not None:
         if frame.hides and isinstance(frame.parent.find(name), Variable):
-            e.frame = frame.parent
+            e.scope.frame = frame.parent
         frame = frame.parent
     try:
         assign_name(e, tree.target.range, name, SimpleValue(value))
     finally:
-        e.frame = before
+        e.scope.frame = before
     return SimpleValue(value)
 
 
-def emit_bind(e: Emission, tree: Bind, hint: Type | None) -> Sugared:
+def emit_bind(e: Emitter, tree: Bind, hint: Type | None) -> Sugared:
     """A name bound on the way through a condition."""
     assign_name(e, tree.target.range, tree.target.name, e.sugared(tree.value))
     return ConditionValue(Condition(known=True))
 
 
-def emit_length(e: Emission, tree: Length, hint: Type | None) -> Sugared:
+def emit_length(e: Emitter, tree: Length, hint: Type | None) -> Sugared:
     """Whether a pattern's length fits: known for tuples, asked of lists, False for what is no sequence."""
     value = e.value(tree.value)
     match value.type:
@@ -106,7 +105,7 @@ def emit_length(e: Emission, tree: Length, hint: Type | None) -> Sugared:
     return ConditionValue(Condition(known=False))
 
 
-def emit_set(e: Emission, tree: SetLiteral, hint: Type | None) -> Sugared:
+def emit_set(e: Emitter, tree: SetLiteral, hint: Type | None) -> Sugared:
     """`{a, b}`; `{*x}` alone is a set of what `x` has."""
     if len(tree.items) == 1 and isinstance(tree.items[0], Starred):
         spread = tree.items[0].value
@@ -129,27 +128,27 @@ class SetDisplay(Sugared):
         """The name of this kind of value in error messages."""
         return "set"
 
-    def as_value(self, e: Emission, where: SourceRange) -> Value:
+    def as_value(self, e: Emitter, where: SourceRange) -> Value:
         """A new set."""
         return sets.display(e, where, self.items)
 
-    def held(self, e: Emission, where: SourceRange) -> Value:
+    def held(self, e: Emitter, where: SourceRange) -> Value:
         """A new set."""
         return self.as_value(e, where)
 
-    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
         """A method of the set."""
         return SimpleValue(self.as_value(e, where)).attribute(e, where, name)
 
-    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+    def iterate(self, e: Emitter, where: SourceRange) -> Iteration:
         """Over the set's items."""
         return SimpleValue(self.as_value(e, where)).iterate(e, where)
 
-    def length(self, e: Emission, where: SourceRange) -> Value:
+    def length(self, e: Emitter, where: SourceRange) -> Value:
         """How many distinct items."""
         return SimpleValue(self.as_value(e, where)).length(e, where)
 
-    def contains(self, e: Emission, where: SourceRange, item: Value) -> Value:
+    def contains(self, e: Emitter, where: SourceRange, item: Value) -> Value:
         """`item in {a, b}`."""
         result = e.constant(False)
         for member in self.items:
@@ -158,7 +157,7 @@ class SetDisplay(Sugared):
         return result
 
 
-def emit_formatted(e: Emission, tree: Formatted, hint: Type | None) -> Sugared:
+def emit_formatted(e: Emitter, tree: Formatted, hint: Type | None) -> Sugared:
     """`{value!r:spec}` of an f-string: Python's text of it."""
     value = e.value(tree.value)
     if tree.conversion:
@@ -170,7 +169,7 @@ def emit_formatted(e: Emission, tree: Formatted, hint: Type | None) -> Sugared:
     return SimpleValue(call_operator(e, tree.range, "python::format", [value, spec]))
 
 
-def emit_comprehension(e: Emission, tree: Comprehension, hint: Type | None) -> Sugared:
+def emit_comprehension(e: Emitter, tree: Comprehension, hint: Type | None) -> Sugared:
     """`[element for … if …]` and `{key: element for … if …}` with any number of clauses and conditions."""
     wanted = of_union(without_none(hint), ListType if tree.key is None else DictType)
     if tree.key is not None:
@@ -180,7 +179,7 @@ def emit_comprehension(e: Emission, tree: Comprehension, hint: Type | None) -> S
     return SimpleValue(_list(e, tree, wanted.element if isinstance(wanted, ListType) else None))
 
 
-def _list(e: Emission, tree: Comprehension, element: Type | None) -> Value:
+def _list(e: Emitter, tree: Comprehension, element: Type | None) -> Value:
     result = pack_list(e, (), element or TENSOR)
     found: list[Value] = []
     appends: list[Value] = []
@@ -199,7 +198,7 @@ def _list(e: Emission, tree: Comprehension, element: Type | None) -> Value:
     return result
 
 
-def _dict(e: Emission, tree: Comprehension, wanted: DictType | None) -> Value:
+def _dict(e: Emitter, tree: Comprehension, wanted: DictType | None) -> Value:
     result = e.emit("prim::DictConstruct", (), wanted or DictType(STRING, TENSOR))
     keys: list[Value] = []
     values: list[Value] = []
@@ -215,7 +214,7 @@ def _dict(e: Emission, tree: Comprehension, wanted: DictType | None) -> Value:
     return result
 
 
-def _loops(e: Emission, clauses: tuple[Clause, ...], add: Callable[[], None]) -> None:
+def _loops(e: Emitter, clauses: tuple[Clause, ...], add: Callable[[], None]) -> None:
     """A loop for each clause, with a branch for each condition; `add` is innermost."""
     if not clauses:
         add()
@@ -224,7 +223,7 @@ def _loops(e: Emission, clauses: tuple[Clause, ...], add: Callable[[], None]) ->
     iteration = e.sugared(first.iterable).iterate(e, first.iterable.range)
 
     def body(each: Sugared) -> bool:
-        with e.scope():
+        with e.scope.nested():
             assign(e, first.target, each, first.iterable.range)
             _conditions(e, first, 0, lambda: _loops(e, rest, add))
         return True
@@ -232,7 +231,7 @@ def _loops(e: Emission, clauses: tuple[Clause, ...], add: Callable[[], None]) ->
     emit_for(e, first.range, iteration, body)
 
 
-def _conditions(e: Emission, clause: Clause, index: int, inner: Callable[[], None]) -> None:
+def _conditions(e: Emitter, clause: Clause, index: int, inner: Callable[[], None]) -> None:
     if index == len(clause.conditions):
         inner()
         return
@@ -251,9 +250,9 @@ def _conditions(e: Emission, clause: Clause, index: int, inner: Callable[[], Non
     emit_branches(e, condition, tree.range, body, lambda: True)
 
 
-def emit_import(e: Emission, tree: Import) -> bool:
+def emit_import(e: Emitter, tree: Import) -> bool:
     """`import m`: the name stands for the module, which is imported while compiling."""
-    if not e.resolver.reaches_python:
+    if not e.scope.resolver.reaches_python:
         raise UnsupportedNodeError.of("import statements", tree.range, "code that came in a file imports nothing")
     try:
         found: object = importlib.import_module(tree.module)
@@ -262,6 +261,5 @@ def emit_import(e: Emission, tree: Import) -> bool:
     except ImportError as error:
         text = f"import statements aren't supported for what cannot be imported while compiling: {error}"
         raise UnsupportedNodeError(text, tree.range) from None
-    e.frame.names[tree.ident.name] = e.wrap(found, tree.range)
+    e.scope.frame.names[tree.ident.name] = e.wrap(found, tree.range)
     return True
-

@@ -12,7 +12,7 @@ from typing import Final
 from flambeau.frontend.annotations import type_of_tree
 from flambeau.frontend.convert.functions import parse_annotation
 from flambeau.frontend.emit.conversions import convert, pack_list
-from flambeau.frontend.emit.emission import Emission, Generated, Stops
+from flambeau.frontend.emit.flow import Generated, Stops
 from flambeau.frontend.emit.inlined import Expansion, emit_expanded_yield
 from flambeau.frontend.emit.literals import list_element
 from flambeau.frontend.emit.loops import emit_for
@@ -30,7 +30,7 @@ from flambeau.frontend.trees.views import (
     While,
     Yield,
 )
-from flambeau.frontend.values.sugared import Sugared
+from flambeau.frontend.values.sugared import Emitter, Sugared
 from flambeau.ir.value import Value
 from flambeau.program.generators import hand_over
 from flambeau.schema.types import TENSOR, ListType, Type
@@ -52,11 +52,11 @@ def yields(tree: Def) -> bool:
     return False
 
 
-def begin(e: Emission, tree: Def) -> None:
+def begin(e: Emitter, tree: Def) -> None:
     """The empty list, at the start of the function. Raises NotSupportedError for a generator that cannot end."""
     _check_end(tree)
-    element = declared_element(tree, e.resolver)
-    e.generated = Generated(pack_list(e, (), element or TENSOR), element)
+    element = declared_element(tree, e.scope.resolver)
+    e.flow.generator = Generated(pack_list(e, (), element or TENSOR), element)
 
 
 def declared_element(tree: Def, resolver: Resolver) -> Type | None:
@@ -78,16 +78,16 @@ def _check_end(tree: Def) -> None:
                 raise NotSupportedError(ENDLESS, part.range)
 
 
-def emit_yield(e: Emission, tree: Yield) -> bool:
+def emit_yield(e: Emitter, tree: Yield) -> bool:
     """`yield value`."""
-    if e.generated is None:
+    if e.flow.generator is None:
         raise NotSupportedError("yield isn't supported in a try block. Append to a list and return it", tree.range)
-    if isinstance(e.generated, Expansion):
-        return emit_expanded_yield(e, tree, e.generated)
-    if isinstance(e.generated, Stops):
-        return _emit_stop(e, tree, e.generated)
+    if isinstance(e.flow.generator, Expansion):
+        return emit_expanded_yield(e, tree, e.flow.generator)
+    if isinstance(e.flow.generator, Stops):
+        return _emit_stop(e, tree, e.flow.generator)
     if not tree.is_from:
-        _append(e, e.value(tree.value, e.generated.element))
+        _append(e, e.value(tree.value, e.flow.generator.element))
         return True
     source = tree.value
 
@@ -98,13 +98,13 @@ def emit_yield(e: Emission, tree: Yield) -> bool:
     return emit_for(e, tree.range, e.sugared(source).iterate(e, source.range), body)
 
 
-def _emit_stop(e: Emission, tree: Yield, made: Stops) -> bool:
+def _emit_stop(e: Emitter, tree: Yield, made: Stops) -> bool:
     """`yield value` of a generator that stops there."""
 
     def stop(value: Value) -> bool:
         if made.element is not None:
             value = convert(e, value, made.element, implicit=False)
-        made.found.append(value.type)
+        made.yielded.append(value.type)
         e.insert("^yield", (value,), callable=hand_over)
         return True
 
@@ -114,8 +114,8 @@ def _emit_stop(e: Emission, tree: Yield, made: Stops) -> bool:
     return emit_for(e, tree.range, iteration, lambda item: stop(item.as_value(e, tree.value.range)))
 
 
-def _append(e: Emission, value: Value) -> None:
-    made = e.generated
+def _append(e: Emitter, value: Value) -> None:
+    made = e.flow.generator
     assert made is not None
     if made.element is not None:
         value = convert(e, value, made.element, implicit=False)
@@ -123,9 +123,9 @@ def _append(e: Emission, value: Value) -> None:
     made.appends.append(e.emit("aten::append", (made.result, value), made.result.type))
 
 
-def finish(e: Emission, tree: Def) -> ListType:
+def finish(e: Emitter, tree: Def) -> ListType:
     """The type of the list, now that all that is yielded is known. Raises CompileError for values of several types."""
-    made = e.generated
+    made = e.flow.generator
     assert made is not None
     wanted = None if made.element is None else ListType(made.element)
     type_ = ListType(list_element(e, tree.range, made.values, wanted))
@@ -134,11 +134,11 @@ def finish(e: Emission, tree: Def) -> ListType:
     return type_
 
 
-def returned(e: Emission, value: Expr) -> Value:
+def returned(e: Emitter, value: Expr) -> Value:
     """What `return` gives in a generator: all that was yielded. Raises CompileError for a value of its own."""
-    assert e.generated is not None
+    assert e.flow.generator is not None
     no_value(value)
-    result: Value = e.generated.result
+    result: Value = e.flow.generator.result
     return result
 
 

@@ -12,26 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any
 
 from flambeau.frontend.emit.contexts import leave_contexts
 from flambeau.frontend.emit.conversions import convert
-from flambeau.frontend.emit.emission import Emission, LoopState
 from flambeau.frontend.emit.environment import Frame, Variable
+from flambeau.frontend.emit.flow import Flow, LoopState
+from flambeau.frontend.emit.function_scope import FunctionScope
 from flambeau.frontend.trees.base import Tree
 from flambeau.frontend.trees.views import Def, Expr, Return, Stmt, Yield
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Sugared
+from flambeau.frontend.values.sugared import Emitter, Sugared
+from flambeau.ir.node import Block, Node
 from flambeau.schema.types import BOOL, INT, Type
 from flambeau.util.errors import CompileError
-from flambeau.util.record import dataclass
+from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
-
-STATE: Final = (
-    "frame", "resolver", "name", "home", "generated", "declared_return", "merged_return", "wrap_return", "has_self",
-    "receiver", "loop", "caught", "exits", "suffix", "expanding",
-)  # fmt: skip
-"""What differs between a generator and the function that loops over it."""
 
 
 @dataclass(slots=True)
@@ -40,7 +36,7 @@ class Expansion:
 
     element: Type | None
     """What its signature says that it yields."""
-    use: Callable[[Emission, Sugared], bool]
+    use: Callable[[Emitter, Sugared], bool]
     """Emits the body of the loop for an item; whether control goes on behind it."""
     flag: Variable | None
     """Set when the generator is left early; None where nothing leaves it."""
@@ -59,22 +55,38 @@ def own_statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
             pending += part.children
 
 
+def inlined_scope(e: Emitter, tree: Def, resolver: Any, home: str, *, has_self: bool = False) -> FunctionScope[Sugared]:
+    """The scope of a function that is inlined here: its names have slots of their own."""
+    around = e.scope
+    return FunctionScope(
+        name=tree.name,
+        resolver=resolver,
+        home=home,
+        suffix=f".{e.builder.new_number()}",
+        expanding=(*around.expanding, id(tree)),
+        has_self=has_self,
+        inherited=around.inherited,
+        annotated=around.annotated,
+    )
+
+
 @contextmanager
-def acting_as(e: Emission, state: dict[str, Any]) -> Iterator[None]:
-    """Emit as the function whose state this is, which is kept up to date."""
-    before = {name: getattr(e, name) for name in STATE}
-    for name, value in state.items():
-        setattr(e, name, value)
+def inlining(
+    e: Emitter, where: SourceRange, tree: Def, scope: FunctionScope[Sugared], flow: Flow[Sugared]
+) -> Iterator[None]:
+    """Emit the statements of a function that is called at `where`; refusals say who called it."""
+    caller = e.scope.name
     try:
-        yield
-    finally:
-        for name in STATE:
-            state[name] = getattr(e, name)
-            setattr(e, name, before[name])
+        with e.acting_as(scope, flow), e.graph.at_range(tree.range):
+            yield
+    except CompileError as error:
+        if error.range is not None and error.range.source is not tree.range.source:
+            raise
+        raise error.with_caller(tree.name, caller, where) from None
 
 
 def expand(
-    e: Emission,
+    e: Emitter,
     where: SourceRange,
     tree: Def,
     resolver: Any,
@@ -89,71 +101,69 @@ def expand(
 
     `jumps` says whether the body has a `break` or `continue`. Gives whether control can go on behind the loop.
     """
-    e.slots += 1
-    returns = any(isinstance(s, Return) for s in own_statements(tree.body))
-    leaves = jumps or returns
-    consumer = {name: getattr(e, name) for name in STATE}
+    home = f"{tree.name}{tree.range.file_line_col()[1]}"
+    scope = inlined_scope(e, tree, resolver, home, has_self=is_method)
+    scope.frame.names.update(names)
     flag: Variable | None = None
-    if leaves:
-        name = f"$left{e.slots}"
+    if jumps or any(isinstance(s, Return) for s in own_statements(tree.body)):
+        name = f"$left{e.builder.new_number()}"
         e.store(name, e.constant(False))
-        found = e.frame.names[name]
-        assert isinstance(found, Variable)
-        flag = found
-    breaks: list[dict[str, Variable]] = []
-    contexts = len(e.contexts)
-    outside = e.frame
-
-    def use(e: Emission, item: Sugared) -> bool:
-        with acting_as(e, consumer):
-            if not jumps:
-                e.frame = Frame(outside)
-                return body(item)
-            node = e.graph.insert("prim::Loop", (e.constant(1), e.constant(True)), ())
-            block = node.add_block()
-            block.add_input(INT)
-            with e.inside(block, Frame(outside)):
-                before = e.loop
-                e.loop = LoopState(lambda: e.constant(True), len(e.contexts), outside, breaks, flag, contexts)
-                body(item)
-                e.loop = before
-                block.add_output(e.constant(True))
-        return True
-
-    generator = {
-        **consumer, "frame": Frame(), "resolver": resolver, "name": tree.name, "loop": None, "caught": None,
-        "home": f"{tree.name}{tree.range.file_line_col()[1]}", "exits": None, "declared_return": None,
-        "merged_return": None, "wrap_return": None, "has_self": is_method, "receiver": None, "suffix": f".{e.slots}",
-        "expanding": (*e.expanding, id(tree)), "generated": Expansion(element, use, flag, contexts),
-    }  # fmt: skip
-    generator["frame"].names.update(names)
+        flag = e.scope.variable(name)
+    consumer = _Consumer(e.scope, e.flow, e.scope.frame, body, jumps, flag, len(e.flow.contexts))
+    flow = e.flow.inlined(Expansion(element, consumer.emit, flag, consumer.contexts))
     if flag is None:
-        falls = _run(e, where, tree, generator)
-        e.merged_return = consumer["merged_return"]
-        return falls
-    node = e.graph.insert("prim::Loop", (e.constant(1), e.constant(True)), ())
-    block = node.add_block()
-    block.add_input(INT)
+        e.flow.last_loop = None
+        with inlining(e, where, tree, scope, flow):
+            return e.statements(tree.body)
+    node, block = _once(e)
     with e.inside(block):
-        _run(e, where, tree, generator)
+        with inlining(e, where, tree, scope, flow):
+            e.statements(tree.body)
         block.add_output(e.constant(True))
-    e.merged_return = consumer["merged_return"]
-    e.last_loop = node, LoopState(None, contexts, outside, breaks)
+    e.flow.last_loop = node, LoopState(None, consumer.contexts, consumer.frame, consumer.breaks)
     return True
 
 
-def _run(e: Emission, where: SourceRange, tree: Def, generator: dict[str, Any]) -> bool:
-    caller = e.name
-    try:
-        with acting_as(e, generator), e.graph.at_range(tree.range):
-            return e.statements(tree.body)
-    except CompileError as error:
-        if error.range is not None and error.range.source is not tree.range.source:
-            raise
-        raise error.with_caller(tree.name, caller, where) from None
+@dataclass(slots=True)
+class _Consumer:
+    """The function that loops over a generator, and the body of its loop."""
+
+    scope: FunctionScope[Sugared]
+    flow: Flow[Sugared]
+    frame: Frame[Sugared]
+    """The names around the loop."""
+    body: Callable[[Sugared], bool]
+    jumps: bool
+    flag: Variable | None
+    contexts: int
+    """How many objects were entered around the loop."""
+    breaks: list[dict[str, Variable]] = field(default_factory=list)
+
+    def emit(self, e: Emitter, item: Sugared) -> bool:
+        """The body of the loop for an item; whether control goes on behind it."""
+        with e.acting_as(self.scope, self.flow):
+            if not self.jumps:
+                with self.scope.within(Frame(self.frame)):
+                    return self.body(item)
+            _, block = _once(e)
+            loop = LoopState(
+                lambda: e.constant(True), len(e.flow.contexts), self.frame, self.breaks, self.flag, self.contexts
+            )
+            with e.inside(block, Frame(self.frame)), e.flow.inside_loop(loop):
+                self.body(item)
+                block.add_output(e.constant(True))
+        return True
 
 
-def emit_expanded_yield(e: Emission, tree: Yield, made: Expansion) -> bool:
+def _once(e: Emitter) -> tuple[Node, Block]:
+    """A loop of one iteration, which a `break` leaves."""
+    node = e.graph.insert("prim::Loop", (e.constant(1), e.constant(True)), ())
+    block = node.add_block()
+    block.add_input(INT)
+    return node, block
+
+
+def emit_expanded_yield(e: Emitter, tree: Yield, made: Expansion) -> bool:
     """`yield value` where a generator is inlined: the body of the loop."""
 
     def use(item: Sugared) -> bool:
@@ -171,18 +181,18 @@ def emit_expanded_yield(e: Emission, tree: Yield, made: Expansion) -> bool:
     return falls
 
 
-def emit_expanded_return(e: Emission, made: Expansion) -> bool:
+def emit_expanded_return(e: Emitter, made: Expansion) -> bool:
     """`return` where a generator is inlined: its end."""
     assert made.flag is not None
-    leave_contexts(e, e.contexts[made.contexts :])
+    leave_contexts(e, e.flow.contexts[made.contexts :])
     e.insert("prim::Store", (e.constant(True),), name=made.flag.slot, type=BOOL)
     e.insert("prim::BreakStmt")
     return False
 
 
-def check_left(e: Emission, body: tuple[Stmt, ...] | None = None) -> None:
+def check_left(e: Emitter, body: tuple[Stmt, ...] | None = None) -> None:
     """Behind a loop of a generator with this body, or behind a `yield`: go on leaving it, if it is being left."""
-    made = e.generated
+    made = e.flow.generator
     if not isinstance(made, Expansion) or made.flag is None:
         return
     if body is not None and not any(isinstance(s, Return | Yield) for s in own_statements(body)):

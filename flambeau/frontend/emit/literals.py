@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from flambeau.frontend.annotations import BAD_KEY
 from flambeau.frontend.emit.call_causes import cannot_hold
 from flambeau.frontend.emit.conversions import convert, pack_list, pack_tuple
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import (
@@ -31,7 +30,7 @@ from flambeau.frontend.trees.views import (
 )
 from flambeau.frontend.values.function_groups import FunctionsValue, FunctionTable
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Sugared
+from flambeau.frontend.values.sugared import Emitter, Sugared
 from flambeau.frontend.values.tuples import TupleValue
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import is_subtype, unify_all
@@ -71,33 +70,29 @@ MIXED_KEYS = "Dicts may only contain homogeneous keys, but the type of the first
 WRONG_KEY = "Dict type annotation `{hint}` did not match the type of an actual key type `{found}`"
 WRONG_VALUE = "Dict type annotation `{hint}` did not match the type of an actual value type `{found}`"
 NO_INNER_DICT = "Expected an Union type annotation with an inner Dict type, but got {hint}"
-NOT_THAT_DICT = (
-    "Type annotation was inferred to be `{hint}`, but the type of {of} given by the dict literal is {found}"
-)
+NOT_THAT_DICT = "Type annotation was inferred to be `{hint}`, but the type of {of} given by the dict literal is {found}"
 NO_DICT_FITS = (
     "Union type annotation `{hint}` can hold multiple inner Dict types, but none of those dict types can hold the "
     "types of the given keys and values, which were unified to Dict[{key}, {value}]"
 )
 
 
-def emit_true_false(e: Emission, tree: TrueLit | FalseLit, hint: Type | None) -> Sugared:
+def emit_true_false(e: Emitter, tree: TrueLit | FalseLit, hint: Type | None) -> Sugared:
     """`True` and `False`."""
     return SimpleValue(e.constant(isinstance(tree, TrueLit)))
 
 
-def emit_none(e: Emission, tree: NoneLit, hint: Type | None) -> Sugared:
+def emit_none(e: Emitter, tree: NoneLit, hint: Type | None) -> Sugared:
     """`None`."""
     return SimpleValue(e.constant(None))
 
 
-def emit_string(e: Emission, tree: StringLiteral, hint: Type | None) -> Sugared:
+def emit_string(e: Emitter, tree: StringLiteral, hint: Type | None) -> Sugared:
     """A text."""
     return SimpleValue(e.constant(tree.value, STRING))
 
 
-def emit_items(
-    e: Emission, items: Sequence[Expr], hints: Sequence[Type | None]
-) -> list[tuple[Sugared, SourceRange]]:
+def emit_items(e: Emitter, items: Sequence[Expr], hints: Sequence[Type | None]) -> list[tuple[Sugared, SourceRange]]:
     """Items in order, starred tuples spread out, with their places; `hints` has one type an item, or is empty."""
     found: list[tuple[Sugared, SourceRange]] = []
     for index, item in enumerate(items):
@@ -110,7 +105,7 @@ def emit_items(
     return found
 
 
-def emit_tuple(e: Emission, tree: TupleLiteral, hint: Type | None) -> Sugared:
+def emit_tuple(e: Emitter, tree: TupleLiteral, hint: Type | None) -> Sugared:
     """`(a, b)`."""
     wanted = without_none(hint)
     hints = wanted.elements if isinstance(wanted, TupleType) and len(wanted.elements) == len(tree.items) else ()
@@ -131,14 +126,14 @@ def emit_tuple(e: Emission, tree: TupleLiteral, hint: Type | None) -> Sugared:
     return SimpleValue(pack_tuple(e, values))
 
 
-def _functions(e: Emission, items: Sequence[Expr]) -> list[Sugared] | None:
+def _functions(e: Emitter, items: Sequence[Expr]) -> list[Sugared] | None:
     """The items of a list, tuple or dict if functions are among them, as far as trees tell; None if all are values."""
     if not any(_may_hold_function(e, item) for item in items) or any(isinstance(item, Starred) for item in items):
         return None
     return [e.sugared(item) for item in items]
 
 
-def _may_hold_function(e: Emission, tree: Expr) -> bool:
+def _may_hold_function(e: Emitter, tree: Expr) -> bool:
     if isinstance(tree, TupleLiteral | ListLiteral):
         return any(_may_hold_function(e, item) for item in tree.items)
     if isinstance(tree, Lambda):
@@ -148,11 +143,11 @@ def _may_hold_function(e: Emission, tree: Expr) -> bool:
     return e.sugared(tree).held(e, tree.range) is None
 
 
-def _names_no_value(e: Emission, tree: Expr) -> bool:
+def _names_no_value(e: Emitter, tree: Expr) -> bool:
     """Whether the first name of `a` or `a.b` is none of the program's variables."""
     while isinstance(tree, Select):
         tree = tree.value
-    return isinstance(tree, Var) and not isinstance(e.frame.find(tree.name), Variable)
+    return isinstance(tree, Var) and not isinstance(e.scope.find(tree.name), Variable)
 
 
 def without_none(hint: Type | None) -> Type | None:
@@ -160,7 +155,7 @@ def without_none(hint: Type | None) -> Type | None:
     return hint.element if isinstance(hint, OptionalType) else hint
 
 
-def emit_list(e: Emission, tree: ListLiteral, hint: Type | None) -> Sugared:
+def emit_list(e: Emitter, tree: ListLiteral, hint: Type | None) -> Sugared:
     """`[a, b]`."""
     wanted = without_none(hint)
     element_hint = wanted.element if isinstance(wanted, ListType) else None
@@ -184,7 +179,7 @@ def emit_list(e: Emission, tree: ListLiteral, hint: Type | None) -> Sugared:
     return SimpleValue(pack_list(e, values, element))
 
 
-def _joined(e: Emission, tree: ListLiteral, hint: Type | None) -> Value | None:
+def _joined(e: Emitter, tree: ListLiteral, hint: Type | None) -> Value | None:
     """`[a, *x, b]` with a list `x`: the pieces one after another; None where all that is starred has a known length."""
     pieces: list[list[Value] | Value] = []
     for item in tree.items:
@@ -218,7 +213,7 @@ def _joined(e: Emission, tree: ListLiteral, hint: Type | None) -> Value | None:
     return result if len(parts) > 1 else call_operator(e, tree.range, "aten::list", [result])
 
 
-def list_element(e: Emission, where: SourceRange, values: Sequence[Value], wanted: Type | None) -> Type:
+def list_element(e: Emitter, where: SourceRange, values: Sequence[Value], wanted: Type | None) -> Type:
     """The element type of a list of these values where `wanted` is expected."""
     found = unify_all([v.type for v in values], default_to_union=True)
     if isinstance(wanted, UnionType):
@@ -232,7 +227,7 @@ def list_element(e: Emission, where: SourceRange, values: Sequence[Value], wante
         raise CompileError(NOT_A_LIST.format(hint=wanted.annotation), where)
     if found is None:
         return TENSOR
-    found = e.as_written(found)
+    found = e.scope.as_written(found)
     if isinstance(found, UnionType) and not any(v.type == found for v in values):
         text = HETEROGENEOUS.format(what="List", union=found.annotation, place=where.highlight())
         warnings.warn(text, UserWarning, stacklevel=2)
@@ -266,7 +261,7 @@ def _list_of_union(where: SourceRange, wanted: UnionType, found: Type | None) ->
     raise CompileError(NO_LIST_FITS.format(hint=wanted.annotation, found=found.annotation), where)
 
 
-def emit_dict(e: Emission, tree: DictLiteral, hint: Type | None) -> Sugared:
+def emit_dict(e: Emitter, tree: DictLiteral, hint: Type | None) -> Sugared:
     """`{k: v}`."""
     wanted = without_none(hint)
     inner = wanted if isinstance(wanted, DictType) else None
@@ -290,7 +285,7 @@ def _is_name(tree: Expr) -> bool:
     return isinstance(tree, StringLiteral) or (isinstance(tree, Const) and isinstance(tree.value, int))
 
 
-def _merged_dict(e: Emission, tree: DictLiteral, wanted: DictType | None) -> Value:
+def _merged_dict(e: Emitter, tree: DictLiteral, wanted: DictType | None) -> Value:
     """`{**x, k: v}`: a copy of the first dict, changed entry by entry."""
     sources = {id(k): e.value(v) for k, v in zip(tree.keys, tree.values, strict=True) if isinstance(k, Starred)}
     first = wanted or next(iter(sources.values())).type
@@ -308,7 +303,7 @@ def _merged_dict(e: Emission, tree: DictLiteral, wanted: DictType | None) -> Val
 
 
 def dict_type(
-    e: Emission, where: SourceRange, keys: Sequence[Value], values: Sequence[Value], wanted: Type | None
+    e: Emitter, where: SourceRange, keys: Sequence[Value], values: Sequence[Value], wanted: Type | None
 ) -> DictType:
     """The type of a dict of these keys and values where `wanted` is expected."""
     key = unify_all([k.type for k in keys], default_to_union=True)
@@ -334,7 +329,7 @@ def dict_type(
     if isinstance(value, UnionType) and not any(v.type == value for v in values):
         text = HETEROGENEOUS.format(what="Dict", union=value.annotation, place=where.highlight())
         warnings.warn(text, UserWarning, stacklevel=2)
-    return DictType(key, e.as_written(value))
+    return DictType(key, e.scope.as_written(value))
 
 
 def _dict_of_union(where: SourceRange, wanted: UnionType, key: Type | None, value: Type | None) -> DictType:

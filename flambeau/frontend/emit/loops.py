@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flambeau.frontend.emit.attribute_refinement import forget_all
-from flambeau.frontend.emit.emission import Emission, LoopState
 from flambeau.frontend.emit.environment import Absent, Frame, Variable
-from flambeau.frontend.values.sugared import Iteration, Sugared
+from flambeau.frontend.emit.flow import LoopState
+from flambeau.frontend.values.sugared import Emitter, Iteration, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.types import INT
 from flambeau.util.source import SourceRange
@@ -20,7 +20,7 @@ FOREVER = (1 << 63) - 1
 
 
 def emit_for(
-    e: Emission, where: SourceRange, iteration: Iteration, body: Callable[[Sugared], bool], *, jumps: bool = False
+    e: Emitter, where: SourceRange, iteration: Iteration, body: Callable[[Sugared], bool], *, jumps: bool = False
 ) -> bool:
     """`body` for each item; whether control can go on behind the loop. `body` says whether it goes on behind itself.
 
@@ -38,31 +38,30 @@ def emit_for(
     index = block.add_input(INT)
     with e.inside(block) as frame:
         forget_all(e)
-        state = LoopState(lambda: e.constant(True), len(e.contexts), e.frame.parent)
-        before, e.loop = e.loop, state
-        body(iteration.at(e, where, index))
-        e.loop = before
+        state = LoopState(lambda: e.constant(True), len(e.flow.contexts), e.scope.frame.parent)
+        with e.flow.inside_loop(state):
+            body(iteration.at(e, where, index))
         block.add_output(e.constant(True))
     _without_deleted(e, frame)
-    e.last_loop = node, state
+    e.flow.last_loop = node, state
     return True
 
 
-def _without_deleted(e: Emission, body: Frame[Sugared]) -> None:
+def _without_deleted(e: Emitter, body: Frame[Sugared]) -> None:
     """Names from around a loop that its body deletes mean nothing behind it."""
     for name, meaning in body.names.items():
-        if isinstance(meaning, Absent) and isinstance(e.frame.find(name), Variable):
-            e.frame.names[name] = meaning
+        if isinstance(meaning, Absent) and isinstance(e.scope.find(name), Variable):
+            e.scope.frame.names[name] = meaning
 
 
-def left_by_break(e: Emission) -> dict[str, Variable]:
+def left_by_break(e: Emitter) -> dict[str, Variable]:
     """The own variables of the loop emitted last that have a value, and one type, behind every `break`.
 
     Behind the loop they exist where it was left by `break`; before it they are given a value that nobody reads.
     """
-    if e.last_loop is None or not e.last_loop[1].breaks:
+    if e.flow.last_loop is None or not e.flow.last_loop[1].breaks:
         return {}
-    node, state = e.last_loop
+    node, state = e.flow.last_loop
     first, *others = state.breaks
     left = {name: found for name, found in first.items() if all(other.get(name) == found for other in others)}
     with e.graph.inserting(node):
@@ -71,35 +70,29 @@ def left_by_break(e: Emission) -> dict[str, Variable]:
     return left
 
 
-def note_break(e: Emission) -> None:
+def note_break(e: Emitter) -> None:
     """Take down what variables of the loop are known at a `break`."""
-    assert e.loop is not None
+    assert e.flow.loop is not None
     found: dict[str, Variable] = {}
     hidden: set[str] = set()
-    frame: Frame[Sugared] | None = e.frame
-    while frame is not None and frame is not e.loop.outside:
+    frame: Frame[Sugared] | None = e.scope.frame
+    while frame is not None and frame is not e.flow.loop.outside:
         for name, meaning in frame.names.items():
             if isinstance(meaning, Variable) and name not in hidden:
                 found.setdefault(name, meaning)
             hidden.add(name)
         frame = frame.parent
-    outside = e.loop.outside
-    e.loop.breaks.append({n: v for n, v in found.items() if outside is None or outside.find(n) is None})
+    outside = e.flow.loop.outside
+    e.flow.loop.breaks.append({n: v for n, v in found.items() if outside is None or outside.find(n) is None})
 
 
-def _emit_unrolled(e: Emission, items: list[Sugared], body: Callable[[Sugared], bool]) -> bool:
-    before, e.loop = e.loop, LoopState(None, len(e.contexts))
-    falls = True
-    for item in items:
-        falls = body(item)
-        if not falls:
-            break
-    e.loop = before
-    return falls
+def _emit_unrolled(e: Emitter, items: list[Sugared], body: Callable[[Sugared], bool]) -> bool:
+    with e.flow.inside_loop(LoopState(None, len(e.flow.contexts))):
+        return all(map(body, items))
 
 
 def emit_while(
-    e: Emission, first: Value, refine: Callable[[], None], again: Callable[[], Value], body: Callable[[], bool]
+    e: Emitter, first: Value, refine: Callable[[], None], again: Callable[[], Value], body: Callable[[], bool]
 ) -> None:
     """`body` as long as `again` emits a true value; `first` is the value before the first round."""
     node = e.graph.insert("prim::Loop", (e.constant(FOREVER), first), ())
@@ -107,11 +100,10 @@ def emit_while(
     block.add_input(INT)
     with e.inside(block) as frame:
         forget_all(e)
-        state = LoopState(again, len(e.contexts), e.frame.parent)
-        before, e.loop = e.loop, state
-        refine()
-        falls = body()
-        e.loop = before
+        state = LoopState(again, len(e.flow.contexts), e.scope.frame.parent)
+        with e.flow.inside_loop(state):
+            refine()
+            falls = body()
         block.add_output(again() if falls else e.constant(False))
     _without_deleted(e, frame)
-    e.last_loop = node, state
+    e.flow.last_loop = node, state

@@ -13,7 +13,6 @@ from flambeau.frontend.emit import arrays, elements
 from flambeau.frontend.emit.arrays import is_array
 from flambeau.frontend.emit.conditions import to_bool
 from flambeau.frontend.emit.conversions import pack_list, pack_tuple, unpack_tuple
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.symbols import BINARY, COMPARE
 from flambeau.frontend.trees.views import BinOp, Compare, Const, Expr, Invert, UnaryMinus
@@ -22,7 +21,7 @@ from flambeau.frontend.values.lazy_search import contains
 from flambeau.frontend.values.magic import MAGIC, call_unary, emit_magic, is_magic
 from flambeau.frontend.values.object_methods import as_text, has_method, iterated
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.dtype import DType
 from flambeau.schema.element_type import is_element
@@ -65,7 +64,7 @@ ORDERED: Final = {"<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": o
 OUT_OF_RANGE = "Integral constant out of range (must fit in a signed 64 bit integer)"
 
 
-def emit_binary(e: Emission, tree: BinOp, hint: Type | None) -> Sugared:
+def emit_binary(e: Emitter, tree: BinOp, hint: Type | None) -> Sugared:
     """`a op b`. A chain that leans to the left, however long, takes no recursion."""
     spine: list[BinOp] = []
     left: Expr = tree
@@ -80,7 +79,7 @@ def emit_binary(e: Emission, tree: BinOp, hint: Type | None) -> Sugared:
     return SimpleValue(value)
 
 
-def binary(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value:
+def binary(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value:
     """`left op right` for the signs of `BINARY`."""
     if op == "**" and {left.type, right.type} == {COMPLEX, INT}:
         # There is no overload of both; that of any two numbers would say that the result is real.
@@ -121,14 +120,14 @@ def binary(e: Emission, where: SourceRange, op: str, left: Value, right: Value) 
     return call_operator(e, where, _operator(op, left, right), [left, right])
 
 
-def _of_numbers(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value:
+def _of_numbers(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value:
     """Arithmetic of numbers, whatever they were read from."""
     if op in "&|^" and {left.type, right.type} == {BOOL, INT}:
         left, right = (call_operator(e, where, "aten::Int", [v]) if v.type == BOOL else v for v in (left, right))
     return call_operator(e, where, _operator(op, left, right), [left, right])
 
 
-def _of_arrays(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
+def _of_arrays(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
     """Arithmetic as NumPy does it; None where a tensor or something else takes part."""
     if op == "@":
         if not (is_array(left) and is_array(right)):
@@ -144,7 +143,7 @@ def _of_arrays(e: Emission, where: SourceRange, op: str, left: Value, right: Val
     return call_operator(e, where, _operator(op, left, right), [left, right])
 
 
-def _number_and_array(e: Emission, where: SourceRange, op: str, left: Value, right: Value, dtype: DType) -> Value:
+def _number_and_array(e: Emitter, where: SourceRange, op: str, left: Value, right: Value, dtype: DType) -> Value:
     """`2 - x`: where the operator takes no number first, it gets an array of it."""
     if op in SWAPPED and op in BINARY:
         return call_operator(e, where, BINARY[op], [right, left])
@@ -155,7 +154,7 @@ def _number_and_array(e: Emission, where: SourceRange, op: str, left: Value, rig
     return call_operator(e, where, _operator(op, filled, right), [filled, right])
 
 
-def _compare_arrays(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
+def _compare_arrays(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
     """Comparison as NumPy does it; None where a tensor or something else takes part."""
     if any(not is_array(v) and not is_number(v.type) for v in (left, right)):
         return None
@@ -171,7 +170,7 @@ def _operator(op: str, left: Value, right: Value) -> str:
     return BINARY[op]
 
 
-def _number_and_tensor(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
+def _number_and_tensor(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
     """`2 - x` and the like, for which operators have no overload; None where they have."""
     if op in SWAPPED:
         return call_operator(e, where, BINARY.get(op) or COMPARE[op], [right, left]) if op in BINARY else None
@@ -186,7 +185,7 @@ def _number_and_tensor(e: Emission, where: SourceRange, op: str, left: Value, ri
     return None
 
 
-def emit_compare(e: Emission, tree: Compare, hint: Type | None) -> Sugared:
+def emit_compare(e: Emitter, tree: Compare, hint: Type | None) -> Sugared:
     """`a op b` for comparisons, membership and identity."""
     left = e.value(tree.left)
     if tree.op == "in":
@@ -201,7 +200,7 @@ def emit_compare(e: Emission, tree: Compare, hint: Type | None) -> Sugared:
     return SimpleValue(compare(e, tree.range, tree.op, left, right))
 
 
-def compare(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value:
+def compare(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value:
     """`left op right` for the signs of `COMPARE`, and `in`."""
     if op == "in":
         return _contains(e, where, right, left)
@@ -232,7 +231,7 @@ def compare(e: Emission, where: SourceRange, op: str, left: Value, right: Value)
     return call_operator(e, where, COMPARE[op], [left, right])
 
 
-def _compare_numbers(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value:
+def _compare_numbers(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value:
     return call_operator(e, where, COMPARE[op], [left, right])
 
 
@@ -244,7 +243,7 @@ def _are_optional(left: Value, right: Value) -> bool:
     return not any(isinstance(t, TensorType | NamedType) for type_ in types for t in type_.walk())
 
 
-def _contains(e: Emission, where: SourceRange, container: Value, item: Value) -> Value:
+def _contains(e: Emitter, where: SourceRange, container: Value, item: Value) -> Value:
     type_ = container.type
     if isinstance(type_, NamedType):
         if not has_method(e, type_, "__contains__", where):
@@ -273,7 +272,7 @@ def _contains(e: Emission, where: SourceRange, container: Value, item: Value) ->
     return call_operator(e, where, "aten::__contains__", [container, item])
 
 
-def _tuples_equal(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value:
+def _tuples_equal(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value:
     pairs = list(zip(unpack_tuple(e, left), unpack_tuple(e, right), strict=False))
     assert isinstance(left.type, TupleType)
     assert isinstance(right.type, TupleType)
@@ -286,7 +285,7 @@ def _tuples_equal(e: Emission, where: SourceRange, op: str, left: Value, right: 
     return result if op == "==" else call_operator(e, where, "aten::__not__", [result])
 
 
-def _tuples_ordered(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value:
+def _tuples_ordered(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value:
     """`(a, b) < (c, d)`: the first items that differ decide; if none does, the lengths."""
     pairs = list(zip(unpack_tuple(e, left), unpack_tuple(e, right), strict=False))
     assert isinstance(left.type, TupleType)
@@ -304,7 +303,7 @@ def _tuples_ordered(e: Emission, where: SourceRange, op: str, left: Value, right
     return result
 
 
-def emit_minus(e: Emission, tree: UnaryMinus, hint: Type | None) -> Sugared:
+def emit_minus(e: Emitter, tree: UnaryMinus, hint: Type | None) -> Sugared:
     """`-a`; of a literal it is a literal, so that the smallest int can be written."""
     if isinstance(tree.value, Const):
         return SimpleValue(number(e, -tree.value.value, tree.range))
@@ -315,7 +314,7 @@ def emit_minus(e: Emission, tree: UnaryMinus, hint: Type | None) -> Sugared:
     return SimpleValue(call_operator(e, tree.range, "aten::neg", [value]) if result is None else result)
 
 
-def emit_invert(e: Emission, tree: Invert, hint: Type | None) -> Sugared:
+def emit_invert(e: Emitter, tree: Invert, hint: Type | None) -> Sugared:
     """`~a`, for tensors, ints and objects."""
     value = e.value(tree.value)
     if is_element(value.type):
@@ -328,12 +327,12 @@ def emit_invert(e: Emission, tree: Invert, hint: Type | None) -> Sugared:
     return SimpleValue(call_operator(e, tree.range, "aten::bitwise_not", [value]))
 
 
-def emit_const(e: Emission, tree: Const, hint: Type | None) -> Sugared:
+def emit_const(e: Emitter, tree: Const, hint: Type | None) -> Sugared:
     """A number."""
     return SimpleValue(number(e, tree.value, tree.range))
 
 
-def number(e: Emission, value: complex, where: SourceRange) -> Value:
+def number(e: Emitter, value: complex, where: SourceRange) -> Value:
     """A constant number. Raises CompileError for an int beyond 64 bits."""
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
         raise CompileError(OUT_OF_RANGE, where)

@@ -11,12 +11,11 @@ from typing import Any
 
 from flambeau.frontend.annotations import type_of_tree
 from flambeau.frontend.emit.assignment import assign_name
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.resolver import MISSING, Resolver
 from flambeau.frontend.trees.extras import PythonBlock
 from flambeau.frontend.values.python_calls import PythonFunction
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Given
+from flambeau.frontend.values.sugared import Emitter, Given
 from flambeau.schema.types import NONE, TupleType, Type
 from flambeau.util.errors import UnsupportedNodeError
 
@@ -35,16 +34,16 @@ class _Names(dict[str, Any]):
         return found
 
 
-def emit_python_block(e: Emission, tree: PythonBlock) -> bool:
+def emit_python_block(e: Emitter, tree: PythonBlock) -> bool:
     """A call with the inputs; its results are assigned."""
-    if not e.resolver.reaches_python:
+    if not e.scope.resolver.reaches_python:
         raise UnsupportedNodeError.of("statements that stay Python", tree.range, "code that came in a file has none")
     given = [Given(e.value(var), var.range) for var in tree.inputs]
-    results = [type_of_tree(annotation, e.resolver) for annotation in tree.target_types]
+    results = [type_of_tree(annotation, e.scope.resolver) for annotation in tree.target_types]
     returned: Type = results[0] if len(results) == 1 else TupleType(tuple(results)) if results else NONE
-    function = _function(tree, e.resolver)
+    function = _function(tree, e.scope.resolver)
     function.__annotations__ = {
-        var.name: type_of_tree(annotation, e.resolver)
+        var.name: type_of_tree(annotation, e.scope.resolver)
         for var, annotation in zip(tree.inputs, tree.input_types, strict=True)
     } | {"return": returned}
     value = PythonFunction(function).call(e, tree.range, given, ()).as_value(e, tree.range)

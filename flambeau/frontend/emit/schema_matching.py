@@ -7,7 +7,6 @@ attempt ends in a plan per argument, or in the sentence that says why it does no
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from flambeau.frontend.constants import default_type
 from flambeau.frontend.emit.arrays import note_results
@@ -24,9 +23,10 @@ from flambeau.frontend.emit.conversions import (
 from flambeau.frontend.emit.empty_attributes import explained
 from flambeau.frontend.emit.float_powers import about_power
 from flambeau.frontend.emit.fresh_containers import written_as
-from flambeau.frontend.values.sugared import Given
+from flambeau.frontend.values.sugared import Emitter, Given
 from flambeau.ir.value import Value
 from flambeau.program.classes import why_no_interface
+from flambeau.program.function import Function
 from flambeau.schema import registry
 from flambeau.schema.array_type import holds_arrays
 from flambeau.schema.element_type import is_element, kinds_of
@@ -53,10 +53,6 @@ from flambeau.util.errors import CompileError
 from flambeau.util.instead import instead
 from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
-
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
-    from flambeau.program.function import Function
 
 NO_VARIANT = "{cause}Arguments for call are not valid. {closest}:\n{variants}"
 ORIGINAL_CALL = "The original call is"
@@ -294,7 +290,7 @@ def _likeness(schema: FunctionSchema, args: Sequence[Given], keywords: Sequence[
     return points - 2 * max(0, len(args) - len(schema.positional))
 
 
-def emit_match(e: Emission, kind: str, match: Match, where: SourceRange) -> Value:
+def emit_match(e: Emitter, kind: str, match: Match, where: SourceRange) -> Value:
     """The node that calls a matched operator; several results become a tuple, none None."""
     with e.graph.at_range(where):
         operands = [plan(e) for plan in match.plans]
@@ -308,7 +304,7 @@ def emit_match(e: Emission, kind: str, match: Match, where: SourceRange) -> Valu
 
 
 def call_operator(
-    e: Emission, where: SourceRange, name: str, args: Sequence[Given | Value], keywords: Sequence[Given] = ()
+    e: Emitter, where: SourceRange, name: str, args: Sequence[Given | Value], keywords: Sequence[Given] = ()
 ) -> Value:
     """Call a builtin operator by its qualified name. Raises CompileError if no overload fits or none exists."""
     schemas = [definition.schema for definition in registry.overloads(name)]
@@ -340,7 +336,7 @@ def _check_keeps(container: Type, item: Type, where: SourceRange) -> None:
 
 
 def _without_bools(
-    e: Emission, where: SourceRange, schemas: Sequence[FunctionSchema], given: Sequence[Given]
+    e: Emitter, where: SourceRange, schemas: Sequence[FunctionSchema], given: Sequence[Given]
 ) -> list[Given]:
     """The operands of an operator on numbers, bools made ints or floats where it has no overload of its own for them.
 
@@ -364,7 +360,7 @@ def _without_bools(
 
 
 def call_function(
-    e: Emission, where: SourceRange, function: Function, args: Sequence[Given], keywords: Sequence[Given]
+    e: Emitter, where: SourceRange, function: Function, args: Sequence[Given], keywords: Sequence[Given]
 ) -> Value:
     """Call a compiled function."""
     _unify(e, function.schema, args, keywords)
@@ -375,7 +371,7 @@ def call_function(
         return e.emit("prim::CallFunction", (callee, *operands), function.result or match.returns[0])
 
 
-def _unify(e: Emission, schema: FunctionSchema, args: Sequence[Given], keywords: Sequence[Given]) -> None:
+def _unify(e: Emitter, schema: FunctionSchema, args: Sequence[Given], keywords: Sequence[Given]) -> None:
     """What a function wants tells what a list without a type is to hold."""
     for formal, given in zip(schema.arguments, args, strict=False):
         e.type_variables.unify(given.value.type, formal.type)
@@ -385,7 +381,7 @@ def _unify(e: Emission, schema: FunctionSchema, args: Sequence[Given], keywords:
 
 
 def call_method(
-    e: Emission,
+    e: Emitter,
     where: SourceRange,
     method: Function | FunctionSchema,
     name: str,

@@ -9,9 +9,9 @@ from flambeau.frontend.emit.conditions import emit_condition, refine
 from flambeau.frontend.emit.contexts import leave_contexts
 from flambeau.frontend.emit.control import emit_branches
 from flambeau.frontend.emit.conversions import plan_conversion
-from flambeau.frontend.emit.emission import Emission, Stops
 from flambeau.frontend.emit.environment import Absent
 from flambeau.frontend.emit.float_powers import about_power
+from flambeau.frontend.emit.flow import Stops
 from flambeau.frontend.emit.generators import no_value, returned
 from flambeau.frontend.emit.inlined import Expansion, emit_expanded_return
 from flambeau.frontend.emit.list_slices import delete_slice, has_slice
@@ -35,7 +35,7 @@ from flambeau.frontend.values.classes import ExceptionClass, ExceptionValue
 from flambeau.frontend.values.iterables import RangeValue
 from flambeau.frontend.values.object_methods import has_method
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Given
+from flambeau.frontend.values.sugared import Emitter, Given
 from flambeau.ir.value import Value
 from flambeau.program import protected
 from flambeau.program.classes import why_no_interface
@@ -53,12 +53,12 @@ OTHER_RETURN = (
 WRONG_RETURN = "Return value was annotated as having type {wanted} but is actually of type {found}"
 
 
-def emit_assignment(e: Emission, tree: Assign) -> bool:
+def emit_assignment(e: Emitter, tree: Assign) -> bool:
     """`a = b = value`, `a: T = value`."""
     if tree.value is None:
         raise UnsupportedNodeError.of("annotated assignments without assigned value", tree.range)
-    annotation = None if tree.annotation is None else type_of_tree(tree.annotation, e.resolver)
-    if annotation is not None and tree.annotation is not None and names_array(tree.annotation, e.resolver):
+    annotation = None if tree.annotation is None else type_of_tree(tree.annotation, e.scope.resolver)
+    if annotation is not None and tree.annotation is not None and names_array(tree.annotation, e.scope.resolver):
         if not e.arrays:
             raise CompileError(ARRAYS_NOT_HERE.format(where=VARIABLES), tree.annotation.range)
         annotation = None  # what it is given says which arrays they are
@@ -79,56 +79,56 @@ def emit_assignment(e: Emission, tree: Assign) -> bool:
     return True
 
 
-def emit_expression(e: Emission, tree: ExprStmt) -> bool:
+def emit_expression(e: Emitter, tree: ExprStmt) -> bool:
     """An expression for what it does. A text, such as a docstring, does nothing."""
     if not isinstance(tree.value, StringLiteral):
         e.sugared(tree.value)
     return True
 
 
-def emit_pass(e: Emission, tree: Pass) -> bool:
+def emit_pass(e: Emitter, tree: Pass) -> bool:
     """`pass`."""
     return True
 
 
-def emit_return(e: Emission, tree: Return) -> bool:
+def emit_return(e: Emitter, tree: Return) -> bool:
     """`return value`: converted to what the signature or the returns before it say."""
-    declared = e.declared_return
-    if isinstance(e.generated, Expansion):
+    declared = e.flow.declared_return
+    if isinstance(e.flow.generator, Expansion):
         no_value(tree.value)
-        return emit_expanded_return(e, e.generated)
-    if isinstance(e.generated, Stops):
+        return emit_expanded_return(e, e.flow.generator)
+    if isinstance(e.flow.generator, Stops):
         no_value(tree.value)
-        e.merged_return = NONE
-        leave_contexts(e, e.contexts)
+        e.flow.merged_return = NONE
+        leave_contexts(e, e.flow.contexts)
         nothing = e.constant(None)
-        e.insert("prim::ReturnStmt", (nothing if e.wrap_return is None else e.wrap_return(nothing),))
+        e.insert("prim::ReturnStmt", (nothing if e.flow.wrap_return is None else e.flow.wrap_return(nothing),))
         return False
-    if e.generated is not None:
-        leave_contexts(e, e.contexts)
+    if e.flow.generator is not None:
+        leave_contexts(e, e.flow.contexts)
         e.insert("prim::ReturnStmt", (returned(e, tree.value),))
         return False
     value = e.value(tree.value, None if e.arrays and declared is not None and holds_tensors(declared) else declared)
     if e.arrays:
-        e.array_result = value.type if e.array_result is None else unify(e.array_result, value.type)
+        e.flow.array_result = value.type if e.flow.array_result is None else unify(e.flow.array_result, value.type)
     if declared is not None:
         value = _as_declared(e, tree, value, declared)
-        e.merged_return = declared
-    elif e.merged_return is None:
-        e.merged_return = value.type
+        e.flow.merged_return = declared
+    elif e.flow.merged_return is None:
+        e.flow.merged_return = value.type
     else:
-        e.type_variables.unify(e.merged_return, value.type)
-        merged = unify(e.merged_return, value.type)
+        e.type_variables.unify(e.flow.merged_return, value.type)
+        merged = unify(e.flow.merged_return, value.type)
         if merged is None:
-            text = OTHER_RETURN.format(before=e.merged_return.annotation, after=value.type.annotation)
+            text = OTHER_RETURN.format(before=e.flow.merged_return.annotation, after=value.type.annotation)
             raise CompileError(text, tree.range)
-        e.merged_return = merged
-    leave_contexts(e, e.contexts)
-    e.insert("prim::ReturnStmt", (value if e.wrap_return is None else e.wrap_return(value),))
+        e.flow.merged_return = merged
+    leave_contexts(e, e.flow.contexts)
+    e.insert("prim::ReturnStmt", (value if e.flow.wrap_return is None else e.flow.wrap_return(value),))
     return False
 
 
-def _as_declared(e: Emission, tree: Return, value: Value, declared: Type) -> Value:
+def _as_declared(e: Emitter, tree: Return, value: Value, declared: Type) -> Value:
     e.type_variables.unify(value.type, declared)
     if holds_arrays(value.type) and is_subtype(plain(value.type), declared):
         return value
@@ -140,7 +140,7 @@ def _as_declared(e: Emission, tree: Return, value: Value, declared: Type) -> Val
     return value if is_subtype(value.type, declared) else plan(e)
 
 
-def emit_raise(e: Emission, tree: Raise) -> bool:
+def emit_raise(e: Emitter, tree: Raise) -> bool:
     """`raise Class`, `raise Class(message)`."""
     raised = e.sugared(tree.value)
     where = tree.value.range
@@ -153,13 +153,13 @@ def emit_raise(e: Emission, tree: Raise) -> bool:
     return False
 
 
-def _own_text(e: Emission, raised: ExceptionValue) -> Value:
+def _own_text(e: Emitter, raised: ExceptionValue) -> Value:
     """What the class itself makes of the arguments."""
     made = protected.Message(raised.cls.python, raised.keywords)
     return e.emit("^message", raised.arguments, STRING, callable=made)
 
 
-def _message(e: Emission, arguments: list[Value]) -> Value:
+def _message(e: Emitter, arguments: list[Value]) -> Value:
     """The text of an exception: its one argument, or all of them as a tuple prints."""
     where = e.graph.current_range
     assert where is not None
@@ -171,7 +171,7 @@ def _message(e: Emission, arguments: list[Value]) -> Value:
     return call_operator(e, where, "aten::format", [form, *arguments])
 
 
-def emit_assert(e: Emission, tree: Assert) -> bool:
+def emit_assert(e: Emitter, tree: Assert) -> bool:
     """`assert condition, message`: behind it the condition holds."""
     condition = emit_condition(e, tree.condition)
     if condition.known is True:
@@ -184,7 +184,7 @@ def emit_assert(e: Emission, tree: Assert) -> bool:
     return True
 
 
-def _raise_assertion(e: Emission, message: Expr | None) -> bool:
+def _raise_assertion(e: Emitter, message: Expr | None) -> bool:
     if message is None:
         text = e.constant("AssertionError: ")
     elif isinstance(message, StringLiteral):
@@ -198,17 +198,17 @@ def _raise_assertion(e: Emission, message: Expr | None) -> bool:
     return False
 
 
-def _as_text(e: Emission, tree: Expr, value: Value) -> Value:
+def _as_text(e: Emitter, tree: Expr, value: Value) -> Value:
     return value if value.type == STRING else call_operator(e, tree.range, "aten::str", [value])
 
 
-def emit_delete(e: Emission, tree: Delete) -> bool:
+def emit_delete(e: Emitter, tree: Delete) -> bool:
     """`del name`, `del x[i]`."""
     for target in tree.targets:
         if isinstance(target, Var):
-            if e.frame.find(target.name) is None:
+            if e.scope.find(target.name) is None:
                 raise CompileError(f"undefined value {target.name}", target.range)
-            e.frame.names[target.name] = Absent(f"undefined value {target.name}", None)
+            e.scope.frame.names[target.name] = Absent(f"undefined value {target.name}", None)
         elif isinstance(target, Subscript):
             _delete_item(e, target)
         else:
@@ -216,7 +216,7 @@ def emit_delete(e: Emission, tree: Delete) -> bool:
     return True
 
 
-def _delete_item(e: Emission, target: Subscript) -> None:
+def _delete_item(e: Emitter, target: Subscript) -> None:
     if len(target.indices) != 1:
         raise CompileError(SLICE_DELETE, target.range)
     owner = e.value(target.value)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from flambeau.frontend.emit.container_subscripts import constant_int, held_item
 from flambeau.frontend.emit.conversions import pack_tuple, unpack_tuple
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.tensor_subscripts import emit_index, load_tensor_item
 from flambeau.frontend.trees.views import Subscript
@@ -12,7 +11,7 @@ from flambeau.frontend.values.advice import MAY_BE_NONE
 from flambeau.frontend.values.iterables import RangeValue
 from flambeau.frontend.values.simple_value import SimpleValue, shown, tuple_item
 from flambeau.frontend.values.slices import SliceValue
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.types import (
     INT,
@@ -31,7 +30,7 @@ OUT_OF_RANGE = "Tuple index out of range. Tuple is length {length} and index is 
 UNRESOLVED = "Cannot index into a {type} with a non-integer literal because we cannot resolve the output type"
 
 
-def emit_subscript(e: Emission, tree: Subscript, hint: Type | None) -> Sugared:
+def emit_subscript(e: Emitter, tree: Subscript, hint: Type | None) -> Sugared:
     """`owner[indices]`."""
     owner = e.sugared(tree.value)
     if not isinstance(owner, SimpleValue):
@@ -51,7 +50,7 @@ def emit_subscript(e: Emission, tree: Subscript, hint: Type | None) -> Sugared:
     return SimpleValue(_item(e, tree, value, index))
 
 
-def _item(e: Emission, tree: Subscript, value: Value, index: Sugared) -> Value:
+def _item(e: Emitter, tree: Subscript, value: Value, index: Sugared) -> Value:
     type_, where = value.type, tree.range
     if isinstance(type_, TupleType):
         return _tuple_item(e, tree, value, type_, index)
@@ -70,7 +69,7 @@ def _item(e: Emission, tree: Subscript, value: Value, index: Sugared) -> Value:
     raise CompileError(f"'{shown(type_)}' object is not subscriptable{advice}", where)
 
 
-def _tuple_item(e: Emission, tree: Subscript, value: Value, type_: TupleType, index: Sugared) -> Value:
+def _tuple_item(e: Emitter, tree: Subscript, value: Value, type_: TupleType, index: Sugared) -> Value:
     where, length = tree.range, len(type_.elements)
     if isinstance(index, SliceValue):
         bounds = [(b, constant_int(b)) for b in (index.start, index.stop, index.step)]
@@ -94,7 +93,7 @@ def _tuple_item(e: Emission, tree: Subscript, value: Value, type_: TupleType, in
     return e.emit("prim::TupleIndex", (value, position), type_.elements[0])
 
 
-def subscript_values(e: Emission, tree: Subscript) -> Value:
+def subscript_values(e: Emitter, tree: Subscript) -> Value:
     """The index of a list, dict or object: one value, or a tuple of several."""
     values = [e.value(i) for i in tree.indices]
     return values[0] if len(values) == 1 else pack_tuple(e, values)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from flambeau.frontend.emit.attribute_refinement import assigned
 from flambeau.frontend.emit.conversions import convert
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.list_slices import assign_slice, has_slice
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.emit.subscripts import subscript_values
 from flambeau.frontend.emit.tensor_subscripts import store_tensor_item
 from flambeau.frontend.trees.views import Select, Subscript
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Given
+from flambeau.frontend.values.sugared import Emitter, Given
 from flambeau.ir.value import Value
 from flambeau.schema.types import FLOAT, INT, ListType, NamedType, TensorType, TupleType, Type
 from flambeau.util.errors import CompileError
@@ -19,7 +18,7 @@ from flambeau.util.errors import CompileError
 TUPLE_TARGET = "{type} does not support subscripted assignment"
 
 
-def assign_item(e: Emission, target: Subscript, value: Value) -> None:
+def assign_item(e: Emitter, target: Subscript, value: Value) -> None:
     """`owner[indices] = value`."""
     where = e.graph.current_range or target.range
     owner = e.value(target.value)
@@ -39,14 +38,14 @@ def assign_item(e: Emission, target: Subscript, value: Value) -> None:
     call_operator(e, where, "aten::_set_item", [owner, index, as_item(e, owner, value)])
 
 
-def as_item(e: Emission, owner: Value, value: Value) -> Value:
+def as_item(e: Emitter, owner: Value, value: Value) -> Value:
     """What is stored in a list of numbers: the number of an element, as where it is assigned to a variable."""
     if isinstance(owner.type, ListType) and owner.type.element in (INT, FLOAT) and isinstance(value.type, TensorType):
         return convert(e, value, owner.type.element, implicit=True)
     return value
 
 
-def assign_attribute(e: Emission, target: Select, value: Value, annotation: Type | None = None) -> None:
+def assign_attribute(e: Emitter, target: Select, value: Value, annotation: Type | None = None) -> None:
     """`owner.name = value`, `owner.name: annotation = value`."""
     where = e.graph.current_range or target.range
     if annotation is not None:

@@ -6,10 +6,9 @@ fork(g, x)    →    %f : Future(int) = prim::fork(%x)  with the graph  graph(%x
 from __future__ import annotations
 
 from flambeau.frontend.emit.calls import emit_arguments
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.trees.views import Apply
 from flambeau.frontend.values.simple_value import SimpleValue, shown
-from flambeau.frontend.values.sugared import Sugared
+from flambeau.frontend.values.sugared import Emitter, Sugared
 from flambeau.ir.clone import Copies, clone_node
 from flambeau.ir.constants import CONSTANT
 from flambeau.ir.graph import Graph
@@ -25,19 +24,19 @@ NOT_A_FUTURE = "wait expects a Future, but this is a value of type '{found}'"
 NOT_AN_AWAIT = "awaitable_wait expects an Await, but this is a value of type '{found}'"
 
 
-def emit_fork(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_fork(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`fork(f, *args, **kwargs)`: a future of the call's result."""
     node, result = _deferred(e, tree, "prim::fork")
     return SimpleValue(node.add_output(FutureType(result)))
 
 
-def emit_awaitable(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_awaitable(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`_awaitable(f, *args)`: the call's result, when it is asked for."""
     node, result = _deferred(e, tree, "prim::awaitable")
     return SimpleValue(node.add_output(AwaitType(result)))
 
 
-def emit_wait(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_wait(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`wait(future)`."""
     value = _only(e, tree, "wait")
     if not isinstance(value.type, FutureType):
@@ -45,7 +44,7 @@ def emit_wait(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return SimpleValue(e.emit("aten::wait", (value,), value.type.element))
 
 
-def emit_awaitable_wait(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_awaitable_wait(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`_awaitable_wait(a)`."""
     value = _only(e, tree, "_awaitable_wait")
     if not isinstance(value.type, AwaitType):
@@ -53,20 +52,20 @@ def emit_awaitable_wait(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return SimpleValue(e.emit("prim::awaitable_wait", (value,), value.type.element))
 
 
-def emit_awaitable_nowait(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_awaitable_nowait(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`_awaitable_nowait(v)`: an awaitable of a value that is there."""
     value = _only(e, tree, "_awaitable_nowait")
     return SimpleValue(e.emit("prim::awaitable_nowait", (value,), AwaitType(value.type)))
 
 
-def _only(e: Emission, tree: Apply, form: str) -> Value:
+def _only(e: Emitter, tree: Apply, form: str) -> Value:
     if len(tree.args) != 1 or tree.keywords:
         given = len(tree.args) + len(tree.keywords)
         raise CompileError(f"{form} expected 1 argument, got {given}", tree.callee.range)
     return e.value(tree.args[0])
 
 
-def _deferred(e: Emission, tree: Apply, kind: str) -> tuple[Node, Type]:
+def _deferred(e: Emitter, tree: Apply, kind: str) -> tuple[Node, Type]:
     """A node without result whose graph makes the call, and the type of the call's result."""
     if not tree.args:
         raise CompileError(NO_CALLEE.format(form=kind.rpartition("::")[2]), tree.callee.range)

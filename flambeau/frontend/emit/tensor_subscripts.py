@@ -15,11 +15,10 @@ from flambeau.frontend.emit.arrays import UNKNOWN_RANK, as_number, converted, is
 from flambeau.frontend.emit.container_subscripts import constant_int
 from flambeau.frontend.emit.conversions import pack_list, unpack_tuple
 from flambeau.frontend.emit.elements import stored
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import Dots, Expr, NoneLit, SliceExpr, Subscript
 from flambeau.frontend.values.slices import SliceValue
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.array_type import ArrayType, array_of
 from flambeau.schema.dtype import bool_, int64, uint8
@@ -54,7 +53,7 @@ MASKS = (bool_, uint8)
 Item = Value | SliceValue | Dots
 
 
-def emit_index(e: Emission, tree: Expr) -> Sugared:
+def emit_index(e: Emitter, tree: Expr) -> Sugared:
     """One index: a value or a slice."""
     if not isinstance(tree, SliceExpr):
         return e.sugared(tree)
@@ -62,7 +61,7 @@ def emit_index(e: Emission, tree: Expr) -> Sugared:
     return SliceValue(parts[0], parts[1], parts[2])
 
 
-def load_tensor_item(e: Emission, where: SourceRange, tensor: Value, indices: Sequence[Expr]) -> Value:
+def load_tensor_item(e: Emitter, where: SourceRange, tensor: Value, indices: Sequence[Expr]) -> Value:
     """`tensor[indices]`: views as far as ints, slices, None and dots go, then one `aten::index` for index tensors."""
     item, view, index = tensor_item(e, where, tensor, indices, operator="python::item")
     if is_array(tensor) and index is None and view is not tensor:
@@ -72,7 +71,7 @@ def load_tensor_item(e: Emission, where: SourceRange, tensor: Value, indices: Se
     return call_operator(e, where, "aten::alias", [tensor]) if index is None and view is tensor else item
 
 
-def store_tensor_item(e: Emission, target: Subscript, tensor: Value, value: Value) -> None:
+def store_tensor_item(e: Emitter, target: Subscript, tensor: Value, value: Value) -> None:
     """`tensor[indices] = value`."""
     where = e.graph.current_range or target.range
     indexed = _Indexing(e, where, tensor, target.indices)
@@ -87,7 +86,7 @@ def store_tensor_item(e: Emission, target: Subscript, tensor: Value, value: Valu
 
 
 def tensor_item(
-    e: Emission, where: SourceRange, tensor: Value, indices: Sequence[Expr], operator: str = "aten::index"
+    e: Emitter, where: SourceRange, tensor: Value, indices: Sequence[Expr], operator: str = "aten::index"
 ) -> tuple[Value, Value, Value | None]:
     """For `tensor[indices] op= v`: the item, the view it is in, and the list of index tensors if there are any."""
     indexed = _Indexing(e, where, tensor, indices)
@@ -98,7 +97,7 @@ def tensor_item(
     return call_operator(e, where, operator, [view, index]), view, index
 
 
-def as_tensor_like(e: Emission, where: SourceRange, value: Value, like: Value) -> Value:
+def as_tensor_like(e: Emitter, where: SourceRange, value: Value, like: Value) -> Value:
     """A number as a tensor of the dtype and device of another; a tensor as it is."""
     if isinstance(value.type, TensorType):
         return value
@@ -123,7 +122,7 @@ def _is_view(value: Value) -> bool:
 class _Indexing:
     """One `tensor[indices]`: the view that all but index tensors make, and what is left to index it by."""
 
-    def __init__(self, e: Emission, where: SourceRange, tensor: Value, indices: Sequence[Expr]) -> None:
+    def __init__(self, e: Emitter, where: SourceRange, tensor: Value, indices: Sequence[Expr]) -> None:
         self.e, self.where, self.view = e, where, tensor
         self.front: list[Value | None] = []
         """By dimension of the view: an index tensor, which may stand for several, or None for all of one."""
@@ -255,7 +254,7 @@ def _makes_dimension(item: Item) -> bool:
     return isinstance(item, Value) and isinstance(item.type, NoneType | BoolType)
 
 
-def _dimensions_of(e: Emission, where: SourceRange, index: Value) -> int | Value:
+def _dimensions_of(e: Emitter, where: SourceRange, index: Value) -> int | Value:
     """How many dimensions an index tensor stands for: a mask for its own, one of places for one.
 
     1 + (dim - 1) * int(dtype is bool or uint8), where the type does not say.
@@ -276,7 +275,7 @@ def _dimensions_of(e: Emission, where: SourceRange, index: Value) -> int | Value
     return call("aten::add", call("aten::mul", more, is_mask), e.constant(1))
 
 
-def _flattened(e: Emission, indices: Sequence[Expr]) -> list[Item]:
+def _flattened(e: Emitter, indices: Sequence[Expr]) -> list[Item]:
     """The indices in order: a tuple as the only index counts as its items."""
     flat: list[Item] = []
     for tree in indices:

@@ -14,51 +14,42 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from flambeau.frontend.emit.emission import Emission
-from flambeau.frontend.emit.environment import Frame, Variable
+from flambeau.frontend.emit.environment import Variable
+from flambeau.frontend.emit.flow import Entry
 from flambeau.frontend.trees.base import Tree
-from flambeau.frontend.values.sugared import Sugared
+from flambeau.frontend.values.sugared import Emitter
 from flambeau.schema.element_type import holds_elements, joined, same_elements
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import Type
-from flambeau.util.record import dataclass, replace
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A loop, or the body of a `try`, around what is being emitted."""
-
-    tree: Tree
-    outside: Frame[Sugared]
-    """The scope that it stands in; for a `try`, that of its own body."""
+from flambeau.util.record import replace
 
 
 @contextmanager
-def entered(e: Emission, tree: Tree) -> Iterator[None]:
+def entered(e: Emitter, tree: Tree) -> Iterator[None]:
     """Emit a loop: variables are wide already if its body was found to make them so."""
     for name in e.type_variables.wide.get(id(tree), ()):
-        found = e.frame.find(name)
+        found = e.scope.find(name)
         if isinstance(found, Variable) and found.declared is not None and may_widen(e, name, found, found.declared):
             e.store(name, e.load(name, found), found.declared)
     for name, type_ in e.type_variables.numbers.get(id(tree), {}).items():
-        found = e.frame.find(name)
+        found = e.scope.find(name)
         if isinstance(found, Variable) and found.type == type_:
-            e.frame.names[name] = replace(found, type=joined(found.type, type_))
-    e.entries.append(Entry(tree, e.frame))
+            e.scope.frame.names[name] = replace(found, type=joined(found.type, type_))
+    e.flow.entries.append(Entry(tree, e.scope.frame))
     try:
         yield
     finally:
-        e.entries.pop()
+        e.flow.entries.pop()
 
 
-def note_numbers(e: Emission, name: str, variable: Variable, type_: Type) -> None:
+def note_numbers(e: Emitter, name: str, variable: Variable, type_: Type) -> None:
     """A variable is assigned numbers that it was not known to be.
 
     Raises `InferenceRestart` if a loop or `try` around it was entered before that was known.
     """
     if not (holds_elements(type_) or holds_elements(variable.type)):
         return
-    for entry in e.entries:
+    for entry in e.flow.entries:
         found = entry.outside.find(name)
         if not isinstance(found, Variable) or found.slot != variable.slot or found.type != type_:
             continue
@@ -67,7 +58,7 @@ def note_numbers(e: Emission, name: str, variable: Variable, type_: Type) -> Non
             e.type_variables.widen_numbers(entry.tree, name, both)
 
 
-def may_widen(e: Emission, name: str, variable: Variable, type_: Type) -> bool:
+def may_widen(e: Emitter, name: str, variable: Variable, type_: Type) -> bool:
     """Whether a variable that is known to be narrower may be assigned this here: it was declared as something wider.
 
     Raises `InferenceRestart` if a loop or `try` around it was entered with the variable narrow.
@@ -75,7 +66,7 @@ def may_widen(e: Emission, name: str, variable: Variable, type_: Type) -> bool:
     declared = variable.declared
     if declared is None or not is_subtype(type_, declared):
         return False
-    for entry in e.entries:
+    for entry in e.flow.entries:
         found = entry.outside.find(name)
         if isinstance(found, Variable) and found.slot == variable.slot and not is_subtype(type_, found.type):
             e.type_variables.widen(entry.tree, name)

@@ -1,9 +1,9 @@
 """Types of parameters and results written as comments, for code that keeps Python 2's form.
 
-    def f(x, y):                    def f(x,  # type: Tensor
-        # type: (Tensor, int) -> Tensor       y,  # type: int
-                                              ):
-                                        # type: (...) -> Tensor
+def f(x, y):                    def f(x,  # type: Tensor
+    # type: (Tensor, int) -> Tensor       y,  # type: int
+                                          ):
+                                    # type: (...) -> Tensor
 """
 
 from __future__ import annotations

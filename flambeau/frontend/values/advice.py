@@ -41,7 +41,11 @@ MAY_BE_NONE: Final = " It may be None: test it first, `if x is not None`."
 ASSIGNED: Final = {
     "data": instead("Write {code}, which writes into it.", "x.copy_(y)", given="x: Tensor, y: Tensor", gives="x"),
     "shape": instead(
-        "Write {code}.", "x = x.reshape(3, 1)", of="np.reshape(x, (3, 1))", given="x: Tensor", gives="x",
+        "Write {code}.",
+        "x = x.reshape(3, 1)",
+        of="np.reshape(x, (3, 1))",
+        given="x: Tensor",
+        gives="x",
         shown="x = x.reshape(...)",
     ),
     "requires_grad": "Write x.requires_grad_() outside of the program.",

@@ -8,7 +8,6 @@ from flambeau.frontend.emit.attribute_refinement import asked, path_of
 from flambeau.frontend.emit.comprehensions import collect_dict, collect_list
 from flambeau.frontend.emit.conditions import Condition, ConditionValue, Facts
 from flambeau.frontend.emit.conversions import pack_tuple
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.literals import without_none
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import (
@@ -27,7 +26,7 @@ from flambeau.frontend.values.coroutines import IteratorCall
 from flambeau.frontend.values.object_methods import gives_iterator
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.slices import SliceValue
-from flambeau.frontend.values.sugared import Sugared
+from flambeau.frontend.values.sugared import Emitter, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.set_type import SetType
 from flambeau.schema.subtype import is_subtype, subtract, union_of
@@ -51,14 +50,14 @@ from flambeau.util.errors import CompileError
 NO_SENTINEL = "iter takes one thing to go over: write a while loop for what a function gives until it gives a sentinel"
 
 
-def emit_len(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_len(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """The length of one thing, a value or not."""
     if len(tree.args) != 1 or tree.keywords:
         raise CompileError(f"len expected 1 argument, got {len(tree.args)}", tree.callee.range)
     return SimpleValue(e.sugared(tree.args[0]).length(e, tree.callee.range))
 
 
-def emit_isinstance(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_isinstance(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """A test that the compiler answers itself where the type of the value decides."""
     if len(tree.args) != 2 or tree.keywords:
         raise CompileError(f"isinstance expected 2 arguments, got {len(tree.args)}", tree.callee.range)
@@ -68,15 +67,15 @@ def emit_isinstance(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return ConditionValue(instance_condition(e, value, types, name))
 
 
-def tested_types(e: Emission, tree: Expr) -> list[Type]:
+def tested_types(e: Emitter, tree: Expr) -> list[Type]:
     """The types of the right side of an isinstance: one, or a tuple of them, nested or not."""
     if isinstance(tree, TupleLiteral):
         return [t for item in tree.items for t in tested_types(e, item)]
-    type_ = type_of_tree(tree, e.resolver, bare=True)
+    type_ = type_of_tree(tree, e.scope.resolver, bare=True)
     return list(type_.members) if isinstance(type_, UnionType) else [type_]
 
 
-def instance_condition(e: Emission, value: Value, tested: list[Type], name: str | None) -> Condition:
+def instance_condition(e: Emitter, value: Value, tested: list[Type], name: str | None) -> Condition:
     """What is known of `isinstance(value, tested)`."""
     members = _members(value.type)
     if members is not None:
@@ -123,13 +122,13 @@ def _members(type_: Type) -> list[Type] | None:
     return [type_]
 
 
-def emit_hasattr(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_hasattr(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """Always known while compiling."""
     owner, name = _owner_and_name(e, tree, "hasattr", (2,))
     return ConditionValue(Condition(known=owner.has_attribute(e, tree.range, name)))
 
 
-def emit_callable(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_callable(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """Always known while compiling: functions can be called, and objects with `__call__` or `forward`."""
     if len(tree.args) != 1 or tree.keywords:
         raise CompileError(f"callable expected 1 argument, got {len(tree.args)}", tree.callee.range)
@@ -140,7 +139,7 @@ def emit_callable(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return ConditionValue(Condition(known=known))
 
 
-def emit_getattr(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_getattr(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """The attribute, or the default if there is none."""
     owner, name = _owner_and_name(e, tree, "getattr", (2, 3))
     if len(tree.args) == 3 and not owner.has_attribute(e, tree.range, name):
@@ -148,26 +147,26 @@ def emit_getattr(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return owner.attribute(e, tree.range, name)
 
 
-def emit_set(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_set(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`set()`, `set(x)`."""
     return SimpleValue(sets.emit_set(e, tree, hint))
 
 
-def emit_frozenset(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_frozenset(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`frozenset(x)`."""
     if len(tree.args) != 1 or tree.keywords:
         raise CompileError(f"frozenset expected 1 argument, got {len(tree.args)}", tree.callee.range)
     return sets.FrozenSet(SimpleValue, sets.to_set(e, tree.range, e.sugared(tree.args[0])))
 
 
-def emit_setattr(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_setattr(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`setattr(x, "name", value)`: the assignment."""
     owner, name = _owner_and_name(e, tree, "setattr", (3,))
     owner.set_attribute(e, tree.range, name, e.value(tree.args[2]))
     return SimpleValue(e.constant(None))
 
 
-def _owner_and_name(e: Emission, tree: Apply, what: str, counts: tuple[int, ...]) -> tuple[Sugared, str]:
+def _owner_and_name(e: Emitter, tree: Apply, what: str, counts: tuple[int, ...]) -> tuple[Sugared, str]:
     if len(tree.args) not in counts or tree.keywords:
         raise CompileError(f"{what} expected {counts[0]} arguments, got {len(tree.args)}", tree.callee.range)
     name = tree.args[1]
@@ -176,7 +175,7 @@ def _owner_and_name(e: Emission, tree: Apply, what: str, counts: tuple[int, ...]
     return e.sugared(tree.args[0]), name.value
 
 
-def emit_list(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_list(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """A new list of the items of one thing."""
     hinted = without_none(hint)
     wanted = hinted.element if isinstance(hinted, ListType) else None
@@ -195,7 +194,7 @@ def emit_list(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return SimpleValue(collect_list(e, tree.range, source, wanted))
 
 
-def emit_tuple(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_tuple(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """A tuple of the items of something of known length."""
     if not tree.args:
         return SimpleValue(pack_tuple(e, ()))
@@ -212,14 +211,14 @@ def emit_tuple(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return SimpleValue(pack_tuple(e, [item.as_value(e, tree.range) for item in items]))
 
 
-def _element(e: Emission, tree: ListComp, item: Sugared) -> Value:
+def _element(e: Emitter, tree: ListComp, item: Sugared) -> Value:
     """What a comprehension makes of one item."""
-    with e.scope():
+    with e.scope.nested():
         assign(e, tree.target, item, tree.iterable.range)
         return e.value(tree.element)
 
 
-def emit_dict(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_dict(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """A new dict of pairs, of another dict, of keywords, or of both."""
     hinted = without_none(hint)
     if isinstance(hinted, UnionType) and sum(isinstance(m, DictType) for m in hinted.members) > 1:
@@ -230,7 +229,7 @@ def emit_dict(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return SimpleValue(collect_dict(e, tree, hinted if isinstance(hinted, DictType) else None))
 
 
-def emit_slice(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_slice(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """A slice held in a variable."""
     if tree.keywords:
         raise CompileError("Slice does not accept any keyword arguments", tree.callee.range)
@@ -242,7 +241,7 @@ def emit_slice(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return SliceValue(parts[0], parts[1], parts[2] if len(parts) == 3 else None)
 
 
-def emit_iter(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_iter(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`iter(x)`: what `__iter__` of an object gives; of other things an iterator that is kept, or gone over at once."""
     if len(tree.args) != 1 or tree.keywords:
         raise CompileError(NO_SENTINEL, tree.callee.range)

@@ -12,13 +12,12 @@ from flambeau.frontend.emit.calls import emit_arguments
 from flambeau.frontend.emit.comprehensions import collect_list, map_list
 from flambeau.frontend.emit.conversions import pack_list
 from flambeau.frontend.emit.elements import as_python
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.loops import emit_for
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import Apply, Attribute, Clause, Comprehension, Ident, NoneLit, Var
 from flambeau.frontend.values.object_methods import check_sortable
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.element_type import ElementBool, ElementFloat, ElementInt, element_of, kinds_of
 from flambeau.schema.set_type import SetType
@@ -53,7 +52,7 @@ ROUNDED = instead(
 )  # fmt: skip
 
 
-def emit_sorted(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_sorted(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`sorted(x, key=..., reverse=...)`."""
     options = _options(tree, "sorted", ("key", "reverse"))
     if len(tree.args) != 1:
@@ -68,17 +67,17 @@ def emit_sorted(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return SimpleValue(call_operator(e, tree.callee.range, "python::sorted_by", [items, keys, reverse]))
 
 
-def emit_min(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_min(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`min(...)`."""
     return _extreme(e, tree, "min")
 
 
-def emit_max(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_max(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`max(...)`."""
     return _extreme(e, tree, "max")
 
 
-def _extreme(e: Emission, tree: Apply, name: str) -> Sugared:
+def _extreme(e: Emitter, tree: Apply, name: str) -> Sugared:
     where = tree.callee.range
     if any(k.name == "key" for k in tree.keywords):
         return SimpleValue(_extreme_by(e, tree, name))
@@ -96,9 +95,7 @@ def _extreme(e: Emission, tree: Apply, name: str) -> Sugared:
     if len(tree.args) == 1 and [k.name for k in tree.keywords] == ["default"]:
         items = _items(e, tree)
         default = tree.keywords[0]
-        return SimpleValue(
-            _or_default(e, tree, name, items, default, lambda: _plain_extreme(e, tree, items, name))
-        )
+        return SimpleValue(_or_default(e, tree, name, items, default, lambda: _plain_extreme(e, tree, items, name)))
     args, keywords = emit_arguments(e, tree)
     ordered = StringType | TupleType | NamedType
     if len(args) > 1 and not keywords and all(isinstance(a.value.type, ordered) for a in args):
@@ -116,7 +113,7 @@ def _extreme(e: Emission, tree: Apply, name: str) -> Sugared:
     return SimpleValue(call_operator(e, where, f"prim::{name}", args, keywords))
 
 
-def _extreme_bool(e: Emission, where: SourceRange, values: Sequence[Value], name: str) -> Value:
+def _extreme_bool(e: Emitter, where: SourceRange, values: Sequence[Value], name: str) -> Value:
     """The least or the greatest of bools of arrays. Raises CompileError where numbers are among them."""
     if not all(v.type == BOOL for v in values):
         raise CompileError(BOOLS.format(name=name), where)
@@ -140,7 +137,7 @@ def _are_numbers(args: Sequence[Given]) -> bool:
     return all(isinstance(t, IntType | FloatType) for t in types) and any(isinstance(t, FloatType) for t in types)
 
 
-def _extreme_number(e: Emission, where: SourceRange, values: Sequence[Value], name: str) -> Value:
+def _extreme_number(e: Emitter, where: SourceRange, values: Sequence[Value], name: str) -> Value:
     """As Python picks: the first, until another is less or greater, which nothing is than nan.
 
     `prim::max(a, b)` is `a if a > b else b`.
@@ -151,7 +148,7 @@ def _extreme_number(e: Emission, where: SourceRange, values: Sequence[Value], na
     return best
 
 
-def _extreme_element(e: Emission, where: SourceRange, values: Sequence[Value], name: str) -> Value:
+def _extreme_element(e: Emitter, where: SourceRange, values: Sequence[Value], name: str) -> Value:
     """The first of the least or the greatest, as Python picks it: a float if a float is among them, else a tensor."""
     if any(isinstance(v.type, FloatType) for v in values):
         floats = [call_operator(e, where, "aten::Float", [v]) if _is_element(v) else v for v in values]
@@ -167,7 +164,7 @@ def _extreme_element(e: Emission, where: SourceRange, values: Sequence[Value], n
     return best
 
 
-def _as_element(e: Emission, where: SourceRange, value: Value, like: Value) -> Value:
+def _as_element(e: Emitter, where: SourceRange, value: Value, like: Value) -> Value:
     """A number as a tensor of the dtype that it has together with another; a tensor as it is."""
     if _is_element(value):
         return value
@@ -179,11 +176,11 @@ def _is_element(value: Value) -> bool:
     return isinstance(value.type, TensorType)
 
 
-def _plain_extreme(e: Emission, tree: Apply, items: Value, name: str) -> Value:
+def _plain_extreme(e: Emitter, tree: Apply, items: Value, name: str) -> Value:
     return call_operator(e, tree.range, "python::extreme", [items, e.constant(name == "max")])
 
 
-def _extreme_by(e: Emission, tree: Apply, name: str) -> Value:
+def _extreme_by(e: Emitter, tree: Apply, name: str) -> Value:
     """`max(x, key=f)`, `max(a, b, key=f)`, `max(x, key=f, default=d)`."""
     options = _options(tree, name, ("key", "default"))
     if len(tree.args) > 1 and "default" in options:
@@ -198,7 +195,7 @@ def _extreme_by(e: Emission, tree: Apply, name: str) -> Value:
     return _or_default(e, tree, name, items, options["default"], found) if "default" in options else found()
 
 
-def _packed(e: Emission, tree: Apply, name: str) -> Value:
+def _packed(e: Emitter, tree: Apply, name: str) -> Value:
     """The arguments as one list."""
     given = [e.value(arg) for arg in tree.args]
     element = unify_all([value.type for value in given])
@@ -208,7 +205,7 @@ def _packed(e: Emission, tree: Apply, name: str) -> Value:
     return pack_list(e, given, element)
 
 
-def _keys(e: Emission, tree: Apply, items: Value, options: Mapping[str, Attribute]) -> Value:
+def _keys(e: Emitter, tree: Apply, items: Value, options: Mapping[str, Attribute]) -> Value:
     """What items are ordered by: themselves, without a key or where it is None."""
     if "key" not in options:
         return items
@@ -219,7 +216,7 @@ def _keys(e: Emission, tree: Apply, items: Value, options: Mapping[str, Attribut
 
 
 def _or_default(
-    e: Emission, tree: Apply, name: str, items: Value, option: Attribute, found: Callable[[], Value]
+    e: Emitter, tree: Apply, name: str, items: Value, option: Attribute, found: Callable[[], Value]
 ) -> Value:
     """`max(x, default=d)`: d where nothing is in x."""
     default = e.value(option.value)
@@ -238,7 +235,7 @@ def _or_default(
     return node.output()
 
 
-def _items(e: Emission, tree: Apply) -> Value:
+def _items(e: Emitter, tree: Apply) -> Value:
     """The one list of a call, or what makes a list."""
     source = e.sugared(tree.args[0])
     if isinstance(source, SimpleValue) and isinstance(source.value.type, ListType):
@@ -246,7 +243,7 @@ def _items(e: Emission, tree: Apply) -> Value:
     return _listed(e, tree, source)
 
 
-def _listed(e: Emission, tree: Apply, source: Sugared) -> Value:
+def _listed(e: Emitter, tree: Apply, source: Sugared) -> Value:
     return collect_list(e, tree.args[0].range, source, None)
 
 
@@ -258,7 +255,7 @@ def _options(tree: Apply, name: str, known: Sequence[str]) -> dict[str, Attribut
     return options
 
 
-def emit_round(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_round(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`round(x)`, a float as in TorchScript; `round(x, n)` as in Python."""
     args, keywords = emit_arguments(e, tree)
     if len(args) + len(keywords) == 2 and isinstance(args[0].value.type, ElementFloat):
@@ -273,7 +270,7 @@ def emit_round(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return SimpleValue(whole)
 
 
-def emit_format(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_format(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`format(value, spec)`."""
     args, keywords = emit_arguments(e, tree)
     if len(args) == 1:
@@ -281,7 +278,7 @@ def emit_format(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return SimpleValue(call_operator(e, tree.callee.range, "python::format", args, keywords))
 
 
-def emit_filter(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_filter(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`filter(f, x)`: the list of the items for which the function gives a true value."""
     if len(tree.args) != 2 or tree.keywords:
         raise CompileError(f"filter expected 2 arguments, got {len(tree.args)}", tree.callee.range)
@@ -292,14 +289,14 @@ def emit_filter(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return e.sugared(Comprehension(where, None, item, (clause,)))
 
 
-def emit_reduce(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_reduce(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`functools.reduce(f, x, start)`: a loop that gives the function what it has so far, and the next item."""
     where = tree.callee.range
     if not 2 <= len(tree.args) <= 3 or tree.keywords:
         raise CompileError(f"reduce expected 2 or 3 arguments, got {len(tree.args)}", where)
     items = _items(e, Apply(tree.range, tree.callee, tree.args[1:2], ()))
-    with e.scope():
-        e.frame.names["$function"] = e.sugared(tree.args[0])
+    with e.scope.nested():
+        e.scope.frame.names["$function"] = e.sugared(tree.args[0])
         if len(tree.args) == 3:
             first = e.value(tree.args[2])
         else:

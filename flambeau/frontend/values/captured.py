@@ -6,18 +6,15 @@ def f(n): return apply(partial(g, n), 1)    →    apply compiled for `partial(g
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.values.keywords import KeywordsValue
-from flambeau.frontend.values.sugared import FormValue, Given, Iteration, Sugared
+from flambeau.frontend.values.sugared import Emitter, FormValue, Given, Iteration, Sugared
 from flambeau.ir.value import Value
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, fields, replace
 from flambeau.util.source import SourceRange
-
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
 
 
 @dataclass(slots=True)
@@ -32,11 +29,11 @@ class Carried(Sugared):
         """The name of this kind of value in error messages."""
         return self.inner.kind
 
-    def here(self, e: Emission) -> Sugared:
+    def here(self, e: Emitter) -> Sugared:
         """The thing itself, made of the values here."""
         values: list[Value] = []
         for slot in self.slots:
-            found = e.frame.find(slot)
+            found = e.scope.find(slot)
             assert isinstance(found, Variable)
             values.append(e.load(slot, found))
         remade = rebuilt(self.inner, iter(values))

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from flambeau.frontend.emit.conditions import to_bool
 from flambeau.frontend.emit.conversions import to_device
 from flambeau.frontend.emit.elements import as_python
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.values.object_methods import as_text, has_method
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.types import BOOL, COMPLEX, FLOAT, INT, STRING, ListType, NamedType, Type
 from flambeau.tensor.defaults import get_default_dtype
@@ -36,11 +35,11 @@ class CastValue(Sugared):
         """The name of this kind of value in error messages."""
         return f"type '{self.type}'"
 
-    def as_value(self, e: Emission, where: SourceRange) -> Value:
+    def as_value(self, e: Emitter, where: SourceRange) -> Value:
         """Types are no values."""
         raise CompileError("python value of type 'type' cannot be used as a value: call it, or use it as a type", where)
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The converted value; the value itself if there is nothing to convert."""
         if not args and not keywords:
             return SimpleValue(e.constant(EMPTY[self.type]))
@@ -69,7 +68,7 @@ class DeviceClass(Sugared):
         """The name of this kind of value in error messages."""
         return "class device"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A device; a constant if its name is one."""
         if len(args) == 1 and not keywords and args[0].value.type == STRING:
             return SimpleValue(to_device(e, args[0].value))
@@ -89,7 +88,7 @@ class TypedTensorClass(Sugared):
         """The name of this kind of value in error messages."""
         return f"class {self.name}"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A tensor of that dtype."""
         if keywords:
             raise CompileError(f"{self.name}: Keyword argument {keywords[0].name} unknown.", keywords[0].where)
@@ -103,7 +102,7 @@ class TypedTensorClass(Sugared):
         listed = e.emit("prim::ListConstruct", sizes, ListType(INT))
         return SimpleValue(call_operator(e, where, "aten::empty", [listed], [dtype]))
 
-    def _dtype(self, e: Emission, where: SourceRange) -> Value:
+    def _dtype(self, e: Emitter, where: SourceRange) -> Value:
         if self.dtype is not None:
             return e.constant(self.dtype, INT)
         return e.wrap(get_default_dtype, where).call(e, where, (), ()).as_value(e, where)

@@ -1,8 +1,8 @@
 """Functions that a call chooses by what it passes: an operator or a Python function, one result or two.
 
-    F.relu(x)                               the operator
-    F.relu(x, inplace=True)                 the Python function of that name, compiled
-    F.max_pool2d(x, 2, return_indices=True) the function that returns a pair
+F.relu(x)                               the operator
+F.relu(x, inplace=True)                 the Python function of that name, compiled
+F.max_pool2d(x, 2, return_indices=True) the function that returns a pair
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_function
 from flambeau.frontend.resolver import MISSING
 from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.util.choice import Choice, Shortcut
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
@@ -40,7 +39,7 @@ class ShortcutValue(Sugared):
         """The name of this kind of value in error messages."""
         return "function"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The operator, or the function."""
         parameter, position = self.shortcut.parameter, self.shortcut.position
         if not parameter or _given(parameter, position, args, keywords) is None:
@@ -49,7 +48,7 @@ class ShortcutValue(Sugared):
             except CompileError:
                 if parameter:
                     raise
-        function = e.resolver.compile_function(self.python, where)
+        function = e.scope.resolver.compile_function(self.python, where)
         assert function is not None
         return SimpleValue(call_function(e, where, function, args, keywords))
 
@@ -65,7 +64,7 @@ class ChoiceValue(Sugared):
         """The name of this kind of value in error messages."""
         return "function"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A call of the function that the constant chooses. Raises CompileError if it is no constant."""
         choice = self.choice
         given = _given(choice.parameter, choice.position, args, keywords)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from flambeau.frontend.emit.conditions import Condition, ConditionValue
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.trees.views import Apply, Expr, TupleLiteral
-from flambeau.frontend.values.sugared import Sugared
+from flambeau.frontend.values.sugared import Emitter, Sugared
 from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError
 
 NOT_A_CLASS = "issubclass() takes classes that are known while the program is compiled, and this is a {kind}"
 
 
-def emit_issubclass(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_issubclass(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`issubclass(C, B)`, `issubclass(type(x), (A, B))`."""
     if len(tree.args) != 2 or tree.keywords:
         raise CompileError(f"issubclass expected 2 arguments, got {len(tree.args)}", tree.callee.range)
@@ -22,7 +21,7 @@ def emit_issubclass(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return ConditionValue(Condition(known=issubclass(own, tuple(_classes(e, tree.args[1])))))
 
 
-def _classes(e: Emission, tree: Expr) -> list[type]:
+def _classes(e: Emitter, tree: Expr) -> list[type]:
     if isinstance(tree, TupleLiteral):
         return [cls for item in tree.items for cls in _classes(e, item)]
     outside = e.python_value(tree)

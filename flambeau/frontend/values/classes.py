@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from flambeau.frontend.annotations import try_type_of
 from flambeau.frontend.constants import enum_type
 from flambeau.frontend.emit.conversions import pack_list, pack_tuple
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import match_single
 from flambeau.frontend.resolver import ObjectResolver
 from flambeau.frontend.values.simple_value import ItemIteration, SimpleValue
-from flambeau.frontend.values.sugared import Given, Iteration, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Iteration, Sugared
 from flambeau.ir.value import Value
 from flambeau.program import protected
 from flambeau.schema.function import NO_DEFAULT, Argument, FunctionSchema
@@ -41,11 +40,11 @@ class ExceptionClass(Sugared):
         protected.classes[name] = self.python
         return name
 
-    def as_value(self, e: Emission, where: SourceRange) -> Value:
+    def as_value(self, e: Emitter, where: SourceRange) -> Value:
         """Exceptions are no values: they can only be raised."""
         raise CompileError(f"{self.python.__name__} cannot be used as a value: it can only be raised", where)
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The exception with its arguments. Raises CompileError for keywords that its class does not take."""
         if keywords and not self.has_own_text:
             raise CompileError(f"{self.python.__name__}() takes no keyword arguments", keywords[0].where)
@@ -71,7 +70,7 @@ class ExceptionValue(Sugared):
         """The name of this kind of value in error messages."""
         return "exception"
 
-    def as_value(self, e: Emission, where: SourceRange) -> Value:
+    def as_value(self, e: Emitter, where: SourceRange) -> Value:
         """Exceptions are no values: they can only be raised."""
         raise CompileError(f"exception {self.cls.python.__name__} cannot be used as a value", where)
 
@@ -88,11 +87,11 @@ class NamedTupleClass(Sugared):
         """The name of this kind of value in error messages."""
         return "NamedTuple class"
 
-    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
         """A static or class method."""
         return _class_function(e, where, self.python, name)
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A new tuple, its fields given by position or name."""
         name = (self.type.name or "").rpartition(".")[2]
         defaults = dict(self.type.defaults)
@@ -116,32 +115,34 @@ class EnumClass(Sugared):
         """The name of this kind of value in error messages."""
         return "enum class"
 
-    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
         """A member."""
         member = getattr(self.type.python, name, None)
         if not isinstance(member, self.type.python):
             return _class_function(e, where, self.type.python, name)
         return SimpleValue(e.constant(member, self.type))
 
-    def length(self, e: Emission, where: SourceRange) -> Value:
+    def length(self, e: Emitter, where: SourceRange) -> Value:
         """How many members there are."""
         return e.constant(len(self.type.python))
 
-    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+    def iterate(self, e: Emitter, where: SourceRange) -> Iteration:
         """Over the members, in the order of their definition."""
         members = [e.constant(member, self.type) for member in self.type.python]
         return ItemIteration(pack_list(e, members, self.type))
 
 
-def _class_function(e: Emission, where: SourceRange, cls: type, name: str) -> Sugared:
+def _class_function(e: Emitter, where: SourceRange, cls: type, name: str) -> Sugared:
     """A static or class method of a class of enums or named tuples. Raises CompileError if it has none of that name."""
-    found = e.resolver.object_attribute(cls, name, where) if isinstance(e.resolver, ObjectResolver) else None
+    found = (
+        e.scope.resolver.object_attribute(cls, name, where) if isinstance(e.scope.resolver, ObjectResolver) else None
+    )
     if found is None:
         raise CompileError(f"{cls.__name__} has no attribute '{name}'", where)
     return e.wrap(found, where)
 
 
-def wrap_class(e: Emission, cls: type, where: SourceRange) -> Sugared | None:
+def wrap_class(e: Emitter, cls: type, where: SourceRange) -> Sugared | None:
     """What a class is in a program, or None if it has no use there."""
     if issubclass(cls, BaseException):
         return ExceptionClass(cls)
@@ -151,6 +152,6 @@ def wrap_class(e: Emission, cls: type, where: SourceRange) -> Sugared | None:
         except TypeError as error:
             raise CompileError(str(error), where) from None
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
-        type_ = try_type_of(cls, e.resolver, where)
+        type_ = try_type_of(cls, e.scope.resolver, where)
         return NamedTupleClass(cls, type_) if isinstance(type_, TupleType) else None
     return None

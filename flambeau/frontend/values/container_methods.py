@@ -6,7 +6,7 @@ x.extend(range(n))    →    the list of the range, then aten::extend        x.s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flambeau.frontend.emit.conversions import convert, pack_tuple, unpack_tuple
 from flambeau.frontend.emit.schema_matching import call_operator
@@ -21,7 +21,7 @@ from flambeau.frontend.trees.views import (
     Starred,
     Var,
 )
-from flambeau.frontend.values.sugared import Builtin, Given, Sugared
+from flambeau.frontend.values.sugared import Builtin, Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import DictType, ListType, TupleType, Type
@@ -29,32 +29,29 @@ from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
-
 Wrap = Callable[[Value], Sugared]
 
 
-def named(e: Emission, where: SourceRange, name: str, meaning: Sugared) -> Var:
+def named(e: Emitter, where: SourceRange, name: str, meaning: Sugared) -> Var:
     """A name of this scope that stands for something, to build a tree with."""
-    e.frame.names[name] = meaning
+    e.scope.frame.names[name] = meaning
     return Var(where, Ident(where, name))
 
 
-def listed(e: Emission, where: SourceRange, source: Sugared) -> Value:
+def listed(e: Emitter, where: SourceRange, source: Sugared) -> Value:
     """What can be looped over as a list; a list is taken as it is."""
     value = source.held(e, where)
     if value is not None and isinstance(value.type, ListType):
         return value
     item = Var(where, Ident(where, "$item"))
-    with e.scope():
+    with e.scope.nested():
         clause = Clause(where, item, named(e, where, "$source", source), ())
         return e.value(Comprehension(where, None, item, (clause,)))
 
 
-def called(e: Emission, where: SourceRange, function: Any, owner: Sugared | None, tree: Apply) -> Value:
+def called(e: Emitter, where: SourceRange, function: Any, owner: Sugared | None, tree: Apply) -> Value:
     """A builtin function called with an object, if there is one, and with the arguments of a call."""
-    with e.scope():
+    with e.scope.nested():
         callee = named(e, where, "$function", e.wrap(function, where))
         first = () if owner is None else (named(e, where, "$owner", owner),)
         return e.value(Apply(tree.range, callee, (*first, *tree.args), tree.keywords))
@@ -70,7 +67,7 @@ class ContainerMethod(Builtin):
     owner: Value
     name: str
 
-    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared | None:
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared | None:
         """A call that TorchScript does not have; None for the others."""
         where = tree.callee.range
         if any(isinstance(a, Starred) for a in tree.args) or any(k.name == "**" for k in tree.keywords):
@@ -85,30 +82,30 @@ class ContainerMethod(Builtin):
             return self.wrap(self._updated(e, tree, where))
         return None
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The operator."""
         return self.operator.call(e, where, args, keywords)
 
-    def _hint(self, e: Emission, tree: Expr) -> Type | None:
+    def _hint(self, e: Emitter, tree: Expr) -> Type | None:
         """What a literal is to be: as the owner, if that has a type yet."""
         literal = ListLiteral if isinstance(self.owner.type, ListType) else DictLiteral
         known = isinstance(tree, literal) and not e.type_variables.ids([self.owner.type])
         return self.owner.type if known else None
 
-    def _extended(self, e: Emission, tree: Apply, where: SourceRange) -> Value:
+    def _extended(self, e: Emitter, tree: Apply, where: SourceRange) -> Value:
         source = e.sugared(tree.args[0], self._hint(e, tree.args[0]))
         value = source.held(e, tree.args[0].range)
         if value is None or not isinstance(value.type, ListType | TupleType):
             value = listed(e, tree.args[0].range, source)
         return call_operator(e, where, "aten::extend", [Given(self.owner, where), Given(value, tree.args[0].range)])
 
-    def _updated(self, e: Emission, tree: Apply, where: SourceRange) -> Value:
+    def _updated(self, e: Emitter, tree: Apply, where: SourceRange) -> Value:
         result = e.constant(None)
         for arg in tree.args:
             source = e.sugared(arg, self._hint(e, arg))
             value = source.held(e, arg.range)
             if value is None or not isinstance(value.type, DictType):
-                with e.scope():
+                with e.scope.nested():
                     again = named(e, arg.range, "$source", source)
                     value = called(e, where, dict, None, Apply(tree.range, tree.callee, (again,), ()))
             call_operator(e, where, "aten::update", [Given(self.owner, where), Given(value, arg.range)])
@@ -130,7 +127,7 @@ class ReplaceMethod(Sugared):
         """The name of this kind of value in error messages."""
         return "method _replace"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A named tuple with other values in some fields. Raises CompileError for a field that it does not have."""
         type_ = self.owner.type
         assert isinstance(type_, TupleType)
@@ -149,7 +146,7 @@ class ReplaceMethod(Sugared):
         return self.wrap(pack_tuple(e, items, type_))
 
 
-def named_tuple_attribute(e: Emission, wrap: Wrap, value: Value, name: str) -> Sugared | None:
+def named_tuple_attribute(e: Emitter, wrap: Wrap, value: Value, name: str) -> Sugared | None:
     """What every named tuple has beside its fields; None for another name."""
     assert isinstance(value.type, TupleType)
     if name == "_replace":

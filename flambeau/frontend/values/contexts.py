@@ -9,8 +9,7 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
-from flambeau.frontend.emit.emission import Emission
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.types import ANY
 from flambeau.tensor.autocast import CpuAutocast, refusal
@@ -30,7 +29,7 @@ class ContextClass(Sugared):
         """The name of this kind of value in error messages."""
         return f"class {self.python.__name__}"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The context, made where it is entered."""
         if keywords:
             raise CompileError(f"{self.python.__name__} takes its arguments by position", where)
@@ -40,7 +39,7 @@ class ContextClass(Sugared):
 class AutocastClass(ContextClass):
     """`autocast`: refused where the program says that it wants mixed precision on the CPU, else when it runs."""
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The context, of the device (if it is asked for) and whether it is enabled; the dtype makes no difference."""
         parameters = inspect.signature(self.python).parameters
         try:
@@ -83,7 +82,7 @@ class ContextValue(Sugared):
         """The name of this kind of value in error messages."""
         return f"context manager {self.python.__name__}"
 
-    def made(self, e: Emission, where: SourceRange) -> Value:
+    def made(self, e: Emitter, where: SourceRange) -> Value:
         """The node that makes it."""
         with e.graph.at_range(where):
             return e.emit(f"^{self.python.__name__}", self.arguments, ANY, callable=self.python)

@@ -6,20 +6,22 @@ it = g(3); a = next(it)     →    %it : Any = ^generator(%three)    %there, %it
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
-from flambeau.frontend.bound import Bound
-from flambeau.frontend.captures import captures
+from flambeau.frontend.closures.bound import Bound
+from flambeau.frontend.closures.captures import Closure, captures
 from flambeau.frontend.emit.conversions import convert
+from flambeau.frontend.emit.generators import declared_element
 from flambeau.frontend.emit.loops import emit_while
-from flambeau.frontend.trees.views import Apply, Ident, Param
+from flambeau.frontend.trees.views import Apply, Def, Ident, Param
 from flambeau.frontend.values.captured import take_along
 from flambeau.frontend.values.container_methods import listed
 from flambeau.frontend.values.object_methods import has_method
 from flambeau.frontend.values.simple_value import ItemIteration, SimpleValue
-from flambeau.frontend.values.sugared import FormValue, Iteration, Sugared
+from flambeau.frontend.values.sugared import Emitter, FormValue, Iteration, Sugared
 from flambeau.ir.value import Value
+from flambeau.program.function import Function
 from flambeau.program.generators import Suspended, close, over, rest, step
 from flambeau.schema.subtype import unify_all
 from flambeau.schema.types import (
@@ -39,10 +41,6 @@ from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
-    from flambeau.frontend.values.generator_calls import GeneratorCall
-
 STEP = TupleType((BOOL, ANY))
 ASSIGNS = (
     "'{name}' assigns variables of the function around it, so it cannot be kept: loop over the call, or pass a list "
@@ -60,6 +58,28 @@ UNDECLARED = "a generator that calls itself has to say what it yields, as in `->
 NO_METHOD = "a generator in a program has no '{name}': call next() on it, loop over it, or close() it"
 NO_DEFAULT = "next() takes a generator or an iterator, and a value for when there is nothing more"
 TWO_TYPES = "the default of next() is a {default}, but the items are {items}"
+
+
+@dataclass(slots=True)
+class GeneratorArguments:
+    """A generator with the arguments of a call."""
+
+    tree: Def
+    resolver: Any
+    """Where its names are looked up."""
+    values: Mapping[str, Value | Sugared]
+    """Its parameters."""
+    compile: Callable[..., Function]
+    """`compile_def`."""
+    defaults: Mapping[str, Any]
+    closure: Closure | None = None
+    """The nested function that it is, if it is one."""
+    is_method: bool = False
+
+    @property
+    def declared(self) -> Type | None:
+        """What it says that it yields."""
+        return declared_element(self.tree, self.resolver)
 
 
 class _Active(threading.local):
@@ -86,35 +106,35 @@ class HeldGenerator(Sugared):
         """The name of this kind of value in error messages."""
         return "generator"
 
-    def as_value(self, e: Emission, where: SourceRange) -> Value:
+    def as_value(self, e: Emitter, where: SourceRange) -> Value:
         """The list of the items that are left."""
         return e.emit("^rest", (self.handle,), ListType(self.element), callable=rest)
 
-    def as_tuple(self, e: Emission, where: SourceRange, size: int | None = None) -> list[Sugared]:
+    def as_tuple(self, e: Emitter, where: SourceRange, size: int | None = None) -> list[Sugared]:
         """The items that are left."""
         return SimpleValue(self.as_value(e, where)).as_tuple(e, where, size)
 
-    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
         """`close`."""
         if name != "close":
             raise CompileError(NO_METHOD.format(name=name), where)
         return FormValue("close", lambda e, tree, hint: self._closed(e))
 
-    def _closed(self, e: Emission) -> Sugared:
+    def _closed(self, e: Emitter) -> Sugared:
         e.insert("^close", (self.handle,), callable=close)
         return SimpleValue(e.constant(None))
 
-    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+    def iterate(self, e: Emitter, where: SourceRange) -> Iteration:
         """Item by item."""
         return HeldIteration(self)
 
-    def step(self, e: Emission) -> tuple[Value, Value]:
+    def step(self, e: Emitter) -> tuple[Value, Value]:
         """Whether there is another item, and the item, which has its type only if there is."""
         result = e.emit("^next", (self.handle,), STEP, callable=step)
         node = e.graph.insert("prim::TupleUnpack", (result,), STEP.elements)
         return node.outputs[0], node.outputs[1]
 
-    def item_of(self, e: Emission, found: Value) -> Value:
+    def item_of(self, e: Emitter, found: Value) -> Value:
         """An item that is there."""
         return e.emit("prim::unchecked_cast", (found,), self.element)
 
@@ -126,20 +146,20 @@ class HeldIteration(Iteration):
     source: HeldGenerator
     all: ItemIteration | None = None
 
-    def _all(self, e: Emission, where: SourceRange) -> ItemIteration:
+    def _all(self, e: Emitter, where: SourceRange) -> ItemIteration:
         if self.all is None:
             self.all = ItemIteration(self.source.as_value(e, where))
         return self.all
 
-    def trip_count(self, e: Emission, where: SourceRange) -> Value | None:
+    def trip_count(self, e: Emitter, where: SourceRange) -> Value | None:
         """The length of the list of what is left."""
         return self._all(e, where).trip_count(e, where)
 
-    def at(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+    def at(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
         """An item of that list."""
         return self._all(e, where).at(e, where, index)
 
-    def emit(self, e: Emission, where: SourceRange, body: Callable[[Sugared], bool], jumps: bool) -> bool:
+    def emit(self, e: Emitter, where: SourceRange, body: Callable[[Sugared], bool], jumps: bool) -> bool:
         """A loop that asks for an item before each round."""
         there, first = self.source.step(e)
         variable = e.store_aside("item", first)
@@ -156,7 +176,7 @@ class HeldIteration(Iteration):
         return True
 
 
-def held_generator(e: Emission, where: SourceRange, call: GeneratorCall) -> HeldGenerator:
+def held_generator(e: Emitter, where: SourceRange, call: GeneratorArguments) -> HeldGenerator:
     """A call of a generator that stops at each `yield`. Raises CompileError for what cannot be kept."""
     tree = call.tree
     types: dict[str, Type] = {}
@@ -172,12 +192,12 @@ def held_generator(e: Emission, where: SourceRange, call: GeneratorCall) -> Held
     aliases: dict[str, str] = {}
     along = captures(e, where, call.closure, constants.values())
     for captured in along.variables.values():
-        if captured.is_assigned or captured.variable.slot in e.cells:
+        if captured.is_assigned or captured.variable.slot in e.builder.cells:
             raise CompileError(ASSIGNS.format(name=tree.name), where)
         first, *others = captured.names
         aliases.update(dict.fromkeys(others, first))
         extra[first] = e.load(first, captured.variable)
-        e.mirrors[captured.variable.slot] = _refusal(e, captured.names[0])
+        e.builder.observers[captured.variable.slot] = _refusal(e, captured.names[0])
     for name, constant in constants.items():
         constants[name], parts = take_along(constant, f"{name}__{tree.name}", where)
         along.values.update(parts)
@@ -190,14 +210,14 @@ def held_generator(e: Emission, where: SourceRange, call: GeneratorCall) -> Held
     return HeldGenerator(e.emit("^generator", [*operands, *extra.values()], ANY, callable=made), element)
 
 
-def _refusal(e: Emission, name: str) -> Callable[[Value], None]:
+def _refusal(e: Emitter, name: str) -> Callable[[Value], None]:
     def refuse(value: Value) -> None:
         raise CompileError(CHANGED.format(name=name), e.graph.current_range)
 
     return refuse
 
 
-def _suspended(call: GeneratorCall, bound: Bound, where: SourceRange) -> tuple[Suspended, Type]:
+def _suspended(call: GeneratorArguments, bound: Bound, where: SourceRange) -> tuple[Suspended, Type]:
     """The body, compiled for these types, and what it yields."""
     key = (id(call.tree), tuple(bound.types.items()), tuple(bound.constants))
     active = _active.made.get(key)
@@ -225,19 +245,19 @@ class IteratorCall(Sugared):
         """The name of this kind of value in error messages."""
         return "iterator"
 
-    def as_value(self, e: Emission, where: SourceRange) -> Value:
+    def as_value(self, e: Emitter, where: SourceRange) -> Value:
         """A list of the items; a list itself."""
         return listed(e, where, self.source)
 
-    def as_tuple(self, e: Emission, where: SourceRange, size: int | None = None) -> list[Sugared]:
+    def as_tuple(self, e: Emitter, where: SourceRange, size: int | None = None) -> list[Sugared]:
         """The items."""
         return self.source.as_tuple(e, where, size)
 
-    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+    def iterate(self, e: Emitter, where: SourceRange) -> Iteration:
         """As over the thing itself."""
         return self.source.iterate(e, where)
 
-    def kept(self, e: Emission, where: SourceRange) -> Sugared:
+    def kept(self, e: Emitter, where: SourceRange) -> Sugared:
         """An iterator, which sees what is done to the container meanwhile."""
         source = self.source.kept(e, where)
         if isinstance(source, HeldGenerator):
@@ -251,13 +271,12 @@ class IteratorCall(Sugared):
         return HeldGenerator(e.emit("^iter", (value,), ANY, callable=over), element)
 
 
-def emit_next(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_next(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`next(it)`, which raises StopIteration behind the last item, and `next(it, default)`."""
     if not 1 <= len(tree.args) <= 2 or tree.keywords:
         raise CompileError(NO_DEFAULT, tree.callee.range)
-    before = dict(e.mirrors)
-    source = e.rules.keep(e, tree.args[0]) or e.sugared(tree.args[0]).kept(e, tree.args[0].range)
-    e.mirrors = before
+    with e.builder.observing_for_now():
+        source = e.rules.keep(e, tree.args[0]) or e.sugared(tree.args[0]).kept(e, tree.args[0].range)
     type_ = source.value.type if isinstance(source, SimpleValue) else None
     if isinstance(type_, NamedType) and has_method(e, type_, "__next__", tree.range):
         if len(tree.args) == 2:
@@ -284,5 +303,3 @@ def emit_next(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     with e.inside(other):
         other.add_output(convert(e, default, common, implicit=False))
     return SimpleValue(node.add_output(common))
-
-

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from flambeau.frontend.trees.views import Apply
-from flambeau.frontend.values.sugared import FormValue, Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, FormValue, Given, Sugared
 from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError, NotSupportedError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
-
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
 
 NO_CACHE = (
     "a cache isn't supported on a function inside a function: define the function outside of this one, or keep results "
@@ -37,7 +34,7 @@ class Unchanged(Sugared):
         """The name of this kind of value in error messages."""
         return self.name
 
-    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         """The function."""
         if len(tree.args) != 1 or tree.keywords:
             raise CompileError(f"{self.name} decorates one function", tree.callee.range)
@@ -53,16 +50,16 @@ class NoCache(Sugared):
         """The name of this kind of value in error messages."""
         return "cache"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """Refused: it would live as long as one call."""
         raise NotSupportedError(NO_CACHE, where)
 
-    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         """Refused."""
         raise NotSupportedError(NO_CACHE, tree.callee.range)
 
 
-def _emit_wraps(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def _emit_wraps(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`functools.wraps(fn)`."""
     return Unchanged("wraps")
 

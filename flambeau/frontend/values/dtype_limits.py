@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.dtype import float32
 from flambeau.schema.types import INT
@@ -35,7 +34,7 @@ class LimitsClass(Sugared):
         """The name of this kind of value in error messages."""
         return f"class {self.name}"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The limits of a dtype, float32's if none is given."""
         given = [*args, *keywords]
         if len(given) > 1 or any(g.value.type != INT for g in given) or (not given and self.name == "iinfo"):
@@ -55,7 +54,7 @@ class Limits(Sugared):
         """The name of this kind of value in error messages."""
         return self.name
 
-    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
         """One limit."""
         if name == "bits":
             return SimpleValue(call_operator(e, where, "python::dtype_bits", [self.dtype]))

@@ -14,12 +14,11 @@ import numpy as np
 
 from flambeau.frontend.emit import arrays, elements
 from flambeau.frontend.emit.conversions import pack_tuple
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.operators import binary, compare
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.values.ndarray import call_method
 from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.array_type import ArrayType
 from flambeau.schema.dtype import DType
@@ -46,7 +45,7 @@ _SAME: Final = {"negative": "aten::neg", "absolute": "prim::abs", "fabs": "prim:
 class NumberFunction(OperatorValue):
     """`abs`, `divmod` and `pow`, which keep what numbers of arrays are."""
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The overload that fits; for numbers of arrays what NumPy's scalars do."""
         values = [a.value for a in args]
         if keywords or not any(is_element(v.type) for v in values) or not all(is_number(v.type) for v in values):
@@ -71,7 +70,7 @@ class ScalarClass(SimpleValue):
         """The name of this kind of value in error messages."""
         return f"class np.{self.dtype.name}"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The number, or an array of the dtype."""
         if len(args) != 1 or keywords:
             raise CompileError(f"np.{self.dtype.name}(...) takes one argument here", where)
@@ -82,12 +81,12 @@ class ScalarClass(SimpleValue):
         return SimpleValue(made if e.arrays else elements.as_python(e, made))
 
 
-def scalar_class(e: Emission, dtype: DType) -> ScalarClass:
+def scalar_class(e: Emitter, dtype: DType) -> ScalarClass:
     """What a class of NumPy's scalars is in a program."""
     return ScalarClass(e.constant(dtype.code, INT), dtype)
 
 
-def of_numbers(e: Emission, where: SourceRange, function: Any, name: str, operator: str, values: list[Value]) -> Value:
+def of_numbers(e: Emitter, where: SourceRange, function: Any, name: str, operator: str, values: list[Value]) -> Value:
     """A ufunc of numbers, whose result is a scalar of NumPy. Raises CompileError for what has no form."""
     if name in OPERATORS:
         return _numpys(e, where, function, values, binary(e, where, OPERATORS[name], *_typed(e, where, values)))
@@ -102,7 +101,7 @@ def of_numbers(e: Emission, where: SourceRange, function: Any, name: str, operat
     return elements.rounded(e, where, call_operator(e, where, operator, operands), dtype)
 
 
-def _typed(e: Emission, where: SourceRange, values: Sequence[Value]) -> list[Value]:
+def _typed(e: Emitter, where: SourceRange, values: Sequence[Value]) -> list[Value]:
     """Operands of which one is a scalar of NumPy: a ufunc of numbers of Python makes one of the first."""
     if any(is_element(v.type) for v in values):
         return list(values)
@@ -111,20 +110,20 @@ def _typed(e: Emission, where: SourceRange, values: Sequence[Value]) -> list[Val
     return [elements.number_as(e, where, first, dtype), *rest]
 
 
-def _numpys(e: Emission, where: SourceRange, function: Any, values: Sequence[Value], result: Value) -> Value:
+def _numpys(e: Emitter, where: SourceRange, function: Any, values: Sequence[Value], result: Value) -> Value:
     """The result, of which the function's dtype is known."""
     if is_element(result.type):
         return result
     return elements.rounded(e, where, result, arrays.dtype_of(where, function, *values))
 
 
-def _as(e: Emission, where: SourceRange, value: Value, dtype: DType | None) -> Value:
+def _as(e: Emitter, where: SourceRange, value: Value, dtype: DType | None) -> Value:
     if dtype is None or dtype.is_floating_point:
         return call_operator(e, where, "aten::Float", [value]) if value.type != FLOAT else value
     return value
 
 
-def _extreme(e: Emission, where: SourceRange, name: str, values: Sequence[Value], dtype: DType) -> Value:
+def _extreme(e: Emitter, where: SourceRange, name: str, values: Sequence[Value], dtype: DType) -> Value:
     """The greater or lesser of two numbers; of floats, nan where one is."""
     if not dtype.is_floating_point:
         return elements.rounded(e, where, call_operator(e, where, f"prim::{name}", values), dtype)

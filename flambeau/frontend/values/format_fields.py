@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from string import Formatter
 
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import Apply, Expr, Formatted, Select, Starred, StringLiteral
 from flambeau.frontend.values.object_methods import as_text
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Sugared
+from flambeau.frontend.values.sugared import Emitter, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.types import STRING
 from flambeau.util.errors import CompileError
@@ -41,7 +40,7 @@ def has_fields(tree: Apply) -> bool:
     return bool(tree.keywords) or any(f is not None and (f or spec or conv) for _, f, spec, conv in found)
 
 
-def emit_fields(e: Emission, tree: Apply) -> Sugared:
+def emit_fields(e: Emitter, tree: Apply) -> Sugared:
     """The filled template. Raises CompileError for a field that no argument fills."""
     assert isinstance(tree.callee, Select)
     literal = tree.callee.value
@@ -68,7 +67,7 @@ def _argument(tree: Apply, field: str, where: SourceRange) -> Expr:
     raise CompileError(f"the format string asks for '{field}', which is no argument", where)
 
 
-def _text(e: Emission, argument: Expr, spec: str, conversion: str, where: SourceRange) -> Value:
+def _text(e: Emitter, argument: Expr, spec: str, conversion: str, where: SourceRange) -> Value:
     if "{" in spec:
         raise CompileError("a format inside a format is understood in f-strings alone", where)
     if not spec and not conversion:

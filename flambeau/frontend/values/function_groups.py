@@ -8,14 +8,14 @@ for g in [relu, lambda x: x * 2]: y = g(y)    →    the body once for each
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from flambeau.frontend.emit.calls import emit_arguments
 from flambeau.frontend.emit.conversions import pack_list
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import Apply
 from flambeau.frontend.values.simple_value import SimpleValue, UnrolledIteration
-from flambeau.frontend.values.sugared import FormValue, Given, Iteration, Sugared
+from flambeau.frontend.values.sugared import Emitter, FormValue, Given, Iteration, Sugared
 from flambeau.frontend.values.tuples import TupleValue
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import unify
@@ -23,9 +23,6 @@ from flambeau.schema.types import INT, STRING, DictType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
-
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
 
 FIXED = (
     "a {kind} of functions is known while compiling and has no '{name}': write all functions in one literal, and "
@@ -51,24 +48,24 @@ class FunctionsValue(Sugared):
         """The name of this kind of value in error messages."""
         return "list of functions"
 
-    def as_value(self, e: Emission, where: SourceRange) -> Value:
+    def as_value(self, e: Emitter, where: SourceRange) -> Value:
         """Functions are no values. Raises CompileError."""
         self.items[0].as_value(e, self.places[0])
         return Sugared.as_value(self, e, where)
 
-    def as_tuple(self, e: Emission, where: SourceRange, size: int | None = None) -> list[Sugared]:
+    def as_tuple(self, e: Emitter, where: SourceRange, size: int | None = None) -> list[Sugared]:
         """The functions."""
         return self.items
 
-    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+    def iterate(self, e: Emitter, where: SourceRange) -> Iteration:
         """Over the functions, unrolled."""
         return UnrolledIteration(self.items)
 
-    def length(self, e: Emission, where: SourceRange) -> Value:
+    def length(self, e: Emitter, where: SourceRange) -> Value:
         """How many."""
         return e.constant(len(self.items))
 
-    def item(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+    def item(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
         """The function at an index, or one that is chosen by it when the program runs."""
         count = len(self.items)
         node = index.node
@@ -82,7 +79,7 @@ class FunctionsValue(Sugared):
         numbers = pack_list(e, [e.constant(i) for i in range(count)], INT)
         return ChosenFunction(call_operator(e, where, "aten::__getitem__", [numbers, index]), self.items)
 
-    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
         """Lists of functions are written out in one place. Raises CompileError."""
         raise CompileError(FIXED.format(kind="list", name=name), where)
 
@@ -101,13 +98,13 @@ class FunctionTable(Sugared):
         """The name of this kind of value in error messages."""
         return "dict of functions"
 
-    def _numbers(self, e: Emission) -> Value:
+    def _numbers(self, e: Emitter) -> Value:
         """The dict of the number of each key."""
         numbers = dict(zip(self.keys, range(len(self.keys)), strict=True))
         flat = [e.constant(part) for pair in numbers.items() for part in pair]
         return e.emit("prim::DictConstruct", flat, DictType(flat[0].type, INT))
 
-    def item(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+    def item(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
         """The function of a key, or one that is chosen by it when the program runs."""
         known = _known(index)
         if known is not None:
@@ -116,19 +113,19 @@ class FunctionTable(Sugared):
             return self.items[self.keys.index(known)]
         return ChosenFunction(call_operator(e, where, "aten::__getitem__", [self._numbers(e), index]), self.items)
 
-    def contains(self, e: Emission, where: SourceRange, item: Value) -> Value:
+    def contains(self, e: Emitter, where: SourceRange, item: Value) -> Value:
         """`key in functions`."""
         return call_operator(e, where, "aten::__contains__", [self._numbers(e), item])
 
-    def length(self, e: Emission, where: SourceRange) -> Value:
+    def length(self, e: Emitter, where: SourceRange) -> Value:
         """How many."""
         return e.constant(len(self.keys))
 
-    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+    def iterate(self, e: Emitter, where: SourceRange) -> Iteration:
         """Over the keys, unrolled."""
         return UnrolledIteration([SimpleValue(e.constant(key)) for key in self.keys])
 
-    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
         """`get`, `items`, `keys`, `values`."""
         if name == "get":
             return FormValue("get", lambda e, tree, hint: self._get(e, tree))
@@ -139,7 +136,7 @@ class FunctionTable(Sugared):
             raise CompileError(FIXED.format(kind="dict", name=name), where)
         return FormValue(name, lambda e, tree, hint: FunctionsValue(list(found[name]), [where] * len(keys)))
 
-    def _get(self, e: Emission, tree: Apply) -> Sugared:
+    def _get(self, e: Emitter, tree: Apply) -> Sugared:
         """`functions.get(key, function)`."""
         if len(tree.args) != 2 or tree.keywords:
             raise CompileError("get of a dict of functions takes a key and the function for other keys", tree.range)
@@ -161,7 +158,7 @@ def _known(value: Value) -> str | int | None:
     return found
 
 
-def wrap_group(e: Emission, value: Any, where: SourceRange) -> Sugared | None:
+def wrap_group(e: Emitter, value: Any, where: SourceRange) -> Sugared | None:
     """A list, tuple or dict of functions that the program finds outside of it; None for anything else."""
     items = list(value.values()) if type(value) is dict else value
     if not isinstance(items, list | tuple) or not items or not all(map(_is_function, items)):
@@ -176,7 +173,7 @@ def _is_function(value: Any) -> bool:
     return callable(value) and not hasattr(value, "forward")
 
 
-def chosen(e: Emission, where: SourceRange, condition: Value, if_true: Sugared, if_false: Sugared) -> ChosenFunction:
+def chosen(e: Emitter, where: SourceRange, condition: Value, if_true: Sugared, if_false: Sugared) -> ChosenFunction:
     """One of two functions, by a condition."""
     return ChosenFunction(call_operator(e, where, "aten::Int", [condition]), [if_false, if_true])
 
@@ -195,12 +192,12 @@ class ChosenFunction(Sugared):
         """The name of this kind of value in error messages."""
         return "function"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A call of the one that is chosen. Raises CompileError if they return values of different types."""
         return self._call(e, where, 0, args, keywords)
 
     def _call(
-        self, e: Emission, where: SourceRange, at: int, args: Sequence[Given], keywords: Sequence[Given]
+        self, e: Emitter, where: SourceRange, at: int, args: Sequence[Given], keywords: Sequence[Given]
     ) -> Sugared:
         if at == len(self.items) - 1:
             return self.items[at].call(e, where, args, keywords)
@@ -239,14 +236,14 @@ class PartialCall(Sugared):
         """The name of this kind of value in error messages."""
         return "partial function"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A call with the given arguments first; keywords of the call replace those given."""
         names = {k.name for k in keywords}
         kept = [k for k in self.keywords if k.name not in names]
         return self.function.call(e, where, [*self.args, *args], [*kept, *keywords])
 
 
-def emit_partial(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_partial(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`functools.partial(f, ...)`."""
     if not tree.args:
         raise CompileError("partial expected a function", tree.callee.range)

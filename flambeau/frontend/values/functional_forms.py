@@ -10,10 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from flambeau.frontend.emit.conversions import pack_list, pack_tuple, unpack_tuple
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.ops.python_forms import norm, unique, unique_consecutive
 from flambeau.schema.types import INT, NONE, STRING
@@ -28,7 +27,7 @@ NOT_CONSTANT = (
 
 
 def _bound(
-    e: Emission, where: SourceRange, function: Callable[..., Any], args: Sequence[Given], keywords: Sequence[Given]
+    e: Emitter, where: SourceRange, function: Callable[..., Any], args: Sequence[Given], keywords: Sequence[Given]
 ) -> dict[str, Value]:
     """The arguments of a call by the names of a Python function's parameters, defaults among them."""
     signature = inspect.signature(function)
@@ -65,7 +64,7 @@ class FlaggedFunction(Sugared):
         """Its name."""
         return self.function.__name__
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """What the call asks for: one tensor or several."""
         given = _bound(e, where, self.function, args, keywords)
         flags = ("return_inverse", "return_counts")
@@ -86,7 +85,7 @@ class NormFunction(Sugared):
         """Its name."""
         return "norm"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A tensor. Raises `CompileError` for other words than 'fro' and 'nuc'."""
         given = _bound(e, where, norm, args, keywords)
         order = given["p"]

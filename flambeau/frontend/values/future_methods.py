@@ -6,18 +6,15 @@ task.done()    →    %d : bool = ^done(%task)            wait_all(tasks)    →
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from flambeau.frontend.values.methods import WaitMethod
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.types import BOOL, FutureType, ListType
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
-
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
 
 Wrap = Callable[[Value], Sugared]
 NOT_IN_PROGRAMS: Final = {
@@ -58,7 +55,7 @@ class DoneMethod(Sugared):
         """The name of this kind of value in error messages."""
         return "method done"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """Whether the task has ended."""
         if args or keywords:
             raise CompileError("done() takes no arguments", where)
@@ -78,7 +75,7 @@ class FutureFunction(Sugared):
         """The name of this kind of value in error messages."""
         return self.name
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The results of all tasks, or a future of them."""
         given = [*args, *(k for k in keywords if k.name == "futures")]
         if len(given) != 1 or len(args) + len(keywords) != 1:

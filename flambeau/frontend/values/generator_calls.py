@@ -5,11 +5,11 @@ items.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from flambeau.frontend.annotations import type_of_tree
 from flambeau.frontend.arguments import OBJECTS, Argument, takes_anything
-from flambeau.frontend.captures import Closure, name_at
+from flambeau.frontend.closures.captures import Closure, name_at
 from flambeau.frontend.constants import constant_type, constant_value
 from flambeau.frontend.emit.conversions import convert
 from flambeau.frontend.emit.environment import Variable
@@ -17,18 +17,15 @@ from flambeau.frontend.emit.generators import declared_element
 from flambeau.frontend.emit.inlined import expand, own_statements
 from flambeau.frontend.trees.views import Def, Try, Yield
 from flambeau.frontend.values.captured import slots_of
-from flambeau.frontend.values.coroutines import HeldGenerator, HeldIteration, held_generator
+from flambeau.frontend.values.coroutines import GeneratorArguments, HeldGenerator, HeldIteration, held_generator
 from flambeau.frontend.values.simple_value import ItemIteration, SimpleValue
-from flambeau.frontend.values.sugared import Iteration, Sugared
+from flambeau.frontend.values.sugared import Emitter, Iteration, Sugared
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import TENSOR, Type
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
-
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
 
 
 @dataclass(slots=True)
@@ -37,30 +34,16 @@ class GeneratorCall(Sugared):
 
     is_lazy: ClassVar[bool] = True
 
-    tree: Def
-    resolver: Any
-    """Where its names are looked up."""
-    values: Mapping[str, Value | Sugared]
-    """Its parameters."""
-    listed: Callable[[Emission], Value]
+    called: GeneratorArguments
+    listed: Callable[[Emitter], Value]
     """Emits the call that gives all its items."""
-    compile: Callable[..., Function]
-    """`compile_def`."""
-    defaults: Mapping[str, Any]
-    closure: Closure | None = None
-    """The nested function that it is, if it is one."""
-    is_method: bool = False
 
-    @property
-    def declared(self) -> Type | None:
-        """What it says that it yields."""
-        return declared_element(self.tree, self.resolver)
-
-    def must_stop(self, e: Emission) -> bool:
+    def must_stop(self, e: Emitter) -> bool:
         """Whether it cannot be inlined: it is inside of itself, or yields in a `try`."""
-        return id(self.tree) in e.expanding or any(
+        tree = self.called.tree
+        return id(tree) in e.scope.expanding or any(
             isinstance(inner, Yield)
-            for statement in own_statements(self.tree.body)
+            for statement in own_statements(tree.body)
             if isinstance(statement, Try)
             for inner in own_statements((statement,))
         )
@@ -70,19 +53,19 @@ class GeneratorCall(Sugared):
         """The name of this kind of value in error messages."""
         return "generator"
 
-    def as_value(self, e: Emission, where: SourceRange) -> Value:
+    def as_value(self, e: Emitter, where: SourceRange) -> Value:
         """The list of its items."""
         return self.kept(e, where).as_value(e, where) if self.must_stop(e) else self.listed(e)
 
-    def kept(self, e: Emission, where: SourceRange) -> HeldGenerator:
+    def kept(self, e: Emitter, where: SourceRange) -> HeldGenerator:
         """The generator, which has not begun."""
-        return held_generator(e, where, self)
+        return held_generator(e, where, self.called)
 
-    def as_tuple(self, e: Emission, where: SourceRange, size: int | None = None) -> list[Sugared]:
+    def as_tuple(self, e: Emitter, where: SourceRange, size: int | None = None) -> list[Sugared]:
         """Its items."""
         return SimpleValue(self.as_value(e, where)).as_tuple(e, where, size)
 
-    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+    def iterate(self, e: Emitter, where: SourceRange) -> Iteration:
         """Item by item."""
         return GeneratorIteration(self)
 
@@ -94,20 +77,20 @@ class GeneratorIteration(Iteration):
     call: GeneratorCall
     all: ItemIteration | None = None
 
-    def _all(self, e: Emission, where: SourceRange) -> ItemIteration:
+    def _all(self, e: Emitter, where: SourceRange) -> ItemIteration:
         if self.all is None:
             self.all = ItemIteration(self.call.as_value(e, where))
         return self.all
 
-    def trip_count(self, e: Emission, where: SourceRange) -> Value | None:
+    def trip_count(self, e: Emitter, where: SourceRange) -> Value | None:
         """The length of the list."""
         return self._all(e, where).trip_count(e, where)
 
-    def at(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+    def at(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
         """An item of the list."""
         return self._all(e, where).at(e, where, index)
 
-    def emit(self, e: Emission, where: SourceRange, body: Callable[[Sugared], bool], jumps: bool) -> bool | None:
+    def emit(self, e: Emitter, where: SourceRange, body: Callable[[Sugared], bool], jumps: bool) -> bool | None:
         """The loop, with the generator inlined if it can be."""
         call = self.call
         if call.must_stop(e):
@@ -115,33 +98,36 @@ class GeneratorIteration(Iteration):
             HeldIteration(kept).emit(e, where, body, jumps)
             kept.attribute(e, where, "close").call(e, where, (), ())
             return True
+        called = call.called
         names: dict[str, Variable | Sugared] = {}
-        for name, value in call.values.items():
+        for name, value in called.values.items():
             if isinstance(value, Sugared):
                 names[name] = value
             else:
                 names[name] = e.store_aside(name, value)
-        for name in () if call.closure is None else call.closure.free:
-            assert call.closure is not None
-            found = e.frame.find(name_at(call.closure, name, e.home))
+        for name in () if called.closure is None else called.closure.free:
+            assert called.closure is not None
+            found = e.scope.find(name_at(called.closure, name, e.scope.home))
             if isinstance(found, Variable | Sugared):
-                names[name] = names[f"{name}__{call.closure.home}"] = found  # the latter for what calls itself
+                names[name] = names[f"{name}__{called.closure.home}"] = found  # the latter for what calls itself
             for slot in slots_of(found):
-                held = e.frame.find(slot)
+                held = e.scope.find(slot)
                 assert isinstance(held, Variable)
                 names[slot] = held
-        element = declared_element(call.tree, call.resolver)
-        return expand(e, where, call.tree, call.resolver, names, element, body, jumps=jumps, is_method=call.is_method)
+        element = declared_element(called.tree, called.resolver)
+        return expand(
+            e, where, called.tree, called.resolver, names, element, body, jumps=jumps, is_method=called.is_method
+        )
 
 
 def generator_call(
-    e: Emission,
+    e: Emitter,
     tree: Def,
     resolver: Any,
     defaults: Mapping[str, Any],
     args: Sequence[Argument],
     keywords: Mapping[str, Argument],
-    listed: Callable[[Emission], Value],
+    listed: Callable[[Emitter], Value],
     compile_: Callable[..., Function],
     closure: Closure | None = None,
     *,
@@ -184,4 +170,4 @@ def generator_call(
         if not is_subtype(value.type, wanted):
             return None
         values[param.name] = value
-    return GeneratorCall(tree, resolver, values, listed, compile_, defaults, closure, is_method)
+    return GeneratorCall(GeneratorArguments(tree, resolver, values, compile_, defaults, closure, is_method), listed)

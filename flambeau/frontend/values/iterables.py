@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from flambeau.frontend.emit.calls import emit_arguments
-from flambeau.frontend.emit.emission import Emission, LoopState
 from flambeau.frontend.emit.float_powers import about_power
+from flambeau.frontend.emit.flow import LoopState
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import Apply, Starred
 from flambeau.frontend.values.container_methods import listed
 from flambeau.frontend.values.simple_value import ItemIteration, SimpleValue, UnrolledIteration
-from flambeau.frontend.values.sugared import Given, Iteration, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Iteration, Sugared
 from flambeau.frontend.values.tuples import TupleValue
 from flambeau.ir.value import Value
 from flambeau.schema.types import INT, ListType, TensorType, Type
@@ -42,7 +42,7 @@ class RangeValue(Sugared):
         """The name of this kind of value in error messages."""
         return "range"
 
-    def check(self, e: Emission, where: SourceRange) -> None:
+    def check(self, e: Emitter, where: SourceRange) -> None:
         """Raise for a step of 0, now: for a range that is not looped over where it is made."""
         if self.step is None or _literal(self.step):
             return
@@ -51,15 +51,15 @@ class RangeValue(Sugared):
             e.insert("prim::RaiseException", (e.constant(ZERO_STEP), e.constant("builtins.ValueError")))
         node.add_block()
 
-    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+    def iterate(self, e: Emitter, where: SourceRange) -> Iteration:
         """Over its numbers."""
         return RangeIteration(self)
 
-    def length(self, e: Emission, where: SourceRange) -> Value:
+    def length(self, e: Emitter, where: SourceRange) -> Value:
         """How many numbers."""
         return RangeIteration(self).trip_count(e, where)
 
-    def contains(self, e: Emission, where: SourceRange, item: Value) -> Value:
+    def contains(self, e: Emitter, where: SourceRange, item: Value) -> Value:
         """`n in range(...)`, without a loop."""
         start = self.start if self.start is not None else e.constant(0)
         step = self.step if self.step is not None else e.constant(1)
@@ -72,7 +72,7 @@ class RangeValue(Sugared):
         inside = call_operator(e, where, "aten::__and__", [after, before])
         return call_operator(e, where, "aten::__and__", [inside, on_step])
 
-    def item(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+    def item(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
         """The number at an index."""
         return RangeIteration(self).at(e, where, index)
 
@@ -83,13 +83,13 @@ class RangeIteration(Iteration):
 
     range: RangeValue
 
-    def trip_count(self, e: Emission, where: SourceRange) -> Value:
+    def trip_count(self, e: Emitter, where: SourceRange) -> Value:
         """How many numbers."""
         if self.range.start is None or self.range.step is None:
             return self.range.stop
         return call_operator(e, where, "aten::__range_length", [self.range.start, self.range.stop, self.range.step])
 
-    def at(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+    def at(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
         """The number of a round."""
         if self.range.start is None or self.range.step is None:
             return SimpleValue(index)
@@ -109,7 +109,7 @@ class JoinedValue(Sugared):
         """The name of this kind of value in error messages."""
         return self.name
 
-    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+    def iterate(self, e: Emitter, where: SourceRange) -> Iteration:
         """All at once."""
         bounded = [p.most for p in self.parts if isinstance(p, BoundedIteration)]
         if not bounded and all(p.unrolled is None for p in self.parts):
@@ -123,7 +123,7 @@ class JoinedValue(Sugared):
         indices = [e.constant(i) for i in range(length)]
         return UnrolledIteration([TupleValue([p.at(e, where, i) for p in self.parts]) for i in indices])
 
-    def length(self, e: Emission, where: SourceRange) -> Value:
+    def length(self, e: Emitter, where: SourceRange) -> Value:
         """That of the shortest."""
         count = self.iterate(e, where).trip_count(e, where)
         assert count is not None
@@ -155,7 +155,7 @@ class JoinedIteration(Iteration):
 
     parts: list[Iteration]
 
-    def trip_count(self, e: Emission, where: SourceRange) -> Value:
+    def trip_count(self, e: Emitter, where: SourceRange) -> Value:
         """The smallest of theirs."""
         counts = [c for c in (p.trip_count(e, where) for p in self.parts) if c is not None]
         if len(counts) == 1:
@@ -163,11 +163,11 @@ class JoinedIteration(Iteration):
         items = e.emit("prim::ListConstruct", counts, ListType(INT))
         return call_operator(e, where, "prim::min", [items])
 
-    def at(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+    def at(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
         """Their items."""
         return TupleValue([p.at(e, where, index) for p in self.parts])
 
-    def emit(self, e: Emission, where: SourceRange, body: Callable[[Sugared], bool], jumps: bool) -> bool | None:
+    def emit(self, e: Emitter, where: SourceRange, body: Callable[[Sugared], bool], jumps: bool) -> bool | None:
         """The loop where a generator is among them."""
         counters = [part for part in self.parts if isinstance(part, CountIteration)]
         return e.rules.joined(e, where, self.parts, counters, body, jumps)
@@ -182,22 +182,21 @@ class BoundedIteration(JoinedIteration):
     count: Value
     """How many the shortest of the lists has."""
 
-    def trip_count(self, e: Emission, where: SourceRange) -> Value:
+    def trip_count(self, e: Emitter, where: SourceRange) -> Value:
         """The smallest of theirs."""
         items = e.emit("prim::ListConstruct", [self.count, e.constant(self.most)], ListType(INT))
         return call_operator(e, where, "prim::min", [items])
 
-    def emit(self, e: Emission, where: SourceRange, body: Callable[[Sugared], bool], jumps: bool) -> bool:
+    def emit(self, e: Emitter, where: SourceRange, body: Callable[[Sugared], bool], jumps: bool) -> bool:
         """The body once for each known item, where the lists have one."""
-        before, e.loop = e.loop, LoopState(None, len(e.contexts))
-        for i in range(self.most):
-            index = e.constant(i)
-            more = call_operator(e, where, "aten::lt", [index, self.count])
-            e.rules.branch(e, more, where, partial(self._round, e, where, index, body))
-        e.loop = before
+        with e.flow.inside_loop(LoopState(None, len(e.flow.contexts))):
+            for i in range(self.most):
+                index = e.constant(i)
+                more = call_operator(e, where, "aten::lt", [index, self.count])
+                e.rules.branch(e, more, where, partial(self._round, e, where, index, body))
         return True
 
-    def _round(self, e: Emission, where: SourceRange, index: Value, body: Callable[[Sugared], bool]) -> bool:
+    def _round(self, e: Emitter, where: SourceRange, index: Value, body: Callable[[Sugared], bool]) -> bool:
         return body(self.at(e, where, index))
 
 
@@ -213,7 +212,7 @@ class MappedValue(Sugared):
         """The name of this kind of value in error messages."""
         return "map"
 
-    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+    def iterate(self, e: Emitter, where: SourceRange) -> Iteration:
         """Over the function's results."""
         inner = self.source.iterate(e, where)
         if inner.unrolled is not None:
@@ -228,20 +227,20 @@ class MappedIteration(Iteration):
     function: Sugared
     inner: Iteration
 
-    def trip_count(self, e: Emission, where: SourceRange) -> Value | None:
+    def trip_count(self, e: Emitter, where: SourceRange) -> Value | None:
         """That of the other one."""
         return self.inner.trip_count(e, where)
 
-    def at(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+    def at(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
         """What the function gives for its item."""
         return apply_item(e, where, self.function, self.inner.at(e, where, index))
 
-    def emit(self, e: Emission, where: SourceRange, body: Callable[[Sugared], bool], jumps: bool) -> bool | None:
+    def emit(self, e: Emitter, where: SourceRange, body: Callable[[Sugared], bool], jumps: bool) -> bool | None:
         """The loop of what has a form of its own."""
         return self.inner.emit(e, where, lambda item: body(apply_item(e, where, self.function, item)), jumps)
 
 
-def apply_item(e: Emission, where: SourceRange, function: Sugared, item: Sugared) -> Sugared:
+def apply_item(e: Emitter, where: SourceRange, function: Sugared, item: Sugared) -> Sugared:
     """The function's result for an item; the items of a `zip` are its arguments."""
     parts = item.items if isinstance(item, TupleValue) else [item]
     return function.call(e, where, [Given(part.as_value(e, where), where) for part in parts], ())
@@ -253,10 +252,10 @@ class CountIteration(Iteration):
 
     start: Value | None
 
-    def trip_count(self, e: Emission, where: SourceRange) -> None:
+    def trip_count(self, e: Emitter, where: SourceRange) -> None:
         """No end."""
 
-    def at(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+    def at(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
         """The number of a round."""
         if self.start is None:
             return SimpleValue(index)
@@ -270,11 +269,11 @@ class ReversedIteration(Iteration):
     inner: Iteration
     count: Value
 
-    def trip_count(self, e: Emission, where: SourceRange) -> Value:
+    def trip_count(self, e: Emitter, where: SourceRange) -> Value:
         """That of the other one."""
         return self.count
 
-    def at(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+    def at(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
         """Its item as far from the end as the round is from the start."""
         last = call_operator(e, where, "aten::sub", [self.count, e.constant(1)])
         return self.inner.at(e, where, call_operator(e, where, "aten::sub", [last, index]))
@@ -286,7 +285,7 @@ class ReversedValue(Sugared):
 
     inner: Sugared
 
-    def as_value(self, e: Emission, where: SourceRange) -> Value:
+    def as_value(self, e: Emitter, where: SourceRange) -> Value:
         """The list of the items from the end."""
         if isinstance(self.inner, SimpleValue) and isinstance(self.inner.value.type, ListType):
             return call_operator(e, where, "python::reversed", [self.inner.value])
@@ -297,7 +296,7 @@ class ReversedValue(Sugared):
         """The name of this kind of value in error messages."""
         return "reversed"
 
-    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+    def iterate(self, e: Emitter, where: SourceRange) -> Iteration:
         """From the end."""
         iteration = self.inner.iterate(e, where)
         if iteration.unrolled is not None:
@@ -311,7 +310,7 @@ class ReversedValue(Sugared):
         return ReversedIteration(iteration, count)
 
 
-def emit_range(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_range(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`range(...)`."""
     where = tree.callee.range
     if tree.keywords:
@@ -337,7 +336,7 @@ def emit_range(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return RangeValue(values[0], values[1], step)
 
 
-def emit_enumerate(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_enumerate(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`enumerate(...)`."""
     where = tree.callee.range
     trees = [*tree.args, *(k.value for k in tree.keywords if k.name in ("iterable", "start"))]
@@ -352,7 +351,7 @@ def emit_enumerate(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return JoinedValue("enumerate", [CountIteration(start), iteration])
 
 
-def emit_zip(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_zip(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`zip(...)`."""
     if tree.keywords:
         raise CompileError("zip doesn't accept any keyword arguments", tree.callee.range)
@@ -367,14 +366,14 @@ def emit_zip(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return JoinedValue("zip", parts)
 
 
-def _spread(e: Emission, tree: Starred) -> Sequence[Sugared]:
+def _spread(e: Emitter, tree: Starred) -> Sequence[Sugared]:
     source = e.sugared(tree.value)
     if isinstance(source, SimpleValue) and isinstance(source.value.type, ListType):
         raise CompileError(TRANSPOSED, tree.range)
     return source.as_tuple(e, tree.range)
 
 
-def emit_reversed(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_reversed(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`reversed(...)`."""
     if len(tree.args) != 1 or tree.keywords:
         count = len(tree.args) + len(tree.keywords)
@@ -382,7 +381,7 @@ def emit_reversed(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return ReversedValue(e.sugared(tree.args[0]))
 
 
-def emit_map(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_map(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`map(f, a, ...)`."""
     if len(tree.args) < 2 or tree.keywords:
         raise CompileError("map expected a function and at least one iterable", tree.callee.range)

@@ -12,9 +12,9 @@ for v in steps: …        →      it = steps.__iter__()          inlined as if
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from flambeau.frontend.bound import Bound
+from flambeau.frontend.closures.bound import Bound
 from flambeau.frontend.emit.schema_matching import call_function, call_method
 from flambeau.frontend.trees.views import (
     Apply,
@@ -41,10 +41,11 @@ from flambeau.frontend.trees.views import (
     While,
     Yield,
 )
+from flambeau.frontend.values.coroutines import GeneratorArguments
 from flambeau.frontend.values.generator_calls import GeneratorCall
 from flambeau.frontend.values.object_methods import find_method, gives_iterator, has_method
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
 from flambeau.schema.subtype import is_subtype
@@ -53,15 +54,12 @@ from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
-
 Compiler = Callable[..., Function]
 NO_ITERATOR = "__iter__ of '{type}' gives an object of '{found}', which has no __next__: return self, a list, or yield"
 OBJECT, ITEM, AT, WANTED = "it", "item", "at", "wanted"
 
 
-def iterator(e: Emission, where: SourceRange, value: Value, compile_: Compiler) -> Sugared | None:
+def iterator(e: Emitter, where: SourceRange, value: Value, compile_: Compiler) -> Sugared | None:
     """What a loop over an object goes over; None for what is no object, or cannot be gone over.
 
     Raises CompileError for an object whose `__iter__` gives one without `__next__`.
@@ -83,22 +81,22 @@ def iterator(e: Emission, where: SourceRange, value: Value, compile_: Compiler) 
     return _call(e, where, result, _by_next, compile_)
 
 
-def _has_index(e: Emission, type_: NamedType, where: SourceRange) -> bool:
+def _has_index(e: Emitter, type_: NamedType, where: SourceRange) -> bool:
     method = find_method(e, type_, "__getitem__", where)
     schema = method.schema if isinstance(method, Function) else method
     return schema is not None and len(schema.arguments) == 2 and is_subtype(INT, schema.arguments[1].type)
 
 
-def search(e: Emission, where: SourceRange, container: Value, item: Value, compile_: Compiler) -> Value | None:
+def search(e: Emitter, where: SourceRange, container: Value, item: Value, compile_: Compiler) -> Value | None:
     """`item in container` of an object that takes no more items than it needs; None for other things."""
     if not _one_by_one(e, container.type, where):
         return None
     types = {OBJECT: container.type, WANTED: item.type}
-    function = compile_(_Trees(where).search(), e.resolver, bound=Bound(types))
+    function = compile_(_Trees(where).search(), e.scope.resolver, bound=Bound(types))
     return call_function(e, where, function, [Given(container, where), Given(item, where)], ())
 
 
-def _one_by_one(e: Emission, type_: Type, where: SourceRange) -> bool:
+def _one_by_one(e: Emitter, type_: Type, where: SourceRange) -> bool:
     if not isinstance(type_, NamedType) or getattr(type_.definition, "is_module", False):
         return False
     if has_method(e, type_, "__iter__", where):
@@ -107,16 +105,16 @@ def _one_by_one(e: Emission, type_: Type, where: SourceRange) -> bool:
 
 
 def _call(
-    e: Emission, where: SourceRange, value: Value, statements: Callable[[_Trees], tuple[Stmt, ...]], compile_: Compiler
+    e: Emitter, where: SourceRange, value: Value, statements: Callable[[_Trees], tuple[Stmt, ...]], compile_: Compiler
 ) -> GeneratorCall:
     trees = _Trees(where)
     tree = trees.function("iterate", (OBJECT,), statements(trees))
 
-    def listed(e: Emission) -> Value:
-        function = compile_(tree, e.resolver, bound=Bound({OBJECT: value.type}))
+    def listed(e: Emitter) -> Value:
+        function = compile_(tree, e.scope.resolver, bound=Bound({OBJECT: value.type}))
         return call_function(e, where, function, [Given(value, where)], ())
 
-    return GeneratorCall(tree, e.resolver, {OBJECT: value}, listed, compile_, {})
+    return GeneratorCall(GeneratorArguments(tree, e.scope.resolver, {OBJECT: value}, compile_, {}), listed)
 
 
 def _by_next(t: _Trees) -> tuple[Stmt, ...]:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from flambeau.frontend.emit.conversions import pack_tuple
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.trees.views import Apply, StringLiteral
 from flambeau.frontend.values.simple_value import SimpleValue, UnrolledIteration
-from flambeau.frontend.values.sugared import FormValue, Given, Iteration, Sugared
+from flambeau.frontend.values.sugared import Emitter, FormValue, Given, Iteration, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.types import STRING, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
-
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
 
 LITERAL = "the names in **{kind} are known while compiling: use a text literal"
 
@@ -33,16 +29,16 @@ class KeywordsValue(Sugared):
         """The name of this kind of value in error messages."""
         return "keywords"
 
-    def _value(self, e: Emission, name: str) -> SimpleValue:
-        found = e.frame.find(self.slots[name])
+    def _value(self, e: Emitter, name: str) -> SimpleValue:
+        found = e.scope.find(self.slots[name])
         assert isinstance(found, Variable)
         return SimpleValue(e.load(self.slots[name], found))
 
-    def as_keywords(self, e: Emission, where: SourceRange) -> dict[str, Sugared]:
+    def as_keywords(self, e: Emitter, where: SourceRange) -> dict[str, Sugared]:
         """All of them, to be passed on."""
         return {name: self._value(e, name) for name in self.slots}
 
-    def item(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+    def item(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
         """`options["name"]`."""
         name = _text(index)
         if name is None:
@@ -51,22 +47,22 @@ class KeywordsValue(Sugared):
             raise CompileError(f"KeyError: no keyword argument '{name}' was given", where)
         return self._value(e, name)
 
-    def contains(self, e: Emission, where: SourceRange, item: Value) -> Value:
+    def contains(self, e: Emitter, where: SourceRange, item: Value) -> Value:
         """`"name" in options`, known while compiling."""
         name = _text(item)
         if name is None:
             raise CompileError(LITERAL.format(kind=self.kind), where)
         return e.constant(name in self.slots)
 
-    def length(self, e: Emission, where: SourceRange) -> Value:
+    def length(self, e: Emitter, where: SourceRange) -> Value:
         """How many were given."""
         return e.constant(len(self.slots))
 
-    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+    def iterate(self, e: Emitter, where: SourceRange) -> Iteration:
         """Over the names."""
         return UnrolledIteration([SimpleValue(e.constant(name, STRING)) for name in self.slots])
 
-    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
         """`get`, `items`, `keys`, `values`."""
         match name:
             case "get":
@@ -75,7 +71,7 @@ class KeywordsValue(Sugared):
                 return _View(self, name)
         raise CompileError(f"keywords have no method '{name}': use [], get, items, keys or values", where)
 
-    def _get(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    def _get(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         if not 1 <= len(tree.args) <= 2 or not isinstance(tree.args[0], StringLiteral):
             raise CompileError(LITERAL.format(kind=self.kind), tree.range)
         name = tree.args[0].value
@@ -96,11 +92,11 @@ class _View(Sugared):
         """The name of this kind of value in error messages."""
         return self.name
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """Itself."""
         return self
 
-    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+    def iterate(self, e: Emitter, where: SourceRange) -> Iteration:
         """Names, values, or pairs of both, unrolled one by one."""
         found: list[Sugared] = []
         for name in self.keywords.slots:

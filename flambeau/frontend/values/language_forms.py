@@ -10,7 +10,6 @@ from typing import Final
 from flambeau.frontend.annotations import type_of_tree
 from flambeau.frontend.emit.conditions import Condition, ConditionValue, may_be_none
 from flambeau.frontend.emit.conversions import convert
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.tasks import (
     emit_awaitable,
     emit_awaitable_nowait,
@@ -23,7 +22,7 @@ from flambeau.frontend.values.builtin_forms import emit_isinstance
 from flambeau.frontend.values.dtype_limits import LimitsClass
 from flambeau.frontend.values.regions import RecordFunction, StrictFusion
 from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue, shown
-from flambeau.frontend.values.sugared import FormValue, Sugared
+from flambeau.frontend.values.sugared import Emitter, FormValue, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import is_subtype, subtract
 from flambeau.schema.types import (
@@ -47,10 +46,10 @@ def _arity(tree: Apply, what: str, count: int) -> None:
         raise CompileError(f"{what} expected {count} arguments, got {given}", tree.callee.range)
 
 
-def emit_annotate(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_annotate(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`annotate(T, value)`: the value as a `T`."""
     _arity(tree, "annotate", 2)
-    wanted = type_of_tree(tree.args[0], e.resolver)
+    wanted = type_of_tree(tree.args[0], e.scope.resolver)
     value = convert(e, e.value(tree.args[1], wanted), wanted, implicit=True)
     if isinstance(value.type, TensorType) and type(wanted) in FROM_TENSOR:
         value = e.emit(FROM_TENSOR[type(wanted)], (value,), wanted)
@@ -62,14 +61,14 @@ def emit_annotate(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return SimpleValue(value)
 
 
-def _widened(e: Emission, value: Value, wanted: Type) -> Value:
+def _widened(e: Emitter, value: Value, wanted: Type) -> Value:
     """The value known by a wider type; a None is simply a None of that type."""
     if value.type == NONE:
         return e.constant(None, wanted)
     return e.emit("prim::unchecked_cast", (value,), wanted)
 
 
-def emit_unwrap_optional(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_unwrap_optional(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`_unwrap_optional(x)`: x, which must not be None."""
     _arity(tree, "_unwrap_optional", 1)
     value = e.value(tree.args[0])
@@ -81,11 +80,11 @@ def emit_unwrap_optional(e: Emission, tree: Apply, hint: Type | None) -> Sugared
     return SimpleValue(e.emit("aten::_unwrap_optional", (value,), rest))
 
 
-def emit_precise_isinstance(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_precise_isinstance(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`jit.isinstance`: as in Python, `List`, `Dict` and `Tuple` of `typing` say what is in them."""
     for part in _leaves(tree.args[1]) if len(tree.args) == 2 else ():
         if isinstance(part, Var | Select) and part.name in ("List", "Dict", "Tuple", "Set"):
-            type_of_tree(part, e.resolver)
+            type_of_tree(part, e.scope.resolver)
     return emit_isinstance(e, tree, hint)
 
 
@@ -94,7 +93,7 @@ def _leaves(tree: Expr) -> list[Expr]:
 
 
 def _known(answer: bool) -> FormValue:
-    def emit(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    def emit(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         return ConditionValue(Condition(known=answer))
 
     return FormValue("condition", emit)

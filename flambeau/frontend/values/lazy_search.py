@@ -5,7 +5,7 @@ any(v > 2 for v in x)    →    a loop that breaks at the first item that is
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from flambeau.frontend.emit.calls import emit_arguments
 from flambeau.frontend.trees.views import (
@@ -28,13 +28,10 @@ from flambeau.frontend.trees.views import (
 )
 from flambeau.frontend.values.container_methods import named
 from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
-from flambeau.frontend.values.sugared import FormValue, Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, FormValue, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.types import Type
 from flambeau.util.source import SourceRange
-
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
 
 FOUND, ITEM, SOURCE, WANTED = "$found", "$item", "$source", "$wanted"
 
@@ -43,7 +40,7 @@ def _name(where: SourceRange, name: str) -> Var:
     return Var(where, Ident(where, name))
 
 
-def _search(e: Emission, where: SourceRange, clause: Clause, test: Expr, *, result: bool) -> Value:
+def _search(e: Emitter, where: SourceRange, clause: Clause, test: Expr, *, result: bool) -> Value:
     """`result` if the test holds for an item, else its opposite."""
     found, not_found = (TrueLit(where), FalseLit(where)) if result else (FalseLit(where), TrueLit(where))
     target = _name(where, FOUND)
@@ -51,18 +48,18 @@ def _search(e: Emission, where: SourceRange, clause: Clause, test: Expr, *, resu
     for condition in reversed(clause.conditions):
         stop = If(where, condition, (stop,), ())
     start = Assign(where, (target,), not_found, None)
-    with e.scope():
+    with e.scope.nested():
         e.statements((start, For(where, (clause.target,), (clause.iterable,), (stop,))))
         return e.value(target)
 
 
 def _form(name: str, *, result: bool) -> FormValue:
-    def emit(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    def emit(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         where = tree.range
         if len(tree.args) == 1 and not tree.keywords:
             arg = tree.args[0]
             clause, item = _clause(arg)
-            with e.scope():
+            with e.scope.nested():
                 if clause is None or item is None:
                     source = e.sugared(arg)
                     if not source.is_lazy:
@@ -91,9 +88,9 @@ def _clause(tree: Expr) -> tuple[Clause | None, Expr | None]:
     return None, None
 
 
-def contains(e: Emission, where: SourceRange, source: Sugared, item: Value) -> Value:
+def contains(e: Emitter, where: SourceRange, source: Sugared, item: Value) -> Value:
     """`item in source` of a generator."""
-    with e.scope():
+    with e.scope.nested():
         wanted = named(e, where, WANTED, SimpleValue(item))
         clause = Clause(where, _name(where, ITEM), named(e, where, SOURCE, source), ())
         return _search(e, where, clause, Compare(where, "==", _name(where, ITEM), wanted), result=True)

@@ -8,19 +8,17 @@ from __future__ import annotations
 import bisect
 import heapq
 import types
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from flambeau.frontend.arguments import emit_all
+from flambeau.frontend.closures.instantiation import instantiate
+from flambeau.frontend.closures.template import TemplateResolver
 from flambeau.frontend.library import bisection, heaps
-from flambeau.frontend.templates import TemplateResolver, instantiate
 from flambeau.frontend.trees.views import Apply, Def, Expr, Var
-from flambeau.frontend.values.sugared import Builtin, Sugared
+from flambeau.frontend.values.sugared import Builtin, Emitter, Sugared
 from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass, replace
-
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
 
 _PAIRS: Final = (
     (heapq, heaps, ("heappush", "heappop", "heapify", "heapreplace", "heappushpop", "nsmallest", "nlargest")),
@@ -42,10 +40,10 @@ class LibraryFunction(Builtin):
 
     python: types.FunctionType
 
-    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         """A call of the function as compiled for the arguments. Raises CompileError where they do not fit."""
-        assert isinstance(e.resolver, TemplateResolver)
-        template = e.resolver.template(self.python)
+        assert isinstance(e.scope.resolver, TemplateResolver)
+        template = e.scope.resolver.template(self.python)
         assert template is not None
         template.tree = _open(template.tree)
         args, keywords = emit_all(e, tree)

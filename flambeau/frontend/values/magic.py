@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.values import receivers
 from flambeau.frontend.values.object_methods import find_method, has_method, takes
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Given
+from flambeau.frontend.values.sugared import Emitter, Given
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import BOOL, NamedType
@@ -41,7 +40,7 @@ def is_magic(op: str, left: Value, right: Value) -> bool:
     return op in MAGIC and (isinstance(left.type, NamedType) or isinstance(right.type, NamedType))
 
 
-def emit_magic(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value:
+def emit_magic(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value:
     """`left op right`. Raises CompileError if neither operand has a method for it."""
     name = MAGIC[op]
     reflected = REFLECTED.get(op) or name.replace("__", "__r", 1)
@@ -59,14 +58,14 @@ def emit_magic(e: Emission, where: SourceRange, op: str, left: Value, right: Val
     raise CompileError(f"'{owner.type.annotation}' object has no attribute or method '{missing}'.", where)
 
 
-def call_unary(e: Emission, where: SourceRange, name: str, value: Value) -> Value | None:
+def call_unary(e: Emitter, where: SourceRange, name: str, value: Value) -> Value | None:
     """`-value`, `~value`, `abs(value)` of an object by its method; None for a value that is none."""
     if not isinstance(value.type, NamedType):
         return None
     return SimpleValue(value).attribute(e, where, name).call(e, where, (), ()).as_value(e, where)
 
 
-def truth(e: Emission, where: SourceRange, value: Value) -> Value | None:
+def truth(e: Emitter, where: SourceRange, value: Value) -> Value | None:
     """Whether an object is true, by `__bool__` or `__len__`; None for a value that has neither."""
     definition = value.type.definition if isinstance(value.type, NamedType) else None
     if _has(e, value, "__bool__", where):
@@ -81,11 +80,11 @@ def truth(e: Emission, where: SourceRange, value: Value) -> Value | None:
     return None
 
 
-def _has(e: Emission, value: Value, name: str, where: SourceRange) -> bool:
+def _has(e: Emitter, value: Value, name: str, where: SourceRange) -> bool:
     return isinstance(value.type, NamedType) and has_method(e, value.type, name, where)
 
 
-def _defers(e: Emission, where: SourceRange, left: Value, name: str, right: Value) -> bool:
+def _defers(e: Emitter, where: SourceRange, left: Value, name: str, right: Value) -> bool:
     """Whether `==` is left to the right object: it is known as one of a base, whose method takes both."""
     if name != "__eq__" or not isinstance(left.type, NamedType) or not is_subtype(left.type, right.type):
         return False
@@ -93,9 +92,7 @@ def _defers(e: Emission, where: SourceRange, left: Value, name: str, right: Valu
     return method is not None and not takes(method, [Given(left, where), Given(right, where)], ())
 
 
-def _comes_first(
-    e: Emission, where: SourceRange, right: Value, name: str, left: Value, *, is_comparison: bool
-) -> bool:
+def _comes_first(e: Emitter, where: SourceRange, right: Value, name: str, left: Value, *, is_comparison: bool) -> bool:
     """Whether the right object is asked first: its class inherits from the left one's, and has its own method.
 
     As Python does it, where it is known that the left object is of no other class.
@@ -113,12 +110,10 @@ def _comes_first(
             return False
         raise CompileError(WHICH.format(base=base.__name__, subclass=subclass.__name__, name=name), where)
     method = find_method(e, right.type, name, where) if isinstance(right.type, NamedType) else None
-    return method is not None and (
-        not is_comparison or takes(method, [Given(right, where), Given(left, where)], ())
-    )
+    return method is not None and (not is_comparison or takes(method, [Given(right, where), Given(left, where)], ()))
 
 
-def _is_made_here(e: Emission, value: Value) -> bool:
+def _is_made_here(e: Emitter, value: Value) -> bool:
     """Whether a value is an object of its very class: `self`, or one that was just made, as its variable is too."""
     node = value.node
     if receivers.is_own(e, value):
@@ -130,6 +125,6 @@ def _is_made_here(e: Emission, value: Value) -> bool:
     return all(v.node is not None and v.node.kind == "prim::CreateObject" for v in stored)
 
 
-def _call(e: Emission, where: SourceRange, owner: Value, name: str, other: Value) -> Value:
+def _call(e: Emitter, where: SourceRange, owner: Value, name: str, other: Value) -> Value:
     method = SimpleValue(owner).attribute(e, where, name)
     return method.call(e, where, [Given(other, where)], ()).as_value(e, where)

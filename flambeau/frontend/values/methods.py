@@ -6,21 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from flambeau.frontend.emit.conversions import pack_list, unpack_tuple
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.trees.views import Select, Subscript
-from flambeau.frontend.values.sugared import Builtin, Given, Sugared
+from flambeau.frontend.trees.views import Apply, Select, Subscript
+from flambeau.frontend.values.sugared import Builtin, Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.types import INT, NONE, FutureType, TupleType, Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
-
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
-    from flambeau.frontend.trees.views import Apply
 
 Wrap = Callable[[Value], Sugared]
 
@@ -38,7 +34,7 @@ class TupleMethod(Sugared):
         """The name of this kind of value in error messages."""
         return f"method {self.name}"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """An int."""
         items = unpack_tuple(e, self.tuple)
         if not items or any(i.type != items[0].type for i in items):
@@ -62,7 +58,7 @@ class SearchMethod(Builtin):
     text: Value
     name: str
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """An int or a bool."""
         kind = f"aten::{self.name}"
         args = [self._bounded(e, where, arg, position) for position, arg in enumerate(args)]
@@ -75,7 +71,7 @@ class SearchMethod(Builtin):
             result = call_operator(e, where, "aten::__or__", [result, found])
         return self.wrap(result)
 
-    def _bounded(self, e: Emission, where: SourceRange, arg: Given, position: int) -> Given:
+    def _bounded(self, e: Emitter, where: SourceRange, arg: Given, position: int) -> Given:
         """`start` and `end`, the second and third argument, as the operators count; None is what they are without."""
         if position not in (1, 2):
             return arg
@@ -104,7 +100,7 @@ class GetItemMethod(Sugared):
         """The name of this kind of value in error messages."""
         return "method __getitem__"
 
-    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         """`x[index]`."""
         if len(tree.args) != 1 or tree.keywords or not isinstance(tree.callee, Select):
             given = len(tree.args) + len(tree.keywords)
@@ -124,7 +120,7 @@ class WaitMethod(Sugared):
         """The name of this kind of value in error messages."""
         return "method wait"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The task's result."""
         assert isinstance(self.future.type, FutureType)
         if args or keywords:

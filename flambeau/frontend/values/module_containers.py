@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flambeau.frontend.resolver import ObjectResolver
+from flambeau.frontend.values.sugared import Emitter
 from flambeau.ir.value import Value
 from flambeau.schema.types import NamedType
 from flambeau.util.source import SourceRange
 
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
 
-
-def module_keys(e: Emission, where: SourceRange, value: Value) -> list[str] | None:
+def module_keys(e: Emitter, where: SourceRange, value: Value) -> list[str] | None:
     """The keys of a container of modules or parameters that is reached by name; None for what is none."""
-    if not isinstance(value.type, NamedType) or not isinstance(e.resolver, ObjectResolver):
+    if not isinstance(value.type, NamedType) or not isinstance(e.scope.resolver, ObjectResolver):
         return None
-    return e.resolver.object_keys(value, where)
+    return e.scope.resolver.object_keys(value, where)
 
 
-def held_count(e: Emission, where: SourceRange, value: Value) -> int | None:
+def held_count(e: Emitter, where: SourceRange, value: Value) -> int | None:
     """How many modules or parameters a container holds; None for what is none."""
     keys = module_keys(e, where, value)
-    if keys is None and isinstance(e.resolver, ObjectResolver):
-        held = e.resolver.object_items(value, where)
+    if keys is None and isinstance(e.scope.resolver, ObjectResolver):
+        held = e.scope.resolver.object_items(value, where)
         return None if held is None else len(held)
     return None if keys is None else len(keys)
 

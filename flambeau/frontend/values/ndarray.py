@@ -6,7 +6,7 @@ x.std(axis=0)    →    aten::std(%x, [0], correction=0, keepdim=False)        x
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from flambeau.frontend.emit import arrays
 from flambeau.frontend.emit.arrays import as_number, facts
 from flambeau.frontend.emit.conversions import pack_list, pack_tuple, unpack_tuple
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.values.sugared import Builtin, Given, Sugared
+from flambeau.frontend.trees.views import Apply
+from flambeau.frontend.values.sugared import Builtin, Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.array_type import ArrayType, array_of
 from flambeau.schema.dtype import by_code, float64, from_numpy_dtype, int64
@@ -23,10 +24,6 @@ from flambeau.util.errors import CompileError
 from flambeau.util.instead import instead
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
-
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
-    from flambeau.frontend.trees.views import Apply
 
 Named = dict[str, Value]
 Method = Callable[["Call"], Value]
@@ -60,7 +57,7 @@ def constant_int(value: Value) -> int | None:
 class Call:
     """A call of a method, with its arguments by name."""
 
-    e: Emission
+    e: Emitter
     where: SourceRange
     name: str
     array: Value
@@ -339,19 +336,19 @@ class ArrayMethod(Builtin):
     array: Value
     name: str
 
-    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared | None:
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared | None:
         """`x.astype(float)`: Python's types name dtypes."""
         if self.name != "astype" or len(tree.args) != 1 or tree.keywords:
             return None
         code = dtype_named(e, tree.args[0])
         return None if code is None else self.call(e, tree.callee.range, [Given(code, tree.args[0].range)], ())
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """What the method gives."""
         return self.wrap(as_number(e, call_method(e, where, self.name, self.array, args, keywords)))
 
 
-def dtype_named(e: Emission, tree: Any) -> Value | None:
+def dtype_named(e: Emitter, tree: Any) -> Value | None:
     """The dtype that `int`, `float`, `bool`, `complex` or a text such as "float32" names; None for other trees."""
     python = e.python_value(tree)
     if python in (int, float, bool, complex):
@@ -368,7 +365,7 @@ def dtype_named(e: Emission, tree: Any) -> Value | None:
 
 
 def call_method(
-    e: Emission, where: SourceRange, name: str, array: Value, args: Sequence[Given], keywords: Sequence[Given]
+    e: Emitter, where: SourceRange, name: str, array: Value, args: Sequence[Given], keywords: Sequence[Given]
 ) -> Value:
     """The call of a method of `METHODS`. Raises CompileError for arguments that it has not."""
     parameters, emit = METHODS[name]
@@ -388,7 +385,7 @@ def call_method(
     return emit(Call(e, where, name, array, given))
 
 
-def shape_of(e: Emission, where: SourceRange, array: Value) -> Value:
+def shape_of(e: Emitter, where: SourceRange, array: Value) -> Value:
     """The sizes as a tuple, whose length is known; a list where the rank is not."""
     rank = array.type.rank if isinstance(array.type, ArrayType) else None
     if rank is None:
@@ -396,7 +393,7 @@ def shape_of(e: Emission, where: SourceRange, array: Value) -> Value:
     return pack_tuple(e, [call_operator(e, where, "aten::size", [array, e.constant(k)]) for k in range(rank)])
 
 
-def check_size(e: Emission, where: SourceRange, array: Value, axis: int, size: int, text: str) -> None:
+def check_size(e: Emitter, where: SourceRange, array: Value, axis: int, size: int, text: str) -> None:
     """The program raises ValueError where the array is not as long as that along an axis."""
     count = call_operator(e, where, "aten::size", [array, e.constant(axis)])
     wrong = call_operator(e, where, "aten::ne", [count, e.constant(size)])
@@ -406,7 +403,7 @@ def check_size(e: Emission, where: SourceRange, array: Value, axis: int, size: i
     node.add_block()
 
 
-def unpacked(e: Emission, where: SourceRange, array: Value, size: int) -> list[Value]:
+def unpacked(e: Emitter, where: SourceRange, array: Value, size: int) -> list[Value]:
     """The items of `r, g, b = x`. The program raises ValueError where there are more or fewer."""
     check_size(e, where, array, 0, size, UNPACKED.format(size=size))
     places = [(array, e.constant(0), e.constant(k)) for k in range(size)]
@@ -414,7 +411,7 @@ def unpacked(e: Emission, where: SourceRange, array: Value, size: int) -> list[V
 
 
 def array_attribute(
-    e: Emission, where: SourceRange, wrap: Callable[[Value], Sugared], array: Value, name: str
+    e: Emitter, where: SourceRange, wrap: Callable[[Value], Sugared], array: Value, name: str
 ) -> Sugared | None:
     """A method or attribute of an array, as NumPy has it; None for what arrays of NumPy do not have, and other values.
 

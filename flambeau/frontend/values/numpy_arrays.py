@@ -14,11 +14,10 @@ from flambeau.frontend.emit import arrays
 from flambeau.frontend.emit.arrays import facts, is_array, promoted
 from flambeau.frontend.emit.conversions import pack_list, unpack_tuple
 from flambeau.frontend.emit.elements import positive
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.operators import binary, compare
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.values.ndarray import METHODS, SORTED, Call, call_method, constant_int, shape_of
-from flambeau.frontend.values.sugared import Given
+from flambeau.frontend.values.sugared import Emitter, Given
 from flambeau.ir.value import Value
 from flambeau.schema.array_type import array_of
 from flambeau.schema.dtype import by_code, float64, int64
@@ -51,7 +50,7 @@ NOT_ON_ARRAYS: Final = "np.{name} has no form for such arrays in programs: call 
 
 
 def array_call(
-    e: Emission, where: SourceRange, name: str, operator: str, args: Sequence[Given], keywords: Sequence[Given]
+    e: Emitter, where: SourceRange, name: str, operator: str, args: Sequence[Given], keywords: Sequence[Given]
 ) -> Value:
     """A call of `np.name` where arrays take part. Raises CompileError for what has no form."""
     values = [a.value for a in args]
@@ -86,18 +85,18 @@ def array_call(
     return call_operator(e, where, operator, promoted(e, where, values) if all(map(is_array, values)) else values)
 
 
-def _first(e: Emission, value: Value) -> Value:
+def _first(e: Emitter, value: Value) -> Value:
     return value
 
 
-def _floats(e: Emission, value: Value, where: SourceRange) -> Value:
+def _floats(e: Emitter, value: Value, where: SourceRange) -> Value:
     if not is_array(value):
         return value
     dtype, _ = facts(value, where)
     return value if dtype.is_floating_point or dtype.is_complex else arrays.converted(e, value, float64)
 
 
-def _ufunc(e: Emission, where: SourceRange, function: np.ufunc, operator: str, values: Sequence[Value]) -> Value:
+def _ufunc(e: Emitter, where: SourceRange, function: np.ufunc, operator: str, values: Sequence[Value]) -> Value:
     """A ufunc: operands in the dtype in which NumPy computes."""
     result = arrays.dtype_of(where, function, *values)
     common = arrays.result_type(where, *values)
@@ -114,7 +113,7 @@ def _ufunc(e: Emission, where: SourceRange, function: np.ufunc, operator: str, v
     return call_operator(e, where, operator, operands)
 
 
-def _full(e: Emission, where: SourceRange, number: Value, code: int) -> Value:
+def _full(e: Emitter, where: SourceRange, number: Value, code: int) -> Value:
     """A number as an array without dimensions."""
     made = call_operator(e, where, "aten::tensor", [number], [Given(e.constant(code, INT), where, "dtype")])
     made.set_type(array_of(by_code(code), 0))
@@ -124,7 +123,7 @@ def _full(e: Emission, where: SourceRange, number: Value, code: int) -> Value:
 class _Function:
     """A call of a function that has a rule of its own."""
 
-    def __init__(self, e: Emission, where: SourceRange, name: str, values: Sequence[Value], named: dict[str, Value]):
+    def __init__(self, e: Emitter, where: SourceRange, name: str, values: Sequence[Value], named: dict[str, Value]):
         self.e, self.where, self.name, self.values, self.named = e, where, name, list(values), named
 
     def axis(self, place: int, default: int) -> int:

@@ -6,17 +6,17 @@ np.zeros((2, n))    →    aten::zeros(%sizes, dtype=7)    (float64, where flamb
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from flambeau.analysis.operator_rules import result_types
 from flambeau.frontend.emit.conversions import pack_list, unpack_tuple
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
+from flambeau.frontend.trees.views import Apply
 from flambeau.frontend.values.ndarray import call_method, constant_int, dtype_named
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.array_type import ArrayType, array_of, holds_arrays
 from flambeau.schema.dtype import DType, bool_, complex128, float64, from_numpy_dtype, int64
@@ -39,9 +39,6 @@ from flambeau.util.errors import CompileError
 from flambeau.util.instead import instead
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
-
-if TYPE_CHECKING:
-    from flambeau.frontend.trees.views import Apply
 
 _DTYPES: Final[dict[type[Type], DType]] = {
     FloatType: float64, IntType: int64, BoolType: bool_, ComplexType: complex128,
@@ -72,11 +69,11 @@ class NumpyCreation(Sugared):
         """The name of this kind of value in error messages."""
         return f"function np.{self.name}"
 
-    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared | None:
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared | None:
         """A call whose dtype is one of Python's types: `np.zeros(3, dtype=int)`."""
         named = {k.name: dtype_named(e, k.value) for k in tree.keywords if k.name == "dtype"}
         trees = list(tree.args)
-        last = dtype_named(e, trees[-1]) if "dtype" in self.parameters[:len(trees)] else None
+        last = dtype_named(e, trees[-1]) if "dtype" in self.parameters[: len(trees)] else None
         if named.get("dtype") is None and last is None:
             return None
         args = [Given(e.value(t), t.range) for t in (trees if last is None else trees[:-1])]
@@ -85,7 +82,7 @@ class NumpyCreation(Sugared):
         assert code is not None
         return self.call(e, tree.callee.range, args, [*keywords, Given(code, tree.range, "dtype")])
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The tensor."""
         given = self._bound(where, args, keywords)
         dtype = given.pop("dtype", None)
@@ -116,7 +113,7 @@ Bound = dict[str, Value]
 
 
 def _operator(
-    e: Emission, where: SourceRange, name: str, operands: Sequence[Value], dtype: Value | None, usual: DType | None
+    e: Emitter, where: SourceRange, name: str, operands: Sequence[Value], dtype: Value | None, usual: DType | None
 ) -> Value:
     if dtype is None and usual is not None:
         dtype = e.constant(usual.code, INT)
@@ -124,15 +121,15 @@ def _operator(
     return call_operator(e, where, f"aten::{name}", operands, options)
 
 
-def _sizes(e: Emission, shape: Value) -> Value:
+def _sizes(e: Emitter, shape: Value) -> Value:
     return pack_list(e, [shape], INT) if isinstance(shape.type, IntType) else shape
 
 
-def _shaped(name: str) -> Callable[[Emission, SourceRange, Bound, Value | None], Value]:
+def _shaped(name: str) -> Callable[[Emitter, SourceRange, Bound, Value | None], Value]:
     return lambda e, where, given, dtype: _operator(e, where, name, [_sizes(e, given["shape"])], dtype, float64)
 
 
-def _full(e: Emission, where: SourceRange, given: Bound, dtype: Value | None) -> Value:
+def _full(e: Emitter, where: SourceRange, given: Bound, dtype: Value | None) -> Value:
     value = given.get("fill_value")
     if value is None:
         raise CompileError("np.full() is missing 'fill_value'", where)
@@ -147,24 +144,24 @@ def _usual(where: SourceRange, type_: Type, given: Value | None) -> DType | None
     return kinds[0] or _DTYPES.get(type(element_of(type_, None)))
 
 
-def _eye(e: Emission, where: SourceRange, given: Bound, dtype: Value | None) -> Value:
+def _eye(e: Emitter, where: SourceRange, given: Bound, dtype: Value | None) -> Value:
     return _operator(e, where, "eye", list(given.values()), dtype, float64)
 
 
-def _arange(e: Emission, where: SourceRange, given: Bound, dtype: Value | None) -> Value:
+def _arange(e: Emitter, where: SourceRange, given: Bound, dtype: Value | None) -> Value:
     values = [given[name] for name in ("start", "stop", "step") if name in given]
     usual = float64 if any(isinstance(v.type, FloatType) for v in values) else int64
     return _operator(e, where, "arange", values, dtype, usual)
 
 
-def _linspace(e: Emission, where: SourceRange, given: Bound, dtype: Value | None) -> Value:
+def _linspace(e: Emitter, where: SourceRange, given: Bound, dtype: Value | None) -> Value:
     if "stop" not in given:
         raise CompileError("np.linspace() is missing 'stop'", where)
     operands = [given["start"], given["stop"], given.get("num", e.constant(50))]
     return _operator(e, where, "linspace", operands, dtype, float64)
 
 
-def _array(e: Emission, where: SourceRange, given: Bound, dtype: Value | None) -> Value:
+def _array(e: Emitter, where: SourceRange, given: Bound, dtype: Value | None) -> Value:
     value = next(iter(given.values()))
     element: Type = value.type
     while isinstance(element, ListType) or (isinstance(element, TupleType) and element.elements):
@@ -172,13 +169,13 @@ def _array(e: Emission, where: SourceRange, given: Bound, dtype: Value | None) -
     return _operator(e, where, "tensor", [value], dtype, _usual(where, element, dtype))
 
 
-_MAKERS: Final[dict[str, Callable[[Emission, SourceRange, Bound, Value | None], Value]]] = {
+_MAKERS: Final[dict[str, Callable[[Emitter, SourceRange, Bound, Value | None], Value]]] = {
     "zeros": _shaped("zeros"), "ones": _shaped("ones"), "empty": _shaped("empty"), "full": _full, "eye": _eye,
     "identity": _eye, "arange": _arange, "linspace": _linspace, "array": _array, "asarray": _array,
 }  # fmt: skip
 
 
-def _array_of(e: Emission, where: SourceRange, name: str, given: Bound, dtype: Value | None) -> Value:
+def _array_of(e: Emitter, where: SourceRange, name: str, given: Bound, dtype: Value | None) -> Value:
     """What the function gives as an array, whose dtype and rank are known where the call says them."""
     first = next(iter(given.values()))
     if isinstance(first.type, ArrayType):
@@ -209,7 +206,7 @@ def _names(dtype: Value, type_: ArrayType) -> bool:
     return type_.dtype is not None and constant_int(dtype) == type_.dtype.code
 
 
-def _listed(e: Emission, value: Value) -> Value:
+def _listed(e: Emitter, value: Value) -> Value:
     """A tuple of ints as a list."""
     if isinstance(value.type, TupleType) and value.type.elements and all(t == INT for t in value.type.elements):
         return pack_list(e, unpack_tuple(e, value), INT)

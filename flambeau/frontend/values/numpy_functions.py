@@ -12,13 +12,12 @@ from typing import Any, Final
 import numpy as np
 
 from flambeau.frontend.emit.arrays import as_number
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.values.element_functions import are_numbers, of_numbers
 from flambeau.frontend.values.numpy_arrays import ARRAY_FUNCTIONS, array_call
 from flambeau.frontend.values.simple_value import SimpleValue
 from flambeau.frontend.values.standard_library import NOT_HERE, OF_THE_PACKAGE, refusal
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.array_type import holds_arrays
 from flambeau.schema.types import TensorType
@@ -85,7 +84,7 @@ class ArrayFunctionValue(Sugared):
         """The name of this kind of value in error messages."""
         return f"function np.{self.name}"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """What the function gives for arrays. Raises CompileError for anything else."""
         if not any(holds_arrays(g.value.type) for g in (*args, *keywords)):
             raise CompileError(FOR_ARRAYS.format(name=self.name, instead=OUTSIDE), where)
@@ -105,11 +104,11 @@ class FlippedValue(Sugared):
         """The name of this kind of value in error messages."""
         return "array that is flipped"
 
-    def as_value(self, e: Emission, where: SourceRange) -> Value:
+    def as_value(self, e: Emitter, where: SourceRange) -> Value:
         """Refused: writes would go to the array itself."""
         raise CompileError(FLIPPED.format(name=self.name), where)
 
-    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
         """`copy` alone."""
         if name != "copy":
             raise CompileError(FLIPPED.format(name=self.name), where)
@@ -128,7 +127,7 @@ class NumpyFunction(Sugared):
         """The name of this kind of value in error messages."""
         return f"function np.{self.name}"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The operator's result."""
         for keyword in keywords:
             if keyword.name in ("out", "dtype", "where", "initial", "order", "casting"):

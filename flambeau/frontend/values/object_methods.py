@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from flambeau.frontend.emit.schema_matching import Mismatch, call_method, match_schema
 from flambeau.frontend.resolver import ObjectResolver
-from flambeau.frontend.values.sugared import Given
+from flambeau.frontend.values.sugared import Emitter, Given
 from flambeau.ir.value import Value
 from flambeau.program.classes import ClassDefinition, Property
 from flambeau.program.function import Function
@@ -25,9 +24,6 @@ from flambeau.schema.types import (
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
 
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
-
 UNHASHABLE = "unhashable type: '{type}' has no __hash__ of its own. Write one, of what makes two objects equal"
 NOT_SORTABLE = (
     "Only values that have an order can be sorted: numbers, texts, tensors of one element, objects with __lt__, and "
@@ -39,15 +35,15 @@ NO_ORDER = (
 )
 
 
-def find_method(e: Emission, type_: NamedType, name: str, where: SourceRange) -> Function | FunctionSchema | None:
+def find_method(e: Emitter, type_: NamedType, name: str, where: SourceRange) -> Function | FunctionSchema | None:
     """A method of objects of the type, compiled now if the resolver does that; None if there is none."""
     found: Function | FunctionSchema | None = type_.definition.methods.get(name)
-    if found is None and isinstance(e.resolver, ObjectResolver):
-        found = e.resolver.compile_method(type_, name, where)
+    if found is None and isinstance(e.scope.resolver, ObjectResolver):
+        found = e.scope.resolver.compile_method(type_, name, where)
     return found
 
 
-def find_property(e: Emission, type_: NamedType, name: str, where: SourceRange) -> Property | None:
+def find_property(e: Emitter, type_: NamedType, name: str, where: SourceRange) -> Property | None:
     """A property of objects of the type, compiled now if it was not yet; None if there is none."""
     definition = type_.definition
     if not isinstance(definition, ClassDefinition):
@@ -56,7 +52,7 @@ def find_property(e: Emission, type_: NamedType, name: str, where: SourceRange) 
         return definition.find_property(name)
     except CompileError as error:
         error.range = error.range or where
-        raise error.with_caller(f"{definition.name.rpartition('.')[2]}.{name}", e.name, where) from None
+        raise error.with_caller(f"{definition.name.rpartition('.')[2]}.{name}", e.scope.name, where) from None
 
 
 def stored_names(type_: NamedType) -> set[str]:
@@ -64,12 +60,12 @@ def stored_names(type_: NamedType) -> set[str]:
     return {*definition.slots, *definition.constants} if isinstance(definition, ClassDefinition) else set()
 
 
-def has_method(e: Emission, type_: NamedType, name: str, where: SourceRange) -> bool:
+def has_method(e: Emitter, type_: NamedType, name: str, where: SourceRange) -> bool:
     """Whether objects of the type have a method of that name."""
     return find_method(e, type_, name, where) is not None
 
 
-def as_text(e: Emission, where: SourceRange, value: Value, *, formatted: bool = False) -> Value:
+def as_text(e: Emitter, where: SourceRange, value: Value, *, formatted: bool = False) -> Value:
     """An object as the text that `__str__`, or else `__repr__`, gives; any other value itself.
 
     With `formatted`, `__format__` comes first, as in an f-string.
@@ -86,13 +82,13 @@ def as_text(e: Emission, where: SourceRange, value: Value, *, formatted: bool = 
     return value
 
 
-def iterated(e: Emission, where: SourceRange, value: Value) -> Value | None:
+def iterated(e: Emitter, where: SourceRange, value: Value) -> Value | None:
     """What a loop over an object goes over, all of it at once; None for what is no object or cannot be gone over."""
     found = e.rules.iterator(e, where, value)
     return None if found is None else found.as_value(e, where)
 
 
-def gives_iterator(e: Emission, type_: Type, where: SourceRange) -> bool:
+def gives_iterator(e: Emitter, type_: Type, where: SourceRange) -> bool:
     """Whether `__iter__` of objects of the type gives an object, whose `__next__` gives the items."""
     if not isinstance(type_, NamedType) or getattr(type_.definition, "is_module", False):
         return False
@@ -101,7 +97,7 @@ def gives_iterator(e: Emission, type_: Type, where: SourceRange) -> bool:
     return schema is not None and isinstance(schema.returns[0].type, NamedType)
 
 
-def hash_of(e: Emission, where: SourceRange, value: Value) -> Value:
+def hash_of(e: Emitter, where: SourceRange, value: Value) -> Value:
     """What `__hash__` of an object gives. Raises CompileError where its class has none."""
     assert isinstance(value.type, NamedType)
     method = find_method(e, value.type, "__hash__", where)
@@ -110,7 +106,7 @@ def hash_of(e: Emission, where: SourceRange, value: Value) -> Value:
     return call_method(e, where, method, "__hash__", value, (), ())
 
 
-def check_sortable(e: Emission, where: SourceRange, items: Value) -> None:
+def check_sortable(e: Emitter, where: SourceRange, items: Value) -> None:
     """Refuse to sort what has no order."""
     element = items.type.element if isinstance(items.type, ListType) else None
     if isinstance(element, DictType | ComplexType | NoneType):
@@ -128,7 +124,7 @@ Method = tuple[str, Function | FunctionSchema]
 
 
 def fitting(
-    e: Emission, where: SourceRange, owner: Value, first: Method, others: Sequence[str], args: Sequence[Given],
+    e: Emitter, where: SourceRange, owner: Value, first: Method, others: Sequence[str], args: Sequence[Given],
     keywords: Sequence[Given],
 ) -> Method:  # fmt: skip
     """The first of some methods that takes these arguments; the very first if none does."""

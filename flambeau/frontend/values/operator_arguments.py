@@ -6,19 +6,16 @@ any(seen)    →    aten::any of the list of what is in the set        "".join(w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from flambeau.frontend.values.container_methods import listed
 from flambeau.frontend.values.object_methods import as_text, check_sortable
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.set_type import SetType
 from flambeau.schema.types import DictType, NamedType, StringType, TupleType
 from flambeau.util.record import replace
 from flambeau.util.source import SourceRange
-
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
 
 TEXTUAL: Final = frozenset({"aten::format", "aten::str"})
 SORTING: Final = frozenset({"aten::sort", "aten::sorted"})
@@ -27,7 +24,7 @@ LISTING: Final = {"aten::any": 0, "aten::all": 0, "aten::join": 1}
 
 
 def adapted(
-    e: Emission, where: SourceRange, name: str, bound: Sequence[Given], wrap: Callable[[Value], Sugared]
+    e: Emitter, where: SourceRange, name: str, bound: Sequence[Given], wrap: Callable[[Value], Sugared]
 ) -> Sequence[Given]:
     """The arguments as the operator takes them. Raises CompileError for what cannot be sorted."""
     if name in TEXTUAL:

@@ -9,7 +9,7 @@ import functools
 import operator
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from flambeau.frontend.convert.functions import get_tree
 from flambeau.frontend.trees.views import (
@@ -25,14 +25,11 @@ from flambeau.frontend.trees.views import (
 )
 from flambeau.frontend.values.container_methods import named
 from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
-from flambeau.frontend.values.sugared import FormValue, Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, FormValue, Given, Sugared
 from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
-
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
 
 BINARY: Final = {
     "add": "+", "concat": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
@@ -69,14 +66,14 @@ class OperatorFunction(Sugared):
         """The name of this kind of value in error messages."""
         return f"operator.{self.name}"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The expression that it means."""
         tree = _tree(self.name)
         params = tree.decl.params
         if len(args) != len(params) or keywords:
             found = f"{len(args)} positional and {len(keywords)} keyword" if keywords else str(len(args))
             raise CompileError(f"{self.kind} expected {len(params)} arguments, got {found}", where)
-        with e.scope():
+        with e.scope.nested():
             for param, given in zip(params, args, strict=True):
                 named(e, where, param.name, SimpleValue(given.value))
             try:
@@ -106,16 +103,16 @@ class Getter(Sugared):
         """The name of this kind of value in error messages."""
         return self.name
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """What it takes of one value."""
         if len(args) != 1 or keywords:
             raise CompileError(f"{self.name} expected 1 argument, got {len(args) + len(keywords)}", where)
-        with e.scope():
+        with e.scope.nested():
             owner = named(e, where, "$owner", SimpleValue(args[0].value))
             parts = [named(e, where, f"$part{i}", part) for i, part in enumerate(self.args)]
             return SimpleValue(e.value(self._tree(e, where, owner, parts)))
 
-    def _tree(self, e: Emission, where: SourceRange, owner: Expr, parts: Sequence[Expr]) -> Expr:
+    def _tree(self, e: Emitter, where: SourceRange, owner: Expr, parts: Sequence[Expr]) -> Expr:
         if self.name == "itemgetter":
             trees: list[Expr] = [Subscript(where, owner, (part,)) for part in parts]
         elif self.name == "attrgetter":
@@ -145,7 +142,7 @@ def _text(part: Sugared, where: SourceRange) -> str:
 
 
 def _getter(name: str) -> FormValue:
-    def emit(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    def emit(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         if not tree.args:
             raise CompileError(f"{name} expected at least 1 argument, got 0", tree.callee.range)
         keywords = {k.name: e.sugared(k.value) for k in tree.keywords}
@@ -156,7 +153,7 @@ def _getter(name: str) -> FormValue:
     return FormValue(name, emit)
 
 
-def wrap_getter(e: Emission, value: Any, where: SourceRange) -> Getter | None:
+def wrap_getter(e: Emitter, value: Any, where: SourceRange) -> Getter | None:
     """What a getter that the program finds outside of it is; None for anything else."""
     if not isinstance(value, GETTERS):
         return None

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from flambeau.frontend.emit.calls import emit_arguments
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import Apply, NoneLit
 from flambeau.frontend.values.object_methods import as_text
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.types import BOOL, NONE, STRING, Type
 from flambeau.util.errors import CompileError
@@ -42,7 +41,7 @@ class PrintFunction(Sugared):
         """The name of this kind of value in error messages."""
         return "print"
 
-    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         """A node that prints, to the stream that `file` is."""
         where, stream = tree.callee.range, "stdout"
         for keyword in tree.keywords:
@@ -55,12 +54,12 @@ class PrintFunction(Sugared):
         args, keywords = emit_arguments(e, rest)
         return self._printed(e, where, args, keywords, stream)
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A node that prints."""
         return self._printed(e, where, args, keywords, "stdout")
 
     def _printed(
-        self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given], stream: str
+        self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given], stream: str
     ) -> Sugared:
         texts = [as_text(e, where, a.value) for a in args]
         given = {k.name: _option(k, where) for k in keywords}
@@ -101,13 +100,13 @@ class StreamValue(Sugared):
         """The name of this kind of value in error messages."""
         return f"sys.{self.name}"
 
-    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
         """`write` and `flush`."""
         if name in ("write", "flush"):
             return _StreamMethod(self.name, name)
         raise CompileError(f"sys.{self.name} has write and flush here, and no '{name}'. {NOT_A_STREAM}", where)
 
-    def has_attribute(self, e: Emission, where: SourceRange, name: str) -> bool:
+    def has_attribute(self, e: Emitter, where: SourceRange, name: str) -> bool:
         """Whether the stream has it."""
         return hasattr(getattr(sys, self.name), name)
 
@@ -122,7 +121,7 @@ class _StreamMethod(Sugared):
         """The name of this kind of value in error messages."""
         return "method"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A node that writes, or lets out what was written."""
         return SimpleValue(call_operator(e, where, _operator(self.name, self.stream), args, keywords))
 

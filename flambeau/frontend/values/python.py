@@ -12,16 +12,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flambeau.frontend.arguments import OBJECTS, Argument, emit_all, is_function, takes_anything, wants_types
+from flambeau.frontend.closures.instantiation import instantiate
+from flambeau.frontend.closures.nested_functions import functions_given
+from flambeau.frontend.closures.returned_functions import call_maker, makes_function
+from flambeau.frontend.closures.template import Template, TemplateResolver
 from flambeau.frontend.constants import constant_type, constant_value
 from flambeau.frontend.emit.conditions import Condition, ConditionValue
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.generators import yields
 from flambeau.frontend.emit.schema_matching import call_function
 from flambeau.frontend.resolver import MISSING
-from flambeau.frontend.returned_functions import call_maker, makes_function
 from flambeau.frontend.source.python_source import innermost_function
-from flambeau.frontend.templates import Template, TemplateResolver, functions_given, instantiate
 from flambeau.frontend.trees.views import (
     Apply,
     Def,
@@ -51,7 +52,7 @@ from flambeau.frontend.values.operator_functions import wrap_getter
 from flambeau.frontend.values.printing import stream_value
 from flambeau.frontend.values.python_calls import PythonFunction
 from flambeau.frontend.values.simple_value import OperatorValue, SimpleValue
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
 from flambeau.schema.array_type import holds_arrays, holds_tensors
@@ -90,29 +91,29 @@ class PythonValue(Sugared):
             return "module"
         return f"python value of type '{type(self.python).__name__}'"
 
-    def as_value(self, e: Emission, where: SourceRange) -> Value:
+    def as_value(self, e: Emitter, where: SourceRange) -> Value:
         """Never a value."""
         raise CompileError(NOT_A_VALUE.format(type=type(self.python).__name__), where)
 
-    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
         """What the attribute of the Python value is in a program."""
-        value = e.resolver.member(self.python, name)
+        value = e.scope.resolver.member(self.python, name)
         if value is MISSING:
             is_of_gradients = name in OF_PACKAGE and isinstance(self.python, types.ModuleType)
             raise CompileError(f"object has no attribute {name}{f'. {NO_GRADIENTS}' if is_of_gradients else ''}", where)
         return e.wrap(value, where)
 
-    def as_keywords(self, e: Emission, where: SourceRange) -> dict[str, Sugared]:
+    def as_keywords(self, e: Emitter, where: SourceRange) -> dict[str, Sugared]:
         """What a dict outside of the program spreads out in a call."""
         if not isinstance(self.python, dict) or not all(isinstance(name, str) for name in self.python):
             return Sugared.as_keywords(self, e, where)
         return {name: e.wrap(value, where) for name, value in self.python.items()}
 
-    def has_attribute(self, e: Emission, where: SourceRange, name: str) -> bool:
+    def has_attribute(self, e: Emitter, where: SourceRange, name: str) -> bool:
         """Whether the Python value has it, which is known while compiling."""
-        return e.resolver.member(self.python, name) is not MISSING
+        return e.scope.resolver.member(self.python, name) is not MISSING
 
-    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared | None:
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared | None:
         """A call of a function that may have to be compiled for it: that gathers arguments, or takes functions."""
         where = tree.callee.range
         template = _template(e, self.python)
@@ -133,9 +134,9 @@ class PythonValue(Sugared):
                     return found
             return instantiate(e, where, template, args, keywords)
         except CompileError as error:
-            raise error.with_caller(template.tree.name, e.name, where) from None
+            raise error.with_caller(template.tree.name, e.scope.name, where) from None
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A call of a Python function, which is compiled when it is reached."""
         generated = self._generated(e, where, args, keywords)
         if generated is not None:
@@ -146,7 +147,7 @@ class PythonValue(Sugared):
                 return compiled
         if not e.arrays and any(holds_tensors(g.value.type) for g in (*args, *keywords)) and _takes_arrays(self.python):
             raise CompileError(TAKES_ARRAYS.format(name=self.python.__name__), where)
-        function = e.resolver.compile_function(self.python, where)
+        function = e.scope.resolver.compile_function(self.python, where)
         if function is not None:
             return SimpleValue(call_function(e, where, function, args, keywords))
         if isinstance(self.python, types.BuiltinFunctionType):
@@ -155,21 +156,22 @@ class PythonValue(Sugared):
             raise CompileError(NO_OBJECT.format(kind=self.kind, name=self.python.__name__), where)
         raise CompileError(f"cannot call a {self.kind}", where)
 
-
     def _generated(
-        self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]
+        self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]
     ) -> Sugared | None:
         """A call of a generator; None for other functions."""
         fn = self.python
         is_generator = isinstance(fn, Def) or (
             isinstance(fn, types.FunctionType) and inspect.isgeneratorfunction(innermost_function(fn))
         )
-        template = e.resolver.template(fn) if is_generator and isinstance(e.resolver, TemplateResolver) else None
+        template = (
+            e.scope.resolver.template(fn) if is_generator and isinstance(e.scope.resolver, TemplateResolver) else None
+        )
         if template is None or not yields(template.tree):
             return None
 
-        def listed(e: Emission) -> Value:
-            function = e.resolver.compile_function(fn, where)
+        def listed(e: Emitter) -> Value:
+            function = e.scope.resolver.compile_function(fn, where)
             assert function is not None
             return call_function(e, where, function, args, keywords)
 
@@ -191,7 +193,7 @@ def _takes_arrays(python: Any) -> bool:
 
 
 def _for_arrays(
-    e: Emission, where: SourceRange, fn: Any, args: Sequence[Given], keywords: Sequence[Given]
+    e: Emitter, where: SourceRange, fn: Any, args: Sequence[Given], keywords: Sequence[Given]
 ) -> Sugared | None:
     """A call of a function as compiled for the dtypes and ranks of its arrays; None for what has no source."""
     template = _template(e, getattr(fn, "array_source", fn))
@@ -202,15 +204,15 @@ def _for_arrays(
     try:
         return instantiate(e, where, template, positional, named)
     except CompileError as error:
-        raise error.with_caller(template.tree.name, e.name, where) from None
+        raise error.with_caller(template.tree.name, e.scope.name, where) from None
 
 
 def _generator(
-    e: Emission, where: SourceRange, template: Template, args: Sequence[Argument], keywords: Mapping[str, Argument]
+    e: Emitter, where: SourceRange, template: Template, args: Sequence[Argument], keywords: Mapping[str, Argument]
 ) -> Sugared | None:
     """A call of a generator that is given functions or generators."""
 
-    def listed(e: Emission) -> Value:
+    def listed(e: Emitter) -> Value:
         return instantiate(e, where, template, args, keywords).as_value(e, where)
 
     return generator_call(
@@ -218,17 +220,17 @@ def _generator(
     )
 
 
-def _template(e: Emission, python: Any) -> Template | None:
+def _template(e: Emitter, python: Any) -> Template | None:
     """A Python function, to be compiled for a call; None for anything else."""
-    if not isinstance(python, types.FunctionType | Def) or not isinstance(e.resolver, TemplateResolver):
+    if not isinstance(python, types.FunctionType | Def) or not isinstance(e.scope.resolver, TemplateResolver):
         return None
     try:
-        return e.resolver.template(python)
+        return e.scope.resolver.template(python)
     except CompileError:
         return None  # which the call itself says better
 
 
-def _is_compiled_for(e: Emission, template: Template, python: Any, tree: Apply) -> bool:
+def _is_compiled_for(e: Emitter, template: Template, python: Any, tree: Apply) -> bool:
     """Whether a function may have to be compiled for a call: its arguments or its parameters ask for that."""
     if template.makes_function is None:
         template.makes_function = makes_function(template.tree, template.resolver, {})
@@ -247,10 +249,10 @@ def _gathers(python: Any) -> bool:
     return bool(code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
 
 
-def may_be_function(e: Emission, tree: Expr) -> bool:
+def may_be_function(e: Emitter, tree: Expr) -> bool:
     """Whether an argument may be a function or an object, as its tree tells."""
     if isinstance(tree, Var):
-        found = e.frame.find(tree.name)
+        found = e.scope.find(tree.name)
         if isinstance(found, Variable):
             return isinstance(found.type, OBJECTS)
         if found is not None:
@@ -272,7 +274,7 @@ class PartialValue(Sugared):
         """The name of this kind of value in error messages."""
         return "partial function"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A call with the given arguments before the others."""
 
         def given(value: Any, name: str = "") -> Given:
@@ -295,20 +297,20 @@ class FunctionValue(Sugared):
         """The name of this kind of value in error messages."""
         return "function"
 
-    def as_value(self, e: Emission, where: SourceRange) -> Value:
+    def as_value(self, e: Emitter, where: SourceRange) -> Value:
         """The function itself."""
         return e.function_constant(self.function)
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A call."""
         return SimpleValue(call_function(e, where, self.function, args, keywords))
 
 
-def wrap(e: Emission, value: Any, where: SourceRange) -> Sugared:
+def wrap(e: Emitter, value: Any, where: SourceRange) -> Sugared:
     """What a Python value is in a program. Raises CompileError for a constant beyond 64 bits."""
     if isinstance(value, Sugared):
         return value
-    found = e.resolver.sugared(value, where)
+    found = e.scope.resolver.sugared(value, where)
     if isinstance(found, Sugared):
         return found
     if isinstance(value, bool):
@@ -333,7 +335,7 @@ def wrap(e: Emission, value: Any, where: SourceRange) -> Sugared:
         return LANGUAGE_FORMS[form]
     if isinstance(form, str) and form in FUTURE_FUNCTIONS:
         return FutureFunction(SimpleValue, form, value)
-    operator = e.resolver.operator_name(value)
+    operator = e.scope.resolver.operator_name(value)
     choice = wrap_choice(value, operator)
     if choice is not None:
         return choice

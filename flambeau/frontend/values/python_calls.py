@@ -16,12 +16,11 @@ from typing import Any, Final
 
 from flambeau.frontend.annotations import try_type_of, type_of_tree
 from flambeau.frontend.convert.functions import parse_annotation
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import match_single
 from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.trees.views import StringLiteral
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.graph import Graph
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
@@ -135,9 +134,9 @@ class PythonFunction(Sugared):
         """The name of this kind of value in error messages."""
         return "python function"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A node that calls it with all its arguments, by position."""
-        schema = python_schema(self.python, e.resolver, where)
+        schema = python_schema(self.python, e.scope.resolver, where)
         if self.receiver is not None:
             first = replace(schema.arguments[0], type=self.receiver.type)
             schema = replace(schema, arguments=(first, *schema.arguments[1:]))
@@ -198,4 +197,3 @@ def wrap_python(fn: Any) -> Sugared | None:
         return PythonFunction(fn)
     call = None if inspect.isclass(fn) or inspect.isroutine(fn) else inspect.getattr_static(type(fn), "__call__", None)
     return PythonFunction(fn.__call__) if inspect.isfunction(call) and modifier(call) is not None else None
-

@@ -7,20 +7,15 @@ def __init__(self, n: int):      →      class: n : int, items : int[]
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from flambeau.frontend.emit.conversions import convert
 from flambeau.frontend.emit.empty_attributes import begins_empty
+from flambeau.frontend.values.sugared import Emitter
 from flambeau.ir.value import Value
 from flambeau.program.classes import ClassDefinition
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import TENSOR, NoneType, TensorType, Type, without_refinement
 from flambeau.util.errors import CompileError, FrontendError
-from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
-
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
 
 IN_CONTROL_FLOW = (
     "First assignment cannot be in a control-flow block. Initialize the field at the top level first: attribute "
@@ -45,20 +40,9 @@ class MisplacedAnnotation(FrontendError, ValueError):  # noqa: N818
     """An attribute is annotated where its object is not initialised."""
 
 
-@dataclass(slots=True)
-class Receiver:
-    """The object that an `__init__` fills."""
-
-    definition: ClassDefinition
-    name: str
-    """What the function calls it: `self`."""
-    unassigned: set[str]
-    """Attributes that are declared and may not be assigned."""
-
-
-def is_receiver(e: Emission, owner: Value, definition: ClassDefinition) -> bool:
+def is_receiver(e: Emitter, owner: Value, definition: ClassDefinition) -> bool:
     """Whether a value is the object that is being initialised."""
-    receiver, node = e.receiver, owner.node
+    receiver, node = e.scope.receiver, owner.node
     return (
         receiver is not None
         and receiver.definition is definition
@@ -68,10 +52,10 @@ def is_receiver(e: Emission, owner: Value, definition: ClassDefinition) -> bool:
     )
 
 
-def is_own(e: Emission, owner: Value) -> bool:
+def is_own(e: Emitter, owner: Value) -> bool:
     """Whether a value is the object whose method is being compiled, which is surely of the method's class."""
     node = owner.node
-    first = e.graph.inputs[0] if e.has_self and e.graph.inputs else None
+    first = e.graph.inputs[0] if e.scope.has_self and e.graph.inputs else None
     if first is None or owner is first:
         return owner is first
     stored = (n for n in e.graph.block if n.kind == "prim::Store" and n.input() is first)
@@ -79,14 +63,14 @@ def is_own(e: Emission, owner: Value) -> bool:
     return node is not None and node.kind == "prim::Load" and node.attribute("name") == name
 
 
-def check_annotation(e: Emission, where: SourceRange, owner: Value, definition: ClassDefinition, name: str) -> None:
+def check_annotation(e: Emitter, where: SourceRange, owner: Value, definition: ClassDefinition, name: str) -> None:
     """Refuse the annotation of an attribute outside of `__init__`."""
     if not is_receiver(e, owner, definition):
-        raise MisplacedAnnotation(NOT_DECLARED_HERE.format(name=name, function=e.name), where)
+        raise MisplacedAnnotation(NOT_DECLARED_HERE.format(name=name, function=e.scope.name), where)
 
 
 def add_attribute(
-    e: Emission, where: SourceRange, definition: ClassDefinition, name: str, value: Value, annotation: Type | None
+    e: Emitter, where: SourceRange, definition: ClassDefinition, name: str, value: Value, annotation: Type | None
 ) -> None:
     """A new attribute of the class, of the type of its first value. Raises CompileError inside of control flow."""
     if e.graph.insertion_block is not e.graph.block:
@@ -98,7 +82,7 @@ def add_attribute(
 
 
 def assign(
-    e: Emission,
+    e: Emitter,
     where: SourceRange,
     owner: Value,
     definition: ClassDefinition,
@@ -116,8 +100,8 @@ def assign(
     filling = is_receiver(e, owner, definition)
     if definition.is_frozen and not filling and not thaw:
         raise CompileError(FROZEN.format(name=name, type=definition.name.rpartition(".")[2]), where)
-    if filling and e.receiver is not None and e.graph.insertion_block is e.graph.block:
-        e.receiver.unassigned.discard(name)
+    if filling and e.scope.receiver is not None and e.graph.insertion_block is e.graph.block:
+        e.scope.receiver.unassigned.discard(name)
     converted = convert(e, value, attribute.type, implicit=True)
     if not is_subtype(converted.type, attribute.type):
         text = WRONG_TYPE.format(wanted=attribute.type.annotation, found=value.type.annotation)

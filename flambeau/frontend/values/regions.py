@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flambeau.frontend.emit.emission import Emission
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.constants import constant_value, is_constant
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
@@ -41,7 +40,7 @@ class RecordFunction(Sugared):
         """The name of this kind of value in error messages."""
         return "class record_function"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The named region."""
         given = [*args, *(k for k in keywords if k.name == "name")]
         known = [constant_value(g.value) for g in given if is_constant(g.value)]
@@ -60,7 +59,7 @@ class StrictFusion(Sugared):
         """The name of this kind of value in error messages."""
         return "class strict_fusion"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The strict region."""
         if args or keywords:
             raise CompileError(NO_ARGUMENTS, where)

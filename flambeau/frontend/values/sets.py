@@ -7,14 +7,14 @@ seen.add(3)                    python::set_add(%seen, %three)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from flambeau.frontend.annotations import NOT_HASHABLE
 from flambeau.frontend.emit.conversions import pack_list
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import Apply, Expr
 from flambeau.frontend.values.container_methods import listed
-from flambeau.frontend.values.sugared import Builtin, Given, Iteration, Sugared
+from flambeau.frontend.values.sugared import Builtin, Emitter, Given, Iteration, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.set_type import SetType, is_item
 from flambeau.schema.types import ListType, Type
@@ -22,9 +22,6 @@ from flambeau.util.errors import CompileError
 from flambeau.util.instead import instead
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
-
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
 
 SPREAD = instead(
     "a star among other items of a set isn't supported. Write {code}", "sorted(set(x) | {a, b})",
@@ -51,7 +48,7 @@ def is_set(value: Value) -> bool:
     return isinstance(value.type, SetType)
 
 
-def set_of(e: Emission, where: SourceRange, items: Value) -> Value:
+def set_of(e: Emitter, where: SourceRange, items: Value) -> Value:
     """A new set of a list's items. Raises CompileError for items that cannot be hashed."""
     assert isinstance(items.type, ListType)
     element = items.type.element
@@ -60,19 +57,19 @@ def set_of(e: Emission, where: SourceRange, items: Value) -> Value:
     return e.emit("python::set", (items,), SetType(element))
 
 
-def items_of(e: Emission, where: SourceRange, value: Value) -> Value:
+def items_of(e: Emitter, where: SourceRange, value: Value) -> Value:
     """The list of a set's items."""
     assert isinstance(value.type, SetType)
     return e.emit("python::set_items", (value,), ListType(value.type.element))
 
 
-def to_set(e: Emission, where: SourceRange, source: Sugared) -> Value:
+def to_set(e: Emitter, where: SourceRange, source: Sugared) -> Value:
     """What can be looped over as a set; a set is taken as it is."""
     value = source.held(e, where)
     return value if value is not None and is_set(value) else set_of(e, where, listed(e, where, source))
 
 
-def binary(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
+def binary(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
     """`left op right` of two sets; None for other operators."""
     if op not in OPERATORS:
         return None
@@ -80,7 +77,7 @@ def binary(e: Emission, where: SourceRange, op: str, left: Value, right: Value) 
     return call_operator(e, where, f"python::set_{OPERATORS[op]}", [left, right])
 
 
-def in_place(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
+def in_place(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value | None:
     """`left op= right` of two sets; None for other operators."""
     if op not in IN_PLACE:
         return None
@@ -89,7 +86,7 @@ def in_place(e: Emission, where: SourceRange, op: str, left: Value, right: Value
     return left
 
 
-def compared(e: Emission, where: SourceRange, op: str, left: Value, right: Value) -> Value:
+def compared(e: Emitter, where: SourceRange, op: str, left: Value, right: Value) -> Value:
     """`left op right` of two sets."""
     e.type_variables.unify(left.type, right.type)
     sides = [right, left] if op in (">=", ">") else [left, right]
@@ -104,7 +101,7 @@ class SetMethod(Builtin):
     owner: Value
     name: str
 
-    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         """A call; what other sets, lists and generators give is looked at as they are."""
         where, name, trees = tree.callee.range, self.name, tree.args
         counts = {**dict.fromkeys(ALONE, 0), **dict.fromkeys((*WITH_ITEM, *WITH_ONE), 1)}
@@ -125,10 +122,10 @@ class SetMethod(Builtin):
             result = result if name.endswith("update") else made
         return self._result(e.constant(None) if name.endswith("update") else result)
 
-    def _other(self, e: Emission, tree: Expr) -> Value:
+    def _other(self, e: Emitter, tree: Expr) -> Value:
         return to_set(e, tree.range, e.sugared(tree))
 
-    def _with_item(self, e: Emission, where: SourceRange, tree: Expr) -> Value:
+    def _with_item(self, e: Emitter, where: SourceRange, tree: Expr) -> Value:
         item = e.value(tree)
         if not is_item(item.type):
             raise CompileError(NOT_HASHABLE.format(found=item.type.annotation), tree.range)
@@ -145,7 +142,7 @@ def method(wrap: Callable[[Value], Sugared], owner: Value, name: str, where: Sou
     return SetMethod(wrap, owner, name)
 
 
-def display(e: Emission, where: SourceRange, items: Sequence[Value]) -> Value:
+def display(e: Emitter, where: SourceRange, items: Sequence[Value]) -> Value:
     """A new set of values of one type."""
     first = items[0].type
     for item in items:
@@ -155,7 +152,7 @@ def display(e: Emission, where: SourceRange, items: Sequence[Value]) -> Value:
     return set_of(e, where, pack_list(e, items, first))
 
 
-def emit_set(e: Emission, tree: Apply, hint: Type | None) -> Value:
+def emit_set(e: Emitter, tree: Apply, hint: Type | None) -> Value:
     """`set()`, `set(x)`."""
     if len(tree.args) > 1 or tree.keywords:
         raise CompileError(f"set expected at most 1 argument, got {len(tree.args)}", tree.callee.range)
@@ -182,14 +179,14 @@ class FrozenSet(Sugared):
         """Refused: what a name stands for may be looked up in another graph."""
         raise CompileError(f"{self.kind} cannot be used as a value", where)
 
-    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+    def iterate(self, e: Emitter, where: SourceRange) -> Iteration:
         """Over its items."""
         return self.wrap(self.items).iterate(e, where)
 
-    def contains(self, e: Emission, where: SourceRange, item: Value) -> Value:
+    def contains(self, e: Emitter, where: SourceRange, item: Value) -> Value:
         """`item in frozenset(x)`."""
         return call_operator(e, where, "aten::__contains__", [self.items, item])
 
-    def length(self, e: Emission, where: SourceRange) -> Value:
+    def length(self, e: Emitter, where: SourceRange) -> Value:
         """How many distinct items."""
         return call_operator(e, where, "aten::len", [self.items])

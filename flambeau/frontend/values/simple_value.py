@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flambeau.frontend.emit.arrays import as_number
 from flambeau.frontend.emit.conversions import unpack_tuple
 from flambeau.frontend.emit.schema_matching import call_method, call_operator
 from flambeau.frontend.resolver import ObjectResolver
+from flambeau.frontend.trees.views import Apply
 from flambeau.frontend.values import receivers, sets
 from flambeau.frontend.values.advice import advice, advice_on_assigning
 from flambeau.frontend.values.container_methods import ContainerMethod, listed, named_tuple_attribute
@@ -31,7 +32,7 @@ from flambeau.frontend.values.object_methods import (
     stored_names,
 )
 from flambeau.frontend.values.operator_arguments import adapted
-from flambeau.frontend.values.sugared import Builtin, Given, Iteration, Sugared
+from flambeau.frontend.values.sugared import Builtin, Emitter, Given, Iteration, Sugared
 from flambeau.frontend.values.tensor_attributes import CONVERSIONS, ELEMENT_CODES, PROPERTIES
 from flambeau.frontend.values.tensor_methods import OTHER_NAMES, tensor_method
 from flambeau.ir.value import Value
@@ -67,10 +68,6 @@ from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
 
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
-    from flambeau.frontend.trees.views import Apply
-
 NO_LIST_TYPE = "Expected type hint for result of tolist(): write `values: List[float] = x.tolist()`, as it is"
 BAD_ELEMENT_TYPE = "{type} is not one of the supported element types for tolist"
 NO_ATTRIBUTE = "'{type}' object has no attribute or method '{name}'."
@@ -84,15 +81,19 @@ ITEMIZED = {StringType: "aten::list", TensorType: "aten::unbind"}
 PYTHON_METHODS = {
     StringType: ("removeprefix", "removesuffix", "casefold", "isascii"),
     ListType: ("index", "remove", "count"),
-    ComplexType: ("conjugate",), IntType: ("bit_length", "bit_count"), FloatType: ("is_integer",),
+    ComplexType: ("conjugate",),
+    IntType: ("bit_length", "bit_count"),
+    FloatType: ("is_integer",),
 }
 """Methods that TorchScript does not have, or not for every type of element."""
 CONTAINER_METHODS = {ListType: ("extend", "sort"), DictType: ("update",)}
 """Methods that take more than the operators do."""
 UNARY = {"prim::abs": "__abs__", "aten::round": "__round__"}
 """The methods of objects that builtin functions call."""
-UNREFINED_TUPLE = "Provided tuple is not fully defined/refined including its element types, " \
+UNREFINED_TUPLE = (
+    "Provided tuple is not fully defined/refined including its element types, "
     "please provide a value of type like Tuple[int, int]"
+)
 
 
 @dataclass(slots=True)
@@ -106,15 +107,15 @@ class SimpleValue(Sugared):
         """Its type, as programs write it."""
         return f"value of type '{shown(self.value.type)}'"
 
-    def as_value(self, e: Emission, where: SourceRange) -> Value:
+    def as_value(self, e: Emitter, where: SourceRange) -> Value:
         """Itself."""
         return self.value
 
-    def held(self, e: Emission, where: SourceRange) -> Value:
+    def held(self, e: Emitter, where: SourceRange) -> Value:
         """Itself."""
         return self.value
 
-    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
         """A method, or a property such as `shape`."""
         found = _attribute(e, where, self.value, name)
         if found is None:
@@ -122,7 +123,7 @@ class SimpleValue(Sugared):
             raise CompileError(text + advice(self.value.type, name), where)
         return found
 
-    def has_attribute(self, e: Emission, where: SourceRange, name: str) -> bool:
+    def has_attribute(self, e: Emitter, where: SourceRange, name: str) -> bool:
         """Whether an object or a named tuple has that attribute."""
         type_ = self.value.type
         if isinstance(type_, TupleType) and type_.name is not None:
@@ -136,7 +137,7 @@ class SimpleValue(Sugared):
         raise CompileError(NOT_NAMED.format(found=self.kind), where)
 
     def set_attribute(
-        self, e: Emission, where: SourceRange, name: str, value: Value, annotation: Type | None = None
+        self, e: Emitter, where: SourceRange, name: str, value: Value, annotation: Type | None = None
     ) -> None:
         """Only objects have attributes that can be set; `__init__` adds them."""
         type_ = self.value.type
@@ -164,18 +165,22 @@ class SimpleValue(Sugared):
             raise CompileError(f"Tried to set nonexistent attribute: {name}. {hint}", where)
         receivers.assign(e, where, self.value, definition, name, value)
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """Only objects with `__call__` or `forward` can be called."""
         type_ = self.value.type
         if isinstance(type_, NamedType):
-            whole = e.resolver.call_object(self.value, where) if isinstance(e.resolver, ObjectResolver) else None
+            whole = (
+                e.scope.resolver.call_object(self.value, where)
+                if isinstance(e.scope.resolver, ObjectResolver)
+                else None
+            )
             if isinstance(whole, Sugared):
                 return whole.call(e, where, args, keywords)
             method = "forward" if getattr(type_.definition, "is_module", False) else "__call__"
             return self.attribute(e, where, method).call(e, where, args, keywords)
         raise CompileError(f"cannot call a {self.kind}", where)
 
-    def as_tuple(self, e: Emission, where: SourceRange, size: int | None = None) -> list[Sugared]:
+    def as_tuple(self, e: Emitter, where: SourceRange, size: int | None = None) -> list[Sugared]:
         """The items of a tuple, or of a list whose length is checked when the program runs."""
         type_ = self.value.type
         if isinstance(type_, TupleType):
@@ -201,7 +206,7 @@ class SimpleValue(Sugared):
             return [SimpleValue(item) for item in unpacked(e, where, self.value, size)]
         raise CompileError(f"{shown(type_)} cannot be used as a tuple", where)
 
-    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+    def iterate(self, e: Emitter, where: SourceRange) -> Iteration:
         """Over a list, tuple, dict, string or tensor."""
         type_ = self.value.type
         if isinstance(type_, TupleType):
@@ -223,14 +228,14 @@ class SimpleValue(Sugared):
             return found.iterate(e, where)
         raise CompileError(f"'{shown(type_)}' object is not iterable", where)
 
-    def item(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+    def item(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
         """The item of a list, dict, string or tensor."""
         if isinstance(self.value.type, TensorType):
             zero = e.constant(0)
             return SimpleValue(as_number(e, call_operator(e, where, "aten::select", [self.value, zero, index])))
         return SimpleValue(call_operator(e, where, "aten::__getitem__", [self.value, index]))
 
-    def length(self, e: Emission, where: SourceRange) -> Value:
+    def length(self, e: Emitter, where: SourceRange) -> Value:
         """`aten::len`, or the number of items of a tuple."""
         if isinstance(self.value.type, TupleType):
             return e.constant(len(self.value.type.elements))
@@ -249,7 +254,7 @@ class OperatorValue(Builtin):
     name: str
     receiver: Given | None = None
 
-    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared | None:
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared | None:
         """`",".join(map(str, x))`, where what is joined is no value."""
         if self.name != "aten::join" or len(tree.args) != 1 or tree.keywords:
             return None
@@ -257,7 +262,7 @@ class OperatorValue(Builtin):
         items = listed(e, where, source) if source.kind in ("map", "zip") else source.as_value(e, where)
         return self.call(e, tree.callee.range, [Given(items, where)], ())
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The overload that fits."""
         bound = [*args] if self.receiver is None else [self.receiver, *args]
         bound = [*adapted(e, where, self.name, bound, SimpleValue)]
@@ -268,7 +273,7 @@ class OperatorValue(Builtin):
             return SimpleValue(bound[0].value).attribute(e, where, UNARY[self.name]).call(e, where, (), keywords)
         return SimpleValue(call_operator(e, where, self.name, bound, keywords))
 
-    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
         """An overload, `ops.aten.add.Tensor`: the operator all the same, as the operands' types tell the overload."""
         overload = "" if name == "default" else name
         if self.receiver is not None or not any(d.schema.overload == overload for d in registry.overloads(self.name)):
@@ -276,7 +281,7 @@ class OperatorValue(Builtin):
         return self
 
 
-def _outputs_by_name(name: str, keywords: Sequence[Given], e: Emission) -> Sequence[Given]:
+def _outputs_by_name(name: str, keywords: Sequence[Given], e: Emitter) -> Sequence[Given]:
     """`out=(v, i)` as the two keywords that the operator has for it."""
     pairs = [k for k in keywords if k.name == "out" and isinstance(k.value.type, TupleType)]
     if not pairs:
@@ -298,7 +303,7 @@ class ConversionValue(Builtin):
     target: Any
     type: Type
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The converted tensor."""
         operands = [Given(self.tensor, where), Given(e.constant(self.target, self.type), where), *args]
         return SimpleValue(call_operator(e, where, "aten::to", operands, keywords))
@@ -319,7 +324,7 @@ class MethodValue(Sugared):
         """The name of this kind of value in error messages."""
         return "method"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A call of the compiled method."""
         name, function = self.name, self.function
         if self.others:
@@ -338,7 +343,7 @@ class ToListValue(Sugared):
         """The name of this kind of value in error messages."""
         return "method tolist"
 
-    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         """`x.tolist()` where a type is expected."""
         where: SourceRange = tree.callee.range
         if hint is None:
@@ -358,11 +363,11 @@ class ItemIteration(Iteration):
 
     value: Value
 
-    def trip_count(self, e: Emission, where: SourceRange) -> Value:
+    def trip_count(self, e: Emitter, where: SourceRange) -> Value:
         """The length when the loop starts."""
         return call_operator(e, where, "aten::len", [self.value])
 
-    def at(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+    def at(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
         """The item."""
         return SimpleValue(self.value).item(e, where, index)
 
@@ -376,11 +381,11 @@ class UnrolledIteration(Iteration):
     def __post_init__(self) -> None:
         self.unrolled = self.items
 
-    def trip_count(self, e: Emission, where: SourceRange) -> Value:
+    def trip_count(self, e: Emitter, where: SourceRange) -> Value:
         """How many there are."""
         return e.constant(len(self.items))
 
-    def at(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+    def at(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
         """The item of a constant index."""
         if index.node is None or index.node.kind != "prim::Constant":
             raise CompileError(NO_STATIC_LENGTH, where)
@@ -393,7 +398,7 @@ def shown(type_: Type) -> str:
     return "Tensor (inferred)" if isinstance(type_, TensorType) and type_.inferred else type_.annotation
 
 
-def _attribute(e: Emission, where: SourceRange, value: Value, name: str) -> Sugared | None:
+def _attribute(e: Emitter, where: SourceRange, value: Value, name: str) -> Sugared | None:
     type_ = value.type
     if (found := array_attribute(e, where, SimpleValue, value, name)) is not None:
         return found
@@ -435,8 +440,8 @@ def _attribute(e: Emission, where: SourceRange, value: Value, name: str) -> Suga
         return SimpleValue(e.emit(kind, (value,), STRING if name == "name" else type_.value_type))
     if isinstance(type_, NamedType):
         return _object_attribute(e, where, value, type_, name)
-    if isinstance(type_, EnumType | TupleType) and isinstance(e.resolver, ObjectResolver):
-        method = e.resolver.object_attribute(value, name, where)
+    if isinstance(type_, EnumType | TupleType) and isinstance(e.scope.resolver, ObjectResolver):
+        method = e.scope.resolver.object_attribute(value, name, where)
         if isinstance(method, Sugared):
             return method.call(e, where, (), ()) if getattr(method, "is_property", False) else method
         if method is not None:
@@ -450,17 +455,17 @@ def _attribute(e: Emission, where: SourceRange, value: Value, name: str) -> Suga
     return None
 
 
-def module_items(e: Emission, where: SourceRange, value: Value) -> list[Sugared] | None:
+def module_items(e: Emitter, where: SourceRange, value: Value) -> list[Sugared] | None:
     """The modules in a container of modules, each read as an attribute; None for what is no such container."""
-    if not isinstance(value.type, NamedType) or not isinstance(e.resolver, ObjectResolver):
+    if not isinstance(value.type, NamedType) or not isinstance(e.scope.resolver, ObjectResolver):
         return None
-    found = e.resolver.object_items(value, where)
+    found = e.scope.resolver.object_items(value, where)
     if found is None:
         return None
     return [SimpleValue(e.emit("prim::GetAttr", (value,), type_, name=name)) for name, type_ in found]
 
 
-def tuple_item(e: Emission, value: Value, index: int) -> Value:
+def tuple_item(e: Emitter, value: Value, index: int) -> Value:
     """One item of a tuple; no node if the tuple was just made."""
     assert isinstance(value.type, TupleType)
     if value.node is not None and value.node.kind == "prim::TupleConstruct":
@@ -468,8 +473,8 @@ def tuple_item(e: Emission, value: Value, index: int) -> Value:
     return e.emit("prim::TupleIndex", (value, e.constant(index)), value.type.elements[index])
 
 
-def _object_attribute(e: Emission, where: SourceRange, value: Value, type_: NamedType, name: str) -> Sugared | None:
-    resolver, definition = e.resolver, type_.definition
+def _object_attribute(e: Emitter, where: SourceRange, value: Value, type_: NamedType, name: str) -> Sugared | None:
+    resolver, definition = e.scope.resolver, type_.definition
     if isinstance(definition, ClassDefinition):
         stored = definition.attribute(name)
         if stored is not None:

@@ -9,16 +9,13 @@ import itertools
 import random
 import time
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from flambeau.frontend.trees.views import Apply
-from flambeau.frontend.values.sugared import FormValue, Sugared
+from flambeau.frontend.values.sugared import Emitter, FormValue, Sugared
 from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError
 from flambeau.util.instead import instead
-
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
 
 A_DICT = instead(
     "a dict: {code}, or ", "d[k] = d.get(k, 0) + 1", given="d: dict[str, int], k: str", gives="d"
@@ -71,7 +68,7 @@ NOT_HERE = "programs have no {module}.{name}: write {instead}"
 def refusal(name: str, text: str) -> FormValue:
     """What is refused where it is called."""
 
-    def emit(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    def emit(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         raise CompileError(text, tree.callee.range)
 
     return FormValue(name, emit)

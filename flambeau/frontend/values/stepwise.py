@@ -6,7 +6,6 @@ for i, v in enumerate(g()):    →    the body of g, with a counter        for a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.loops import emit_while
@@ -14,21 +13,18 @@ from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.values.coroutines import HeldGenerator, HeldIteration
 from flambeau.frontend.values.generator_calls import GeneratorIteration
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Iteration, Sugared
+from flambeau.frontend.values.sugared import Emitter, Iteration, Sugared
 from flambeau.frontend.values.tuples import TupleValue
 from flambeau.ir.value import Value
 from flambeau.schema.types import ANY, BOOL, INT
 from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
 
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
-
 Body = Callable[[Sugared], bool]
 
 
 def emit_joined(
-    e: Emission, where: SourceRange, parts: Sequence[Iteration], counters: Sequence[Iteration], body: Body, jumps: bool
+    e: Emitter, where: SourceRange, parts: Sequence[Iteration], counters: Sequence[Iteration], body: Body, jumps: bool
 ) -> bool | None:
     """The loop over several things in step, if a generator is among them; `counters` are those without an end."""
     lazy = [part for part in parts if _is_lazy(part)]
@@ -48,7 +44,7 @@ def _is_lazy(part: Iteration) -> bool:
 
 
 def _counted(
-    e: Emission, where: SourceRange, parts: Sequence[Iteration], lazy: Iteration, body: Body, jumps: bool
+    e: Emitter, where: SourceRange, parts: Sequence[Iteration], lazy: Iteration, body: Body, jumps: bool
 ) -> bool | None:
     counter = e.store_aside("round", e.constant(0))
 
@@ -65,7 +61,7 @@ def _counted(
 class _Joined:
     """Several things in step, generators among them, while a loop over them is emitted."""
 
-    e: Emission
+    e: Emitter
     where: SourceRange
     parts: Sequence[Iteration]
     counters: Sequence[Iteration]

@@ -13,14 +13,13 @@ from flambeau.frontend.emit.conditions import Condition
 from flambeau.frontend.emit.control import emit_branches
 from flambeau.frontend.emit.conversions import pack_list, unpack_tuple
 from flambeau.frontend.emit.elements import rounded
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.loops import emit_for
 from flambeau.frontend.emit.operators import binary
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import Apply, Ident, Select, Var
 from flambeau.frontend.values.ndarray import call_method
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.array_type import ArrayType
 from flambeau.schema.dtype import bool_, int64
@@ -50,7 +49,7 @@ STRINGS = instead(
 )  # fmt: skip
 
 
-def emit_sum(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_sum(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """The sum of the items of anything that can be looped over, from a start that is 0 if it is not given."""
     where = tree.callee.range
     args, keywords = _arguments(e, tree)
@@ -75,7 +74,7 @@ def emit_sum(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return SimpleValue(call_operator(e, where, "aten::sum", args, keywords))
 
 
-def _of_array(e: Emission, where: SourceRange, items: Value) -> Value:
+def _of_array(e: Emitter, where: SourceRange, items: Value) -> Value:
     """The items of an array added up by Python: in their own dtype, where `x.sum()` adds integers up in 64 bits."""
     dtype, rank = facts(items, where)
     total = as_number(e, call_method(e, where, "sum", items, (), [Given(e.constant(0), where, "axis")]))
@@ -83,7 +82,7 @@ def _of_array(e: Emission, where: SourceRange, items: Value) -> Value:
     return rounded(e, where, total, target) if rank == 1 else converted(e, total, target)
 
 
-def _arguments(e: Emission, tree: Apply) -> tuple[list[Given], list[Given]]:
+def _arguments(e: Emitter, tree: Apply) -> tuple[list[Given], list[Given]]:
     if not tree.args or not isinstance(tree.args[0], Apply | Var | Select):
         return emit_arguments(e, tree)
     source, where = e.sugared(tree.args[0]), tree.args[0].range
@@ -93,7 +92,7 @@ def _arguments(e: Emission, tree: Apply) -> tuple[list[Given], list[Given]]:
     return [Given(first, where), *others], keywords
 
 
-def _of_tensors(e: Emission, where: SourceRange, items: Value, start: Value) -> Value:
+def _of_tensors(e: Emitter, where: SourceRange, items: Value, start: Value) -> Value:
     """The sum of a list of tensors, or of a tensor's rows; of none of them the start as a tensor."""
     total = Var(where, Ident(where, "$total"))
     count = SimpleValue(items).length(e, where)
@@ -114,20 +113,20 @@ def _of_tensors(e: Emission, where: SourceRange, items: Value, start: Value) -> 
         assign(e, total, SimpleValue(value), where)
         return True
 
-    with e.scope():
+    with e.scope.nested():
         emit_branches(e, Condition(value=is_any), where, some, none)
         return e.value(total)
 
 
-def _from_second(e: Emission, items: Value) -> list[Value]:
+def _from_second(e: Emitter, items: Value) -> list[Value]:
     along = [e.constant(0)] if isinstance(items.type, TensorType) else []
     return [items, *along, e.constant(1), e.constant(None), e.constant(1)]
 
 
-def _added(e: Emission, where: SourceRange, items: Value, start: Value) -> Value:
+def _added(e: Emitter, where: SourceRange, items: Value, start: Value) -> Value:
     """The start and then each item, added in order."""
     total = Var(where, Ident(where, "$sum"))
-    with e.scope():
+    with e.scope.nested():
         assign(e, total, SimpleValue(start), where)
 
         def body(item: Sugared) -> bool:

@@ -6,19 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from flambeau.frontend.emit.schema_matching import call_operator
-from flambeau.frontend.values.sugared import Builtin, Given, Sugared
+from flambeau.frontend.values.sugared import Builtin, Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.ops.python_forms import unique, unique_consecutive
 from flambeau.schema.types import INT
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 from flambeau.util.source import SourceRange
-
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
 
 Wrap = Callable[[Value], Sugared]
 
@@ -35,7 +32,7 @@ class WhereMethod(Builtin):
     wrap: Wrap
     tensor: Value
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A tensor."""
         own = Given(self.tensor, where)
         if args:
@@ -50,7 +47,7 @@ class TypeMethod(Builtin):
     wrap: Wrap
     tensor: Value
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The tensor in another dtype. Raises CompileError without one: a dtype has no text in programs."""
         if len(args) + len(keywords) != 1:
             raise CompileError("type() needs a dtype in programs: x.type(flambeau.float64), or x.dtype to ask", where)
@@ -65,7 +62,7 @@ class NewTensorMethod(Builtin):
     wrap: Wrap
     tensor: Value
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A tensor."""
         if not any(k.name == "dtype" for k in keywords):
             own = e.emit("prim::dtype", (self.tensor,), INT)
@@ -80,7 +77,7 @@ class FunctionMethod(Builtin):
     function: Callable[..., Any]
     tensor: Value
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """What the function gives."""
         return e.wrap(self.function, where).call(e, where, [Given(self.tensor, where), *args], keywords)
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from flambeau.frontend.emit.conversions import pack_tuple
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.values.simple_value import UnrolledIteration
-from flambeau.frontend.values.sugared import Iteration, Sugared
+from flambeau.frontend.values.sugared import Emitter, Iteration, Sugared
 from flambeau.ir.value import Value
 from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
@@ -23,17 +22,17 @@ class TupleValue(Sugared):
         """The name of this kind of value in error messages."""
         return "tuple"
 
-    def as_value(self, e: Emission, where: SourceRange) -> Value:
+    def as_value(self, e: Emitter, where: SourceRange) -> Value:
         """A tuple of the values of its items."""
         return pack_tuple(e, [item.as_value(e, where) for item in self.items])
 
-    def held(self, e: Emission, where: SourceRange) -> Value | None:
+    def held(self, e: Emitter, where: SourceRange) -> Value | None:
         """The tuple; None if functions are among its items."""
         held = [item.held(e, where) for item in self.items]
         values = [value for value in held if value is not None]
         return pack_tuple(e, values) if len(values) == len(held) else None
 
-    def item(self, e: Emission, where: SourceRange, index: Value) -> Sugared:
+    def item(self, e: Emitter, where: SourceRange, index: Value) -> Sugared:
         """The item at an index that is known."""
         node = index.node
         known = node.attribute("value") if node is not None and node.kind == "prim::Constant" else None
@@ -43,14 +42,14 @@ class TupleValue(Sugared):
             raise CompileError(f"tuple index {known} is out of range: there are {len(self.items)} items", where)
         return self.items[known]
 
-    def as_tuple(self, e: Emission, where: SourceRange, size: int | None = None) -> list[Sugared]:
+    def as_tuple(self, e: Emitter, where: SourceRange, size: int | None = None) -> list[Sugared]:
         """Its items."""
         return self.items
 
-    def iterate(self, e: Emission, where: SourceRange) -> Iteration:
+    def iterate(self, e: Emitter, where: SourceRange) -> Iteration:
         """Over its items, unrolled."""
         return UnrolledIteration(self.items)
 
-    def length(self, e: Emission, where: SourceRange) -> Value:
+    def length(self, e: Emitter, where: SourceRange) -> Value:
         """How many."""
         return e.constant(len(self.items))

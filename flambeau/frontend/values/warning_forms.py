@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 from flambeau.frontend.emit.calls import emit_arguments
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator
 from flambeau.frontend.trees.views import Apply, Expr, NoneLit
 from flambeau.frontend.values.classes import ExceptionClass
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import FormValue, Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, FormValue, Given, Sugared
 from flambeau.schema.types import Type
 from flambeau.util.errors import CompileError
 from flambeau.util.record import replace
@@ -22,7 +21,7 @@ from flambeau.util.record import replace
 NO_CATEGORY = "category must be a class of warnings, such as DeprecationWarning, but this is a {found}"
 
 
-def emit_warn(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+def emit_warn(e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
     """`warn(message[, category[, stacklevel]])`; the category is known while the program is compiled."""
     where = tree.callee.range
     by_name = next((k.value for k in tree.keywords if k.name == "category"), None)
@@ -38,7 +37,7 @@ def emit_warn(e: Emission, tree: Apply, hint: Type | None) -> Sugared:
     return SimpleValue(call_operator(e, where, "python::warn", operands, named))
 
 
-def _category(e: Emission, tree: Expr | None, *, must: bool) -> str | None:
+def _category(e: Emitter, tree: Expr | None, *, must: bool) -> str | None:
     """The qualified name of a class of warnings, None for no class: a number there is TorchScript's stacklevel."""
     if tree is None or isinstance(tree, NoneLit):
         return None

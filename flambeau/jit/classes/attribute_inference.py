@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING
 
-from flambeau.frontend.bound import Bound
+from flambeau.frontend.closures.bound import Bound
 from flambeau.frontend.emit.type_variables import InferenceRestart, TypeVariables
 from flambeau.ir.walk import nodes_within
 from flambeau.jit.registry import ScriptRegistry

@@ -18,19 +18,19 @@ from typing import Any, Final
 
 from flambeau.frontend.annotations import try_type_of
 from flambeau.frontend.array_annotations import METHODS, refuse_array_attribute, refuse_arrays
-from flambeau.frontend.bound import NOTHING_BOUND, Bound
+from flambeau.frontend.closures.bound import NOTHING_BOUND, Bound
+from flambeau.frontend.closures.template import Template
 from flambeau.frontend.compile import compile_def, declared_schema
 from flambeau.frontend.constants import constant_type, is_constant
 from flambeau.frontend.convert.functions import get_tree
+from flambeau.frontend.emit.function_scope import Receiver
 from flambeau.frontend.emit.type_variables import TypeVariables
 from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.source.classes import class_range
 from flambeau.frontend.source.enclosing import enclosing_types
 from flambeau.frontend.source.python_source import parameter_defaults
-from flambeau.frontend.templates import Template
 from flambeau.frontend.trees.views import Def
 from flambeau.frontend.values.python_calls import IGNORE, UNUSED, modifier
-from flambeau.frontend.values.receivers import Receiver
 from flambeau.ir.graph import Graph
 from flambeau.jit.classes import subclasses
 from flambeau.jit.classes.attribute_inference import define_attributes
@@ -79,6 +79,8 @@ PYTHON_ONLY: Final = frozenset(
     }
 )  # fmt: skip
 """Methods that Python calls for its own purposes: compiled only if a program reaches them."""
+
+
 def find_or_define(cls: type, registry: ScriptRegistry, resolver_for: ResolverFor) -> ClassDefinition:
     """The definition of a class; its `__init__` is compiled now if no program has met the class.
 

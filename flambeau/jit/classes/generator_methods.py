@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
 
+from flambeau.frontend.closures.template import Template
 from flambeau.frontend.compile import compile_def
 from flambeau.frontend.resolver import Resolver
 from flambeau.frontend.source.python_source import innermost_function
-from flambeau.frontend.templates import Template
 from flambeau.frontend.trees.views import Def, Var
 from flambeau.frontend.values.python_calls import modifier
 from flambeau.util.record import replace

@@ -10,14 +10,13 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.emit.schema_matching import call_function, call_method
 from flambeau.frontend.resolver import MISSING, recursion_error
 from flambeau.frontend.trees.views import Apply, StringLiteral
 from flambeau.frontend.values import receivers
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.jit.classes.definitions import PythonSource
 from flambeau.jit.modules.source import ModuleSource
@@ -81,24 +80,24 @@ class ClassValue(Sugared):
         """The name of this kind of value in error messages."""
         return f"class '{self.definition.python.__name__}'"
 
-    def as_value(self, e: Emission, where: SourceRange) -> Value:
+    def as_value(self, e: Emitter, where: SourceRange) -> Value:
         """Classes are no values."""
         raise CompileError(NOT_A_VALUE.format(name=self.definition.python.__name__), where)
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A new object, initialised."""
         cls, source = self.definition.python, source_of(self.definition)
         if inspect.isabstract(cls):
             methods = ", ".join(sorted(cls.__abstractmethods__))
             raise CompileError(ABSTRACT.format(name=cls.__name__, methods=methods), where)
-        within = e.receiver is not None and e.receiver.definition is self.definition
+        within = e.scope.receiver is not None and e.scope.receiver.definition is self.definition
         if within and e.graph.insertion_block is e.graph.block:  # each object would make another one
             raise recursion_error(f"{cls.__name__}.__init__", where)
         try:
             init = source.method("__init__")
         except CompileError as error:
             error.range = error.range or where
-            raise error.with_caller(f"{cls.__name__}.__init__", e.name, where) from None
+            raise error.with_caller(f"{cls.__name__}.__init__", e.scope.name, where) from None
         if init is None:
             raise CompileError(NO_INIT.format(name=cls.__name__), where)
         given = [*keywords, *self._made(e, where, source, init, args, keywords)]
@@ -109,7 +108,7 @@ class ClassValue(Sugared):
 
     def _made(
         self,
-        e: Emission,
+        e: Emitter,
         where: SourceRange,
         source: PythonSource,
         init: Function,
@@ -124,7 +123,7 @@ class ClassValue(Sugared):
         missing = [n for n in source.record.factories() if n not in given]
         return [Given(call_function(e, where, source.factory(n), (), ()), where, n) for n in missing]
 
-    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
         """A static or class method, or a method that is given its object."""
         source = source_of(self.definition)
         marked = source.marked(name)
@@ -145,7 +144,7 @@ class ClassValue(Sugared):
             return UnboundMethod(self.definition.python, name)
         raise CompileError(f"{self.definition.name} has no attribute or method '{name}'", where)
 
-    def has_attribute(self, e: Emission, where: SourceRange, name: str) -> bool:
+    def has_attribute(self, e: Emitter, where: SourceRange, name: str) -> bool:
         """Whether the Python class has it."""
         return hasattr(self.definition.python, name)
 
@@ -158,7 +157,7 @@ class TypeForm(Sugared):
         """The name of this kind of value in error messages."""
         return "type"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The class of the object."""
         type_ = args[0].value.type if len(args) == 1 and not keywords else None
         definition = type_.definition if isinstance(type_, ClassType) else None
@@ -182,17 +181,17 @@ class PlainType(Sugared):
         """The name of this kind of value in error messages."""
         return "type"
 
-    def as_value(self, e: Emission, where: SourceRange) -> Value:
+    def as_value(self, e: Emitter, where: SourceRange) -> Value:
         """Types are no values."""
         raise CompileError(NO_TYPE, where)
 
-    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
         """Its name."""
         if name not in NAMES:
             raise CompileError(NO_TYPE, where)
         return e.wrap(getattr(self.python, name), where)
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A conversion."""
         return e.wrap(self.python, where).call(e, where, args, keywords)
 
@@ -208,7 +207,7 @@ class IgnoredClass(Sugared):
         """The name of this kind of value in error messages."""
         return f"ignored class '{self.python.__name__}'"
 
-    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         """No objects of it are made."""
         raise FrontendError(NO_OBJECT.format(name=self.python.__name__), tree.range)
 
@@ -225,7 +224,7 @@ class UnboundMethod(Sugared):
         """The name of this kind of value in error messages."""
         return "method"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A call of the method as this very class has it."""
         type_ = args[0].value.type if args else None
         definition = type_.definition if isinstance(type_, ClassType) else None
@@ -249,16 +248,16 @@ class SuperForm(Sugared):
         """The name of this kind of value in error messages."""
         return "super"
 
-    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         """`super()`."""
-        first = e.graph.inputs[0] if e.has_self and e.graph.inputs else None
+        first = e.graph.inputs[0] if e.scope.has_self and e.graph.inputs else None
         type_ = first.type if first is not None else None
         definition = type_.definition if isinstance(type_, ClassType) else None
         if tree.args or tree.keywords or not isinstance(self.owner, type) or definition is None or first is None:
             raise CompileError(NO_SUPER, tree.range)
         if not isinstance(definition.source, PythonSource | ModuleSource):
             raise CompileError(NO_SUPER, tree.range)
-        found = e.frame.find(e.receiver.name if e.receiver is not None else first.name)
+        found = e.scope.frame.find(e.scope.receiver.name if e.scope.receiver is not None else first.name)
         receiver = e.load(first.name, found) if isinstance(found, Variable) else first
         return SuperValue(receiver, definition.source, self.owner)
 
@@ -276,7 +275,7 @@ class SuperValue(Sugared):
         """The name of this kind of value in error messages."""
         return "super"
 
-    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
         """The method of the next base that has one of that name."""
         function = self.source.inherited(name, self.owner)
         if function is not None:
@@ -300,7 +299,7 @@ class BoundFunction(Sugared):
         """The name of this kind of value in error messages."""
         return "method"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The call."""
         return SimpleValue(call_function(e, where, self.function, [Given(self.first, where), *args], keywords))
 
@@ -308,7 +307,7 @@ class BoundFunction(Sugared):
 class NoInit(Sugared):
     """`super().__init__` of a class whose bases have none."""
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """Nothing happens."""
         if args or keywords:
             raise CompileError("object.__init__() takes no arguments", where)
@@ -323,7 +322,7 @@ class SetAttributeForm(Sugared):
         """The name of this kind of value in error messages."""
         return "object.__setattr__"
 
-    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         """`object.__setattr__(self, "name", value)`."""
         name = tree.args[1] if len(tree.args) == 3 and not tree.keywords else None
         owner = e.value(tree.args[0]) if isinstance(name, StringLiteral) else None

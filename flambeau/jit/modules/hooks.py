@@ -15,10 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from flambeau.frontend.emit.conversions import pack_tuple, unpack_tuple
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_method, match_single
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.nn.hooks import Hook
 from flambeau.nn.module import Module
@@ -42,9 +41,7 @@ class HookTable:
 
 CompileHook = Callable[[Hook, str], Function]
 """Compiles a hook as a method of that name."""
-NAME_TAKEN = (
-    "Can't define hook: {name} on class: {owner} because a method or hook with that name already exists."
-)
+NAME_TAKEN = "Can't define hook: {name} on class: {owner} because a method or hook with that name already exists."
 TWO_DEFINITIONS = (
     "{what} '{name}' on {owner} has at least two different python definitions. Please use unique names for all hooks."
 )
@@ -188,7 +185,7 @@ class HookedCall(Sugared):
         """The name of this kind of value in error messages."""
         return "module"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The hooks around the call of `forward`."""
         schema: FunctionSchema = self.forward.schema
         match = match_single(schema, [Given(self.owner, where), *args], keywords, where)
@@ -207,6 +204,6 @@ class HookedCall(Sugared):
             result = result if given.type == NONE else given
         return SimpleValue(result)
 
-    def _run(self, e: Emission, where: SourceRange, method: Function, values: Sequence[Value]) -> Value:
+    def _run(self, e: Emitter, where: SourceRange, method: Function, values: Sequence[Value]) -> Value:
         given = [Given(value, where) for value in values]
         return call_method(e, where, method, method.short_name, self.owner, given, ())

@@ -1,11 +1,11 @@
 """Overloads of methods: one implementation, compiled for each declared signature; a call takes the first that fits.
 
-    class Scale(nn.Module):
-        @flambeau.jit._overload_method
-        def forward(self, x: int) -> int: ...
-        @flambeau.jit._overload_method
-        def forward(self, x: float) -> float: ...
-        def forward(self, x): return x * 2
+class Scale(nn.Module):
+    @flambeau.jit._overload_method
+    def forward(self, x: int) -> int: ...
+    @flambeau.jit._overload_method
+    def forward(self, x: float) -> float: ...
+    def forward(self, x): return x * 2
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import match_schemas
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.jit.overloads import check_body
 from flambeau.nn.module import Module
@@ -80,7 +79,7 @@ class OverloadedMethod(Sugared):
         """The name of this kind of value in error messages."""
         return "overloaded method"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A call of the first signature that fits. Raises CompileError with all of them if none does."""
         given = [Given(self.owner, where), *args]
         match = match_schemas([f.schema for f in self.functions], given, keywords, where)

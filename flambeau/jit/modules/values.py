@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.emit.schema_matching import call_operator, match_single
 from flambeau.frontend.trees.views import Apply
 from flambeau.frontend.values.python_calls import UNUSED, modifier, python_schema, refusing
 from flambeau.frontend.values.simple_value import SimpleValue, module_items
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.frontend.values.tuples import TupleValue
 from flambeau.ir.value import Value
 from flambeau.jit.modules.python_view import view_of
@@ -45,7 +44,7 @@ class Walk(Sugared):
         """The name of this kind of value in error messages."""
         return "method"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """All that the walk comes to, in the order of Python."""
         if args or keywords:
             raise CompileError(f"{self.name}() takes no arguments in a program", where)
@@ -57,7 +56,7 @@ class Walk(Sugared):
         names = [SimpleValue(e.constant(path)) for path in paths]
         return TupleValue([TupleValue([name, value]) for name, value in zip(names, found, strict=True)])
 
-    def _at(self, e: Emission, where: SourceRange, path: str) -> Sugared:
+    def _at(self, e: Emitter, where: SourceRange, path: str) -> Sugared:
         value: Sugared = SimpleValue(self.owner)
         for name in path.split(".") if path else ():
             value = value.attribute(e, where, name)
@@ -79,7 +78,7 @@ class TableMethod(Sugared):
         """The name of this kind of value in error messages."""
         return "method"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A tuple of what is in the table."""
         keys: list[Sugared] = [SimpleValue(e.constant(key)) for key in self.keys]
         if self.name == "keys":
@@ -101,7 +100,7 @@ class Contains(Sugared):
         """The name of this kind of value in error messages."""
         return "method"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """Whether the key is one of the table's; a constant, if the key is."""
         key = args[0].value
         if key.type != STRING:
@@ -129,9 +128,9 @@ class PythonMethod(Sugared):
         """The name of this kind of value in error messages."""
         return "python method"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A node that calls it."""
-        schema = python_schema(self.python.__get__(object()), e.resolver, where)
+        schema = python_schema(self.python.__get__(object()), e.scope.resolver, where)
         match = match_single(schema, args, keywords, where)
         with e.graph.at_range(where):
             operands = [plan(e) for plan in match.plans]
@@ -172,22 +171,22 @@ class FunctionAttribute(Sugared):
         """The name of this kind of value in error messages."""
         return "function"
 
-    def as_value(self, e: Emission, where: SourceRange) -> Value:
+    def as_value(self, e: Emitter, where: SourceRange) -> Value:
         """The function as a value."""
         return e.wrap(self.python, where).as_value(e, where)
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A call of the compiled function."""
         self._compile(e, where)
         return e.wrap(self.python, where).call(e, where, args, keywords)
 
-    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared | None:
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared | None:
         """A call whose arguments the function looks at itself."""
         return e.wrap(self.python, tree.callee.range).call_tree(e, tree, hint)
 
-    def _compile(self, e: Emission, where: SourceRange) -> None:
+    def _compile(self, e: Emitter, where: SourceRange) -> None:
         try:
-            e.resolver.compile_function(self.python, where)
+            e.scope.resolver.compile_function(self.python, where)
         except CompileError as error:
             text = FAILED_FUNCTION.format(owner=self.owner, name=self.name, reason=error.message)
             raise CompileError(text, error.range, error.call_chain) from None

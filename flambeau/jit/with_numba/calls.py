@@ -19,9 +19,8 @@ from flambeau.codegen.graph.foreign import ForeignCode
 from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.codegen.graph.representation import Array, Bool, Fixed, Float, Int, Representation, Tupled
 from flambeau.frontend.constants import constant_value
-from flambeau.frontend.emit.emission import Emission
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.schema.dtype import from_numpy_dtype
 from flambeau.schema.types import BoolType, FloatType, IntType, NoneType, TensorType, TupleType, Type
 from flambeau.tensor.bridge import from_numpy_or_copy
@@ -209,7 +208,7 @@ class NumbaValue(Sugared):
         """The name of this kind of value in error messages."""
         return "function compiled by Numba"
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A node that calls it; keywords and defaults are put in their places."""
         positional = [a for a in args if not a.name]
         named = {a.name: a for a in (*args, *keywords) if a.name}

@@ -20,8 +20,7 @@ from flambeau.serialize.archive_reader.upgrades import UpgradedOperator, upgrade
 from flambeau.serialize.python_print_resolver import OperatorNamespace, PrintedNames
 
 if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
-    from flambeau.frontend.values.sugared import Sugared
+    from flambeau.frontend.values.sugared import Emitter, Sugared
     from flambeau.serialize.archive_reader.code_file import CodeFile
     from flambeau.serialize.archive_reader.code_unit import CodeUnit
     from flambeau.util.source import SourceRange
@@ -97,7 +96,7 @@ class _VersionedOperators(OperatorNamespace):
         super().__init__(name)
         self._version = version
 
-    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
         """An operator, as it was."""
         function = upgrade_of(name, self._version)
         return super().attribute(e, where, name) if function is None else UpgradedOperator(f"aten::{name}", function)
@@ -110,7 +109,7 @@ class _OperatorSpaces(OperatorNamespace):
         super().__init__(name)
         self._unit = unit
 
-    def attribute(self, e: Emission, where: SourceRange, name: str) -> Sugared:
+    def attribute(self, e: Emitter, where: SourceRange, name: str) -> Sugared:
         """A namespace, or an operator of it."""
         if not self.name:
             return _OperatorSpaces(name, self._unit)

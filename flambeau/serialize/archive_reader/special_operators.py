@@ -14,7 +14,7 @@ from flambeau.util.errors import CompileError
 from flambeau.util.record import dataclass
 
 if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
+    from flambeau.frontend.values.sugared import Emitter
     from flambeau.serialize.archive_reader.code_unit import CodeUnit
     from flambeau.util.source import SourceRange
 
@@ -31,7 +31,7 @@ class MakesObject(Builtin):
     name: str
     unit: CodeUnit
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """The node, whose result is of that class."""
         if keywords:
             raise CompileError(f"{self.name} takes no keywords", where)

@@ -20,7 +20,7 @@ from flambeau.serialize.python_print_resolver import read_code
 from flambeau.util.record import dataclass
 
 if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
+    from flambeau.frontend.values.sugared import Emitter
     from flambeau.util.source import SourceRange
 
 _DIVIDE: Final = """
@@ -110,7 +110,7 @@ class UpgradedOperator(Builtin):
     name: str
     change: str
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A call of what it meant; of the operator where that is the same."""
         for function in _functions(self.change):
             try:

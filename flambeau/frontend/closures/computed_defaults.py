@@ -7,38 +7,34 @@ that leaves the argument out passes that variable.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from flambeau.frontend.arguments import Argument
-from flambeau.frontend.captures import Closure, name_at
+from flambeau.frontend.closures.captures import Closure, name_at
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.trees import views as t
 from flambeau.frontend.values.simple_value import SimpleValue
+from flambeau.frontend.values.sugared import Emitter
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
-
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
 
 IN_A_BRANCH = "the default of '{name}' is computed in a branch: make the function before the `if`, or pass '{name}'"
 LITERALS = (t.Const, t.StringLiteral, t.TrueLit, t.FalseLit, t.NoneLit)
 
 
-def computed_defaults(e: Emission, tree: t.Def) -> dict[str, str]:
+def computed_defaults(e: Emitter, tree: t.Def) -> dict[str, str]:
     """Evaluates the defaults that are no literals; the variable of each, by parameter."""
     found: dict[str, str] = {}
     for param in tree.decl.params:
         if param.default is not None and _is_computed(e, param.default):
-            e.slots += 1
-            found[param.name] = f"{param.name}__default{e.slots}"
+            found[param.name] = f"{param.name}__default{e.builder.new_number()}"
             e.store(found[param.name], e.value(param.default))
     return found
 
 
-def _is_computed(e: Emission, tree: t.Expr) -> bool:
+def _is_computed(e: Emitter, tree: t.Expr) -> bool:
     match tree:
         case t.Var():
-            return isinstance(e.frame.find(tree.name), Variable)
+            return isinstance(e.scope.find(tree.name), Variable)
         case t.UnaryMinus():
             return _is_computed(e, tree.value)
         case t.TupleLiteral():
@@ -49,14 +45,14 @@ def _is_computed(e: Emission, tree: t.Expr) -> bool:
 
 
 def left_out(
-    e: Emission, closure: Closure, tree: t.Def, computed: Mapping[str, str], where: SourceRange,
+    e: Emitter, closure: Closure, tree: t.Def, computed: Mapping[str, str], where: SourceRange,
     args: Sequence[Argument], keywords: Mapping[str, Argument],
 ) -> dict[str, Argument]:  # fmt: skip
     """The computed defaults of arguments that a call does not give."""
     places = [p.name for p in tree.decl.params if not p.keyword_only]
     found: dict[str, Argument] = {}
     for name, variable in computed.items():
-        held = e.frame.find(name_at(closure, variable, e.home))
+        held = e.scope.find(name_at(closure, variable, e.scope.home))
         if name in keywords or name in places[: len(args)]:
             continue
         if not isinstance(held, Variable):

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flambeau.frontend.arguments import Argument
-from flambeau.frontend.emit.emission import Emission
-from flambeau.frontend.templates import closure
+from flambeau.frontend.closures.nested_functions import closure
 from flambeau.frontend.trees.views import (
     Clause,
     Decl,
@@ -27,14 +26,14 @@ from flambeau.frontend.trees.views import (
 )
 from flambeau.frontend.values.generator_calls import generator_call
 from flambeau.frontend.values.simple_value import SimpleValue
-from flambeau.frontend.values.sugared import Sugared
+from flambeau.frontend.values.sugared import Emitter, Sugared
 from flambeau.ir.value import Value
 from flambeau.program.function import Function
 
 FIRST = "first_iterable__"
 
 
-def keep_expression(e: Emission, tree: Expr, compile_: Callable[..., Function]) -> Sugared | None:
+def keep_expression(e: Emitter, tree: Expr, compile_: Callable[..., Function]) -> Sugared | None:
     """The generator that a generator expression is; None for another expression."""
     if isinstance(tree, GeneratorListComp):
         clauses: tuple[Clause, ...] = (Clause(tree.range, tree.target, tree.iterable, ()),)
@@ -56,9 +55,8 @@ def keep_expression(e: Emission, tree: Expr, compile_: Callable[..., Function]) 
     value = source.held(e, where)
     argument = Argument(source if value is None else SimpleValue(value), where)
 
-    def listed(e: Emission) -> Value:
+    def listed(e: Emitter) -> Value:
         return e.value(tree)
 
-    call = generator_call(e, made.template.tree, e.resolver, {}, [argument], {}, listed, compile_, made)
+    call = generator_call(e, made.template.tree, e.scope.resolver, {}, [argument], {}, listed, compile_, made)
     return None if call is None else call.kept(e, where)
-

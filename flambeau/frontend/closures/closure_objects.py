@@ -8,22 +8,20 @@ def f(x: int):                    %back : Function = prim::Closure()      with t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from flambeau.frontend.bound import Bound
-from flambeau.frontend.captures import captures
+from flambeau.frontend.closures.bound import Bound
+from flambeau.frontend.closures.captures import Closure, captures
+from flambeau.frontend.closures.template import Template
 from flambeau.frontend.emit.conversions import pack_tuple
 from flambeau.frontend.trees.views import Ident, Param
+from flambeau.frontend.values.sugared import Emitter
 from flambeau.ir.clone import insert_graph
 from flambeau.ir.graph import Graph
+from flambeau.ir.value import Value
 from flambeau.schema.types import FunctionType, Type
 from flambeau.util.errors import CompileError
-
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
-    from flambeau.frontend.templates import ClosureValue
-    from flambeau.ir.value import Value
-    from flambeau.util.source import SourceRange
+from flambeau.util.source import SourceRange
 
 ASSIGNS = "a function that assigns variables around it can be called, not held: '{name}'"
 
@@ -34,26 +32,25 @@ class HoldsClosures(Protocol):
     holds_closures: bool
 
 
-def holds_closures(e: Emission) -> bool:
+def holds_closures(e: Emitter) -> bool:
     """Whether nested functions are values where this is compiled: in texts."""
-    return bool(getattr(e.resolver, "holds_closures", False))
+    return bool(getattr(e.scope.resolver, "holds_closures", False))
 
 
-def hold(e: Emission, where: SourceRange, closure: ClosureValue) -> Value:
+def hold(e: Emitter, where: SourceRange, closure: Closure, template: Template) -> Value:
     """The function and what it reads around it, as a tuple. Raises CompileError for one that assigns variables."""
     along = captures(e, where, closure, ())
     names, values = [], []
     for captured in along.variables.values():
         if captured.is_assigned:
-            raise CompileError(ASSIGNS.format(name=closure.template.tree.name), where)
+            raise CompileError(ASSIGNS.format(name=template.tree.name), where)
         names.append(captured.names)
         values.append(e.load(captured.names[0], captured.variable))
     types: dict[str, Type] = {first: value.type for (first, *_), value in zip(names, values, strict=True)}
     aliases = {other: first for first, *others in names for other in others}
     extra = tuple(Param(where, Ident(where, first), None, None, True) for first, *_ in names)
-    template = closure.template
     bound = Bound(types, along.constants, extra, aliases=aliases)
-    made = template.compile(template.tree, e.resolver, defaults=template.defaults, bound=bound)
+    made = template.compile(template.tree, e.scope.resolver, defaults=template.defaults, bound=bound)
     context = pack_tuple(e, values)
     inner = Graph(template.tree.name)
     given = inner.add_input(context.type, "context")

@@ -8,18 +8,15 @@ names that say whose they are: `x__outer3` for the x of `outer`, which begins in
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from flambeau.frontend.emit.environment import Variable
 from flambeau.frontend.trees.views import Def
 from flambeau.frontend.values.captured import slots_of, take_along, things_in
-from flambeau.frontend.values.sugared import Sugared
+from flambeau.frontend.values.sugared import Emitter, Sugared
 from flambeau.ir.value import Value
 from flambeau.util.record import dataclass, field
 from flambeau.util.source import SourceRange
-
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
 
 
 @runtime_checkable
@@ -76,7 +73,7 @@ def name_at(closure: Closure, name: str, home: str) -> str:
     return name if closure.home == home else f"{name}__{closure.home}"
 
 
-def captures(e: Emission, where: SourceRange, called: Closure | None, passed: Iterable[Sugared]) -> Captures:
+def captures(e: Emitter, where: SourceRange, called: Closure | None, passed: Iterable[Sugared]) -> Captures:
     """What goes along when `called` is called with functions as arguments."""
     result = Captures()
     pending = [*([] if called is None else [called]), *closures_in(passed)]
@@ -87,7 +84,7 @@ def captures(e: Emission, where: SourceRange, called: Closure | None, passed: It
             continue
         seen.add(id(closure))
         for name in closure.free:
-            found = e.frame.find(name_at(closure, name, e.home))
+            found = e.scope.find(name_at(closure, name, e.scope.home))
             names = [*([name] if closure is called else []), f"{name}__{closure.home}"]
             if isinstance(found, Variable):
                 captured = result.variables.setdefault(found.slot, Captured(found, []))
@@ -99,14 +96,14 @@ def captures(e: Emission, where: SourceRange, called: Closure | None, passed: It
                 result.constants.update(dict.fromkeys(names, found))
                 pending += closures_in([found])
                 for slot in () if values else slots_of(found):
-                    held = e.frame.find(slot)
+                    held = e.scope.find(slot)
                     assert isinstance(held, Variable)
                     captured = result.variables.setdefault(held.slot, Captured(held, []))
                     captured.names += [slot] if slot not in captured.names else []
     return result
 
 
-def names_needed(e: Emission, value: Sugared) -> Mapping[str, bool]:
+def names_needed(e: Emitter, value: Sugared) -> Mapping[str, bool]:
     """The names here that a function needs when it is called, and whether it assigns them."""
     needed: dict[str, bool] = dict.fromkeys(slots_of(value), False)
     pending = closures_in([value])
@@ -117,9 +114,9 @@ def names_needed(e: Emission, value: Sugared) -> Mapping[str, bool]:
             continue
         seen.add(id(closure))
         for name in closure.free:
-            here = name_at(closure, name, e.home)
+            here = name_at(closure, name, e.scope.home)
             needed[here] = needed.get(here, False) or name in closure.nonlocals
-            found = e.frame.find(here)
+            found = e.scope.find(here)
             if isinstance(found, Sugared):
                 needed.update(dict.fromkeys(slots_of(found), False))
                 pending += closures_in([found])

@@ -9,16 +9,16 @@ Which of several functions comes back may depend on conditions: then their numbe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from flambeau.frontend.annotations import type_of_tree
 from flambeau.frontend.arguments import MISSING, Argument, is_function, matched, takes_anything
-from flambeau.frontend.captures import Closure, name_at, unused_home
+from flambeau.frontend.closures.captures import Closure, name_at, unused_home
 from flambeau.frontend.constants import constant_type, constant_value
 from flambeau.frontend.emit.conditions import emit_condition, refine
 from flambeau.frontend.emit.conversions import convert
-from flambeau.frontend.emit.environment import Frame, Variable
-from flambeau.frontend.emit.inlined import acting_as, own_statements
+from flambeau.frontend.emit.environment import Variable
+from flambeau.frontend.emit.inlined import inlined_scope, inlining, own_statements
 from flambeau.frontend.resolver import MISSING as UNKNOWN
 from flambeau.frontend.resolver import Resolver, recursion_error
 from flambeau.frontend.trees.views import (
@@ -43,16 +43,13 @@ from flambeau.frontend.trees.views import (
 )
 from flambeau.frontend.values.captured import slots_of, values_in
 from flambeau.frontend.values.function_groups import ChosenFunction
-from flambeau.frontend.values.sugared import Sugared
+from flambeau.frontend.values.sugared import Emitter, Sugared
 from flambeau.frontend.values.tuples import TupleValue
 from flambeau.ir.value import Value
 from flambeau.schema.subtype import is_subtype
 from flambeau.schema.types import INT
 from flambeau.util.errors import CompileError
 from flambeau.util.source import SourceRange
-
-if TYPE_CHECKING:
-    from flambeau.frontend.emit.emission import Emission
 
 NOT_LAST = (
     "a function that returns functions returns them at its end, or from `if`s that only define, choose and raise: not "
@@ -136,7 +133,7 @@ def _gives_function(callee: Expr, resolver: Resolver, own: Mapping[str, Any], as
 
 
 def call_maker(
-    e: Emission,
+    e: Emitter,
     where: SourceRange,
     maker: Maker,
     args: Sequence[Argument],
@@ -145,49 +142,38 @@ def call_maker(
 ) -> Sugared:
     """The function that a call gives. Raises CompileError for one that is reached again inside of itself."""
     tree = maker.tree
-    if id(tree) in e.expanding:
+    if id(tree) in e.scope.expanding:
         raise recursion_error(tree.name, where)
     if tree.decl.kwarg is not None:
         raise CompileError("a function that returns functions takes no **kwargs in programs", where)
-    e.slots += 1
-    home = unused_home(tree, e.frame.all_names(), (a.sugared for a in (*args, *keywords.values())))
-    frame: Frame[Sugared] = Frame()
+    home = unused_home(tree, e.scope.frame.all_names(), (a.sugared for a in (*args, *keywords.values())))
+    scope = inlined_scope(e, tree, maker.resolver, home)
+    frame = scope.frame
     frame.names.update(_seen_around(e, called))
     frame.names.update(_parameters(e, where, maker, matched(tree, args, keywords)))
-    state = {
-        "frame": frame, "resolver": maker.resolver, "name": tree.name, "home": home, "generated": None, "exits": None,
-        "declared_return": None, "merged_return": None, "wrap_return": None, "has_self": False, "receiver": None,
-        "loop": None, "caught": None, "suffix": f".{e.slots}", "expanding": (*e.expanding, id(tree)),
-    }  # fmt: skip
-    caller = e.name
-    try:
-        with acting_as(e, state), e.graph.at_range(tree.range):
-            result = _result(e, tree)
-    except CompileError as error:
-        if error.range is not None and error.range.source is not tree.range.source:
-            raise
-        raise error.with_caller(tree.name, caller, where) from None
+    with inlining(e, where, tree, scope, e.flow.inlined()):
+        result = _result(e, tree)
     for name, meaning in frame.names.items():
-        e.frame.names[f"{name}__{home}"] = meaning
-        e.frame.names.update({slot: frame.names[slot] for slot in slots_of(meaning) if slot in frame.names})
+        e.scope.frame.names[f"{name}__{home}"] = meaning
+        e.scope.frame.names.update({slot: frame.names[slot] for slot in slots_of(meaning) if slot in frame.names})
     return result
 
 
-def _seen_around(e: Emission, called: Closure | None) -> dict[str, Any]:
+def _seen_around(e: Emitter, called: Closure | None) -> dict[str, Any]:
     """What a nested function sees around it."""
     found: dict[str, Any] = {}
     if called is None:
         return found
     for name in called.free:
-        meaning = e.frame.find(name_at(called, name, e.home))
+        meaning = e.scope.find(name_at(called, name, e.scope.home))
         if meaning is not None:
             found[name] = meaning
-            found.update({slot: e.frame.find(slot) for slot in slots_of(meaning)})
+            found.update({slot: e.scope.find(slot) for slot in slots_of(meaning)})
     return found
 
 
 def _parameters(
-    e: Emission, where: SourceRange, maker: Maker, given: Mapping[str, Any]
+    e: Emitter, where: SourceRange, maker: Maker, given: Mapping[str, Any]
 ) -> dict[str, Variable | Sugared]:
     found: dict[str, Variable | Sugared] = {}
     vararg = maker.tree.decl.vararg
@@ -213,15 +199,13 @@ def _parameters(
             wanted = type_of_tree(param.annotation, maker.resolver)
             value = convert(e, value, wanted, implicit=True)
             if not is_subtype(value.type, wanted):
-                text = WRONG_ARGUMENT.format(
-                    wanted=wanted.annotation, name=param.name, found=value.type.annotation
-                )
+                text = WRONG_ARGUMENT.format(wanted=wanted.annotation, name=param.name, found=value.type.annotation)
                 raise CompileError(text, where)
         found[param.name] = e.store_aside(param.name, value)
     return found
 
 
-def _result(e: Emission, tree: Def) -> Sugared:
+def _result(e: Emitter, tree: Def) -> Sugared:
     """What the statements of the function return."""
     for index, statement in enumerate(tree.body):
         if isinstance(statement, Return):
@@ -235,7 +219,7 @@ def _result(e: Emission, tree: Def) -> Sugared:
     raise CompileError(NO_FUNCTION.format(name=tree.name), tree.range)
 
 
-def _chosen(e: Emission, tree: Def, body: Sequence[Stmt], found: list[Sugared]) -> Value:
+def _chosen(e: Emitter, tree: Def, body: Sequence[Stmt], found: list[Sugared]) -> Value:
     """The number of the function that statements return, and the functions themselves in `found`."""
     for index, statement in enumerate(body):
         rest = body[index + 1 :]
@@ -259,7 +243,7 @@ def _chosen(e: Emission, tree: Def, body: Sequence[Stmt], found: list[Sugared]) 
     raise CompileError(NO_FUNCTION.format(name=tree.name), tree.range)
 
 
-def _chosen_by(e: Emission, tree: Def, statement: If, rest: Sequence[Stmt], found: list[Sugared]) -> Value:
+def _chosen_by(e: Emitter, tree: Def, statement: If, rest: Sequence[Stmt], found: list[Sugared]) -> Value:
     condition = emit_condition(e, statement.condition)
     if condition.known is not None:
         refine(e, condition.if_true if condition.known else condition.if_false)

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from flambeau.frontend.arguments import Argument, emit_all
-from flambeau.frontend.emit.emission import Emission
+from flambeau.frontend.closures.instantiation import instantiate
+from flambeau.frontend.closures.template import Template
 from flambeau.frontend.emit.generators import yields
 from flambeau.frontend.emit.schema_matching import call_method
-from flambeau.frontend.templates import Template, instantiate
 from flambeau.frontend.trees.views import Apply
 from flambeau.frontend.values.generator_calls import generator_call
 from flambeau.frontend.values.object_methods import find_method
 from flambeau.frontend.values.python import may_be_function
 from flambeau.frontend.values.simple_value import MethodValue, SimpleValue
-from flambeau.frontend.values.sugared import Given, Sugared
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
 from flambeau.ir.value import Value
 from flambeau.schema.types import NamedType, Type
 from flambeau.util.errors import CompileError
@@ -38,20 +38,20 @@ class GeneratorMethod(Sugared):
         """The name of this kind of value in error messages."""
         return "method"
 
-    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared:
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
         """A call with what is known of its arguments."""
         args, keywords = emit_all(e, tree)
         return self._called(e, tree.callee.range, args, keywords)
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A call with values."""
         positional = [Argument(SimpleValue(a.value), a.where) for a in args]
         return self._called(e, where, positional, {k.name: Argument(SimpleValue(k.value), k.where) for k in keywords})
 
     def _called(
-        self, e: Emission, where: SourceRange, args: Sequence[Argument], keywords: Mapping[str, Argument]
+        self, e: Emitter, where: SourceRange, args: Sequence[Argument], keywords: Mapping[str, Argument]
     ) -> Sugared:
-        def listed(e: Emission) -> Value:
+        def listed(e: Emitter) -> Value:
             assert isinstance(self.owner.type, NamedType)
             method = find_method(e, self.owner.type, self.name, where)
             assert method is not None
@@ -82,7 +82,7 @@ class HigherMethod(Sugared):
         """The name of this kind of value in error messages."""
         return "method"
 
-    def call_tree(self, e: Emission, tree: Apply, hint: Type | None) -> Sugared | None:
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared | None:
         """A call that passes functions; None for other calls."""
         where = tree.callee.range
         gathers = self.template.tree.decl.vararg is not None or self.template.tree.decl.kwarg is not None
@@ -96,9 +96,9 @@ class HigherMethod(Sugared):
             own = Argument(SimpleValue(self.owner), where)
             return instantiate(e, where, self.template, [own, *args], keywords)
         except CompileError as error:
-            raise error.with_caller(self.template.tree.name, e.name, where) from None
+            raise error.with_caller(self.template.tree.name, e.scope.name, where) from None
 
-    def call(self, e: Emission, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
         """A call of the compiled method."""
         assert isinstance(self.owner.type, NamedType)
         method = find_method(e, self.owner.type, self.name, where)
@@ -108,9 +108,9 @@ class HigherMethod(Sugared):
         return MethodValue(self.owner, self.name, method, others).call(e, where, args, keywords)
 
 
-def generator_method(e: Emission, owner: Value, name: str, where: SourceRange) -> Sugared | None:
+def generator_method(e: Emitter, owner: Value, name: str, where: SourceRange) -> Sugared | None:
     """A method of an object that yields or may take functions; None for other methods."""
-    find = getattr(e.resolver, "generator_method", None)
+    find = getattr(e.scope.resolver, "generator_method", None)
     if find is None or not isinstance(owner.type, NamedType):
         return None
     try:

@@ -1,0 +1,145 @@
+"""Functions compiled for a call: those that gather arguments, take functions, or see variables of a function around.
+
+def g(x, *rest): ...      g(1, 2.5, 3)    →    g compiled with x : int and rest : (float, int)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flambeau.frontend.annotations import names_array
+from flambeau.frontend.arguments import MISSING, Argument, is_function, matched, takes_anything
+from flambeau.frontend.closures.bound import Bound
+from flambeau.frontend.closures.captures import Closure, captures
+from flambeau.frontend.closures.template import Template, compiled
+from flambeau.frontend.constants import constant_type, constant_value
+from flambeau.frontend.emit.cells import close_cell
+from flambeau.frontend.emit.conversions import pack_list, pack_tuple
+from flambeau.frontend.emit.environment import Variable
+from flambeau.frontend.emit.schema_matching import call_function
+from flambeau.frontend.trees.views import Def, Ident, Param
+from flambeau.frontend.values.captured import take_along
+from flambeau.frontend.values.keywords import KeywordsValue
+from flambeau.frontend.values.simple_value import SimpleValue
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
+from flambeau.frontend.values.tuples import TupleValue
+from flambeau.ir.value import Value
+from flambeau.schema.array_type import ArrayType
+from flambeau.schema.types import TensorType, Type
+from flambeau.util.errors import CompileError
+from flambeau.util.source import SourceRange
+
+
+def instantiate(
+    e: Emitter,
+    where: SourceRange,
+    template: Template,
+    args: Sequence[Argument],
+    keywords: Mapping[str, Argument],
+    called: Closure | None = None,
+) -> Sugared:
+    """A call of the function as compiled for these arguments; `called` is the nested function that it is, if any."""
+    tree = template.tree
+    given = matched(tree, args, keywords)
+    types: dict[str, Type] = {}
+    constants: dict[str, Sugared] = {}
+    values: list[Given] = []
+    extra: list[Param] = []
+    for param in tree.decl.params:
+        argument = given.pop(param.name, None)
+        if argument is None:
+            if param.name not in template.defaults:
+                raise CompileError(MISSING.format(name=tree.name, parameter=param.name), where)
+            default = template.defaults[param.name]
+            if is_function(default):
+                constants[param.name] = e.wrap(default, where)
+            else:
+                _default_type(e, param, default, types)
+        elif argument.is_value:
+            value = argument.value(e)
+            if isinstance(value.type, ArrayType) and _takes_array(param, template):
+                types[param.name] = value.type
+            elif takes_anything(param):
+                types[param.name] = TensorType() if isinstance(value.type, TensorType) else value.type
+            values.append(Given(value, argument.where, param.name))
+        else:
+            constants[param.name] = argument.sugared
+    _gather(e, tree, given, types, constants, values, extra, where)
+    along = captures(e, where, called, constants.values())
+    for name, constant in constants.items():
+        constants[name], parts = take_along(constant, f"{name}__{tree.name}", where)
+        along.values.update(parts)
+    constants.update(along.constants)
+    for name, value in along.values.items():
+        extra.append(_param(name, where))
+        types[name] = value.type
+        values.append(Given(value, where, name))
+    cells: dict[str, tuple[Value, Variable]] = {}
+    aliases: dict[str, str] = {}
+    for captured in along.variables.values():
+        name, *others = captured.names
+        aliases.update(dict.fromkeys(others, name))
+        value = e.load(name, captured.variable)
+        if captured.is_assigned:
+            value = e.builder.cells.get(captured.variable.slot) or pack_list(e, [value], value.type)
+            cells[name] = value, captured.variable
+        extra.append(_param(name, where))
+        types[name] = value.type
+        values.append(Given(value, where, name))
+    open_ = e.type_variables.ids(list(types.values()))
+    variables = e.type_variables if open_ else None
+    bound = Bound(types, constants, tuple(extra), variables, frozenset(cells), aliases, e.arrays)
+    function = compiled(template, bound, where, open_)
+    result = SimpleValue(call_function(e, where, function, (), values))
+    for cell, variable in cells.values():
+        close_cell(e, variable, cell)
+    return result
+
+
+def _takes_array(param: Param, template: Template) -> bool:
+    """Whether a parameter is declared as an array, or not at all."""
+    return param.annotation is None or names_array(param.annotation, template.resolver)
+
+
+def _default_type(e: Emitter, param: Param, default: Any, types: dict[str, Type]) -> None:
+    """A parameter without annotation that is left out has the type of its default."""
+    if takes_anything(param):
+        try:
+            types[param.name] = constant_type(constant_value(default))
+        except TypeError:
+            return
+
+
+def _gather(
+    e: Emitter,
+    tree: Def,
+    given: Mapping[str, Any],
+    types: dict[str, Type],
+    constants: dict[str, Sugared],
+    values: list[Given],
+    extra: list[Param],
+    where: SourceRange,
+) -> None:
+    """What `*args` and `**options` get: a tuple, and a value for each name."""
+    vararg, kwarg = tree.decl.vararg, tree.decl.kwarg
+    if vararg is not None and not all(argument.is_value for argument in given["*"]):
+        constants[vararg.name] = TupleValue([argument.sugared for argument in given["*"]])
+    elif vararg is not None:
+        packed = pack_tuple(e, [argument.value(e) for argument in given["*"]])
+        types[vararg.name] = packed.type
+        extra.append(vararg)
+        values.append(Given(packed, where, vararg.name))
+    if kwarg is not None:
+        slots: dict[str, str] = {}
+        for name, argument in given["**"].items():
+            slot = f"{kwarg.name}_{name}"
+            value = argument.value(e)
+            slots[name], types[slot] = slot, value.type
+            extra.append(_param(slot, where))
+            values.append(Given(value, argument.where, slot))
+        constants[kwarg.name] = KeywordsValue(slots)
+
+
+def _param(name: str, where: SourceRange) -> Param:
+    return Param(where, Ident(where, name), None, None, True)

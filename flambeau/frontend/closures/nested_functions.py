@@ -1,0 +1,111 @@
+"""Functions inside functions: a nested definition or a lambda, and its calls.
+
+def outer(x):
+    def inner(y): return x + y    →    `inner` stands for its tree and the variables that it captures
+    return inner(2)                    a call passes the %x that the variable holds by then
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from flambeau.frontend.arguments import Argument, emit_all
+from flambeau.frontend.closures.closure_objects import hold, holds_closures
+from flambeau.frontend.closures.computed_defaults import computed_defaults, left_out
+from flambeau.frontend.closures.instantiation import instantiate
+from flambeau.frontend.closures.returned_functions import call_maker, makes_function
+from flambeau.frontend.closures.template import Compiler, Template
+from flambeau.frontend.defaults import written_defaults
+from flambeau.frontend.emit.generators import yields
+from flambeau.frontend.trees.scopes import scope_of
+from flambeau.frontend.trees.views import Apply, Def
+from flambeau.frontend.values.generator_calls import generator_call
+from flambeau.frontend.values.simple_value import SimpleValue
+from flambeau.frontend.values.sugared import Emitter, Given, Sugared
+from flambeau.ir.value import Value
+from flambeau.schema.types import Type
+from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass, field, replace
+from flambeau.util.source import SourceRange
+
+INSTEAD = (
+    "it can be called, passed to functions and returned by functions of the program, and be in a list, tuple or dict "
+    "that is written out; Python and objects get the values that it gives"
+)
+
+
+@dataclass(slots=True)
+class ClosureValue(Sugared):
+    """A nested function or a lambda. What it reads of the function around it is read when it is called."""
+
+    is_function: ClassVar[bool] = True
+
+    template: Template
+    free: tuple[str, ...]
+    """Names it reads and does not bind."""
+    nonlocals: frozenset[str]
+    """Those of them that it assigns."""
+    home: str
+    """The function it was defined in."""
+    computed: Mapping[str, str] = field(default_factory=dict)
+    """The variables there that hold defaults, by parameter."""
+
+    @property
+    def kind(self) -> str:
+        """The name of this kind of value in error messages."""
+        return "function"
+
+    def as_value(self, e: Emitter, where: SourceRange) -> Value:
+        """The function with what it reads, in texts. Raises CompileError elsewhere: it can be called and passed on."""
+        if holds_closures(e):
+            return hold(e, where, self, self.template)
+        raise CompileError(f"{self.kind} cannot be used as a value: {INSTEAD}", where)
+
+    def call_tree(self, e: Emitter, tree: Apply, hint: Type | None) -> Sugared:
+        """A call with what is known of its arguments."""
+        args, keywords = emit_all(e, tree)
+        return self._called(e, tree.callee.range, args, keywords)
+
+    def call(self, e: Emitter, where: SourceRange, args: Sequence[Given], keywords: Sequence[Given]) -> Sugared:
+        """A call with values."""
+        positional = [Argument(SimpleValue(a.value), a.where) for a in args]
+        named = {k.name: Argument(SimpleValue(k.value), k.where) for k in keywords}
+        return self._called(e, where, positional, named)
+
+    def _called(
+        self, e: Emitter, where: SourceRange, args: Sequence[Argument], keywords: Mapping[str, Argument]
+    ) -> Sugared:
+        def listed(e: Emitter) -> Value:
+            return instantiate(e, where, self.template, args, keywords, self).as_value(e, where)
+
+        template = self.template
+        if self.computed:
+            rest = left_out(e, self, template.tree, self.computed, where, args, keywords)
+            keywords = {**keywords, **rest}
+        if makes_function(template.tree, e.scope.resolver, functions_given(template.tree, args, keywords)):
+            return call_maker(e, where, template, args, keywords, self)
+        if yields(template.tree):
+            call = generator_call(
+                e, template.tree, e.scope.resolver, template.defaults, args, keywords, listed, template.compile, self
+            )
+            if call is not None:
+                return call
+        return instantiate(e, where, self.template, args, keywords, self)
+
+
+def functions_given(tree: Def, args: Sequence[Argument], keywords: Mapping[str, Argument]) -> dict[str, Argument]:
+    """The arguments that are no values, by parameter."""
+    names = [p.name for p in tree.decl.params if not p.keyword_only]
+    given = dict(zip(names, args, strict=False)) | dict(keywords)
+    return {name: argument for name, argument in given.items() if not argument.is_value}
+
+
+def closure(e: Emitter, tree: Def, compile_: Compiler) -> ClosureValue:
+    """The value of a nested definition."""
+    scope = scope_of(tree)
+    computed = {} if holds_closures(e) else computed_defaults(e, tree)
+    params = tuple(replace(p, default=None) if p.name in computed else p for p in tree.decl.params)
+    tree = replace(tree, decl=replace(tree.decl, params=params)) if computed else tree
+    template = Template(tree, e.scope.resolver, written_defaults(tree, e.scope.resolver), compile_)
+    return ClosureValue(template, (*scope.free, *computed.values()), scope.nonlocals, e.scope.home, computed)

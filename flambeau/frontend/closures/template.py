@@ -1,0 +1,103 @@
+"""Functions that are compiled for the types of a call: a tree, its names, and what was compiled from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, runtime_checkable
+
+from flambeau.frontend.annotations import names_array, type_of_tree
+from flambeau.frontend.closures.bound import Bound
+from flambeau.frontend.resolver import Resolver
+from flambeau.frontend.trees.views import Def, Param
+from flambeau.frontend.values.captured import identity
+from flambeau.ir.graph import Graph
+from flambeau.program.function import Function
+from flambeau.schema.array_type import array_of
+from flambeau.schema.element_type import kinds_of
+from flambeau.schema.function import Argument as FormalArgument
+from flambeau.schema.function import FunctionSchema
+from flambeau.schema.types import TENSOR, TensorType, Type
+from flambeau.util.errors import CompileError
+from flambeau.util.record import dataclass, field
+from flambeau.util.source import SourceRange
+
+Compiler = Callable[..., Function]
+
+
+@dataclass(slots=True)
+class Template:
+    """A function's tree, where its names are looked up, and what was compiled from it."""
+
+    tree: Def
+    resolver: Resolver
+    defaults: Mapping[str, Any]
+    compile: Compiler
+    """`compile_def`, given so that this module need not know it."""
+    done: dict[Any, tuple[Function, Bound]] = field(default_factory=dict)
+    """What was compiled, with what it was compiled for, which has to live as long."""
+    active: set[Any] = field(default_factory=set)
+    promised: dict[Any, Function] = field(default_factory=dict)
+    """Functions that call themselves, while they are compiled."""
+    makes_function: bool | None = None
+    """Whether it returns functions; None where nobody asked yet."""
+
+
+@runtime_checkable
+class TemplateResolver(Protocol):
+    """What else a resolver can do: give Python functions as templates."""
+
+    def template(self, fn: Any) -> Template | None:
+        """The template of a Python function; None for what has no source of its own."""
+
+
+def compiled(template: Template, bound: Bound, where: SourceRange, open_: tuple[int, ...]) -> Function:
+    tree = template.tree
+    meanings = tuple((n, identity(c)) for n, c in bound.constants.items())
+    elements = tuple(kinds_of(part) for type_ in bound.types.values() for part in type_.walk())
+    key = (tuple(bound.types.items()), elements, bound.arrays, meanings, open_, tuple(bound.aliases.items()))
+    found = template.done.get(key)
+    if found is not None:
+        return found[0]
+    if key in template.active:
+        return _promised(template, key, bound, where)
+    template.active.add(key)
+    try:
+        made = template.compile(tree, template.resolver, defaults=template.defaults, bound=bound)
+    finally:
+        template.active.discard(key)
+        promised = template.promised.pop(key, None)
+    if promised is not None:  # what calls it already calls this object
+        promised.graph, promised.schema = made.graph, made.schema
+        made = promised
+    template.done[key] = (made, bound)
+    return made
+
+
+def _promised(template: Template, key: Any, bound: Bound, where: SourceRange) -> Function:
+    """The function that is being compiled, for calls of itself. Raises CompileError if it does not say its result."""
+    tree = template.tree
+    if tree.decl.returns is None:
+        text = f"function '{tree.name}' is called recursively. Recursive calls are not supported"
+        raise CompileError(f"{text} unless the function declares what it returns", where)
+    if key not in template.promised:
+        types = bound.types
+        arguments = [
+            FormalArgument(
+                p.name,
+                types.get(p.name) or _declared(p, template.resolver),
+                kwarg_only=p.keyword_only,
+                positional_only=p.positional_only,
+            )
+            for p in (*tree.decl.params, *bound.params)
+            if p.name not in bound.constants
+        ]
+        result = FormalArgument("", type_of_tree(tree.decl.returns, template.resolver))
+        schema = FunctionSchema(tree.name, "", tuple(arguments), (result,))
+        promised = template.promised[key] = Function(tree.name, Graph(tree.name), schema)
+        if result.type == TENSOR and names_array(tree.decl.returns, template.resolver):
+            promised.result = array_of(None, None)
+    return template.promised[key]
+
+
+def _declared(param: Param, resolver: Resolver) -> Type:
+    return TensorType(inferred=True) if param.annotation is None else type_of_tree(param.annotation, resolver)
