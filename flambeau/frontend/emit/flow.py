@@ -18,7 +18,7 @@ S = TypeVar("S")
 
 @dataclass(slots=True)
 class LoopState(Generic[S]):
-    """The innermost loop around a statement. `emit_condition` emits the test for its next iteration; None if unrolled."""
+    """The loop around a statement. `emit_condition` emits its test for the next iteration; None if unrolled."""
 
     emit_condition: Callable[[], Value] | None
     contexts: int = 0

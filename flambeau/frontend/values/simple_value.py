@@ -14,12 +14,7 @@ from flambeau.frontend.values import receivers, sets
 from flambeau.frontend.values.advice import advice, advice_on_assigning
 from flambeau.frontend.values.container_methods import ContainerMethod, listed, named_tuple_attribute
 from flambeau.frontend.values.future_methods import future_method
-from flambeau.frontend.values.methods import (
-    SEARCHES,
-    GetItemMethod,
-    SearchMethod,
-    TupleMethod,
-)
+from flambeau.frontend.values.methods import SEARCHES, GetItemMethod, SearchMethod, TupleMethod
 from flambeau.frontend.values.module_containers import frozen, held_count, module_keys
 from flambeau.frontend.values.ndarray import array_attribute, unpacked
 from flambeau.frontend.values.object_methods import (
