@@ -134,10 +134,11 @@ def load_own(
 ) -> None:  # fmt: skip
     """What a module without ideas of its own takes from a state dict. Values that do not fit are noted, not loaded."""
     pending: list[Callable[[], Any]] = metadata.get(PENDING, [])
+    lacking: list[str] = []
     for name, tensor in own_tensors(module):
         key = prefix + name
         if key not in state:
-            missing.extend([key] if strict else [])
+            lacking.append(key)
         elif problem := misfit(key, state[key], tensor):
             errors.append(problem)
         else:
@@ -147,14 +148,22 @@ def load_own(
         if extra in state:
             pending.append(partial(module.set_extra_state, state[extra]))
         else:
-            missing.extend([extra] if strict else [])
+            lacking.append(extra)
     if strict:
-        known = {n for n, _ in own_tensors(module)} | {n for n, c in module._modules.items() if c is not None}
-        known |= {EXTRA_STATE} if has_extra_state(module) else set()
-        unexpected.extend(k for k in state if k.startswith(prefix) and k[len(prefix) :].partition(".")[0] not in known)
+        missing.extend(lacking)
+        unexpected.extend(_unexpected_keys(module, state, prefix))
     if PENDING not in metadata:
         for write in pending:
             write()
+
+
+def _unexpected_keys(module: Module, state: Mapping[str, Any], prefix: str) -> list[str]:
+    """The keys that begin with a module's prefix and name neither a tensor, a submodule nor extra state of it."""
+    names = {name for name, _ in own_tensors(module)}
+    names |= {name for name, child in module._modules.items() if child is not None}
+    if has_extra_state(module):
+        names.add(EXTRA_STATE)
+    return [key for key in state if key.startswith(prefix) and key[len(prefix) :].partition(".")[0] not in names]
 
 
 def _write(module: Module, name: str, tensor: Tensor, value: Tensor, assign: bool | None) -> None:

@@ -45,15 +45,26 @@ def public_paths(definitions: Iterable[OpDef]) -> list[str]:
     short = listed[0].name.removeprefix("aten::")
     if short.startswith("__") or short[:1].isupper():
         return []  # what graphs call Python's own operators
-    found = [f"flambeau.{path}.{short}" for path in dict.fromkeys(p for d in listed for p in d.namespaces)]
+    return _paths_of(short, listed)
+
+
+def _paths_of(short: str, listed: Sequence[OpDef]) -> list[str]:
+    """The paths to an operator by the name that it has without its namespace."""
+    namespaces = dict.fromkeys(namespace for d in listed for namespace in d.namespaces)
+    paths = [f"flambeau.{namespace}.{short}" for namespace in namespaces]
     prefix, _, rest = short.partition("_")
     if prefix in PREFIXES and rest and not rest.endswith("_"):
-        return [f"flambeau.{prefix}.{rest}", *found]
+        return [f"flambeau.{prefix}.{rest}", *paths]
     if any(d.is_function for d in listed):
-        found.insert(0, f"flambeau.{short}")
-    if any((d.is_method or callable(getattr(Tensor, short, None))) and _takes_self(d) for d in listed):
-        found.append(f"Tensor.{short}")
-    return found
+        paths.insert(0, f"flambeau.{short}")
+    if any(_is_method(d, short) for d in listed):
+        paths.append(f"Tensor.{short}")
+    return paths
+
+
+def _is_method(definition: OpDef, short: str) -> bool:
+    """Whether tensors have the operator as a method."""
+    return (definition.is_method or callable(getattr(Tensor, short, None))) and _takes_self(definition)
 
 
 def _takes_self(definition: OpDef) -> bool:

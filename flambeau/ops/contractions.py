@@ -53,8 +53,19 @@ def tensordot_kernel(self: Array, other: Array, dims_self: Sequence[int], dims_o
         raise RuntimeError("tensordot: both inputs should have same dtype")
     mine = [one_dim(d, self.ndim) for d in dims_self]
     theirs = [one_dim(d, other.ndim) for d in dims_other]
-    a, b = self, other
-    for i, j in zip(mine, theirs, strict=True):
+    a, b = _summed_to_equal_sizes(self, other, mine, theirs)
+    free_a = [i for i in range(a.ndim) if i not in mine]
+    free_b = [j for j in range(b.ndim) if j not in theirs]
+    inner = int(np.prod([a.shape[i] for i in mine]))
+    sizes = [a.shape[i] for i in free_a], [b.shape[j] for j in free_b]
+    left = a.transpose(free_a + mine).reshape(int(np.prod(sizes[0])), inner)
+    right = b.transpose(theirs + free_b).reshape(inner, int(np.prod(sizes[1])))
+    return mm_kernel(left, right).reshape(sizes[0] + sizes[1])
+
+
+def _summed_to_equal_sizes(a: Array, b: Array, dims_a: Sequence[int], dims_b: Sequence[int]) -> tuple[Array, Array]:
+    """Both arrays, summed along each contracted dimension in which the other has the size one."""
+    for i, j in zip(dims_a, dims_b, strict=True):
         if b.shape[j] == 1 and a.shape[i] != 1:
             a = reduce_with(np.add, a, axis=i, keepdims=True, dtype=a.dtype)
         elif a.shape[i] == 1 and b.shape[j] != 1:
@@ -64,13 +75,7 @@ def tensordot_kernel(self: Array, other: Array, dims_self: Sequence[int], dims_o
                 f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has size "
                 f"{b.shape[j]} in dim {j}"
             )
-    free_a = [i for i in range(a.ndim) if i not in mine]
-    free_b = [j for j in range(b.ndim) if j not in theirs]
-    inner = int(np.prod([a.shape[i] for i in mine]))
-    sizes = [a.shape[i] for i in free_a], [b.shape[j] for j in free_b]
-    left = a.transpose(free_a + mine).reshape(int(np.prod(sizes[0])), inner)
-    right = b.transpose(theirs + free_b).reshape(inner, int(np.prod(sizes[1])))
-    return mm_kernel(left, right).reshape(sizes[0] + sizes[1])
+    return a, b
 
 
 def kron_kernel(self: Array, other: Array) -> Array:

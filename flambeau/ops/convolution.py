@@ -51,35 +51,47 @@ def check_numbers(stride: Ints, padding: Ints, dilation: Ints, groups: int) -> N
 
 def check_channels(x: Array, weight: Array, bias: Array | None, groups: int, transposed: bool) -> None:
     """Raise RuntimeError unless channels, groups, bias and dtypes fit."""
-    shown = list(weight.shape)
-    if weight.shape[0] < groups or weight.shape[0] % groups:
-        raise RuntimeError(
-            f"Given groups={groups}, expected weight to be "
-            f"{'at least' if weight.shape[0] < groups else 'divisible by'} "
-            f"{groups} at dimension 0, but got weight of size {shown if weight.shape[0] < groups else [shown]} instead"
-        )
-    wanted = weight.shape[0] if transposed else weight.shape[1] * groups
-    if x.shape[1] != wanted:
-        start = "Given transposed=1, weight" if transposed else f"Given groups={groups}, weight"
-        raise RuntimeError(
-            f"{start} of size {shown}, expected input{list(x.shape)} to have {wanted} channels, but got {x.shape[1]} "
-            "channels instead"
-        )
-    outputs = weight.shape[1] * groups if transposed else weight.shape[0]
-    if bias is not None and bias.shape != (outputs,):
-        raise RuntimeError(
-            f"Given {'transposed=1, ' if transposed else ''}weight of size {shown}, expected bias to be "
-            f"1-dimensional with "
-            f"{outputs} elements, but got bias of size {list(bias.shape)} instead"
-        )
-    if bias is not None and bias.dtype != x.dtype:
-        raise RuntimeError(
-            f"Input type ({dtype_of(x).short}) and bias type ({dtype_of(bias).short}) should be the same"
-        )
+    _check_input_channels(x, weight, groups, transposed)
+    if bias is not None:
+        _check_bias(x, weight, bias, groups, transposed)
     if weight.dtype != x.dtype:
         raise RuntimeError(f"expected scalar type {dtype_of(x).display} but found {dtype_of(weight).display}")
     if x.dtype == np.bool_:
         raise not_implemented("slow_conv2d_cpu", dtype_of(x))
+
+
+def _check_input_channels(x: Array, weight: Array, groups: int, transposed: bool) -> None:
+    sizes = list(weight.shape)
+    if weight.shape[0] < groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
+            f"{sizes} instead"
+        )
+    if weight.shape[0] % groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
+            f"size {[sizes]} instead"
+        )
+    channels = weight.shape[0] if transposed else weight.shape[1] * groups
+    if x.shape[1] != channels:
+        start = "Given transposed=1, weight" if transposed else f"Given groups={groups}, weight"
+        raise RuntimeError(
+            f"{start} of size {sizes}, expected input{list(x.shape)} to have {channels} channels, but got {x.shape[1]} "
+            "channels instead"
+        )
+
+
+def _check_bias(x: Array, weight: Array, bias: Array, groups: int, transposed: bool) -> None:
+    channels = weight.shape[1] * groups if transposed else weight.shape[0]
+    if bias.shape != (channels,):
+        raise RuntimeError(
+            f"Given {'transposed=1, ' if transposed else ''}weight of size {list(weight.shape)}, expected bias to be "
+            f"1-dimensional with {channels} elements, but got bias of size {list(bias.shape)} instead"
+        )
+    if bias.dtype != x.dtype:
+        raise RuntimeError(
+            f"Input type ({dtype_of(x).short}) and bias type ({dtype_of(bias).short}) should be the same"
+        )
 
 
 def padded(x: Array, before: Ints, after: Ints) -> Array:

@@ -50,29 +50,38 @@ def check_bags(
             raise RuntimeError(f"{name} has to be a 1-D Tensor, but got a tensor of dimension {one.ndim}")
     if not is_float(weight):
         raise not_implemented("embedding_bag", dtype_of(weight))
-    if last and not offsets.size:
-        raise RuntimeError("include_last_offset: number of offsets should be at least 1")
-    if offsets.size and offsets[0] != 0:
-        raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
-                           f"position 0. However, got {offsets[0]}")  # fmt: skip
-    if offsets.size and offsets[-1] > indices.size:
-        raise RuntimeError(
-            f"offsets[-1] can not be greater than input's length. Got offsets[-1] {offsets[-1]} and input's length "
-            f"{indices.size}"
-        )
+    _check_offsets(offsets, indices.size, last)
     if indices.size and (indices.min() < 0 or indices.max() >= weight.shape[0]):
         raise RuntimeError(
             f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be "
             f"{indices[(indices < 0) | (indices >= weight.shape[0])][0]}"
         )
     if per_sample_weights is not None:
-        if mode != SUM:
-            raise RuntimeError("embedding_bag: per_sample_weights was only supported for mode='sum'")
-        if per_sample_weights.shape != indices.shape:
-            raise RuntimeError(
-                f"expected per_sample_weights to have the same shape as indices, got {list(per_sample_weights.shape)} "
-                f"and {list(indices.shape)}"
-            )
+        _check_sample_weights(per_sample_weights, indices, mode)
+
+
+def _check_offsets(offsets: Array, count: int, last: bool) -> None:
+    """Raise unless the offsets of bags begin at 0 and end at or before `count`, the number of indices."""
+    if last and not offsets.size:
+        raise RuntimeError("include_last_offset: number of offsets should be at least 1")
+    if offsets.size and offsets[0] != 0:
+        raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
+                           f"position 0. However, got {offsets[0]}")  # fmt: skip
+    if offsets.size and offsets[-1] > count:
+        raise RuntimeError(
+            f"offsets[-1] can not be greater than input's length. Got offsets[-1] {offsets[-1]} and input's length "
+            f"{count}"
+        )
+
+
+def _check_sample_weights(per_sample_weights: Array, indices: Array, mode: int) -> None:
+    if mode != SUM:
+        raise RuntimeError("embedding_bag: per_sample_weights was only supported for mode='sum'")
+    if per_sample_weights.shape != indices.shape:
+        raise RuntimeError(
+            f"expected per_sample_weights to have the same shape as indices, got {list(per_sample_weights.shape)} "
+            f"and {list(indices.shape)}"
+        )
 
 
 def embedding_bag(

@@ -116,23 +116,28 @@ def _dims_and_sizes(
     """The dimensions to transform and the points along each; `last` is how many the last has unless told."""
     if s is not None and dim is not None and len(s) != len(dim):
         raise RuntimeError("When given, dim and shape arguments must have the same length")
-    if dim is not None:
-        places = [_place(array, d) for d in dim]
-        if len(set(places)) != len(places):
-            raise RuntimeError("FFT dims must be unique")
-    else:
-        count = array.ndim if s is None else len(s)
-        if count > array.ndim:
-            raise RuntimeError(f"Got shape with {count} values but input tensor only has {array.ndim} dimensions.")
-        places = list(range(array.ndim - count, array.ndim))
-    sizes = [array.shape[p] for p in places]
-    if last is not None and places:
+    dims = _unique_dims(array, dim) if dim is not None else _last_dims(array, array.ndim if s is None else len(s))
+    sizes = [array.shape[d] for d in dims]
+    if last is not None and dims:
         sizes[-1] = 2 * (sizes[-1] - 1)
     if s is not None:
-        sizes = [have if asked == -1 else asked for have, asked in zip(sizes, s, strict=True)]
+        sizes = [own if size == -1 else size for own, size in zip(sizes, s, strict=True)]
     for size in sizes:
         _points(size)
-    return places, sizes
+    return dims, sizes
+
+
+def _unique_dims(array: Array, dims: Ints) -> list[int]:
+    wrapped = [_place(array, d) for d in dims]
+    if len(set(wrapped)) != len(wrapped):
+        raise RuntimeError("FFT dims must be unique")
+    return wrapped
+
+
+def _last_dims(array: Array, count: int) -> list[int]:
+    if count > array.ndim:
+        raise RuntimeError(f"Got shape with {count} values but input tensor only has {array.ndim} dimensions.")
+    return list(range(array.ndim - count, array.ndim))
 
 
 def _need_one(name: str, places: list[int]) -> None:

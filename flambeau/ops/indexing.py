@@ -17,6 +17,7 @@ from flambeau.schema.opdef import UNKNOWN, ErrorSample, Sample, Sizes
 from flambeau.schema.types import TensorType
 from flambeau.tensor.layout import broadcast, wrap_dim
 from flambeau.tensor.tensor import Tensor, wrap
+from flambeau.util.record import dataclass, field
 
 Array = np.ndarray[Any, Any]
 BAD_DTYPE = "tensors used as indices must be long, int, byte or bool tensors"
@@ -251,35 +252,57 @@ def _select_shape(self: TensorType, dim: Any, index: TensorType) -> Sizes | None
     return (*self.sizes[:at], count, *self.sizes[at + 1 :])
 
 
+@dataclass(slots=True)
+class _IndexedDims:
+    """Which dimensions index tensors name, and what sizes they bring in their place."""
+
+    sizes: Sizes
+    """Those of the indexed tensor; a mask without dimensions adds one of size 1."""
+    dims: list[int] = field(default_factory=list)
+    index_sizes: list[Sizes] = field(default_factory=list)
+    position: int = 0
+    """The first dimension that no index stands for yet."""
+
+    def take(self, index: Any) -> bool:
+        """Count one index, None or a tensor. False if its dtype or its sizes are not known."""
+        if index is None:
+            self.position += 1
+            return True
+        if not isinstance(index, TensorType) or index.dtype is None or index.sizes is None:
+            return False
+        is_mask = index.dtype in (bool_, uint8)
+        count = max(len(index.sizes), 1) if is_mask else 1
+        if is_mask and not index.sizes:
+            self.sizes = (*self.sizes[: self.position], 1, *self.sizes[self.position :])
+        self.dims += range(self.position, self.position + count)
+        self.index_sizes.append((None,) if is_mask else index.sizes)
+        self.position += count
+        return True
+
+    def result(self) -> Sizes | None:
+        """The sizes of the elements that the indices name."""
+        if not self.dims:
+            return self.sizes
+        common = broadcast_known(self.index_sizes)
+        if common is None or self.position > len(self.sizes):
+            return None
+        are_neighbours = self.dims[-1] - self.dims[0] == len(self.dims) - 1
+        first = self.dims[0] if are_neighbours else 0
+        kept = [size for dim, size in enumerate(self.sizes) if dim not in self.dims]
+        return (*kept[:first], *common, *kept[first:])
+
+
 def index_shape(self: TensorType, indices: Any) -> Sizes | None:
     """Index dimensions stay in place if neighbours, else they come first; a mask counts for all of its dimensions, one
     without any for a new one.
     """
     if self.sizes is None or not isinstance(indices, list | tuple):
         return None
-    sizes = self.sizes
-    at: list[int] = []
-    named: list[Sizes] = []
-    taken = 0
+    indexed = _IndexedDims(self.sizes)
     for index in indices:
-        if index is None:
-            taken += 1
-            continue
-        if not isinstance(index, TensorType) or index.dtype is None or index.sizes is None:
+        if not indexed.take(index):
             return None
-        is_mask = index.dtype in (bool_, uint8)
-        count = max(len(index.sizes), 1) if is_mask else 1
-        if is_mask and not index.sizes:
-            sizes = (*sizes[:taken], 1, *sizes[taken:])
-        at += range(taken, taken + count)
-        named.append((None,) if is_mask else index.sizes)
-        taken += count
-    if not at:
-        return sizes
-    common = broadcast_known(named)
-    first = at[0] if at[-1] - at[0] == len(at) - 1 else 0
-    kept = [s for i, s in enumerate(sizes) if i not in at]
-    return None if common is None or taken > len(sizes) else (*kept[:first], *common, *kept[first:])
+    return indexed.result()
 
 
 declare(

@@ -201,12 +201,14 @@ def cat_shape(tensors: Any, dim: Any = 0) -> Sizes | None:
     sizes = [s for s in sizes if s != (0,) and len(s) == rank] or sizes[:1]
     if isinstance(tensors, ListType):
         return ranks.with_dim(sizes[0], dim, None)
-    place = one_dim(dim, rank)
-    along = [s[place] for s in sizes]
-    added = None if any(a is None or a < 0 for a in along) else sum(a for a in along if a is not None)
-    if rank == 1 and added is not None:
-        added = sum(s[0] or 0 for s in sizes)
-    return ranks.with_dim(sizes[0], dim, added)
+    along = one_dim(dim, rank)
+    return ranks.with_dim(sizes[0], dim, _added([s[along] for s in sizes]))
+
+
+def _added(sizes: Sequence[int | None]) -> int | None:
+    """The sum of sizes; None if one of them is not known."""
+    known = [size for size in sizes if size is not None and size >= 0]
+    return sum(known) if len(known) == len(sizes) else None
 
 
 def stack_shape(tensors: Any, dim: Any = 0) -> Sizes | None:

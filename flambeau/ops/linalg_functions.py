@@ -128,42 +128,48 @@ def least_squares_kernel(
     self: Array, b: Array, rcond: float | None = None, driver: str | None = None
 ) -> tuple[Array, Array, Array, Array]:
     """The solution with the smallest residual, the residuals, the rank, the singular values (by driver)."""
-    name = "torch.linalg.lstsq"
-    if self.ndim < 2:
-        raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
-    if b.ndim < 1:
-        raise RuntimeError(f"{name}: other must have at least 1 dimension.")
-    check_floats("torch.linalg.lstsq", self)
     chosen = "gelsy" if driver is None else driver
-    if chosen not in ("gels", "gelsy", "gelsd", "gelss"):
-        raise RuntimeError(
-            f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
-        )
-    check_same_dtype(name, self, b, ("input", "other"))
-    vector = b.ndim == 1 or (self.ndim - 1 == b.ndim and b.shape == self.shape[:-1])
-    given = b[..., None] if vector else b
-    if given.shape[-2] != self.shape[-2]:
-        raise RuntimeError(f"{name}: input.size(-2) should match other.size({'-1' if vector else '-2'})")
+    _check_least_squares(self, b, chosen)
+    is_vector = b.ndim == 1 or (self.ndim - 1 == b.ndim and b.shape == self.shape[:-1])
+    right = b[..., None] if is_vector else b
+    if right.shape[-2] != self.shape[-2]:
+        raise RuntimeError(f"{_LSTSQ}: input.size(-2) should match other.size({'-1' if is_vector else '-2'})")
     tall, wide = self.shape[-2:]
-    batch = broadcast(self.shape[:-2], given.shape[:-2])
+    batch = broadcast(self.shape[:-2], right.shape[:-2])
     a = np.broadcast_to(self, (*batch, tall, wide))
-    given = np.broadcast_to(given, (*batch, *given.shape[-2:]))
+    right = np.broadcast_to(right, (*batch, *right.shape[-2:]))
     bound = float(np.finfo(self.dtype).eps * max(tall, wide)) if rcond is None else rcond
-    solution = np.zeros((*batch, wide, given.shape[-1]), self.dtype)
+    solution = np.zeros((*batch, wide, right.shape[-1]), self.dtype)
     rank = np.zeros(batch, np.int64)
     values = np.zeros((*batch, min(tall, wide)), self.real.dtype)
-    for place in np.ndindex(batch):
-        solution[place], _, rank[place], values[place] = blas.linalg.lstsq(a[place], given[place], bound)
-    nothing = np.empty(0, self.real.dtype)
-    residuals = nothing
+    for i in np.ndindex(batch):
+        solution[i], _, rank[i], values[i] = blas.linalg.lstsq(a[i], right[i], bound)
+    residuals = np.empty(0, self.real.dtype)
     if tall > wide and chosen != "gelsy" and (rank == wide).all():
-        residuals = np.asarray((np.abs(a @ solution - given) ** 2).sum(-2)).astype(self.real.dtype)
+        residuals = np.asarray((np.abs(a @ solution - right) ** 2).sum(-2)).astype(self.real.dtype)
+        residuals = residuals[..., 0] if is_vector and residuals.ndim > 1 else residuals
     return (
-        contiguous(solution[..., 0]) if vector else columns(solution),
-        residuals[..., 0] if vector and residuals.ndim > 1 else residuals,
+        contiguous(solution[..., 0]) if is_vector else columns(solution),
+        residuals,
         np.empty(0, np.int64) if chosen == "gels" else rank,
-        values if chosen in ("gelsd", "gelss") else nothing.copy(),
+        values if chosen in ("gelsd", "gelss") else np.empty(0, self.real.dtype),
     )
+
+
+_LSTSQ: Final = "torch.linalg.lstsq"
+
+
+def _check_least_squares(self: Array, b: Array, driver: str) -> None:
+    if self.ndim < 2:
+        raise RuntimeError(f"{_LSTSQ}: input must have at least 2 dimensions.")
+    if b.ndim < 1:
+        raise RuntimeError(f"{_LSTSQ}: other must have at least 1 dimension.")
+    check_floats(_LSTSQ, self)
+    if driver not in ("gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError(
+            f"{_LSTSQ}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
+        )
+    check_same_dtype(_LSTSQ, self, b, ("input", "other"))
 
 
 def tensor_inverse_kernel(self: Array, ind: int = 2) -> Array:

@@ -75,27 +75,35 @@ def matrix_norm_kernel(
     check_matrix(name, self)
     if not is_inexact(self):
         check_floats(name, self)
-    if len(dim) != 2:
-        raise RuntimeError(f"{name}: dim must be a 2-tuple. Got {', '.join(map(str, dim))}")
-    places = [one_dim(d, self.ndim) for d in dim]
-    if places[0] == places[1]:
-        raise RuntimeError(f"{name}: dims must be different. Got ({dim[0]}, {dim[1]})")
-    is_known = ord in ("fro", "nuc") if isinstance(ord, str) else ord is not None and abs(ord) in (1, 2, inf)
-    if not is_known:
+    dims = _two_dims(name, self, dim)
+    if not _is_matrix_order(ord):
         raise RuntimeError(f"{name}: Order {ord} not supported.")
     if ord == "fro":
         return vector_norm_kernel(self, 2, tuple(dim), keepdim, dtype)
     if dtype_of(self).itemsize == 2 and ord in ("nuc", 2, -2):
         check_floats("linalg.svd", self)
     array = _checked_dtype(name, self, dtype)
-    wanted = array.real.dtype
-    moved = np.moveaxis(array, places, (-2, -1))
+    matrices = np.moveaxis(array, dims, (-2, -1))
     with np.errstate(all="ignore"):
-        found = _by_sums(moved, ord) if ord in _BY_SUMS else _by_singular_values(moved, ord)
-    found = np.asarray(found)
+        norms = _by_sums(matrices, ord) if ord in _BY_SUMS else _by_singular_values(matrices, ord)
+    norms = np.asarray(norms)
     if keepdim:
-        found = found.reshape([1 if d in places else s for d, s in enumerate(self.shape)])
-    return contiguous(rounded(found, wanted))
+        norms = norms.reshape([1 if d in dims else s for d, s in enumerate(self.shape)])
+    return contiguous(rounded(norms, array.real.dtype))
+
+
+def _two_dims(name: str, array: Array, dim: Sequence[int]) -> list[int]:
+    """The two dimensions of the matrices, counted from the first."""
+    if len(dim) != 2:
+        raise RuntimeError(f"{name}: dim must be a 2-tuple. Got {', '.join(map(str, dim))}")
+    dims = [one_dim(d, array.ndim) for d in dim]
+    if dims[0] == dims[1]:
+        raise RuntimeError(f"{name}: dims must be different. Got ({dim[0]}, {dim[1]})")
+    return dims
+
+
+def _is_matrix_order(ord: Order) -> bool:
+    return ord in ("fro", "nuc") if isinstance(ord, str) else ord is not None and abs(ord) in (1, 2, inf)
 
 
 def _by_sums(matrices: Array, ord: Order) -> Array:
@@ -129,22 +137,22 @@ def norm_kernel(
     dtype: DType | int | None = None,
 ) -> Array:
     """A norm of vectors or, over two dimensions, of matrices; without `ord` that of all elements."""
-    name = "linalg.norm"
-    if dim is not None and ord is not None and len(dim) not in (1, 2):
-        raise RuntimeError(f"{name}: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
-    if ord is None:
-        if dim is not None and len(dim) > 2:
-            raise RuntimeError(f"{name}: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
-        return vector_norm_kernel(self, 2, None if dim is None else tuple(dim), keepdim, dtype)
-    if dim is None and self.ndim not in (1, 2) and not isinstance(ord, str):
-        raise RuntimeError(
-            f"{name}: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.ndim}D."
-        )
+    _check_norm_dims(self, ord, dim)
     if isinstance(ord, str):
         return matrix_norm_kernel(self, ord, (-2, -1) if dim is None else dim, keepdim, dtype)
-    if (self.ndim == 2 if dim is None else len(dim) == 2):
+    rank = self.ndim if dim is None else len(dim)
+    if ord is not None and rank == 2:
         return matrix_norm_kernel(self, ord, (0, 1) if dim is None else dim, keepdim, dtype)
-    return vector_norm_kernel(self, ord, None if dim is None else tuple(dim), keepdim, dtype)
+    return vector_norm_kernel(self, 2 if ord is None else ord, None if dim is None else tuple(dim), keepdim, dtype)
+
+
+def _check_norm_dims(array: Array, ord: Order, dim: Sequence[int] | None) -> None:
+    if dim is not None and (len(dim) > 2 or (ord is not None and not dim)):
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
+    if dim is None and ord is not None and not isinstance(ord, str) and array.ndim not in (1, 2):
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {array.ndim}D."
+        )
 
 
 def condition_kernel(self: Array, p: Order = None) -> Array:

@@ -206,13 +206,11 @@ def _is_of(value: Any, type_: Type) -> bool:
             return True
         case OptionalType(element):
             return value is None or _is_of(value, element)
-        case ListType(element):
-            return isinstance(value, list | tuple) and all(_is_of(v, element) for v in value)
-        case SetType(element):
-            return isinstance(value, set | frozenset) and all(_is_of(v, element) for v in value)
+        case ListType(element) | SetType(element):
+            classes = (list, tuple) if isinstance(type_, ListType) else (set, frozenset)
+            return isinstance(value, classes) and all(_is_of(v, element) for v in value)
         case DictType(key, item):
             return isinstance(value, dict) and all(_is_of(k, key) and _is_of(v, item) for k, v in value.items())
         case IntType() | FloatType() | ComplexType():
             return isinstance(value, _CLASSES[type(type_)]) and not isinstance(value, bool)
-    classes = _CLASSES.get(type(type_))
-    return classes is None or isinstance(value, classes)
+    return isinstance(value, _CLASSES.get(type(type_), (object,)))

@@ -85,12 +85,7 @@ class Geometry:
     def check(self, name: str, array: Array, dims: int) -> None:
         """Raise RuntimeError for numbers that mean nothing."""
         if name == "max_pool1d":
-            words = {"kernel_size": self.kernel, "stride": self.stride, "dilation": self.dilation}
-            for word, values in words.items():
-                if values[0] <= 0:
-                    raise RuntimeError(f"max_pool1d() {word} must be greater than zero, but got {values[0]}")
-            if self.padding[0] < 0:
-                raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {self.padding[0]}")
+            self._check_one_dimension()
         if any(s == 0 for s in self.stride):
             raise RuntimeError("stride should not be zero")
         if any(k <= 0 for k in self.kernel):
@@ -103,15 +98,24 @@ class Geometry:
             if p < 0:
                 raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
             if p > (d * (k - 1) + 1) // 2:
-                if name == "max_pool1d":
-                    raise RuntimeError(
-                        f"max_pool1d() padding should be at most half of kernel size, but got padding={p} and "
-                        f"kernel_size={k}"
-                    )
                 raise RuntimeError(
                     f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
                     f"dilation={d}"
                 )
+
+    def _check_one_dimension(self) -> None:
+        """What `max_pool1d` refuses in words of its own."""
+        (kernel,), (stride,), (padding,), (dilation,) = self.kernel, self.stride, self.padding, self.dilation
+        for argument, value in {"kernel_size": kernel, "stride": stride, "dilation": dilation}.items():
+            if value <= 0:
+                raise RuntimeError(f"max_pool1d() {argument} must be greater than zero, but got {value}")
+        if padding < 0:
+            raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {padding}")
+        if padding > (dilation * (kernel - 1) + 1) // 2:
+            raise RuntimeError(
+                f"max_pool1d() padding should be at most half of kernel size, but got padding={padding} and "
+                f"kernel_size={kernel}"
+            )
 
     def windows(self, array: Array, fill: Any) -> Array:
         """A view (..., *places, *kernel) over the array with `fill` around it."""
@@ -273,29 +277,29 @@ def check_adaptive(name: str, array: Array, dims: int, sizes: Ints) -> tuple[int
             f"checking "
             f"arguments for {name})"
         )
+    is_max = "max" in name
     if len(sizes) not in (1, dims):
         if dims == 1:
             raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(sizes)})")
-        inner = f"{name}: output_size" if "avg" in name else f"{name}(): internal error: output_size.size()"
+        inner = f"{name}(): internal error: output_size.size()" if is_max else f"{name}: output_size"
         raise RuntimeError(f"{inner} must be {dims}")
     if array.ndim not in (dims + 1, dims + 2):
-        colon = "" if "avg" in name else ":"
+        colon = ":" if is_max else ""
         raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{colon} {list(array.shape)}")
-    for i in range(array.ndim - dims - ("max" in name), array.ndim):
+    for i in range(array.ndim - dims - is_max, array.ndim):
         if not array.shape[i]:
             raise RuntimeError(
                 f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
                 f"{list(array.shape)} with dimension {i} being empty"
             )
-    if any(s < 0 for s in sizes) and "max" in name:
-        negative = next(s for s in sizes if s < 0)
+    negative = next((s for s in sizes if s < 0), None)
+    if negative is not None:
         target = [*array.shape[: array.ndim - dims], *sizes]
-        raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: {target}")
-    if any(s < 0 for s in sizes):
         shown = ", ".join(map(str, sizes))
         raise RuntimeError(
+            f"Trying to create tensor with negative dimension {negative}: {target}" if is_max else
             f"{name}: elements of output_size must be greater than or equal to 0 but received {{{shown}}}"
-        )
+        )  # fmt: skip
     return spread(sizes, dims)
 
 

@@ -179,12 +179,7 @@ def multinomial_kernel(
     self: Array, num_samples: int, replacement: bool = False, generator: Generator | None = None
 ) -> Array:
     """Places drawn with the given weights, a row for each row of weights."""
-    if self.dtype.kind not in "fV" or self.ndim not in (1, 2):
-        if self.ndim not in (1, 2):
-            raise RuntimeError("prob_dist must be 1 or 2 dim")
-        raise RuntimeError(
-            f"multinomial only supports floating-point dtypes for input, got: {wrap(self).dtype.display}"
-        )
+    _check_probabilities(self)
     weights = np.atleast_2d(self).astype(np.float64)
     if num_samples <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
@@ -192,22 +187,35 @@ def multinomial_kernel(
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     if not np.all(np.isfinite(weights)) or np.any(weights < 0):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    total = weights.sum(axis=1)
-    if np.any(total == 0):
+    if np.any(weights.sum(axis=1) == 0):
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-    rows = []
+    draw = _with_replacement if replacement else _without_replacement
     with drawing(generator) as rng:
-        for row, whole in zip(weights, total, strict=True):
-            if replacement:
-                edges = np.cumsum(row / whole)
-                picked = np.searchsorted(edges, rng.random(num_samples) * edges[-1], side="right")
-                rows.append(np.minimum(picked, len(row) - 1))
-            else:
-                with np.errstate(divide="ignore"):
-                    keys = rng.exponential(size=len(row)) / row
-                rows.append(np.argsort(keys, kind="stable")[:num_samples])
+        rows = [draw(rng, row, num_samples) for row in weights]
     result = np.stack(rows).astype(np.int64) if rows else np.empty((0, num_samples), np.int64)
     return result[0] if self.ndim == 1 else result
+
+
+def _check_probabilities(array: Array) -> None:
+    if array.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if array.dtype.kind not in "fV":
+        raise RuntimeError(
+            f"multinomial only supports floating-point dtypes for input, got: {wrap(array).dtype.display}"
+        )
+
+
+def _with_replacement(rng: np.random.Generator, weights: Array, count: int) -> Array:
+    edges = np.cumsum(weights / weights.sum())
+    indices = np.searchsorted(edges, rng.random(count) * edges[-1], side="right")
+    return np.asarray(np.minimum(indices, len(weights) - 1))
+
+
+def _without_replacement(rng: np.random.Generator, weights: Array, count: int) -> Array:
+    """The first of events that happen at exponential times, each at the rate of its weight."""
+    with np.errstate(divide="ignore"):
+        times = rng.exponential(size=len(weights)) / weights
+    return np.argsort(times, kind="stable")[:count]
 
 
 def poisson_kernel(self: Array, generator: Generator | None = None) -> Array:

@@ -70,26 +70,17 @@ def _spaced(name: str, start: Any, end: Any, steps: int, dtype: int | None) -> t
     """Evenly spaced numbers computed from both ends, as wide as they are, and the result's dtype."""
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    ranks = [x._array.ndim if isinstance(x, Tensor) else 0 for x in (start, end)]
-    if any(ranks):
-        raise RuntimeError(
-            f"{name} only supports 0-dimensional start and end tensors, but got start with {ranks[0]} dimension(s) "
-            f"and end with {ranks[1]} dimension(s)."
-        )
-    start = start.item() if isinstance(start, Tensor) else start
-    end = end.item() if isinstance(end, Tensor) else end
+    start, end = _numbers(name, start, end)
     is_complex = isinstance(start, complex) or isinstance(end, complex)
     target = chosen(dtype, defaults.float_dtype().to_complex() if is_complex else None)
     if is_complex and not target.is_complex:
         raise RuntimeError(
             f"{name}(): inferred dtype {target.to_complex()!r} can't be safely cast to passed dtype {target!r}"
         )
-    wide: Any = np.complex128 if target.is_complex else np.float64
-    if name == "linspace" and ((target.itemsize == 4 and not target.is_integral) or target.name == "complex64"):
-        wide = target.numpy
+    wide = _computed_in(name, target)
     if target.is_integral:
         start, end = int(start), int(end)
-    first, last = wide(start) if not isinstance(wide, np.dtype) else wide.type(start), np.asarray(end, wide)[()]
+    first, last = np.asarray(start, wide)[()], np.asarray(end, wide)[()]
     if steps == 1:
         return np.asarray([first], wide), target
     index = np.arange(steps)
@@ -97,6 +88,26 @@ def _spaced(name: str, start: Any, end: Any, steps: int, dtype: int | None) -> t
     low = first + step * index.astype(wide)
     high = last - step * (steps - 1 - index).astype(wide)
     return np.where(index < steps // 2, low, high), target
+
+
+def _numbers(name: str, start: Any, end: Any) -> tuple[Any, Any]:
+    """Both ends as numbers. Raises RuntimeError for tensors that are not 0-dimensional."""
+    ranks = [x._array.ndim if isinstance(x, Tensor) else 0 for x in (start, end)]
+    if any(ranks):
+        raise RuntimeError(
+            f"{name} only supports 0-dimensional start and end tensors, but got start with {ranks[0]} dimension(s) "
+            f"and end with {ranks[1]} dimension(s)."
+        )
+    start = start.item() if isinstance(start, Tensor) else start
+    return start, end.item() if isinstance(end, Tensor) else end
+
+
+def _computed_in(name: str, target: DType) -> np.dtype[Any]:
+    """The dtype to compute evenly spaced numbers in: double precision, but single for a single `linspace`."""
+    is_single = target.name == "complex64" or (target.itemsize == 4 and not target.is_integral)
+    if name == "linspace" and is_single:
+        return target.numpy
+    return np.dtype(np.complex128 if target.is_complex else np.float64)
 
 
 def linspace_kernel(start: Any, end: Any, steps: int, dtype: int | None = None, device: Device | None = None) -> Tensor:

@@ -66,32 +66,36 @@ def stft_kernel(
     Raises RuntimeError for a signal shorter than a window, and unless it is said whether the result is complex.
     """
     is_complex = self.dtype.kind == "c" or (window is not None and window.dtype.kind == "c")
-    wants_complex = is_complex if return_complex is None else return_complex
     if return_complex is None and not is_complex:
         raise RuntimeError(NO_RETURN_COMPLEX)
     _check("stft", is_inexact(self), "a tensor of floating point or complex values")
     _check("stft", self.ndim in (1, 2), "a 1D or 2D tensor")
-    signal = transformable(self)
-    signals = signal[None] if signal.ndim == 1 else signal
+    if center and align_to_window is not None:
+        raise RuntimeError("stft: align_to_window should only be set when center = false.")
+    signals = np.atleast_2d(transformable(self))
     if center:
-        if align_to_window is not None:
-            raise RuntimeError("stft: align_to_window should only be set when center = false.")
         signals = pad_kernel(signals[None], [n_fft // 2, n_fft // 2], pad_mode)[0]
     _check("stft", 0 < n_fft <= signals.shape[1], f"0 < n_fft <= {signals.shape[1]}, but got n_fft={n_fft}")
     hop, length = _lengths("stft", n_fft, hop_length, win_length, window)
-    if not center and align_to_window:
+    if align_to_window:
         signals = np.pad(signals, ((0, 0), ((n_fft - length) // 2,) * 2))
-    windows = np.lib.stride_tricks.sliding_window_view(signals, n_fft, axis=1)[:, ::hop]
+    frames = np.lib.stride_tricks.sliding_window_view(signals, n_fft, axis=1)[:, ::hop]
     if window is not None or length < n_fft:
-        windows = windows * _full_window(window, length, n_fft, signals.real.dtype)
+        frames = frames * _full_window(window, length, n_fft, signals.real.dtype)
     is_half = not is_complex if onesided is None else onesided
     if is_half and is_complex:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
+    spectra = _spectra(frames, is_half, "ortho" if normalized else None)
+    if signals.dtype.kind != "c":
+        spectra = spectra.astype(dtype_of(signals).to_complex().numpy, copy=False)
+    result = spectra.swapaxes(1, 2) if self.ndim == 2 else spectra[0].T
+    return np.stack([result.real, result.imag], axis=-1) if return_complex is False else result
+
+
+def _spectra(frames: Array, is_half: bool, norm: Mode | None) -> Array:
+    """The transform of each row; of real rows only the half that tells them."""
     transform = np.fft.rfft if is_half else np.fft.fft
-    made = np.ascontiguousarray(transform(windows, norm="ortho" if normalized else None))
-    made = made.astype(dtype_of(signals).to_complex().numpy if signals.dtype.kind != "c" else made.dtype, copy=False)
-    made = made.swapaxes(1, 2) if self.ndim == 2 else made[0].T
-    return made if wants_complex else np.stack([made.real, made.imag], axis=-1)
+    return np.ascontiguousarray(transform(frames, norm=norm))
 
 
 def istft_kernel(

@@ -36,12 +36,7 @@ def interpolate(
     flambeau.Size([1, 2, 8, 8])
     """
     dims = input.dim() - 2
-    if align_corners is not None and (mode == "nearest" or mode == "nearest-exact" or mode == "area"):
-        raise ValueError(
-            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
-        )
-    if antialias and not (dims == 2 and (mode == "bilinear" or mode == "bicubic")):
-        raise ValueError("Anti-alias option is only supported for bilinear and bicubic interpolation of 4D input")
+    _check_options(mode, align_corners, antialias, dims)
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
     sizes: list[int] | None = None
@@ -49,11 +44,10 @@ def interpolate(
     if size is not None:
         sizes = _target_sizes(size, dims)
     elif scale_factor is not None:
-        wanted = _target_factors(scale_factor, dims)
+        factors = _target_factors(scale_factor, dims)
         if recompute_scale_factor is True or mode == "area":
-            sizes = [floor(input.size(i + 2) * wanted[i]) for i in range(dims)]
-        else:
-            factors = wanted
+            sizes = [floor(input.size(i + 2) * factors[i]) for i in range(dims)]
+            factors = None
     else:
         raise ValueError("either size or scale_factor should be defined")
     if antialias:
@@ -63,31 +57,27 @@ def interpolate(
     return _resized(input, sizes, factors, mode, align_corners is True, dims)
 
 
+def _check_options(mode: str, align_corners: bool | None, antialias: bool, dims: int) -> None:
+    """Raise ValueError for options that a mode does not have."""
+    if align_corners is not None and (mode == "nearest" or mode == "nearest-exact" or mode == "area"):
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
+        )
+    if antialias and not (dims == 2 and (mode == "bilinear" or mode == "bicubic")):
+        raise ValueError("Anti-alias option is only supported for bilinear and bicubic interpolation of 4D input")
+
+
 def _resized(
     input: Tensor, sizes: list[int] | None, factors: list[float] | None, mode: str, corners: bool, dims: int
 ) -> Tensor:
     """By the operator of a mode and a number of dimensions."""
-    if mode == "nearest":
-        if dims == 1:
-            return F.upsample_nearest1d(input, sizes, factors)
-        if dims == 2:
-            return F.upsample_nearest2d(input, sizes, factors)
-        if dims == 3:
-            return F.upsample_nearest3d(input, sizes, factors)
-    if mode == "nearest-exact":
-        if dims == 1:
-            return F._upsample_nearest_exact1d(input, sizes, factors)
-        if dims == 2:
-            return F._upsample_nearest_exact2d(input, sizes, factors)
-        if dims == 3:
-            return F._upsample_nearest_exact3d(input, sizes, factors)
-    if mode == "area" and sizes is not None:
-        if dims == 1:
-            return F.adaptive_avg_pool1d(input, sizes)
-        if dims == 2:
-            return F.adaptive_avg_pool2d(input, sizes)
-        if dims == 3:
-            return F.adaptive_avg_pool3d(input, sizes)
+    if 1 <= dims <= 3:
+        if mode == "nearest":
+            return _nearest(input, sizes, factors, dims)
+        if mode == "nearest-exact":
+            return _nearest_exact(input, sizes, factors, dims)
+        if mode == "area" and sizes is not None:
+            return _area(input, sizes, dims)
     if mode == "linear" and dims == 1:
         return F.upsample_linear1d(input, sizes, corners, factors)
     if mode == "bilinear" and dims == 2:
@@ -96,13 +86,42 @@ def _resized(
         return F.upsample_bicubic2d(input, sizes, corners, factors)
     if mode == "trilinear" and dims == 3:
         return F.upsample_trilinear3d(input, sizes, corners, factors)
+    raise NotImplementedError(_no_operator(mode, dims))
+
+
+def _no_operator(mode: str, dims: int) -> str:
+    """Why there is no operator for a mode and a number of dimensions."""
     needed = _rank_of(mode)
     if needed > 0 and 1 <= dims <= 3:
-        raise NotImplementedError(f"Got {dims + 2}D input, but {mode} mode needs {needed}D input")
-    raise NotImplementedError(
+        return f"Got {dims + 2}D input, but {mode} mode needs {needed}D input"
+    return (
         f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {dims + 2}D) for the modes: nearest | linear | "
         f"bilinear | bicubic | trilinear | area | nearest-exact (got {mode})"
     )
+
+
+def _nearest(input: Tensor, sizes: list[int] | None, factors: list[float] | None, dims: int) -> Tensor:
+    if dims == 1:
+        return F.upsample_nearest1d(input, sizes, factors)
+    if dims == 2:
+        return F.upsample_nearest2d(input, sizes, factors)
+    return F.upsample_nearest3d(input, sizes, factors)
+
+
+def _nearest_exact(input: Tensor, sizes: list[int] | None, factors: list[float] | None, dims: int) -> Tensor:
+    if dims == 1:
+        return F._upsample_nearest_exact1d(input, sizes, factors)
+    if dims == 2:
+        return F._upsample_nearest_exact2d(input, sizes, factors)
+    return F._upsample_nearest_exact3d(input, sizes, factors)
+
+
+def _area(input: Tensor, sizes: list[int], dims: int) -> Tensor:
+    if dims == 1:
+        return F.adaptive_avg_pool1d(input, sizes)
+    if dims == 2:
+        return F.adaptive_avg_pool2d(input, sizes)
+    return F.adaptive_avg_pool3d(input, sizes)
 
 
 def _rank_of(mode: str) -> int:

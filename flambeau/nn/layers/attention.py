@@ -78,18 +78,17 @@ class MultiheadAttention(Module):
         self.bias_k: Parameter | None
         self.bias_v: Parameter | None
         is_same = self._qkv_same_embed_dim
-        sizes = {
-            "q_proj_weight": None if is_same else (embed_dim, embed_dim),
-            "k_proj_weight": None if is_same else (embed_dim, self.kdim),
-            "v_proj_weight": None if is_same else (embed_dim, self.vdim),
-            "in_proj_weight": (3 * embed_dim, embed_dim) if is_same else None,
-            "in_proj_bias": (3 * embed_dim,) if bias else None,
-            "bias_k": (1, 1, embed_dim) if add_bias_kv else None,
-            "bias_v": (1, 1, embed_dim) if add_bias_kv else None,
-        }
-        for name, wanted in sizes.items():
-            made = None if wanted is None else fresh.parameter(*wanted, dtype=dtype, device=device)
-            self.register_parameter(name, made)
+        for name, sizes, is_used in (
+            ("q_proj_weight", (embed_dim, embed_dim), not is_same),
+            ("k_proj_weight", (embed_dim, self.kdim), not is_same),
+            ("v_proj_weight", (embed_dim, self.vdim), not is_same),
+            ("in_proj_weight", (3 * embed_dim, embed_dim), is_same),
+            ("in_proj_bias", (3 * embed_dim,), bias),
+            ("bias_k", (1, 1, embed_dim), add_bias_kv),
+            ("bias_v", (1, 1, embed_dim), add_bias_kv),
+        ):
+            parameter = fresh.parameter(*sizes, dtype=dtype, device=device) if is_used else None
+            self.register_parameter(name, parameter)
         self.out_proj = Linear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
         self.add_zero_attn = add_zero_attn
         self._reset_parameters()

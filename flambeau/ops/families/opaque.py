@@ -89,27 +89,34 @@ def by_name(schema: FunctionSchema, function: Callable[..., Any]) -> Callable[..
     code = getattr(function, "__code__", None)
     if code is not None and list(code.co_varnames[: code.co_argcount]) == names and not code.co_kwonlyargcount:
         return function
-    wanted = inspect.signature(function).parameters
-    if list(wanted)[: len(names)] == names:
+    parameters = inspect.signature(function).parameters
+    if list(parameters)[: len(names)] == names:
         return function
-    unknown = [n for n, p in wanted.items() if p.default is p.empty and n not in names]
+    unknown = [n for n, p in parameters.items() if p.default is p.empty and n not in names]
     if unknown:
         raise ValueError(f"{schema.full_name}: the kernel needs {', '.join(unknown)}, which the schema does not have")
-    chosen = [(i, n) for i, n in enumerate(names) if n in wanted]
-    places = list(wanted)
-    if any(p.kind is not p.POSITIONAL_OR_KEYWORD for p in wanted.values()):
+    chosen = [(i, name) for i, name in enumerate(names) if name in parameters]
+    if any(p.kind is not p.POSITIONAL_OR_KEYWORD for p in parameters.values()):
 
         def call_by_name(*arguments: Any) -> Any:
             return function(**{name: arguments[i] for i, name in chosen})
 
         return call_by_name
-    template = [p.default for p in wanted.values()]
-    pairs = [(places.index(name), i) for i, name in chosen]
+    return _by_position(function, parameters, chosen)
+
+
+def _by_position(
+    function: Callable[..., Any], parameters: Mapping[str, inspect.Parameter], chosen: Sequence[tuple[int, str]]
+) -> Callable[..., Any]:
+    """`function` called by position with some arguments of a schema, as pairs of an index and the parameter's name."""
+    defaults = [p.default for p in parameters.values()]
+    order = list(parameters)
+    pairs = [(order.index(name), i) for i, name in chosen]
 
     def call(*arguments: Any) -> Any:
-        values = template.copy()
-        for place, i in pairs:
-            values[place] = arguments[i]
+        values = defaults.copy()
+        for position, i in pairs:
+            values[position] = arguments[i]
         return function(*values)
 
     return call

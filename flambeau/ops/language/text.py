@@ -37,29 +37,34 @@ def complex_text(value: complex) -> str:
 
 def value_text(value: Any) -> str:
     """The language's text of any value."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Tensor):
-        return script_text(value)
-    if isinstance(value, enum.Enum):
-        return f"{type(value).__name__}.{value.name}"
-    if isinstance(value, bool) or value is None:
-        return str(value)
-    if isinstance(value, float):
-        return float_text(value)
-    if isinstance(value, complex):
-        return complex_text(value)
-    if isinstance(value, list):
-        return f"[{', '.join(map(_item_text, value))}]"
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_item_text, value))}{',' if len(value) == 1 else ''})"
+    match value:
+        case str():
+            return value
+        case Tensor():
+            return script_text(value)
+        case enum.Enum():
+            return f"{type(value).__name__}.{value.name}"
+        case float():
+            return float_text(value)
+        case complex():
+            return complex_text(value)
+        case list() | tuple() | dict() | set():
+            return _container_text(value)
+        case DType():
+            return str(value.code)
+    return str(value)
+
+
+def _container_text(value: list[Any] | tuple[Any, ...] | dict[Any, Any] | set[Any]) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_item_text(k)}: {_item_text(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, set):
-        return f"{{{', '.join(map(_item_text, value))}}}" if value else "set()"
-    if isinstance(value, DType):
-        return str(value.code)
-    return str(value)
+    items = ", ".join(map(_item_text, value))
+    match value:
+        case list():
+            return f"[{items}]"
+        case tuple():
+            return f"({items}{',' if len(value) == 1 else ''})"
+    return f"{{{items}}}" if value else "set()"
 
 
 def _item_text(value: Any) -> str:
