@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from graphlib import CycleError, TopologicalSorter
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-PACKAGE = ROOT / "flambeau"
+from tests.source_tree import MODULES, PACKAGE, ROOT, TREES, imports_of
+
 FLOORS = (
     {"util", "backends"},
     {"schema"},
@@ -33,43 +32,7 @@ LONG_ON_PURPOSE = {
     "flambeau.codegen.llvm.entry_forward.forward_text": "the text of one LLVM function",
     "flambeau.codegen.llvm.entry_objects._unbox_array": "the text of one LLVM function",
 }
-FILES = sorted(PACKAGE.rglob("*.py"))
-
-
-def name_of(path: Path) -> str:
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-MODULES = {name_of(p): p for p in FILES}
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
-
-
-def imports_of(name: str) -> set[str]:
-    """The modules of the package that a module imports, those for type checkers alone excepted."""
-    tree = TREES[name]
-    typing_only = {
-        id(inner)
-        for block in ast.walk(tree)
-        if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.dump(block.test)
-        for statement in block.body
-        for inner in ast.walk(statement)
-    }
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        if id(node) in typing_only:
-            continue
-        if isinstance(node, ast.Import):
-            found.update(a.name for a in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{name}:{node.lineno}: relative import; write the full name"
-            for alias in node.names:
-                full = f"{node.module}.{alias.name}"
-                found.add(full if full in MODULES else str(node.module))
-    return {m for m in found if m in MODULES and m != name}
-
-
-IMPORTS = {name: imports_of(name) for name in MODULES}
+IMPORTS = {name: imports_of(name, with_types=False) for name in MODULES}
 
 
 def room_of(name: str) -> str:
@@ -87,9 +50,53 @@ def test_imports_run_downhill(name: str) -> None:
         assert here == there or HEIGHT[there] < HEIGHT[here], f"{name} climbs to {target}"
 
 
+WITHOUT_ROOM = {
+    "benchmarks": "of `benchmarks`",
+    "data": "files that tests read",
+    "docs": "of `docs` and `website`",
+    "examples": "of `examples`",
+    "ops/matrix": "every operator in every way to run it",
+    "language": "the table of the language, which every room has a part in",
+    "random_programs": "programs for every path at once",
+}
+"""Folders of tests that are not of one room, and what they are of."""
+
+
+def test_tests_lie_as_the_package_does() -> None:
+    for folder in (path.parent for path in (ROOT / "tests").rglob("test_*.py")):
+        room = folder.relative_to(ROOT / "tests")
+        if room.parts and room.parts[0] not in WITHOUT_ROOM and room.as_posix() not in WITHOUT_ROOM:
+            stem = PACKAGE / room
+            assert stem.is_dir() or stem.with_suffix(".py").exists(), f"tests/{room} is of no room"
+
+
 def test_every_room_has_a_floor() -> None:
     rooms = {room_of(n) for n in MODULES} - {"", "__main__"}
     assert rooms <= set(HEIGHT)
+
+
+CYCLES = 12
+"""Sets of modules that need each other for their types alone: fewer from change to change."""
+
+
+def test_cycles_for_types_become_fewer() -> None:
+    graph = {name: imports_of(name, with_types=True) - {"flambeau"} for name in MODULES if name != "flambeau"}
+    knots = cycles(graph)
+    assert len(knots) <= CYCLES, "\n".join(", ".join(sorted(knot)) for knot in knots)
+
+
+COMPLEX, COMPLEX_FUNCTIONS = 15, 123
+"""What a function should not exceed, and how many do: fewer from change to change."""
+
+
+def test_complex_functions_become_fewer() -> None:
+    over = [
+        f"{name}.{function.name}: {ways}"
+        for name in MODULES
+        for function in functions(name)
+        if (ways := complexity(function)) > COMPLEX
+    ]
+    assert len(over) <= COMPLEX_FUNCTIONS, "\n".join(over)
 
 
 def test_no_cycles() -> None:

@@ -1,10 +1,10 @@
-"""Empty lists and dicts, and None, whose type what follows tells."""
+"""Empty lists and dicts, and None, whose type is inferred from what follows."""
 
 from __future__ import annotations
 
 from tests.language.rows import accepted, refused
 
-TITLE = "Types that are told later"
+TITLE = "Types inferred from what follows"
 ORDER = 42
 
 ROWS = [

@@ -1,0 +1,83 @@
+"""What the tests of the package's shape measure: modules, syntax trees, imports, cycles, complexity."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "flambeau"
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def name_of(path: Path) -> str:
+    """The dotted name of a module."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {name_of(path): path for path in FILES}
+TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
+
+
+def imports_of(name: str, *, with_types: bool) -> set[str]:
+    """The modules of the package that a module imports anywhere; `with_types`: those for type checkers alone too."""
+    tree = TREES[name]
+    typing_only = {
+        id(inner)
+        for block in ast.walk(tree)
+        if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.dump(block.test)
+        for statement in block.body
+        for inner in ast.walk(statement)
+    }
+    targets: set[str] = set()
+    for node in ast.walk(tree):
+        if id(node) in typing_only and not with_types:
+            continue
+        if isinstance(node, ast.Import):
+            targets.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name}:{node.lineno}: relative import; write the full name"
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                targets.add(full if full in MODULES else str(node.module))
+    return {target for target in targets if target in MODULES and target != name}
+
+
+def cycles(graph: Mapping[str, set[str]]) -> list[set[str]]:
+    """The sets of several nodes that reach each other, in the graph of nodes to their successors.
+
+    >>> cycles({"a": {"b"}, "b": {"a", "c"}, "c": set()}) == [{"a", "b"}]
+    True
+    """
+    reached = {node: _reachable(graph, node) for node in graph}
+    knots = {frozenset(other for other in reached[node] if node in reached[other]) for node in graph}
+    return sorted((set(knot) for knot in knots if len(knot) > 1), key=len, reverse=True)
+
+
+def _reachable(graph: Mapping[str, set[str]], start: str) -> set[str]:
+    seen: set[str] = set()
+    waiting = [start]
+    while waiting:
+        new = graph.get(waiting.pop(), set()) - seen
+        seen |= new
+        waiting.extend(new)
+    return seen
+
+
+def complexity(function: ast.AST) -> int:
+    """One more than the decisions in a function: branches, loops, handlers, comprehensions, cases, `and` and `or`.
+
+    McCabe, "A complexity measure", 1976, with `with` and `assert` counted too.
+    """
+    decisions = (ast.If, ast.For, ast.While, ast.IfExp, ast.ExceptHandler, ast.With, ast.Assert, ast.comprehension)
+    return 1 + sum(
+        len(node.values) - 1 if isinstance(node, ast.BoolOp) else isinstance(node, (*decisions, ast.match_case))
+        for node in ast.walk(function)
+    )
+
+
+def functions(name: str) -> Iterator[ast.FunctionDef]:
+    """The functions and methods of a module, those in others too."""
+    return (node for node in ast.walk(TREES[name]) if isinstance(node, ast.FunctionDef))
