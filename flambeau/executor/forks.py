@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.callable_type import MISSED
@@ -22,16 +22,27 @@ from flambeau.schema.function import Argument, FunctionSchema
 from flambeau.schema.types import AnyType, ClassType, DictType, InterfaceType, ListType, Type
 from flambeau.util.record import replace
 
-if TYPE_CHECKING:
-    from flambeau.executor.executor import Executor
-
 FORK = "prim::fork"
+
+
+class TaskExecutor(Protocol):
+    """What is needed of the executor of a task."""
+
+    @property
+    def fast_path(self) -> Callable[..., Any] | None:
+        """The native entry of the arguments it ran with last; it gives `MISSED` for others."""
+
+    @property
+    def latest_graph(self) -> Graph | None:
+        """The graph that ran last."""
+
+    def __call__(self, *arguments: Any) -> Any: ...
 
 
 class Tasks:
     """How tasks get their executors."""
 
-    attach: ClassVar[Callable[[Function, Options], Executor]]
+    attach: ClassVar[Callable[[Function, Options], TaskExecutor]]
     """Gives a function an executor; set by `executor`, which imports this."""
 
 
@@ -44,7 +55,7 @@ def attach_tasks(graph: Graph, options: Options) -> None:
         node.attributes[SITE] = ForkSite(partial(_run, executor), partial(getattr, executor, "latest_graph"))
 
 
-def _run(executor: Executor, *arguments: Any) -> Any:
+def _run(executor: TaskExecutor, *arguments: Any) -> Any:
     fast_path = executor.fast_path
     result = MISSED if fast_path is None else fast_path(*arguments)
     return executor(*arguments) if result is MISSED else result

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, MutableMapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from flambeau.nn.members import Members
 from flambeau.nn.parameter import Parameter
 from flambeau.nn.uninitialized import UninitializedBuffer, UninitializedParameter
 from flambeau.schema.device import Device
@@ -12,15 +13,12 @@ from flambeau.schema.dtype import DType
 from flambeau.tensor import dispatch
 from flambeau.tensor.tensor import Tensor
 
-if TYPE_CHECKING:
-    from flambeau.nn.module import Module
-
 Change = Callable[[Tensor], Tensor]
 TO_WHAT = "to() takes a dtype, a device, both, or a tensor that has them, not {what}"
 ONLY_FLOATS = "nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
 
 
-def change_tensors(module: Module, change: Change, *, recurse: bool = True) -> None:
+def change_tensors(module: Members, change: Change, *, recurse: bool = True) -> None:
     """Replace what every tensor of a module and those below it holds by `change` of it.
 
     Parameters stay the objects that they are, so that optimisers and modules that share them see the change.

@@ -6,12 +6,12 @@ import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from flambeau.nn.members import Members
 from flambeau.util.record import dataclass
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from flambeau.nn.module import Module
 
 Hook = Callable[..., Any]
 _numbers = itertools.count()
@@ -70,7 +70,7 @@ def add(hooks: Hooks, hook: Registered, prepend: bool = False) -> RemovableHandl
     return handle
 
 
-def run(module: Module, pre: Hooks, post: Hooks, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def run(module: Members, pre: Hooks, post: Hooks, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`module.forward` between its hooks.
 
     A hook before it may give other arguments: one that is no tuple is the only one. A hook behind it may give another
@@ -93,7 +93,7 @@ def run(module: Module, pre: Hooks, post: Hooks, args: tuple[Any, ...], kwargs: 
 
 
 def _before(
-    module: Module, hook: Registered, args: tuple[Any, ...], kwargs: dict[str, Any]
+    module: Members, hook: Registered, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     given = hook.function(module, args, kwargs) if hook.with_kwargs else hook.function(module, args)
     if given is None:
@@ -108,6 +108,6 @@ def _before(
     return given
 
 
-def _after(module: Module, hook: Registered, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
+def _after(module: Members, hook: Registered, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
     given = hook.function(module, args, kwargs, result) if hook.with_kwargs else hook.function(module, args, result)
     return result if given is None else given

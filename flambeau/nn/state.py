@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from flambeau.nn.members import Members
 from flambeau.nn.parameter import Parameter
 from flambeau.nn.uninitialized import NO_SHAPE, UninitializedBuffer, UninitializedParameter, is_lazy
 from flambeau.tensor import dispatch
 from flambeau.tensor.tensor import Tensor
-
-if TYPE_CHECKING:
-    from flambeau.nn.module import Module
 
 EXTRA_STATE = "_extra_state"
 PENDING = "pending"
@@ -40,7 +38,7 @@ class StateDict(dict[str, Any]):
     _metadata: dict[str, dict[str, Any]]
 
 
-def own_tensors(module: Module) -> Iterator[tuple[str, Tensor]]:
+def own_tensors(module: Members) -> Iterator[tuple[str, Tensor]]:
     """The parameters and persistent buffers that a module holds itself."""
     for holder in (module._parameters, module._buffers):
         for name, tensor in holder.items():
@@ -48,12 +46,12 @@ def own_tensors(module: Module) -> Iterator[tuple[str, Tensor]]:
                 yield name, tensor
 
 
-def has_extra_state(module: Module) -> bool:
+def has_extra_state(module: Members) -> bool:
     """Whether the module's class has state that is no tensor."""
     return type(module).get_extra_state.__qualname__ != "Module.get_extra_state"
 
 
-def save_own(module: Module, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+def save_own(module: Members, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
     """What a module without ideas of its own puts into a state dict."""
     for name, tensor in own_tensors(module):
         destination[prefix + name] = tensor if keep_vars or is_lazy(tensor) else tensor.detach()
@@ -61,7 +59,7 @@ def save_own(module: Module, destination: dict[str, Any], prefix: str, keep_vars
         destination[prefix + EXTRA_STATE] = module.get_extra_state()
 
 
-def collect(module: Module, destination: dict[str, Any], prefix: str, keep_vars: bool) -> dict[str, Any]:
+def collect(module: Members, destination: dict[str, Any], prefix: str, keep_vars: bool) -> dict[str, Any]:
     """The state of a module and all below it. Raises RuntimeError for a hook that gives what it may not."""
     for before in module._state_dict_pre_hooks.values():
         before.function(module, prefix, keep_vars)
@@ -94,7 +92,7 @@ class Loading:
         self.pending: list[Callable[[], Any]] = []
         """What is done once it is known that everything fits."""
 
-    def visit(self, module: Module, state: dict[str, Any], prefix: str, plain_load: Any) -> None:
+    def visit(self, module: Members, state: dict[str, Any], prefix: str, plain_load: Any) -> None:
         """Look at a module and all below it; `state` has their part alone. Modules that load in a way of their own do
         it now."""
         metadata = {**self.metadata.get(prefix[:-1], {}), "assign_to_params_buffers": self.assign}
@@ -129,7 +127,7 @@ class Loading:
 
 
 def load_own(
-    module: Module, state: Mapping[str, Any], prefix: str, metadata: dict[str, Any], strict: bool,
+    module: Members, state: Mapping[str, Any], prefix: str, metadata: dict[str, Any], strict: bool,
     missing: list[str], unexpected: list[str], errors: list[str],
 ) -> None:  # fmt: skip
     """What a module without ideas of its own takes from a state dict. Values that do not fit are noted, not loaded."""
@@ -157,7 +155,7 @@ def load_own(
             write()
 
 
-def _unexpected_keys(module: Module, state: Mapping[str, Any], prefix: str) -> list[str]:
+def _unexpected_keys(module: Members, state: Mapping[str, Any], prefix: str) -> list[str]:
     """The keys that begin with a module's prefix and name neither a tensor, a submodule nor extra state of it."""
     names = {name for name, _ in own_tensors(module)}
     names |= {name for name, child in module._modules.items() if child is not None}
@@ -166,7 +164,7 @@ def _unexpected_keys(module: Module, state: Mapping[str, Any], prefix: str) -> l
     return [key for key in state if key.startswith(prefix) and key[len(prefix) :].partition(".")[0] not in names]
 
 
-def _write(module: Module, name: str, tensor: Tensor, value: Tensor, assign: bool | None) -> None:
+def _write(module: Members, name: str, tensor: Tensor, value: Tensor, assign: bool | None) -> None:
     if isinstance(tensor, UninitializedParameter | UninitializedBuffer):
         if is_lazy(value):
             return

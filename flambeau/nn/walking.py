@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from flambeau.nn.module import Module
+from flambeau.nn.members import M, Members
 
 
 def named_modules(
-    module: Module, seen: set[Module], prefix: str, remove_duplicate: bool
-) -> Iterator[tuple[str, Module]]:
+    module: M, seen: set[M], prefix: str, remove_duplicate: bool
+) -> Iterator[tuple[str, M]]:
     """A module and all below it, outer ones first. A module inside itself is not followed again."""
-    waiting: list[tuple[str, Module, tuple[int, ...]]] = [(prefix, module, ())]
+    waiting: list[tuple[str, M, tuple[int, ...]]] = [(prefix, module, ())]
     while waiting:
         path, found, around = waiting.pop()
         if found in seen or id(found) in around:
@@ -26,7 +25,7 @@ def named_modules(
         waiting.extend(reversed(children))
 
 
-def named_children(module: Module) -> Iterator[tuple[str, Module]]:
+def named_children(module: M) -> Iterator[tuple[str, M]]:
     """The direct submodules, each once."""
     seen: set[int] = set()
     for name, child in module._modules.items():
@@ -36,7 +35,7 @@ def named_children(module: Module) -> Iterator[tuple[str, Module]]:
 
 
 def named_tensors(
-    module: Module, slot: str, prefix: str, recurse: bool, remove_duplicate: bool
+    module: Members, slot: str, prefix: str, recurse: bool, remove_duplicate: bool
 ) -> Iterator[tuple[str, Any]]:
     """The parameters or buffers of a module, and of those below it if wanted."""
     seen: set[int] = set()
@@ -49,7 +48,7 @@ def named_tensors(
             yield (f"{path}.{name}" if path else name), tensor
 
 
-def submodule(module: Module, target: str) -> Module:
+def submodule(module: M, target: str) -> M:
     """What a dotted name leads to. Raises AttributeError naming the step that failed."""
     found = module
     for name in target.split(".") if target else ():
@@ -62,7 +61,7 @@ def submodule(module: Module, target: str) -> Module:
     return found
 
 
-def set_submodule(module: Module, target: str, given: Module, strict: bool) -> None:
+def set_submodule(module: Members, target: str, given: Members, strict: bool) -> None:
     """Put a module at a dotted name. Raises ValueError and AttributeError as `Module.set_submodule`."""
     if not target:
         raise ValueError("Cannot set the submodule without a target name!")
@@ -75,7 +74,7 @@ def set_submodule(module: Module, target: str, given: Module, strict: bool) -> N
     owner._modules[name] = given
 
 
-def tensor(module: Module, target: str, slot: str, what: str) -> Any:
+def tensor(module: Members, target: str, slot: str, what: str) -> Any:
     """The parameter or buffer of a dotted name. Raises AttributeError."""
     path, _, name = target.rpartition(".")
     owner = submodule(module, path)

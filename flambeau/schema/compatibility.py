@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
+from flambeau.schema.alias import AliasInfo
 from flambeau.schema.subtype import is_subtype
-
-if TYPE_CHECKING:
-    from flambeau.schema.function import Argument, FunctionSchema
+from flambeau.schema.types import Type
 
 OTHER_SHAPE = "Function schemas have different names, overloads or numbers of results"
 OUT_COUNT = "Function schema should have the same number of out arguments"
@@ -29,7 +28,43 @@ CONTAINER = (
 )
 
 
-def is_backward_compatible(new: FunctionSchema, old: FunctionSchema) -> bool:
+class Argument(Protocol):
+    """What is looked at of a parameter or result; `flambeau.schema.function.Argument` is it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def type(self) -> Type: ...
+    @property
+    def default(self) -> Any: ...
+    @property
+    def has_default(self) -> bool: ...
+    @property
+    def is_out(self) -> bool: ...
+    @property
+    def kwarg_only(self) -> bool: ...
+    @property
+    def alias(self) -> AliasInfo | None: ...
+    @property
+    def broadcast(self) -> int | None: ...
+
+
+class Schema(Protocol):
+    """What is looked at of a declaration; `flambeau.schema.function.FunctionSchema` is it."""
+
+    @property
+    def full_name(self) -> str: ...
+    @property
+    def arguments(self) -> Sequence[Argument]: ...
+    @property
+    def returns(self) -> Sequence[Argument]: ...
+    @property
+    def is_vararg(self) -> bool: ...
+    @property
+    def is_varret(self) -> bool: ...
+
+
+def is_backward_compatible(new: Schema, old: Schema) -> bool:
     """Whether calls of `old` are calls of `new`: wider types, more defaults, further arguments with defaults."""
     if not _same_outside(new, old) or len(new.arguments) < len(old.arguments):
         return False
@@ -43,7 +78,7 @@ def is_backward_compatible(new: FunctionSchema, old: FunctionSchema) -> bool:
     return all(_may_replace(n, o) for n, o in pairs) and all(a.has_default for a in new_plain[len(plain) :])
 
 
-def forward_compatibility(new: FunctionSchema, old: FunctionSchema) -> tuple[bool, str]:
+def forward_compatibility(new: Schema, old: Schema) -> tuple[bool, str]:
     """Whether calls of `new` that use nothing new are calls of `old`; else why not."""
     if not _same_outside(new, old):
         return False, OTHER_SHAPE
@@ -65,7 +100,7 @@ def forward_compatibility(new: FunctionSchema, old: FunctionSchema) -> tuple[boo
     return True, ""
 
 
-def _same_outside(new: FunctionSchema, old: FunctionSchema) -> bool:
+def _same_outside(new: Schema, old: Schema) -> bool:
     return (
         new.full_name == old.full_name
         and (new.is_vararg, new.is_varret) == (old.is_vararg, old.is_varret)

@@ -11,25 +11,22 @@ import functools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from flambeau.util.locks import Lock, in_child
 
-if TYPE_CHECKING:
-    from flambeau.tensor.tensor import Tensor
-
 
 class Observer(Protocol):
-    """What is told of conversions, and may answer with another value."""
+    """What is told of conversions of tensors, and may answer with another value."""
 
-    def converted(self, kind: str, tensor: Tensor, value: Any) -> Any:
+    def converted(self, kind: str, tensor: Any, value: Any) -> Any:
         """`tensor` became the Python `value` through `kind`: bool, int, float, complex, item, tolist, numpy; or was
         asked about: rank, dtype, numel, is_contiguous, stride, iter."""
 
-    def integer(self, tensor: Tensor) -> Any:
+    def integer(self, tensor: Any) -> Any:
         """A 0-d tensor is used as an index: an int, or what stands for one."""
 
-    def sizes(self, tensor: Tensor, sizes: tuple[int, ...]) -> tuple[Any, ...]:
+    def sizes(self, tensor: Any, sizes: tuple[int, ...]) -> tuple[Any, ...]:
         """Python asked for the sizes of `tensor`."""
 
     def called(self, function: Any, arguments: Any, run: Any) -> Any:
@@ -116,7 +113,7 @@ def seen(kind: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
     def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
-        def observed(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        def observed(self: Any, *args: Any, **kwargs: Any) -> Any:
             watching = thread.observer
             if watching is None:
                 return method(self, *args, **kwargs)
