@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from flambeau.codegen import threads
+from flambeau.codegen.layouts import CELL, IDENTITY, INPUT, LOOK, NUMBER_FLOAT, NUMBER_INT, PLAN, RELEASE_GIL
 from flambeau.codegen.llvm.entry_geometry import FOLDED, WRITTEN
-from flambeau.codegen.llvm.entry_patterns import BUCKETS, LOOK
-from flambeau.codegen.llvm.entry_plan import CELL, IDENTITY, INPUT_WORDS, PLAN, RELEASE_GIL
+from flambeau.codegen.llvm.entry_patterns import BUCKETS
 from flambeau.codegen.llvm.entry_ready import READY, READY_UP_TO
 from flambeau.codegen.patterns import program
 from flambeau.codegen.planning import PARALLEL_FROM
@@ -23,7 +23,7 @@ from flambeau.tensor.storage import Storage
 from flambeau.util.locks import Lock
 from flambeau.util.record import dataclass
 
-_NUMBERS = {(float, "float64"): 0, (int, "int64"): 1}
+_NUMBERS = {(float, "float64"): NUMBER_FLOAT, (int, "int64"): NUMBER_INT}
 """Python numbers that the entry reads by itself, and how it calls them."""
 MAX_CHAIN = 8
 """Calls of exactly these sizes and strides that the native entry knows; others go by plans of patterns."""
@@ -83,7 +83,7 @@ class InlineCache:
     """
 
     def __init__(self) -> None:
-        self.cell = (ctypes.c_int64 * len(CELL))()
+        self.cell = CELL.pack()
         """What the entry reads, and where it counts the calls that it served."""
         self._keep: list[Any] = []
         self._known: set[Any] = set()
@@ -185,10 +185,10 @@ class InlineCache:
                 is_array = type(x) is np.ndarray
                 inputs += [self._object(a.dtype), a.ndim, 0, a.itemsize] if is_array else self._number(x, a)
             buckets = (ctypes.c_int64 * BUCKETS)()
-            place = CELL.index("looks")
+            place = CELL.word("looks")
             words = {"next": self.cell[place], "inputs": self._numbers(inputs), "n": len(arrays)}
             words["buckets"] = ctypes.addressof(buckets)
-            record = (ctypes.c_int64 * len(LOOK))(*[words[name] for name in LOOK])
+            record = LOOK.pack(**words)
             look = self._looks[key] = _Look(words["inputs"], len(arrays), buckets, record)
             self.cell[place] = ctypes.addressof(record)
         return look
@@ -206,7 +206,7 @@ class InlineCache:
             blank = self._numbers([0] * len(plan.words))
             self._programs[key] = (self._numbers(words), blank, self._numbers(outputs))
         listed, blank, records = self._programs[key]
-        return dict.fromkeys(PLAN, 0) | {
+        return dict.fromkeys(PLAN.fields, 0) | {
             "kernel": key[0], "words": len(plan.words), "template": blank, "n_in": look.count, "inputs": look.inputs,
             "n_out": len(plan.outputs), "outputs": records, "program": listed,
             "pool": _pool(plan),
@@ -278,14 +278,14 @@ class InlineCache:
         self, kernel: int, block: Sequence[int], n_out: int, inputs: list[int], outputs: list[int]
     ) -> dict[str, int]:
         """What all plans have."""
-        return dict.fromkeys(PLAN, 0) | {
+        return dict.fromkeys(PLAN.fields, 0) | {
             "kernel": kernel, "words": len(block), "template": self._numbers(block),
-            "n_in": len(inputs) // INPUT_WORDS, "n_out": n_out, "inputs": self._numbers(inputs),
+            "n_in": len(inputs) // INPUT.words, "n_out": n_out, "inputs": self._numbers(inputs),
             "outputs": self._numbers(outputs),
         }  # fmt: skip
 
     def _record(self, words: dict[str, int]) -> Any:
-        made = (ctypes.c_int64 * len(PLAN))(*[words[name] for name in PLAN])
+        made = PLAN.pack(**words)
         self._keep.append(made)
         return made
 
@@ -294,7 +294,7 @@ class InlineCache:
         if self._last is None:
             self.cell[0] = ctypes.addressof(made)
         else:
-            self._last[PLAN.index("next")] = ctypes.addressof(made)
+            self._last[PLAN.word("next")] = ctypes.addressof(made)
         self._last = made
 
     def _number(self, given: Any, array: npt.NDArray[Any]) -> list[int]:
@@ -310,7 +310,7 @@ class InlineCache:
     @property
     def served(self) -> int:
         """Calls that found their plan here."""
-        return self.cell[1]
+        return int(self.cell[CELL.word("served")])
 
     def _numbers(self, values: Any) -> int:
         memory = (ctypes.c_int64 * max(1, len(values)))(*values)

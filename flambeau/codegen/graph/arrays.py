@@ -10,9 +10,10 @@ from flambeau.codegen.graph.control import each
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, FixedValue, Native, Scalar, TupleValue
 from flambeau.codegen.graph.refusals import refuse_what_no_int_is
-from flambeau.codegen.graph.representation import ARRAY_DATA, Array, Element, Fixed, Int
+from flambeau.codegen.graph.representation import Array, Element, Fixed, Int
 from flambeau.codegen.graph.result_types import CPU
 from flambeau.codegen.graph.scalars import Operand, Registers, scalar_of
+from flambeau.codegen.layouts import BLOCK_DATA
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
@@ -145,9 +146,7 @@ def permuted(fn: FunctionEmitter, node: Node, order: Sequence[int]) -> None:
     """The axes in another order."""
     x = array(fn, node.input(0))
     dense = x.rep.dense if list(order) == list(range(x.rep.rank)) else 0
-    fn.set_view(
-        node.output(), _view(x, x.data, [x.sizes[k] for k in order], [x.strides[k] for k in order], dense)
-    )
+    fn.set_view(node.output(), _view(x, x.data, [x.sizes[k] for k in order], [x.strides[k] for k in order], dense))
 
 
 def transpose(fn: FunctionEmitter, node: Node) -> None:
@@ -374,7 +373,7 @@ def new(fn: FunctionEmitter, dtype: DType, sizes: Sequence[Register], node: Node
     if any(memory.literal(s) is None for s in sizes) and len(sizes) > 1:
         _fail_if_too_large(fn, sizes, itemsize, node)
     block = fn.new_block(total)
-    data = e.define(f"getelementptr inbounds i8, ptr {block}, i64 {ARRAY_DATA}", "ptr", 1)
+    data = e.define(f"getelementptr inbounds i8, ptr {block}, i64 {BLOCK_DATA}", "ptr", 1)
     e.make_fresh(data)
     strides = memory.dense_strides(e, sizes, itemsize)
     return ArrayValue(Array(dtype, len(sizes), len(sizes)), block, data, tuple(sizes), strides)
@@ -422,9 +421,7 @@ def fill(fn: FunctionEmitter, target: ArrayValue, value: Register) -> None:
         e.raw(f"call void @llvm.memset.p0.i64(ptr {target.data}, i8 0, i64 {bytes_}, i1 false)")
         return
     flat = flattened(fn, [target])
-    each_element(
-        fn, flat[0].sizes, flat, lambda at: memory.store_element(e, at[0], value, target.rep.dtype)
-    )
+    each_element(fn, flat[0].sizes, flat, lambda at: memory.store_element(e, at[0], value, target.rep.dtype))
 
 
 def flattened(fn: FunctionEmitter, arrays: Sequence[ArrayValue]) -> list[ArrayValue]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import sys
 
-from flambeau.codegen.graph.abi import CONTEXT_WORDS, NO_STACK
-from flambeau.codegen.graph.representation import ARRAY_DATA
+from flambeau.codegen.graph.abi import NO_STACK
 from flambeau.codegen.graph.runtime import BLOCKS
+from flambeau.codegen.layouts import BLOCK_DATA, CONTEXT
 from flambeau.codegen.llvm.lanes import PREFIX as C_PREFIX
 
 SHALLOW = 1 << 14
@@ -68,13 +68,13 @@ declare ptr @llvm.frameaddress.p0(i32)
 {_ASK if CAN_ASK else _GUESS}
 define internal i64 @look_at_stack(ptr %context, ptr %frame) noinline cold {{
 entry:
-  %known.p = getelementptr i64, ptr %context, i64 {CONTEXT_WORDS["floor_known"]}
+  %known.p = getelementptr i64, ptr %context, i64 {CONTEXT.word("floor_known")}
   %known = load i64, ptr %known.p, {BLOCKS}
   %is_known = icmp ne i64 %known, 0
   br i1 %is_known, label %none, label %ask
 ask:
   %floor = call ptr @end_of_stack(ptr %frame)
-  %floor.p = getelementptr i64, ptr %context, i64 {CONTEXT_WORDS["floor"]}
+  %floor.p = getelementptr i64, ptr %context, i64 {CONTEXT.word("floor")}
   store ptr %floor, ptr %floor.p, {BLOCKS}
   store i64 1, ptr %known.p, {BLOCKS}
   %is_low = icmp ult ptr %frame, %floor
@@ -87,7 +87,7 @@ none:
 
 define internal void @note_call(ptr %context, i64 %exit_point) noinline cold {{
 entry:
-  %trace.p = getelementptr i64, ptr %context, i64 {CONTEXT_WORDS["trace"]}
+  %trace.p = getelementptr i64, ptr %context, i64 {CONTEXT.word("trace")}
   %trace = load ptr, ptr %trace.p, {BLOCKS}
   %is_first = icmp eq ptr %trace, null
   br i1 %is_first, label %make, label %note
@@ -96,7 +96,7 @@ make:
   %none = icmp eq ptr %block, null
   br i1 %none, label %done, label %made
 made:
-  %new = getelementptr i8, ptr %block, i64 {ARRAY_DATA}
+  %new = getelementptr i8, ptr %block, i64 {BLOCK_DATA}
   store i64 0, ptr %new, {BLOCKS}
   store ptr %new, ptr %trace.p, {BLOCKS}
   br label %note

@@ -13,7 +13,7 @@ import contextlib
 from collections.abc import Sequence
 
 from flambeau.analysis.alias import AliasAnalysis
-from flambeau.codegen.graph import abi, lists, memory, native_values
+from flambeau.codegen.graph import lists, memory, native_values
 from flambeau.codegen.graph.function import FunctionEmitter, FunctionText
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.module import Callee, Module, NewCalleeError, Prepare, UnknownResultError
@@ -23,6 +23,7 @@ from flambeau.codegen.graph.results import declared_rep
 from flambeau.codegen.graph.runtime import POLL_INTERVAL
 from flambeau.codegen.graph.slots import Assumptions, WidenError
 from flambeau.codegen.graph.tensor_constants import refuse_shared
+from flambeau.codegen.layouts import CONTEXT
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Graph
@@ -145,20 +146,20 @@ class CalleeEmitter(FunctionEmitter):
         """Refuse calls for which the stack has no room, and look at the clock when there have been many."""
         e = self.e
         frame = e.define("call ptr @llvm.frameaddress.p0(i32 0)", "ptr", 1)
-        floor = memory.load_word(e, self.context, abi.CONTEXT_WORDS["floor"], "ptr")
+        floor = memory.load_word(e, self.context, CONTEXT.word("floor"), "ptr")
         low, room, fine = e.label("low"), e.label("room"), e.label("fine")
         e.raw(f"br i1 {e.icmp('ult', frame, floor)}, label %{low}, label %{room}, !prof !20")
         e.start(low)
         self.exit_unless_zero(e.define(f"call i64 @look_at_stack(ptr {self.context}, ptr {frame})", "i64", 1))
         e.branch(room)
         e.start(room)
-        left = memory.load_word(e, self.context, abi.CONTEXT_WORDS["calls"], "i64")
+        left = memory.load_word(e, self.context, CONTEXT.word("calls"), "i64")
         less = e.binary("sub", left, number(1))
-        memory.store_word(e, self.context, abi.CONTEXT_WORDS["calls"], less)
+        memory.store_word(e, self.context, CONTEXT.word("calls"), less)
         many = e.label("many")
         e.raw(f"br i1 {e.icmp('slt', less, number(0))}, label %{many}, label %{fine}, !prof !20")
         e.start(many)
-        memory.store_word(e, self.context, abi.CONTEXT_WORDS["calls"], number(POLL_INTERVAL))
+        memory.store_word(e, self.context, CONTEXT.word("calls"), number(POLL_INTERVAL))
         self.exit_unless_zero(e.define(f"call i64 @look_at_clock(ptr {self.context})", "i64", 1))
         e.branch(fine)
         e.start(fine)

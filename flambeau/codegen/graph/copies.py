@@ -325,5 +325,3 @@ def _unpacked(node: Node) -> Sequence[object] | None:
 
 def _unpacking(node: Node) -> tuple[Node, ...]:
     return (node,) if node.kind == "prim::ConstantChunk" else (node, node.output().uses[0].user)
-
-

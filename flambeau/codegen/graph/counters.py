@@ -196,7 +196,11 @@ class CountingFunction(NativeFunction):
         self.seconds = 0.0
         """Spent in calls so far."""
         super().__init__(
-            native.graph, native.parameters, run_exit_point, lambda _: next(inline_caches), choices=native.choices,
+            native.graph,
+            native.parameters,
+            run_exit_point,
+            lambda _: next(inline_caches),
+            choices=native.choices,
             prepare=native.prepare,
         )
 

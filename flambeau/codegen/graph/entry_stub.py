@@ -15,9 +15,10 @@ from typing import Any
 from flambeau.codegen import native_call
 from flambeau.codegen.graph.reference_entry import call_in_python
 from flambeau.codegen.graph.signature import Parameter, Signature, ones_of
+from flambeau.codegen.layouts import GRAPH_CELL
 from flambeau.codegen.llvm.compiler import NativeError
 from flambeau.codegen.llvm.engine import NativeCode, engine
-from flambeau.codegen.llvm.entry_graph import CELL_WORDS, WHOLE_IMPORTS, WHOLE_OBJECTS, entry_text
+from flambeau.codegen.llvm.entry_graph import WHOLE_IMPORTS, WHOLE_OBJECTS, entry_text
 from flambeau.codegen.llvm.entry_objects import EXPORTS, OBJECT_IMPORTS, OBJECTS, objects_text
 from flambeau.util.native_type import HEAD
 from flambeau.util.record import dataclass
@@ -36,7 +37,7 @@ class Entry:
     @property
     def served(self) -> int:
         """How often it called the function."""
-        return int(self.cell[CELL_WORDS.index("served")])
+        return int(self.cell[GRAPH_CELL.word("served")])
 
 
 def make_entry(
@@ -58,7 +59,7 @@ def make_entry(
     code = _entry_code(signature)
     if code is None:
         return None
-    cell = (ctypes.c_int64 * len(CELL_WORDS))(function_address, id(error), user, 0, 0)
+    cell = GRAPH_CELL.pack(function=function_address, error=id(error), user=user)
     kept = (error, cell, code, signature)
     made = native_call.new_callable(code.addresses["entry"], ctypes.addressof(cell), slow, kept)
     return None if made is None else Entry(made, cell)

@@ -27,6 +27,7 @@ from flambeau.codegen.graph.runtime import ASK, METADATA, POLL_INTERVAL, PREFIX,
 from flambeau.codegen.graph.side_exits import RARE, ExitPoint, SideExits
 from flambeau.codegen.graph.slots import Assumptions
 from flambeau.codegen.graph.tensor_constants import TensorConstant, declarations, refuse_shared
+from flambeau.codegen.layouts import CONTEXT
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Graph
@@ -153,13 +154,13 @@ class FunctionEmitter(SideExits):
 
     def _prepare_calls(self) -> None:
         """What functions that call themselves ask the context for."""
-        e, words = self.e, abi.CONTEXT_WORDS
+        e = self.e
         frame = e.define("call ptr @llvm.frameaddress.p0(i32 0)", "ptr", 1)
         floor = e.define(f"getelementptr i8, ptr {frame}, i64 -{call_stack.SHALLOW}", "ptr", 1)
-        memory.store_word(e, self.context, words["floor"], floor)
-        memory.store_word(e, self.context, words["calls"], memory.number(POLL_INTERVAL))
+        memory.store_word(e, self.context, CONTEXT.word("floor"), floor)
+        memory.store_word(e, self.context, CONTEXT.word("calls"), memory.number(POLL_INTERVAL))
         for name in ("floor_known", "trace"):
-            memory.store_word(e, self.context, words[name], memory.number(0))
+            memory.store_word(e, self.context, CONTEXT.word(name), memory.number(0))
 
     def _body(self) -> tuple[Representation, ...]:
         """The graph's block, and its results as words."""
@@ -190,20 +191,20 @@ class FunctionEmitter(SideExits):
 
     def _leave(self) -> None:
         e = self.e
-        thread = memory.load_word(e, self.context, abi.CONTEXT_WORDS["thread"], "ptr")
+        thread = memory.load_word(e, self.context, CONTEXT.word("thread"), "ptr")
         back, out = e.label("back"), e.label("out")
         e.branch_if(e.icmp("ne", thread, Register("null", "ptr", 1)), back, out)
         e.start(back)
         e.raw(f"call void @{PREFIX}restore_thread(ptr {thread})")
-        memory.store_word(e, self.context, abi.CONTEXT_WORDS["thread"], Register("null", "ptr", 1))
+        memory.store_word(e, self.context, CONTEXT.word("thread"), Register("null", "ptr", 1))
         e.branch(out)
         e.start(out)
         if self.has_loops or self.module.callees:
-            polled = memory.load_word(e, self.context, abi.CONTEXT_WORDS["polled"], "i64")
+            polled = memory.load_word(e, self.context, CONTEXT.word("polled"), "i64")
             left = e.define(f"load i64, ptr {self.poll_counter}", "i64", 1)
             many = e.icmp("slt", left, memory.number(POLL_INTERVAL - abi.LONG_FROM))
             is_long = e.binary("or", many, e.icmp("ne", polled, memory.number(0)))
-            memory.store_word(e, self.context, abi.CONTEXT_WORDS["long"], e.convert("zext", is_long, "i64"))
+            memory.store_word(e, self.context, CONTEXT.word("long"), e.convert("zext", is_long, "i64"))
         code = e.define(f"load i64, ptr {self.code_slot}", "i64", 1)
         e.raw(f"ret i64 {code}")
 

@@ -99,9 +99,7 @@ def flatten(fn: FunctionEmitter, node: Node) -> None:
         raise CannotCompileError("a first dimension after the last")
     sizes = (*x.sizes[:start], product(fn, x.sizes[start : end + 1]), *x.sizes[end + 1 :])
     strides = memory.dense_strides(fn.e, sizes, _itemsize(x))
-    fn.set_view(
-        node.output(), ArrayValue(Array(x.rep.dtype, len(sizes), len(sizes)), x.owner, x.data, sizes, strides)
-    )
+    fn.set_view(node.output(), ArrayValue(Array(x.rep.dtype, len(sizes), len(sizes)), x.owner, x.data, sizes, strides))
 
 
 def index(fn: FunctionEmitter, node: Node) -> None:

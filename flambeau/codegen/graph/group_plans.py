@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from flambeau.codegen.graph.abi import CONTEXT_WORDS
 from flambeau.codegen.graph.runtime import PREFIX
+from flambeau.codegen.layouts import BLOCK_DATA, CELL, CONTEXT, INPUT, OUTPUT, PLAN, RELEASE_GIL
 from flambeau.codegen.llvm.entry_checks import same_numbers_text
 from flambeau.codegen.llvm.entry_patterns import FRAME_WORDS, patterns_text
-from flambeau.codegen.llvm.entry_plan import CELL, INPUT_WORDS, OUTPUT_WORDS, PLAN, RELEASE_GIL
 from flambeau.codegen.llvm.entry_sizes import sizes_text
 
 NO_PLAN = -4
@@ -15,7 +14,7 @@ NO_PLAN = -4
 
 def _word(name: str, register: str, kind: str = "i64") -> str:
     return (
-        f"  %{register}.p = getelementptr i64, ptr %plan, i64 {PLAN.index(name)}\n"
+        f"  %{register}.p = getelementptr i64, ptr %plan, i64 {PLAN.word(name)}\n"
         f"  %{register} = load {kind}, ptr %{register}.p"
     )
 
@@ -31,7 +30,7 @@ define internal ptr @strides_of(ptr %words, i64 %rank) alwaysinline {{
   %strides = getelementptr i64, ptr %dims, i64 %rank
   ret ptr %strides
 }}
-{sizes_text(PLAN, INPUT_WORDS, OUTPUT_WORDS)}
+{sizes_text()}
 define internal i1 @looks_like(ptr %words, ptr %record) alwaysinline {{
   ret i1 true
 }}
@@ -54,7 +53,7 @@ each:
 one:
   %words.p = getelementptr ptr, ptr %inputs, i64 %i
   %words = load ptr, ptr %words.p
-  %record.o = mul i64 %i, {INPUT_WORDS}
+  %record.o = mul i64 %i, {INPUT.words}
   %record = getelementptr i64, ptr %records, i64 %record.o
   %descr = load ptr, ptr %record
   %is_number = icmp eq ptr %descr, null
@@ -98,7 +97,7 @@ found:
 missing:
   store ptr null, ptr %shape
   store i64 -1, ptr %count
-  %looks.p = getelementptr ptr, ptr %cell, i64 {CELL.index("looks")}
+  %looks.p = getelementptr ptr, ptr %cell, i64 {CELL.word("looks")}
   %looks = load atomic ptr, ptr %looks.p acquire, align 8
   %completed = call ptr @pattern_plan(ptr %looks, ptr %inputs, i64 %n, ptr %frame)
   ret ptr %completed
@@ -106,7 +105,7 @@ missing:
 
 define internal i64 @make_outputs(ptr %context, ptr %plan, ptr %outputs, ptr %shape, i64 %elements) {{
 entry:
-  %room = alloca i64, i64 {OUTPUT_WORDS}, align 8
+  %room = alloca i64, i64 {OUTPUT.words}, align 8
 {_word("n_out", "n")}
 {_word("outputs", "records", "ptr")}
   br label %each
@@ -117,7 +116,7 @@ each:
 one:
   %words.p = getelementptr ptr, ptr %outputs, i64 %k
   %words = load ptr, ptr %words.p
-  %record.o = mul i64 %k, {OUTPUT_WORDS}
+  %record.o = mul i64 %k, {OUTPUT.words}
   %plain = getelementptr i64, ptr %records, i64 %record.o
   %record = call ptr @sized(ptr %plain, ptr %room, ptr %shape, i64 %elements)
   %rank.p = getelementptr i64, ptr %record, i64 1
@@ -133,7 +132,7 @@ one:
   br i1 %failed, label %no_memory, label %fill
 fill:
   store ptr %block, ptr %words
-  %data = getelementptr i8, ptr %block, i64 64
+  %data = getelementptr i8, ptr %block, i64 {BLOCK_DATA}
   %data.p = getelementptr i64, ptr %words, i64 1
   store ptr %data, ptr %data.p
   %my_dims = getelementptr i64, ptr %words, i64 2
@@ -231,7 +230,7 @@ make_one:
 go:
   %gil = and i64 %flags, {RELEASE_GIL}
   %long = icmp ne i64 %gil, 0
-  %thread.p = getelementptr i64, ptr %context, i64 {CONTEXT_WORDS["thread"]}
+  %thread.p = getelementptr i64, ptr %context, i64 {CONTEXT.word("thread")}
   %thread = load ptr, ptr %thread.p
   %held = icmp eq ptr %thread, null
   %give_up = and i1 %long, %held
@@ -240,7 +239,7 @@ save:
   %state = call ptr @{PREFIX}save_thread()
   store ptr %state, ptr %thread.p
   %now = call i64 @llvm.readcyclecounter()
-  %polled.p = getelementptr i64, ptr %context, i64 {CONTEXT_WORDS["polled"]}
+  %polled.p = getelementptr i64, ptr %context, i64 {CONTEXT.word("polled")}
   store i64 %now, ptr %polled.p
   br label %launch
 launch:

@@ -36,9 +36,7 @@ def group(fn: FunctionEmitter, node: Node) -> None:
         fn.set_new(value, native)
 
 
-def _by_nest(
-    fn: FunctionEmitter, node: Node, nest: embedded.Nest, reps: Sequence[Representation]
-) -> list[Native]:
+def _by_nest(fn: FunctionEmitter, node: Node, nest: embedded.Nest, reps: Sequence[Representation]) -> list[Native]:
     """Its results by loops of the function's own where they fit the call, else by its kernel."""
     e = fn.e
     slots = [fn.slots(rep) for rep in reps]

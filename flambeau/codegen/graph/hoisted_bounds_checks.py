@@ -40,7 +40,6 @@ class Iterations:
         digits = register.text.lstrip("%abcdefghijklmnopqrstuvwxyz")
         return not register.text.startswith("%") or not digits or int(digits) <= self.before
 
-
     def may_need(self, affine: Affine) -> bool:
         """Whether the iterations of the fast copy may be those in which an index here is within its size.
 

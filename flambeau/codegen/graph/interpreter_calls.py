@@ -80,9 +80,7 @@ def is_dense_now(fn: FunctionEmitter, x: ArrayValue) -> Register:
     return answer
 
 
-def either(
-    fn: FunctionEmitter, node: Node, condition: Register, rep: Array, native: Callable[[], ArrayValue]
-) -> None:
+def either(fn: FunctionEmitter, node: Node, condition: Register, rep: Array, native: Callable[[], ArrayValue]) -> None:
     """The node's result by native code where a condition holds, else by Python; it holds its block either way."""
     e = fn.e
     slots = fn.slots(rep)

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from flambeau.codegen.graph import lists, memory, native_values
 from flambeau.codegen.graph.control import each
-from flambeau.codegen.graph.lists import LENGTH, item, item_address, length, make_room, new_list, put, set_length
+from flambeau.codegen.graph.lists import item, item_address, length, make_room, new_list, put, set_length
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import CannotCompileError, FixedValue, ListValue, Native, Scalar, TupleValue
 from flambeau.codegen.graph.representation import Listed, Representation, holds_blocks, word_count
+from flambeau.codegen.layouts import LIST
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.node import Node
 
@@ -101,7 +102,7 @@ def _append_all(fn: FunctionEmitter, target: ListValue, other: Native) -> None:
     def one(new: Native) -> None:
         new = fn.converted(new, target.rep.item)
         fn.retain(new)
-        size = memory.load_word(e, target.block, LENGTH, "i64")
+        size = memory.load_word(e, target.block, LIST.word("length"), "i64")
         make_room(fn, target, size)
         put(fn, target, size, new)
         set_length(fn, target, e.binary("add nuw nsw", size, number(1)))
@@ -157,9 +158,7 @@ def _stepped(fn: FunctionEmitter, node: Node, given: ListValue, step: int | None
     last = e.binary("sub", size, number(1))
     around = (number(0), size) if step > 0 else (last, number(-1))
     low, high = (number(0), size) if step > 0 else (number(-1), last)
-    start, end = (
-        _bound(fn, fn.get(v), size, o, low, high) for v, o in zip(node.inputs[1:3], around, strict=True)
-    )
+    start, end = (_bound(fn, fn.get(v), size, o, low, high) for v, o in zip(node.inputs[1:3], around, strict=True))
     distance = e.binary("sub", end, start) if step > 0 else e.binary("sub", start, end)
     reach = e.intrinsic("smax", distance, number(0))
     count = e.binary("sdiv", e.binary("add", reach, number(abs(step) - 1)), number(abs(step)))

@@ -13,7 +13,6 @@ from flambeau.codegen.graph.control import each
 from flambeau.codegen.graph.memory import number
 from flambeau.codegen.graph.native_values import CannotCompileError, ListValue, Native, Scalar, TupleValue, words_of
 from flambeau.codegen.graph.representation import (
-    BLOCK_WORDS,
     Array,
     Bool,
     Element,
@@ -29,6 +28,7 @@ from flambeau.codegen.graph.representation import (
     word_count,
 )
 from flambeau.codegen.graph.runtime import ADDRESSES, NUMBERS
+from flambeau.codegen.layouts import BLOCK_DATA, LIST
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.emitter import float_constant, int_constant
 from flambeau.ir.node import Node
@@ -38,8 +38,6 @@ from flambeau.schema.types import ListType
 if TYPE_CHECKING:
     from flambeau.codegen.graph.function import FunctionEmitter
 
-LENGTH, CAPACITY, ITEMS = BLOCK_WORDS, BLOCK_WORDS + 1, BLOCK_WORDS + 2
-"""Places of a list's own words. The items are in a block of their own."""
 READERS = frozenset({
     "aten::__getitem__", "aten::len", "prim::min", "prim::max", "aten::sum", "aten::any", "aten::all",
     "prim::ListUnpack", "aten::select", "aten::list", "aten::copy",
@@ -153,9 +151,9 @@ def new_list(fn: FunctionEmitter, rep: Listed, capacity: Register) -> ListValue:
     if (known := memory.literal(capacity)) is not None:
         least = number(max(known, 4))
     items = fn.new_block(memory.multiply(e, least, number(8 * max(1, word_count(rep.item)))))
-    memory.store_word(e, list_block, LENGTH, number(0))
-    memory.store_word(e, list_block, CAPACITY, least)
-    memory.store_word(e, list_block, ITEMS, items)
+    memory.store_word(e, list_block, LIST.word("length"), number(0))
+    memory.store_word(e, list_block, LIST.word("capacity"), least)
+    memory.store_word(e, list_block, LIST.word("items"), items)
     return ListValue(rep, list_block)
 
 
@@ -164,19 +162,19 @@ def length(fn: FunctionEmitter, given: Native) -> Register:
     if isinstance(given, TupleValue):
         return number(len(given.items))
     assert isinstance(given, ListValue)
-    return memory.load_word(fn.e, given.block, LENGTH, "i64")
+    return memory.load_word(fn.e, given.block, LIST.word("length"), "i64")
 
 
 def set_length(fn: FunctionEmitter, given: ListValue, size: Register) -> None:
     """Say how many items there are."""
-    memory.store_word(fn.e, given.block, LENGTH, size)
+    memory.store_word(fn.e, given.block, LIST.word("length"), size)
 
 
 def item_address(fn: FunctionEmitter, given: ListValue, index: Register) -> Register:
     """Where an item's words are."""
     e = fn.e
-    block = memory.load_word(e, given.block, ITEMS, "ptr")
-    first = e.define(f"getelementptr inbounds i8, ptr {block}, i64 64", "ptr", 1)
+    block = memory.load_word(e, given.block, LIST.word("items"), "ptr")
+    first = e.define(f"getelementptr inbounds i8, ptr {block}, i64 {BLOCK_DATA}", "ptr", 1)
     place = memory.multiply(e, index, number(word_count(given.rep.item)), " nsw")
     return e.define(f"getelementptr inbounds i64, ptr {first}, i64 {place}", "ptr", 1)
 
@@ -280,20 +278,20 @@ def append(fn: FunctionEmitter, node: Node) -> None:
 def make_room(fn: FunctionEmitter, given: ListValue, size: Register) -> None:
     """Room for one more item than ``size``."""
     e = fn.e
-    capacity = memory.load_word(e, given.block, CAPACITY, "i64")
+    capacity = memory.load_word(e, given.block, LIST.word("capacity"), "i64")
     grow, ready = e.label("grow"), e.label("ready")
     e.raw(f"br i1 {e.icmp('sge', size, capacity)}, label %{grow}, label %{ready}, !prof !20")
     e.start(grow)
     larger = e.binary("mul", capacity, number(2))
     width = 8 * word_count(given.rep.item)
     items = fn.new_block(e.binary("mul", larger, number(width)))
-    old = memory.load_word(e, given.block, ITEMS, "ptr")
+    old = memory.load_word(e, given.block, LIST.word("items"), "ptr")
     bytes_ = e.binary("mul", size, number(width))
-    new_first = e.define(f"getelementptr inbounds i8, ptr {items}, i64 64", "ptr", 1)
-    old_first = e.define(f"getelementptr inbounds i8, ptr {old}, i64 64", "ptr", 1)
+    new_first = e.define(f"getelementptr inbounds i8, ptr {items}, i64 {BLOCK_DATA}", "ptr", 1)
+    old_first = e.define(f"getelementptr inbounds i8, ptr {old}, i64 {BLOCK_DATA}", "ptr", 1)
     e.raw(f"call void @llvm.memcpy.p0.p0.i64(ptr {new_first}, ptr {old_first}, i64 {bytes_}, i1 false)")
-    memory.store_word(e, given.block, ITEMS, items)
-    memory.store_word(e, given.block, CAPACITY, larger)
+    memory.store_word(e, given.block, LIST.word("items"), items)
+    memory.store_word(e, given.block, LIST.word("capacity"), larger)
     e.raw(f"call void @drop_block(ptr {old})")
     e.branch(ready)
     e.start(ready)
@@ -387,7 +385,7 @@ _OPEN = f"""
   %last = call i1 @let_go(ptr %list)
   br i1 %last, label %drop, label %done
 drop:
-  %items.p = getelementptr i64, ptr %list, i64 {ITEMS}
+  %items.p = getelementptr i64, ptr %list, i64 {LIST.word("items")}
   %items = load ptr, ptr %items.p
 """
 _CLOSE = """
@@ -415,9 +413,9 @@ def _release_text(functions: dict[str, str], name: str, rep: Listed) -> str:
     return f"""
 define internal void @{name}(ptr %list) {{
 entry:{_OPEN}
-  %length.p = getelementptr i64, ptr %list, i64 {LENGTH}
+  %length.p = getelementptr i64, ptr %list, i64 {LIST.word("length")}
   %length = load i64, ptr %length.p
-  %first = getelementptr i8, ptr %items, i64 64
+  %first = getelementptr i8, ptr %items, i64 {BLOCK_DATA}
   br label %each
 each:
   %k = phi i64 [0, %drop], [%k1, %one]

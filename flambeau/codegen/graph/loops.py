@@ -256,5 +256,5 @@ def _is_plain(body: Block, lines: list[str]) -> bool:
 def _unrolled(fn: FunctionEmitter) -> str:
     """What to say at the end of a loop several of whose iterations are to be written one after the other."""
     number_ = 30 + len(fn.notes)
-    fn.notes.append(f'!{number_} = distinct !{{!{number_}, !22}}')
+    fn.notes.append(f"!{number_} = distinct !{{!{number_}, !22}}")
     return f", !llvm.loop !{number_}"

@@ -226,7 +226,6 @@ def _unwrap(fn: FunctionEmitter, node: Node) -> None:
     fn.set_view(node.output(), given)
 
 
-
 STRUCTURE: Mapping[str, Lowering] = {
     "prim::ListConstruct": lists.construct,
     "prim::TupleConstruct": _tuple,
@@ -330,5 +329,3 @@ ON_TENSORS: Mapping[str, Lowering] = {
     "aten::zero_": writes.fill_,
 }
 """Operators on tensors without a Scalar meaning."""
-
-

@@ -10,8 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from flambeau.codegen.graph.representation import (
-    ARRAY_DATA,
-    BLOCK_WORDS,
     Array,
     Bool,
     Element,
@@ -25,17 +23,10 @@ from flambeau.codegen.graph.representation import (
     Unknown,
     word_count,
 )
+from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, BLOCK_PADDING, CONTEXT, FOREVER, LEAF, LIST
 from flambeau.schema.dtype import DType
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.tensor import Tensor, share, wrap
-
-_ORIGIN = 3
-"""The word of a block that says which argument it is the block of."""
-_OBJECT = BLOCK_WORDS
-"""The word after a block of an argument that says where the object is."""
-_BORROWED = 1 << 40
-"""Holds that a caller's block starts with, more than anybody gives back."""
-_LENGTH, _CAPACITY, _ITEMS = BLOCK_WORDS, BLOCK_WORDS + 1, BLOCK_WORDS + 2
 
 
 def count(reps: Sequence[Representation]) -> int:
@@ -96,13 +87,13 @@ class Arguments:
         match rep:
             case Array():
                 array = value._array
-                block = self._block(_BORROWED, 0, 0, 1 + number, id(value))
-                self._keep += [array, value]
-                return [block, array.__array_interface__["data"][0], *array.shape, *array.strides]
+                leaf = LEAF.pack(references=FOREVER, origin=1 + number, object=id(value))
+                self._keep += [leaf, array, value]
+                return [ctypes.addressof(leaf), array.__array_interface__["data"][0], *array.shape, *array.strides]
             case Listed():
                 items = [w for item in value for w in self._words(item, rep.item, number)]
                 made = new_list(self._context, items, len(value), word_count(rep.item))
-                set_word(made, 0, _BORROWED)
+                BLOCK.write(made, "references", FOREVER)
                 self.lists.append((number, rep, made, value))
                 return [made]
             case Tupled():
@@ -142,10 +133,10 @@ class _Seen:
 
     def given(self, block: int) -> Tensor | None:
         """The argument whose block it is."""
-        if not block or not word(block, _ORIGIN):
+        if not block or not BLOCK.read(block, "origin"):
             return None
         if block not in self._given:
-            found: Any = ctypes.cast(word(block, _OBJECT), ctypes.py_object).value
+            found: Any = ctypes.cast(LEAF.read(block, "object"), ctypes.py_object).value
             self._given[block] = found if isinstance(found, Tensor) else wrap(found)
         return self._given[block]
 
@@ -210,11 +201,11 @@ def _read(rep: Representation, words: Iterator[int], seen: _Seen) -> Any:
 
 def _read_list(rep: Listed, block: int, seen: _Seen) -> list[Any]:
     words = _item_words(rep, block)
-    return [_read(rep.item, words, seen) for _ in range(word(block, _LENGTH))]
+    return [_read(rep.item, words, seen) for _ in range(LIST.read(block, "length"))]
 
 
 def _item_words(rep: Listed, block: int) -> Iterator[int]:
-    size, first = word(block, _LENGTH), word(block, _ITEMS) + ARRAY_DATA
+    size, first = LIST.read(block, "length"), LIST.read(block, "items") + BLOCK_DATA
     return iter((ctypes.c_int64 * (size * word_count(rep.item))).from_address(first)[:] if size else ())
 
 
@@ -242,16 +233,16 @@ def new_block(context: int, size: int) -> int:
     """A block of native memory in the ring of a call. Raises MemoryError."""
     allocate = ctypes.pythonapi.PyMem_RawMalloc
     allocate.restype, allocate.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
-    raw = allocate(size + 136)
+    raw = allocate(size + BLOCK_PADDING)
     if not raw:
         raise MemoryError("a tensor of the program did not fit into memory")
     block = (raw + 71) & -64
-    set_word(block, -1, raw)
-    first = word(context, 2)
-    for place, value in enumerate((1, context, first, 0)):
-        set_word(block, place, value)
-    set_word(first, 1, block)
-    set_word(context, 2, block)
+    first = CONTEXT.read(context, "next")
+    own = {"raw": raw, "references": 1, "previous": context, "next": first, "origin": 0}
+    for name, value in own.items():
+        BLOCK.write(block, name, value)
+    BLOCK.write(first, "previous", block)
+    CONTEXT.write(context, "next", block)
     return int(block)
 
 
@@ -259,18 +250,18 @@ def new_list(context: int, words: Sequence[int], length: int, width: int) -> int
     """A list of items of ``width`` words each, these words, in the ring of a call."""
     room, made = new_block(context, 8 * width * max(4, length)), new_block(context, 0)
     for place, number in enumerate(words):
-        set_word(room + ARRAY_DATA, place, number)
-    for place, number in ((_LENGTH, length), (_CAPACITY, max(4, length)), (_ITEMS, room)):
-        set_word(made, place, number)
+        set_word(room + BLOCK_DATA, place, number)
+    for name, value in (("length", length), ("capacity", max(4, length)), ("items", room)):
+        LIST.write(made, name, value)
     return made
 
 
 def _unlink(block: int) -> int:
     """Take a block out of its ring; what to free."""
-    previous, following = word(block, 1), word(block, 2)
-    set_word(previous, 2, following)
-    set_word(following, 1, previous)
-    return word(block, -1)
+    previous, following = BLOCK.read(block, "previous"), BLOCK.read(block, "next")
+    BLOCK.write(previous, "next", following)
+    BLOCK.write(following, "previous", previous)
+    return BLOCK.read(block, "raw")
 
 
 def _free(raw: int) -> None:
@@ -281,7 +272,7 @@ def _free(raw: int) -> None:
 
 def free_ring(context: int) -> None:
     """Free all blocks that are left of a call."""
-    while (block := word(context, 2)) != context:
+    while (block := CONTEXT.read(context, "next")) != context:
         _free(_unlink(block))
 
 
@@ -344,14 +335,14 @@ def _array_words(rep: Array, value: Any, context: int, operands: Shown) -> list[
     array = value._array
     for operand, owner in operands:
         if np.may_share_memory(array, operand._array):
-            set_word(owner, 0, word(owner, 0) + 1)
+            BLOCK.write(owner, "references", BLOCK.read(owner, "references") + 1)
             return [owner, array.__array_interface__["data"][0], *array.shape, *array.strides]
     block = new_block(context, array.nbytes)
-    memory = (ctypes.c_char * max(1, array.nbytes)).from_address(block + ARRAY_DATA)
+    memory = (ctypes.c_char * max(1, array.nbytes)).from_address(block + BLOCK_DATA)
     strides = None if rep.dense == rep.rank or not _is_permuted(array) else array.strides
     copy = np.ndarray(array.shape, rep.dtype.numpy, memory, 0, strides)
     copy[...] = array
-    return [block, block + ARRAY_DATA, *copy.shape, *copy.strides]
+    return [block, block + BLOCK_DATA, *copy.shape, *copy.strides]
 
 
 def _is_permuted(array: npt.NDArray[Any]) -> bool:
@@ -374,9 +365,9 @@ def write_lists(
         block = word(address, count(reps[:number]))
         words = [w for v in values[number] for w in _result_words(rep.item, v, context, ())]
         made = new_list(context, words, len(values[number]), word_count(rep.item))
-        old = word(block, _ITEMS)
-        for place in (_LENGTH, _CAPACITY, _ITEMS):
-            set_word(block, place, word(made, place))
+        old = LIST.read(block, "items")
+        for name in ("length", "capacity", "items"):
+            LIST.write(block, name, LIST.read(made, name))
         _free(_unlink(old))
         _free(_unlink(made))
 
@@ -433,14 +424,14 @@ class _Taking:
         match rep:
             case Array() | Listed() if not words[0]:
                 return  # a variable that this way through the program never set
-            case Array() if not word(words[0], _ORIGIN):
+            case Array() if not BLOCK.read(words[0], "origin"):
                 sizes, strides = words[2 : 2 + rep.rank], words[2 + rep.rank :]
                 reach = sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) + rep.dtype.itemsize
-                end = words[1] - words[0] - ARRAY_DATA + (0 if 0 in sizes else reach)
+                end = words[1] - words[0] - BLOCK_DATA + (0 if 0 in sizes else reach)
                 self._reach[words[0]] = max(end, self._reach.get(words[0], 0))
             case Listed():
                 items = _item_words(rep, words[0])
-                for r, own in _each((rep.item,) * word(words[0], _LENGTH), items):
+                for r, own in _each((rep.item,) * LIST.read(words[0], "length"), items):
                     self.measure(r, own)
             case Tupled():
                 for r, own in _each(rep.items, iter(words)):
@@ -475,7 +466,7 @@ class _Taking:
     def items(self, rep: Listed, block: int) -> list[Any]:
         """The items of a list."""
         words = _item_words(rep, block)
-        return [self.take(rep.item, words) for _ in range(word(block, _LENGTH))]
+        return [self.take(rep.item, words) for _ in range(LIST.read(block, "length"))]
 
     def _tensor(self, rep: Array, words: Sequence[int]) -> Tensor:
         known = tuple(words)
@@ -485,12 +476,12 @@ class _Taking:
 
     def _new_tensor(self, rep: Array, words: Sequence[int]) -> Tensor:
         block = words[0]
-        if word(block, _ORIGIN):
+        if BLOCK.read(block, "origin"):
             return self._seen.tensor(rep, words)
         storage = self._storages.get(block)
         if storage is None:
-            copied = ctypes.string_at(block + ARRAY_DATA, self._reach[block])
+            copied = ctypes.string_at(block + BLOCK_DATA, self._reach[block])
             storage = self._storages[block] = Storage(np.frombuffer(bytearray(copied), np.uint8))
         sizes, strides = tuple(words[2 : 2 + rep.rank]), tuple(words[2 + rep.rank :])
-        offset = 0 if 0 in sizes else words[1] - block - ARRAY_DATA
+        offset = 0 if 0 in sizes else words[1] - block - BLOCK_DATA
         return Tensor(np.ndarray(sizes, rep.dtype.numpy, storage.base.data, offset, strides), storage)

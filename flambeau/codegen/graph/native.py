@@ -11,7 +11,7 @@ from typing import Any
 
 from flambeau.codegen.choices import FASTMATH, USUAL, Choices
 from flambeau.codegen.graph import marshalling
-from flambeau.codegen.graph.abi import CONTEXT_SIZE, CONTEXT_WORDS, NO_MEMORY_AT, NO_STACK
+from flambeau.codegen.graph.abi import NO_MEMORY_AT, NO_STACK
 from flambeau.codegen.graph.call_stack import KEPT
 from flambeau.codegen.graph.compile import compile_function
 from flambeau.codegen.graph.function import SYMBOL, FunctionText
@@ -23,6 +23,7 @@ from flambeau.codegen.graph.runtime import SERVE
 from flambeau.codegen.graph.side_exits import Call, ExitPoint
 from flambeau.codegen.graph.tensor_constants import TensorBlocks
 from flambeau.codegen.inline_cache import InlineCache
+from flambeau.codegen.layouts import CONTEXT
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine
 from flambeau.ir.graph import Graph
@@ -107,10 +108,10 @@ class NativeFunction:
         self.calls += 1
         results = (ctypes.c_int64 * max(1, marshalling.count(self.made.results)))()
         record = (ctypes.c_int64 * self.made.record_words)()
-        context = (ctypes.c_int64 * CONTEXT_SIZE)()
+        context = CONTEXT.pack(record=ctypes.addressof(record))
         address = ctypes.addressof(context)
-        context[CONTEXT_WORDS["previous"]] = context[CONTEXT_WORDS["next"]] = address
-        context[CONTEXT_WORDS["record"]] = ctypes.addressof(record)
+        CONTEXT.write(address, "previous", address)
+        CONTEXT.write(address, "next", address)
         try:
             holder = marshalling.Arguments(arguments, self.parameters, address)
             reps: Sequence[Representation] = ()
@@ -134,7 +135,7 @@ class NativeFunction:
             exit_point = _raising(MemoryError(OUT_OF_MEMORY), self._asked_for_memory(code))
         else:
             exit_point = self.made.exit_points[code - 1]
-        words = marshalling.word(context, CONTEXT_WORDS["record"])
+        words = CONTEXT.read(context, "record")
         try:
             self.run_exit_point(_called_by(exit_point, calls), marshalling.read(exit_point.input_reps, words))
         except BaseException as error:
@@ -150,7 +151,7 @@ class NativeFunction:
 
     def _calls(self, context: int) -> list[Node]:
         """The calls of functions that call themselves through which a failure came, the innermost first."""
-        trace = marshalling.word(context, CONTEXT_WORDS["trace"]) if self.made.callees else 0
+        trace = CONTEXT.read(context, "trace") if self.made.callees else 0
         count = min(marshalling.word(trace, 0), KEPT) if trace else 0
         return [self.made.exit_points[marshalling.word(trace, 1 + k)].nodes[0] for k in range(count)]
 

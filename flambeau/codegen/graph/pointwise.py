@@ -15,6 +15,7 @@ from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError,
 from flambeau.codegen.graph.refusals import refuse
 from flambeau.codegen.graph.representation import Array, Element
 from flambeau.codegen.graph.scalars import Operand, Registers, as_element, as_operand, constant, scalar_of
+from flambeau.codegen.layouts import BLOCK_DATA
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.node import Node
 from flambeau.ir.value import Value
@@ -62,9 +63,7 @@ def told(native: Native) -> Any:
 def is_numbers(fn: FunctionEmitter, node: Node) -> bool:
     """Whether all operands are numbers of the program's, or known."""
     natives = [fn.get(v) for v in node.inputs]
-    return all(
-        isinstance(n, FixedValue) or (isinstance(n, Scalar) and not isinstance(n.rep, Element)) for n in natives
-    )
+    return all(isinstance(n, FixedValue) or (isinstance(n, Scalar) and not isinstance(n.rep, Element)) for n in natives)
 
 
 def numbers(fn: FunctionEmitter, node: Node, definition: OpDef) -> None:
@@ -151,7 +150,7 @@ def set_element(fn: FunctionEmitter, value: Value, operand: Operand) -> None:
 def in_memory(fn: FunctionEmitter, operand: Operand) -> ArrayValue:
     """A new tensor without axes in memory."""
     block = fn.new_block(number(memory.element(operand.dtype).itemsize))
-    data = fn.e.define(f"getelementptr inbounds i8, ptr {block}, i64 64", "ptr", 1)
+    data = fn.e.define(f"getelementptr inbounds i8, ptr {block}, i64 {BLOCK_DATA}", "ptr", 1)
     memory.store_element(fn.e, data, operand.register, operand.dtype)
     return ArrayValue(Array(operand.dtype, 0, 0), block, data, (), ())
 

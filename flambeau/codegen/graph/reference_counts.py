@@ -153,7 +153,5 @@ class Holding:
         itemsize = memory.element(value.rep.dtype).itemsize
         dense = memory.dense_strides(self.e, value.sizes[first:], itemsize)
         known = type_.sizes if isinstance(type_, TensorType) and type_.sizes is not None else (None,) * value.rep.rank
-        strides = [
-            own if k < first or known[k] == 1 else dense[k - first] for k, own in enumerate(value.strides)
-        ]
+        strides = [own if k < first or known[k] == 1 else dense[k - first] for k, own in enumerate(value.strides)]
         return native_values.ArrayValue(value.rep, value.owner, value.data, value.sizes, tuple(strides))

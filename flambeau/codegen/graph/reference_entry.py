@@ -10,10 +10,7 @@ from typing import Any
 import numpy as np
 
 from flambeau.codegen.callable_type import MISSED
-from flambeau.codegen.graph import abi
 from flambeau.codegen.graph.representation import (
-    ARRAY_DATA,
-    BLOCK_WORDS,
     Array,
     Bool,
     Element,
@@ -27,13 +24,12 @@ from flambeau.codegen.graph.representation import (
     word_count,
 )
 from flambeau.codegen.graph.signature import Parameter, Signature
+from flambeau.codegen.layouts import BLOCK, BLOCK_DATA, BLOCK_PADDING, CONTEXT, FOREVER, LEAF, LIST
 from flambeau.schema.dtype import DType
 from flambeau.tensor.storage import Storage
 from flambeau.tensor.tensor import Tensor, wrap
 
-FOREVER = 1 << 40
 _FUNCTION = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-LENGTH, CAPACITY, ITEMS = range(BLOCK_WORDS, BLOCK_WORDS + 3)
 
 
 class _UnfitError(Exception):
@@ -57,11 +53,10 @@ class _Call:
     def __init__(self, signature: Signature, user: int) -> None:
         self.signature = signature
         self.record = (ctypes.c_int64 * max(1, signature.record_words))()
-        self.context = (ctypes.c_int64 * abi.CONTEXT_SIZE)()
+        self.context = CONTEXT.pack(user=user, record=ctypes.addressof(self.record))
         self.address = ctypes.addressof(self.context)
-        for name, value in (("previous", self.address), ("next", self.address), ("user", user)):
-            self.context[abi.CONTEXT_WORDS[name]] = value
-        self.context[abi.CONTEXT_WORDS["record"]] = ctypes.addressof(self.record)
+        for name in ("previous", "next"):
+            CONTEXT.write(self.address, name, self.address)
         self.keep: list[Any] = []
         self.leaves: dict[int, tuple[Any, np.ndarray[Any, Any]]] = {}
         """Of each block that stands for an argument's memory, the object and its array."""
@@ -136,32 +131,37 @@ class _Call:
         as_told = p.ones is None or tuple(n == 1 for n in array.shape) == p.ones
         if not (plain and fits and as_told and _dense_axes(array) >= r.dense):
             raise _UnfitError
-        block = (ctypes.c_int64 * (BLOCK_WORDS + 1))(FOREVER, 0, 0, origin, id(value))
+        block = LEAF.pack(references=FOREVER, origin=origin, object=id(value))
         self.keep += [block, array, value]
         self.leaves[ctypes.addressof(block)] = (value, array)
         return [ctypes.addressof(block), array.ctypes.data, *array.shape, *array.strides]
 
-    def new_block(self, words: list[int], size: int) -> int:
-        """A block in the ring, with some words after its own."""
+    def new_block(self, size: int) -> int:
+        """A block in the ring."""
         raw = ctypes.pythonapi.PyMem_RawMalloc
         raw.restype, raw.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
-        start = raw(size + ARRAY_DATA + 72)
+        start = raw(size + BLOCK_PADDING)
         if start is None:
             raise MemoryError
         block = (start + 71) // 64 * 64
-        following = self.context[2]
-        _fill(block - 8, [start, FOREVER, self.address, following, 0, *words])
-        ctypes.c_int64.from_address(following + 8).value = block
-        self.context[2] = block
+        following = CONTEXT.read(self.address, "next")
+        own = {"raw": start, "references": FOREVER, "previous": self.address, "next": following, "origin": 0}
+        for name, value in own.items():
+            BLOCK.write(block, name, value)
+        BLOCK.write(following, "previous", block)
+        CONTEXT.write(self.address, "next", block)
         return int(block)
 
     def new_list(self, items: list[list[int]], width: int) -> int:
         """A list's block, and that of its items."""
         room = max(4, len(items))
-        block = self.new_block([], 8 * room * max(1, width))
+        block = self.new_block(8 * room * max(1, width))
         for k, words in enumerate(items):
-            _fill(block + ARRAY_DATA + 8 * width * k, words)
-        return self.new_block([len(items), room, block], 24)
+            _fill(block + BLOCK_DATA + 8 * width * k, words)
+        block_of_list = self.new_block(0)
+        for name, value in (("length", len(items)), ("capacity", room), ("items", block)):
+            LIST.write(block_of_list, name, value)
+        return block_of_list
 
     # -- results ------------------------------------------------------------------------------------------------------
 
@@ -201,9 +201,9 @@ class _Call:
     def list(self, r: Listed, block: int) -> Any:
         """The list of a block, the same one each time."""
         if block not in self.lists:
-            size, _, items = (ctypes.c_int64 * 3).from_address(block + 8 * LENGTH)
+            size, items = LIST.read(block, "length"), LIST.read(block, "items")
             width = word_count(r.item)
-            words = list((ctypes.c_int64 * (size * width)).from_address(items + ARRAY_DATA))
+            words = list((ctypes.c_int64 * (size * width)).from_address(items + BLOCK_DATA))
             rows = [iter(words[k * width : (k + 1) * width]) for k in range(size)]
             self.lists[block] = [self.value(r.item, row) for row in rows]
         return self.lists[block]
@@ -213,7 +213,7 @@ class _Call:
         if block in self.leaves:
             return self.of_argument(block, data, shape, strides)
         copied = _window(data, shape, strides, dtype).copy()
-        if ctypes.c_int64.from_address(block).value == 1:
+        if BLOCK.read(block, "references") == 1:
             return wrap(copied)
         return self.shared(dtype, block, data, shape, strides)
 
@@ -235,7 +235,7 @@ class _Call:
 
     def shared(self, dtype: DType, block: int, data: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
         """A tensor on a copy of a block that several results show: all on one storage."""
-        start = block + ARRAY_DATA
+        start = block + BLOCK_DATA
         reach = data - start + _extent(shape, strides, dtype.itemsize)
         known = self.storages.get(block)
         if known is None or known.nbytes < reach:
@@ -247,10 +247,10 @@ class _Call:
         """Free all blocks of the ring."""
         release = ctypes.pythonapi.PyMem_RawFree
         release.argtypes, release.restype = [ctypes.c_void_p], None
-        block = self.context[2]
+        block = CONTEXT.read(self.address, "next")
         while block != self.address:
-            following = ctypes.c_int64.from_address(block + 16).value
-            release(ctypes.c_int64.from_address(block - 8).value)
+            following = BLOCK.read(block, "next")
+            release(BLOCK.read(block, "raw"))
             block = following
 
 

@@ -10,7 +10,8 @@ A value of each representation is a fixed number of words, in this order::
     Optional(inner)         1 or 0, then the words of the value, which mean nothing after a 0
     Fixed(value)            nothing: the value is known when the code is made (None, a dtype's code, a device)
 
-``owner`` and a list's word are addresses of blocks. A block starts with ``BLOCK_WORDS`` words::
+``owner`` and a list's word are addresses of blocks. A block starts with the words of
+`codegen.layouts.BLOCK`::
 
     references   how many hold it; a block nobody holds is freed
     previous     the block before it in its call's ring of live blocks, 0 for a block of the caller's
@@ -27,11 +28,6 @@ from typing import TypeAlias
 
 from flambeau.schema.dtype import DType
 from flambeau.util.record import dataclass
-
-BLOCK_WORDS = 4
-LIST_WORDS = 3
-ARRAY_DATA = 64
-"""Bytes from the start of an array's block to its elements."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ Everything is internal to the module it is put into, so that LLVM can inline wha
 
 from __future__ import annotations
 
-from flambeau.codegen.graph.abi import CONTEXT_WORDS, INTERRUPTED
+from flambeau.codegen.graph.abi import INTERRUPTED
+from flambeau.codegen.layouts import BLOCK, BLOCK_PADDING, CONTEXT
 
 PREFIX = "flambeau_whole_"
 FUNCTIONS = {
@@ -44,7 +45,7 @@ entry:
   %negative = icmp slt i64 %bytes, 0
   br i1 %negative, label %none, label %ask
 ask:
-  %padded = add i64 %bytes, 136
+  %padded = add i64 %bytes, {BLOCK_PADDING}
   %raw = call ptr @{PREFIX}allocate(i64 %padded)
   %failed = icmp eq ptr %raw, null
   br i1 %failed, label %none, label %got
@@ -53,19 +54,19 @@ got:
   %up = add i64 %raw.i, 71
   %down = and i64 %up, -64
   %block = inttoptr i64 %down to ptr
-  %raw.p = getelementptr i64, ptr %block, i64 -1
+  %raw.p = getelementptr i64, ptr %block, i64 {BLOCK.word("raw")}
   store ptr %raw, ptr %raw.p, !tbaa !11
   store i64 1, ptr %block, !tbaa !11
-  %previous.p = getelementptr i64, ptr %block, i64 1
+  %previous.p = getelementptr i64, ptr %block, i64 {BLOCK.word("previous")}
   store ptr %context, ptr %previous.p, !tbaa !11
-  %first.p = getelementptr i64, ptr %context, i64 2
+  %first.p = getelementptr i64, ptr %context, i64 {BLOCK.word("next")}
   %first = load ptr, ptr %first.p, !tbaa !11
-  %next.p = getelementptr i64, ptr %block, i64 2
+  %next.p = getelementptr i64, ptr %block, i64 {BLOCK.word("next")}
   store ptr %first, ptr %next.p, !tbaa !11
-  %back.p = getelementptr i64, ptr %first, i64 1
+  %back.p = getelementptr i64, ptr %first, i64 {BLOCK.word("previous")}
   store ptr %block, ptr %back.p, !tbaa !11
   store ptr %block, ptr %first.p, !tbaa !11
-  %origin.p = getelementptr i64, ptr %block, i64 3
+  %origin.p = getelementptr i64, ptr %block, i64 {BLOCK.word("origin")}
   store i64 0, ptr %origin.p, !tbaa !11
   ret ptr %block
 none:
@@ -74,15 +75,15 @@ none:
 
 define internal void @drop_block(ptr %block) noinline cold {{
 entry:
-  %previous.p = getelementptr i64, ptr %block, i64 1
+  %previous.p = getelementptr i64, ptr %block, i64 {BLOCK.word("previous")}
   %previous = load ptr, ptr %previous.p, !tbaa !11
-  %next.p = getelementptr i64, ptr %block, i64 2
+  %next.p = getelementptr i64, ptr %block, i64 {BLOCK.word("next")}
   %next = load ptr, ptr %next.p, !tbaa !11
-  %forth.p = getelementptr i64, ptr %previous, i64 2
+  %forth.p = getelementptr i64, ptr %previous, i64 {BLOCK.word("next")}
   store ptr %next, ptr %forth.p, !tbaa !11
-  %back.p = getelementptr i64, ptr %next, i64 1
+  %back.p = getelementptr i64, ptr %next, i64 {BLOCK.word("previous")}
   store ptr %previous, ptr %back.p, !tbaa !11
-  %raw.p = getelementptr i64, ptr %block, i64 -1
+  %raw.p = getelementptr i64, ptr %block, i64 {BLOCK.word("raw")}
   %raw = load ptr, ptr %raw.p, !tbaa !11
   call void @{PREFIX}free(ptr %raw)
   ret void
@@ -129,9 +130,9 @@ done:
 define internal i64 @look_at_clock(ptr %context) noinline cold {{
 entry:
   %now = call i64 @llvm.readcyclecounter()
-  %polled.p = getelementptr i64, ptr %context, i64 {CONTEXT_WORDS["polled"]}
+  %polled.p = getelementptr i64, ptr %context, i64 {CONTEXT.word("polled")}
   %polled = load i64, ptr %polled.p, !tbaa !11
-  %thread.p = getelementptr i64, ptr %context, i64 {CONTEXT_WORDS["thread"]}
+  %thread.p = getelementptr i64, ptr %context, i64 {CONTEXT.word("thread")}
   %thread = load ptr, ptr %thread.p, !tbaa !11
   %held = icmp eq ptr %thread, null
   br i1 %held, label %let_others, label %check
@@ -181,7 +182,7 @@ BLOCKS, ELEMENTS, NUMBERS, ADDRESSES = "!tbaa !11", "!tbaa !13", "!tbaa !15", "!
 ASK = f"""
 define internal i64 @ask(ptr %context, i64 %exit_point, ptr %inputs, ptr %outputs) noinline {{
 entry:
-  %thread.p = getelementptr i64, ptr %context, i64 {CONTEXT_WORDS["thread"]}
+  %thread.p = getelementptr i64, ptr %context, i64 {CONTEXT.word("thread")}
   %thread = load ptr, ptr %thread.p
   %held = icmp eq ptr %thread, null
   br i1 %held, label %prepare, label %take

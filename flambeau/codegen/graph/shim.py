@@ -17,14 +17,13 @@ from collections.abc import Callable, Sequence
 
 from flambeau.codegen.choices import USUAL, Choices
 from flambeau.codegen.graph import marshalling
-from flambeau.codegen.graph.abi import CONTEXT_SIZE, CONTEXT_WORDS, INTERRUPTED
+from flambeau.codegen.graph.abi import INTERRUPTED
 from flambeau.codegen.graph.function import SYMBOL, FunctionText
 from flambeau.codegen.graph.group_runner import RUN_GROUP, group_runner_address
 from flambeau.codegen.graph.module import Prepare
 from flambeau.codegen.graph.native import ExitHandler, NativeFunction
 from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.codegen.graph.representation import (
-    BLOCK_WORDS,
     Array,
     Fixed,
     Representation,
@@ -35,12 +34,11 @@ from flambeau.codegen.graph.representation import (
 from flambeau.codegen.graph.runtime import CYCLES, FUNCTIONS, PREFIX, SERVE
 from flambeau.codegen.graph.side_exits import ExitPoint
 from flambeau.codegen.inline_cache import InlineCache
+from flambeau.codegen.layouts import BLOCK, CONTEXT, FOREVER, LEAF
 from flambeau.codegen.llvm.engine import NativeCode, c_imports, engine
 from flambeau.ir.graph import Graph
 
 SHIM = "flambeau_shim"
-_BORROWED = 1 << 40
-"""Holds that a caller's block starts with, more than anybody gives back."""
 Describe = Callable[[BaseException], int]
 """Gives the word that tells a caller of an exception."""
 _API = {
@@ -52,9 +50,9 @@ _CLOCK = "define internal i64 @look_at_clock(ptr %context) "
 _CLOCK_TEXT = f"""{_CLOCK}noinline cold {{
 entry:
   %now = call i64 @llvm.readcyclecounter()
-  %polled.p = getelementptr i64, ptr %context, i64 {CONTEXT_WORDS["polled"]}
+  %polled.p = getelementptr i64, ptr %context, i64 {CONTEXT.word("polled")}
   %polled = load i64, ptr %polled.p
-  %thread.p = getelementptr i64, ptr %context, i64 {CONTEXT_WORDS["thread"]}
+  %thread.p = getelementptr i64, ptr %context, i64 {CONTEXT.word("thread")}
   %is_first = icmp eq i64 %polled, 0
   br i1 %is_first, label %begin, label %look
 begin:
@@ -179,9 +177,9 @@ _WIDENED = {
     "i1": "  %w{k} = zext i1 %x{k} to i64", "double": "  %w{k} = bitcast double %x{k} to i64",
     "i64": "  %w{k} = add i64 %x{k}, 0", "ptr": "  %w{k} = ptrtoint ptr %x{k} to i64",
 }  # fmt: skip
-_BLOCK = f"""  %b{{k}} = alloca [{BLOCK_WORDS + 1} x i64], align 16
-  store [{BLOCK_WORDS + 1} x i64] zeroinitializer, ptr %b{{k}}
-  store i64 {_BORROWED}, ptr %b{{k}}
+_BLOCK = f"""  %b{{k}} = alloca [{LEAF.word("object") + 1} x i64], align 16
+  store [{LEAF.word("object") + 1} x i64] zeroinitializer, ptr %b{{k}}
+  store i64 {FOREVER}, ptr %b{{k}}
   %w{{k}} = ptrtoint ptr %b{{k}} to i64"""
 """A block that stands for memory of the caller's, and for no argument that Python knows."""
 
@@ -194,7 +192,8 @@ def _owners(parameters: Sequence[Representation], results: Sequence[Representati
         if isinstance(rep, Array):
             lines += [
                 f"  %o{n}.p = getelementptr i64, ptr %results, i64 {place}", f"  %o{n}.i = load i64, ptr %o{n}.p",
-                f"  %o{n}.b = inttoptr i64 %o{n}.i to ptr", f"  %o{n}.q = getelementptr i64, ptr %o{n}.b, i64 -1",
+                f"  %o{n}.b = inttoptr i64 %o{n}.i to ptr",
+                f"  %o{n}.q = getelementptr i64, ptr %o{n}.b, i64 {BLOCK.word('raw')}",
             ]  # fmt: skip
             known = "false"
             chosen = "0"
@@ -302,9 +301,9 @@ class Shim(NativeFunction):
             change = (_WIDENED[kind] if number is None else _BLOCK).format(k=k)
             stores += [change, f"  %g{k} = getelementptr i64, ptr %given, i64 {k}", f"  store i64 %w{k}, ptr %g{k}"]
         return text + _TEXT.format(
-            p=PREFIX, fail=_FAIL, shim=SHIM, symbol=SYMBOL, interrupted=INTERRUPTED, size=CONTEXT_SIZE,
-            record=self.made.record_words, count=max(1, len(kinds)), previous=CONTEXT_WORDS["previous"],
-            next=CONTEXT_WORDS["next"], record_at=CONTEXT_WORDS["record"], stores="\n".join(stores),
+            p=PREFIX, fail=_FAIL, shim=SHIM, symbol=SYMBOL, interrupted=INTERRUPTED, size=CONTEXT.words,
+            record=self.made.record_words, count=max(1, len(kinds)), previous=CONTEXT.word("previous"),
+            next=CONTEXT.word("next"), record_at=CONTEXT.word("record"), stores="\n".join(stores),
             parameters="".join(taken), owners=_owners(self.parameters, self.made.results),
             take=f"  %gil = call i32 @{PREFIX}take_gil()" if asks else "",
             give=f"  call void @{PREFIX}give_gil(i32 %gil)" if asks else "",

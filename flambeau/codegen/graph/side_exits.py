@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from flambeau.analysis.alias import AliasAnalysis
 from flambeau.codegen.graph import abi, lanes_emit, memory
 from flambeau.codegen.graph.native_values import ArrayValue, CannotCompileError, Native, Scalar, words_of
-from flambeau.codegen.graph.representation import ARRAY_DATA, Array, Element, Representation, word_count
+from flambeau.codegen.graph.representation import Array, Element, Representation, word_count
 from flambeau.codegen.graph.slots import Assumptions, Slots
 from flambeau.codegen.graph.tensor_constants import is_tensor_constant
+from flambeau.codegen.layouts import BLOCK_DATA, CONTEXT
 from flambeau.codegen.llvm.emitter import Target
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.ir.graph import Graph
@@ -82,7 +83,7 @@ class SideExits(Slots):
 
     def _store_record(self, exit_point: ExitPoint) -> None:
         e = self.e
-        record = memory.load_word(e, self.context, abi.CONTEXT_WORDS["record"], "ptr")
+        record = memory.load_word(e, self.context, CONTEXT.word("record"), "ptr")
         place = 0
         for value in exit_point.inputs:
             for word in words_of(self.get(value)):
@@ -143,7 +144,7 @@ class SideExits(Slots):
         size = memory.element(rep.dtype).itemsize
         block = self.new_block(memory.number(size))
         memory.store_word(self.e, block, 0, memory.number(0))
-        data = memory.offset_address(self.e, block, memory.number(ARRAY_DATA), memory.number(1), 1)
+        data = memory.offset_address(self.e, block, memory.number(BLOCK_DATA), memory.number(1), 1)
         memory.store_element(self.e, data, native.register, rep.dtype)
         return ArrayValue(rep, block, data, (), ())
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from flambeau.codegen.graph.abi import CONTEXT_SIZE
 from flambeau.codegen.graph.function import SYMBOL
 from flambeau.codegen.graph.runtime import PREFIX
+from flambeau.codegen.layouts import CONTEXT
 
 BLOCK = 256
 """Elements that go through together."""
@@ -40,7 +40,7 @@ class Loop:
 
     def _entry(self) -> Iterator[str]:
         """Operands, buffers, and how results lie to operands."""
-        yield f"  %context = alloca [{CONTEXT_SIZE} x i64], align 16"
+        yield f"  %context = alloca [{CONTEXT.words} x i64], align 16"
         yield f"  %given = alloca [{max(1, len(self.inputs))} x i64], align 16"
         yield f"  %found = alloca [{len(self.outputs)} x i64], align 16"
         for k, kind in enumerate(self.kinds):
@@ -133,7 +133,7 @@ class Loop:
 
     def _element(self, p: str, sources: dict[int, str], targets: dict[int, str], tag: str) -> Iterator[str]:
         """One element through the function: from element ``%{p}i`` of the sources to that of the targets."""
-        yield f"  store [{CONTEXT_SIZE} x i64] zeroinitializer, ptr %context"
+        yield f"  store [{CONTEXT.words} x i64] zeroinitializer, ptr %context"
         for k in self.inputs:
             kind = self.kinds[k]
             yield f"  %{p}x{k}.p = getelementptr {kind}, ptr {sources[k]}, i64 %{p}i"

@@ -56,9 +56,7 @@ class KernelBuilder:
         """Declare an input buffer; returns its name."""
         return self._declare(Buffer(name, dtype, "in", axes))
 
-    def output(
-        self, name: str, dtype: str, axes: tuple[str, ...], *, like: tuple[str, ...] | None = None
-    ) -> str:
+    def output(self, name: str, dtype: str, axes: tuple[str, ...], *, like: tuple[str, ...] | None = None) -> str:
         """Declare an output buffer; returns its name."""
         return self._declare(Buffer(name, dtype, "out", axes, like))
 

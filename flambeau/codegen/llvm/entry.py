@@ -11,11 +11,12 @@ Offsets of object fields are arguments: they are probed when the process starts,
 
 from __future__ import annotations
 
+from flambeau.codegen.layouts import CELL, INPUT, OUTPUT, RELEASE_GIL
 from flambeau.codegen.llvm.entry_checks import checks_text
 from flambeau.codegen.llvm.entry_geometry import SPREAD, WRITTEN, Rows, Spread
 from flambeau.codegen.llvm.entry_memory import memory_text
 from flambeau.codegen.llvm.entry_patterns import FRAME_WORDS, patterns_text
-from flambeau.codegen.llvm.entry_plan import CELL, INPUT_WORDS, OUTPUT_WORDS, PLAN, RELEASE_GIL, Offsets
+from flambeau.codegen.llvm.entry_plan import Offsets
 from flambeau.codegen.llvm.entry_plan import plan_word as _word
 from flambeau.codegen.llvm.entry_sizes import sizes_text
 
@@ -38,7 +39,7 @@ def attempt_text(o: Offsets, deliver: str, *, by_rows: bool = False) -> str:
     results and goes to ``lost`` where it cannot; ``ready(record)`` gives a storage whose array can be a result.
     Only with ``by_rows`` it knows plans that go over arrays row by row (see ``entry_geometry``).
     """
-    start = _HEAD + checks_text(o) + sizes_text(PLAN, INPUT_WORDS, OUTPUT_WORDS)
+    start = _HEAD + checks_text(o) + sizes_text()
     start += _LOOKS_LIKE + patterns_text(*([Rows, Spread] if by_rows else [])) + _allocate(o) + _launch()
     return start + _find(by_rows) + _fill(o, by_rows) + _make(o) + _run() + deliver + _FINISH
 
@@ -226,7 +227,7 @@ each:
 one:
   %arg.p = getelementptr ptr, ptr %args, i64 %i
   %arg = load ptr, ptr %arg.p
-  %record.o = mul i64 %i, {INPUT_WORDS}
+  %record.o = mul i64 %i, {INPUT.words}
   %record = getelementptr i64, ptr %inputs, i64 %record.o
   %fits = call i1 @matches(ptr %arg, ptr %record)
   br i1 %fits, label %good, label %other
@@ -249,7 +250,7 @@ any_size:
   br i1 %unlike, label %other, label %found
 patterns:
   store ptr null, ptr %shape.p
-  %looks.p = getelementptr ptr, ptr %cell, i64 {CELL.index("looks")}
+  %looks.p = getelementptr ptr, ptr %cell, i64 {CELL.word("looks")}
   %looks = load atomic ptr, ptr %looks.p acquire, align 8
   %completed = call ptr @pattern_plan(ptr %looks, ptr %args, i64 %n, ptr %frame)
   %unknown = icmp eq ptr %completed, null
@@ -279,7 +280,7 @@ def _fill(o: Offsets, by_rows: bool) -> str:
   %size = mul i64 %words, 8
   call void @llvm.memcpy.p0.p0.i64(ptr align 16 %block, ptr align 8 %template, i64 %size, i1 false)
   store i32 0, ptr %error
-  %room = alloca i64, i64 {OUTPUT_WORDS}, align 8
+  %room = alloca i64, i64 {OUTPUT.words}, align 8
   %size.p = getelementptr i64, ptr %block, i64 %size_at
   store i64 %count, ptr %size.p
   store ptr %error, ptr %block
@@ -291,7 +292,7 @@ fill:
 fill_one:
   %in.p = getelementptr ptr, ptr %args, i64 %f
   %in = load ptr, ptr %in.p
-  %in_record.o = mul i64 %f, {INPUT_WORDS}
+  %in_record.o = mul i64 %f, {INPUT.words}
   %in_record = getelementptr i64, ptr %records, i64 %in_record.o
   %in_descr = load ptr, ptr %in_record
   %in_number = icmp eq ptr %in_descr, null
@@ -332,7 +333,7 @@ def _make(o: Offsets) -> str:
   %more_m = icmp slt i64 %m, %n_out
   br i1 %more_m, label %make_one, label %go
 make_one:
-  %out_record.o = mul i64 %m, {OUTPUT_WORDS}
+  %out_record.o = mul i64 %m, {OUTPUT.words}
   %plain_record = getelementptr i64, ptr %outputs, i64 %out_record.o
   %out_record = call ptr @sized(ptr %plain_record, ptr %room, ptr %shape, i64 %count)
   %kept = call ptr @ready(ptr %out_record)

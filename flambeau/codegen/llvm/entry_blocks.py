@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from flambeau.codegen.graph.abi import CONTEXT_SIZE
-from flambeau.codegen.graph.representation import ARRAY_DATA, BLOCK_WORDS
+from flambeau.codegen.layouts import BLOCK_DATA, BLOCK_PADDING, ENTRY_CONTEXT, FOREVER, LEAF, LIST
 from flambeau.codegen.llvm.entry_plan import Offsets
 from flambeau.codegen.llvm.entry_tensors import Slots
 
-LEAVES = CONTEXT_SIZE
-"""The word after a function's own context in which an entry chains the leaves."""
-CONTEXT_WORDS = CONTEXT_SIZE + 2
-LEAF_WORDS = 10
-OBJECT, ARRAY, CHAIN, STORAGE, TENSOR = range(BLOCK_WORDS, BLOCK_WORDS + 5)
-"""Words of a leaf after those of a block: the object passed in, its array (held), the leaf before it, and, where known,
-the storage and the tensor that stand for it among the results (not held: results hold them)."""
-FOREVER = 1 << 40
-"""References of a caller's block: a function never counts them down to 0."""
-LENGTH, CAPACITY, ITEMS = range(BLOCK_WORDS, BLOCK_WORDS + 3)
-"""Words of a list's block. While results are made, a capacity below 0 is the list made of it, inverted."""
 COPIED_UP_TO = 2048
 """Bytes of a result from which its block becomes the array's memory instead of being copied: an owner takes longer to
 make than so few bytes to copy."""
@@ -46,7 +34,7 @@ def _blocks() -> str:
     return f"""
 define ptr @new_block(ptr %context, i64 %bytes) {{
 entry:
-  %padded = add i64 %bytes, {ARRAY_DATA + 72}
+  %padded = add i64 %bytes, {BLOCK_PADDING}
   %raw = call ptr @flambeau_PyMem_RawMalloc(i64 %padded)
   %failed = icmp eq ptr %raw, null
   br i1 %failed, label %none, label %got
@@ -75,8 +63,9 @@ second:
   %no_list = icmp eq ptr %list, null
   br i1 %no_list, label %none, label %fill
 fill:
-{_put("list", 0, str(FOREVER), "count")}{_put("list", LENGTH, "%n", "length")}\
-{_put("list", CAPACITY, "%n_room", "room")}{_put("list", ITEMS, "%items", "items")}  ret ptr %list
+{_put("list", 0, str(FOREVER), "count")}{_put("list", LIST.word("length"), "%n", "length")}\
+{_put("list", LIST.word("capacity"), "%n_room", "room")}\
+{_put("list", LIST.word("items"), "%items", "items")}  ret ptr %list
 none:
   ret ptr null
 }}
@@ -91,13 +80,14 @@ free:
 {_word("block", 2, "following")}{_word("block", -1, "raw")}  call void @flambeau_PyMem_RawFree(ptr %raw)
   br label %ring
 leaves:
-{_word("context", LEAVES, "head")}  br label %chain
+{_word("context", ENTRY_CONTEXT.word("leaves"), "head")}  br label %chain
 chain:
   %leaf = phi ptr [%head, %leaves], [%before, %drop]
   %is_none = icmp eq ptr %leaf, null
   br i1 %is_none, label %done, label %drop
 drop:
-{_word("leaf", CHAIN, "before")}{_word("leaf", ARRAY, "array")}  call void @flambeau_Py_DecRef(ptr %array)
+{_word("leaf", LEAF.word("chain"), "before")}\
+{_word("leaf", LEAF.word("array"), "array")}  call void @flambeau_Py_DecRef(ptr %array)
   br label %chain
 done:
   ret void
@@ -284,7 +274,8 @@ def _of_argument(o: Offsets, slots: Slots) -> str:
 define internal ptr @of_argument(ptr %words, i64 %rank, ptr %descr) {{
 entry:
   %leaf = load ptr, ptr %words
-{_word("leaf", ARRAY, "array")}{_word("leaf", TENSOR, "tensor")}{_word("leaf", OBJECT, "object")}\
+{_word("leaf", LEAF.word("array"), "array")}{_word("leaf", LEAF.word("tensor"), "tensor")}\
+{_word("leaf", LEAF.word("object"), "object")}\
   %same = call i1 @same_look(ptr %array, ptr %words, i64 %rank, ptr %descr)
   %is_array = icmp eq ptr %object, %array
   %no_tensor = icmp eq ptr %tensor, null
@@ -298,7 +289,7 @@ first:
   %storage1 = call ptr @storage_of_leaf(ptr %leaf)
   call void @flambeau_Py_IncRef(ptr %array)
   %made1 = call ptr @tensor_of(ptr %array, ptr %storage1)
-{_put("leaf", TENSOR, "%made1", "made1")}  ret ptr %made1
+{_put("leaf", LEAF.word("tensor"), "%made1", "made1")}  ret ptr %made1
 part:
   %storage2 = call ptr @storage_of_leaf(ptr %leaf)
   %no_storage = icmp eq ptr %storage2, null
@@ -316,7 +307,8 @@ failed:
 }}
 define internal ptr @storage_of_leaf(ptr %leaf) {{
 entry:
-{_word("leaf", ARRAY, "array")}{_word("leaf", OBJECT, "object")}  %is_array = icmp eq ptr %object, %array
+{_word("leaf", LEAF.word("array"), "array")}{_word("leaf", LEAF.word("object"), "object")}\
+  %is_array = icmp eq ptr %object, %array
   br i1 %is_array, label %plain, label %tensor
 tensor:
   %own.p = getelementptr i8, ptr %object, i64 {slots.tensor["_storage"]}
@@ -324,14 +316,14 @@ tensor:
   call void @flambeau_Py_IncRef(ptr %own)
   ret ptr %own
 plain:
-{_word("leaf", STORAGE, "known")}  %none = icmp eq ptr %known, null
+{_word("leaf", LEAF.word("storage"), "known")}  %none = icmp eq ptr %known, null
   br i1 %none, label %make, label %give
 give:
   call void @flambeau_Py_IncRef(ptr %known)
   ret ptr %known
 make:
   %made = call ptr @storage_of(ptr %array)
-{_put("leaf", STORAGE, "%made", "made")}  ret ptr %made
+{_put("leaf", LEAF.word("storage"), "%made", "made")}  ret ptr %made
 }}
 """
 
@@ -411,7 +403,7 @@ take:
   br i1 %no_owner, label %failed, label %unlink
 unlink:
 {_put("previous", 2, "%next", "forth")}{_put("next", 1, "%previous", "back")}{_word("words", 1, "data", "i64")}\
-  %start = getelementptr i8, ptr %block, i64 {ARRAY_DATA}
+  %start = getelementptr i8, ptr %block, i64 {BLOCK_DATA}
   %start.i = ptrtoint ptr %start to i64
   %offset = sub i64 %data, %start.i
   %count = load i64, ptr %block

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from flambeau.codegen.llvm.entry_plan import IDENTITY, Offsets
+from flambeau.codegen.layouts import IDENTITY
+from flambeau.codegen.llvm.entry_plan import Offsets
 
 
 def checks_text(o: Offsets) -> str:

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from flambeau.codegen.layouts import INPUT, OUTPUT, PLAN
 from flambeau.codegen.llvm.emitter import Value as Register
 from flambeau.codegen.llvm.entry_patterns import BLOCK_AT, LAYOUTS_AT, MOST_RANK, MOST_WORDS, OUTPUTS_AT
-from flambeau.codegen.llvm.entry_plan import INPUT_WORDS, OUTPUT_WORDS, PLAN
 from flambeau.codegen.llvm.entry_words import Function
 
 SPREAD, WRITTEN, FOLDED, KEPT, MAPPED = range(1, 6)
@@ -57,10 +57,10 @@ class _OnPlan(Function):
         return self.function(f"i1 @{name}(ptr %plan, ptr %args, ptr %frame)")
 
     def word(self, name: str, kind: str = "i64") -> Register:
-        return self.get(self.at(self.plan, PLAN.index(name)), kind)
+        return self.get(self.at(self.plan, PLAN.word(name)), kind)
 
     def record(self, number: Register | int) -> Register:
-        return self.at(self.inputs, self.op("mul", number, INPUT_WORDS) if isinstance(number, Register) else 0)
+        return self.at(self.inputs, self.op("mul", number, INPUT.words) if isinstance(number, Register) else 0)
 
     def argument(self, number: Register | int) -> Register:
         return self.get(self.at(self.args, number), "ptr")
@@ -72,9 +72,9 @@ class _OnPlan(Function):
         """The frame's plan and block, as the plan has them."""
         copy = "call void @llvm.memcpy.p0.p0.i64(ptr align 8"
         e = self.e
-        e.raw(f"{copy} {self.frame}, ptr align 8 {self.plan}, i64 {8 * len(PLAN)}, i1 false)")
+        e.raw(f"{copy} {self.frame}, ptr align 8 {self.plan}, i64 {8 * PLAN.words}, i1 false)")
         e.raw(f"{copy} {self.block}, ptr align 8 {self.word('template', 'ptr')}, i64 {8 * (AXES + 1)}, i1 false)")
-        self.put(self.at(self.frame, PLAN.index("template")), self.block)
+        self.put(self.at(self.frame, PLAN.word("template")), self.block)
 
     def output(self, volume: Register, strides: Register) -> None:
         """The record of the result, of the sizes that the frame has."""
@@ -83,15 +83,15 @@ class _OnPlan(Function):
         bytes_ = self.op("mul", volume, self.get(self.at(source, 4)))
         look = (self.get(source), self.get(self.at(source, 1)), self.shape, strides, bytes_)
         values: tuple[Register | int, ...] = (*look, 0, 0)
-        assert len(values) == OUTPUT_WORDS
+        assert len(values) == OUTPUT.words
         for at, value in enumerate(values):
             self.put(self.at(record, at), value)
-        self.put(self.at(self.frame, PLAN.index("outputs")), record)
+        self.put(self.at(self.frame, PLAN.word("outputs")), record)
 
     def finish(self, length: Register, axes: Register | int, rows: Register) -> None:
         for place, value in ((LENGTH, length), (AXES, axes)):
             self.put(self.at(self.block, place), value)
-        self.put(self.at(self.frame, PLAN.index("high")), rows)
+        self.put(self.at(self.frame, PLAN.word("high")), rows)
 
 
 class Rows(_OnPlan):

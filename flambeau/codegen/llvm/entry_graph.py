@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from flambeau.codegen.graph import abi
 from flambeau.codegen.graph.native_values import CannotCompileError
 from flambeau.codegen.graph.representation import (
-    ARRAY_DATA,
     Array,
     Bool,
     Element,
@@ -26,14 +24,11 @@ from flambeau.codegen.graph.representation import (
     word_count,
 )
 from flambeau.codegen.graph.signature import Parameter, Signature
-from flambeau.codegen.llvm.entry_blocks import CAPACITY, CONTEXT_WORDS, ITEMS, LEAF_WORDS, LEAVES, LENGTH
+from flambeau.codegen.layouts import BLOCK_DATA, ENTRY_CONTEXT, GRAPH_CELL, LEAF, LIST
 from flambeau.codegen.llvm.entry_objects import EXPORTS, MUST_BE_ALIGNED, MUST_BE_WRITEABLE, declare
 from flambeau.codegen.llvm.entry_plan import Offsets
 from flambeau.schema.dtype import DType
 
-CELL_WORDS = ("function", "error", "user", "served", "long")
-"""What a callable's cell holds: the function's address, the error callable, the context's word of that name, how often
-the function was called, and whether the last call was so long that the next gives up the GIL at once."""
 WHOLE_IMPORTS = (
     "Py_IncRef", "Py_DecRef", "PyObject_Vectorcall", "PyLong_FromLongLong", "PyFloat_FromDouble", "PyTuple_New",
     "PyTuple_SetItem", "PyTuple_GetItem", "PyTuple_Size", "PyList_New", "PyList_SetItem", "PyList_GetItem",
@@ -224,7 +219,7 @@ class _Writer:
             value = self.let(f"call ptr @flambeau_Py{kind}_GetItem(ptr {object_}, i64 {k})")
             self.unbox(p.item(k), value, words, place, leaf, origin, no)
             place += word_count(item)
-            leaf = self.at(leaf, leaves_of(item) * LEAF_WORDS)
+            leaf = self.at(leaf, leaves_of(item) * LEAF.words)
 
     def _unbox_optional(
         self, p: Parameter, r: Optional, object_: str, words: str, place: int, leaf: str, origin: str, no: str
@@ -254,13 +249,13 @@ class _Writer:
         self.check(self.let(f"icmp sge i64 {size}, 0"), "no")
         block = self.let(f"call ptr @flambeau_new_list(ptr %context, i64 {size}, i64 {max(width, 1)})")
         self.check(self.let(f"icmp ne ptr {block}, null"), "no")
-        first = self.let(f"getelementptr i8, ptr {self.load(block, ITEMS)}, i64 {ARRAY_DATA}")
+        first = self.let(f"getelementptr i8, ptr {self.load(block, LIST.word('items'))}, i64 {BLOCK_DATA}")
         carrier = "null"
         if leaves:
-            bytes_ = self.let(f"mul i64 {size}, {8 * LEAF_WORDS * leaves}")
+            bytes_ = self.let(f"mul i64 {size}, {8 * LEAF.words * leaves}")
             made = self.let(f"call ptr @flambeau_new_block(ptr %context, i64 {bytes_})")
             self.check(self.let(f"icmp ne ptr {made}, null"), "no")
-            carrier = self.let(f"getelementptr i8, ptr {made}, i64 {ARRAY_DATA}")
+            carrier = self.let(f"getelementptr i8, ptr {made}, i64 {BLOCK_DATA}")
         index = self.let("alloca i64")
         self.put(f"store i64 0, ptr {index}")
         self.put(f"br label %{head}")
@@ -272,7 +267,7 @@ class _Writer:
         words = self.let(f"getelementptr i64, ptr {first}, i64 {self.let(f'mul i64 {k}, {width}')}")
         leaf = "null"
         if leaves:
-            leaf = self.let(f"getelementptr i64, ptr {carrier}, i64 {self.let(f'mul i64 {k}, {LEAF_WORDS * leaves}')}")
+            leaf = self.let(f"getelementptr i64, ptr {carrier}, i64 {self.let(f'mul i64 {k}, {LEAF.words * leaves}')}")
         self.unbox(Parameter(r.item, is_written), value, words, 0, leaf, "%origin", "no")
         self.put(f"store i64 {self.let(f'add i64 {k}, 1')}, ptr {index}")
         self.put(f"br label %{head}")
@@ -361,15 +356,15 @@ class _Writer:
         """A list that came up before among the results is the same list again: its block remembers it."""
         known, make, head, one, done = map(self.name, ("known", "make", "head", "one", "done"))
         block = self.load("%words", 0)
-        room = self.load(block, CAPACITY, "i64")
+        room = self.load(block, LIST.word("capacity"), "i64")
         index = self.let("alloca i64")
         self.go_if(self.let(f"icmp slt i64 {room}, 0"), known, make)
         self.label(known)
         again = self.let(f"inttoptr i64 {self.let(f'xor i64 {room}, -1')} to ptr")
         self.put(f"ret ptr {self._held(again)}")
         self.label(make)
-        size = self.load(block, LENGTH, "i64")
-        first = self.let(f"getelementptr i8, ptr {self.load(block, ITEMS)}, i64 {ARRAY_DATA}")
+        size = self.load(block, LIST.word("length"), "i64")
+        first = self.let(f"getelementptr i8, ptr {self.load(block, LIST.word('items'))}, i64 {BLOCK_DATA}")
         made = self.let(f"call ptr @flambeau_PyList_New(i64 {size})")
         self.check(self.let(f"icmp ne ptr {made}, null"), "failed")
         self.put(f"store i64 0, ptr {index}")
@@ -386,7 +381,7 @@ class _Writer:
         self.put(f"br label %{head}")
         self.label(done)
         address = self.let(f"ptrtoint ptr {made} to i64")
-        self.store(f"i64 {self.let(f'xor i64 {address}, -1')}", block, CAPACITY)
+        self.store(f"i64 {self.let(f'xor i64 {address}, -1')}", block, LIST.word("capacity"))
         self.put(f"ret ptr {made}")
         self._failing(made)
 
@@ -398,7 +393,7 @@ class _Writer:
         words = max(1, sum(map(word_count, representations)))
         results = max(1, sum(map(word_count, s.results)))
         leaves = max(1, sum(map(leaves_of, representations)))
-        sizes = (CONTEXT_WORDS, words, results, leaves * LEAF_WORDS, max(1, s.record_words))
+        sizes = (ENTRY_CONTEXT.words, words, results, leaves * LEAF.words, max(1, s.record_words))
         for name, size in zip(("context", "words", "results", "leaves", "record"), sizes, strict=True):
             self.put(f"%{name} = alloca [{size} x i64], align 16")
         no_names = self.let("icmp eq ptr %names, null")
@@ -408,13 +403,13 @@ class _Writer:
         cell = self.let(f"load ptr, ptr {self.let(f'getelementptr i8, ptr %self, i64 {self.o.cell}')}")
         self._start_context(cell)
         self._arguments(s.parameters)
-        served = CELL_WORDS.index("served")
+        served = GRAPH_CELL.word("served")
         count = self.load(cell, served, "i64")
         self.store(f"i64 {self.let(f'add i64 {count}, 1')}", cell, served)
         self._let_others(cell)
         code = self.let(f"call i64 {self.load(cell, 0)}(ptr %context, ptr %words, ptr %results)")
-        was_long = self.load("%context", abi.CONTEXT_WORDS["long"], "i64")
-        self.store(f"i64 {was_long}", cell, CELL_WORDS.index("long"))
+        was_long = self.load("%context", ENTRY_CONTEXT.word("long"), "i64")
+        self.store(f"i64 {was_long}", cell, GRAPH_CELL.word("long"))
         for k, p in enumerate(s.parameters):
             if p.is_written:
                 self.put(f"call void @flambeau_bump(ptr %context, i64 {k + 1})")
@@ -425,7 +420,7 @@ class _Writer:
         self.put("call void @flambeau_finish(ptr %context)")
         self.put(f"ret ptr {answer}")
         self.label("error")
-        error = self.load(cell, CELL_WORDS.index("error"))
+        error = self.load(cell, GRAPH_CELL.word("error"))
         raised = self.let(f"call ptr @flambeau_fail(ptr %context, i64 {code}, ptr {error})")
         self.put("call void @flambeau_finish(ptr %context)")
         self.put(f"ret ptr {raised}")
@@ -440,24 +435,23 @@ class _Writer:
         return "\n".join([head, "entry:", *self.lines, "}"])
 
     def _start_context(self, cell: str) -> None:
-        places = abi.CONTEXT_WORDS
         for name in ("previous", "next"):
-            self.store("ptr %context", "%context", places[name])
-        self.store("ptr %record", "%context", places["record"])
-        self.store("i64 0", "%context", places["thread"])
-        self.store("i64 0", "%context", places["polled"])
-        self.store("i64 0", "%context", places["long"])
-        self.store(f"i64 {self.load(cell, CELL_WORDS.index('user'), 'i64')}", "%context", places["user"])
-        self.store("i64 0", "%context", LEAVES)
+            self.store("ptr %context", "%context", ENTRY_CONTEXT.word(name))
+        self.store("ptr %record", "%context", ENTRY_CONTEXT.word("record"))
+        self.store("i64 0", "%context", ENTRY_CONTEXT.word("thread"))
+        self.store("i64 0", "%context", ENTRY_CONTEXT.word("polled"))
+        self.store("i64 0", "%context", ENTRY_CONTEXT.word("long"))
+        self.store(f"i64 {self.load(cell, GRAPH_CELL.word('user'), 'i64')}", "%context", ENTRY_CONTEXT.word("user"))
+        self.store("i64 0", "%context", ENTRY_CONTEXT.word("leaves"))
 
     def _let_others(self, cell: str) -> None:
         """Give up the GIL where the last call was a long one; the function takes it back."""
         others, on = self.name("others"), self.name("on")
-        was_long = self.load(cell, CELL_WORDS.index("long"), "i64")
+        was_long = self.load(cell, GRAPH_CELL.word("long"), "i64")
         self.go_if(self.let(f"icmp eq i64 {was_long}, 0"), on, others)
         self.label(others)
         state = self.let("call ptr @flambeau_PyEval_SaveThread()")
-        self.store(f"ptr {state}", "%context", abi.CONTEXT_WORDS["thread"])
+        self.store(f"ptr {state}", "%context", ENTRY_CONTEXT.word("thread"))
         self.put(f"br label %{on}")
         self.label(on)
 
@@ -468,7 +462,7 @@ class _Writer:
             object_ = self.load("%args", k)
             self.unbox(p, object_, "%words", place, leaf, str(k + 1), "give_up")
             place += word_count(p.representation)
-            leaf = self.at(leaf, leaves_of(p.representation) * LEAF_WORDS)
+            leaf = self.at(leaf, leaves_of(p.representation) * LEAF.words)
 
     def _answer(self, results: Sequence[Representation]) -> str:
         if len(results) == 1:

@@ -6,7 +6,8 @@ say what it is the block of. Leaves are chained in the context, and hold their a
 
 from __future__ import annotations
 
-from flambeau.codegen.llvm.entry_blocks import ARRAY, CHAIN, FOREVER, LEAVES, OBJECT, STORAGE, TENSOR, blocks_text
+from flambeau.codegen.layouts import ENTRY_CONTEXT, FOREVER, LEAF
+from flambeau.codegen.llvm.entry_blocks import blocks_text
 from flambeau.codegen.llvm.entry_plan import Offsets
 from flambeau.codegen.llvm.entry_tensors import NEW_STORAGE, NEW_TENSOR, Slots
 
@@ -96,7 +97,9 @@ def _unbox_array(o: Offsets, slots: Slots) -> str:
     ``flags`` must all be set. Of the last ``dense`` axes each lies in the one before it without gaps. ``ones`` has a
     bit for each axis that is 1, and the sign bit if that was not asked for.
     """
-    return _array_of(o, slots) + f"""
+    return (
+        _array_of(o, slots)
+        + f"""
 define i1 @unbox_array(ptr %context, ptr %object, ptr %words, ptr %leaf, i64 %origin, ptr %descr, i64 %rank,
     i64 %itemsize, i64 %flags, i64 %dense, i64 %ones) {{
 entry:
@@ -174,25 +177,26 @@ define internal void @start_leaf(ptr %context, ptr %leaf, i64 %origin, ptr %obje
   store i64 0, ptr %next.p
   %origin.p = getelementptr i64, ptr %leaf, i64 3
   store i64 %origin, ptr %origin.p
-  %object.p = getelementptr i64, ptr %leaf, i64 {OBJECT}
+  %object.p = getelementptr i64, ptr %leaf, i64 {LEAF.word("object")}
   store ptr %object, ptr %object.p
-  %array.p = getelementptr i64, ptr %leaf, i64 {ARRAY}
+  %array.p = getelementptr i64, ptr %leaf, i64 {LEAF.word("array")}
   store ptr %array, ptr %array.p
-  %head.p = getelementptr i64, ptr %context, i64 {LEAVES}
+  %head.p = getelementptr i64, ptr %context, i64 {ENTRY_CONTEXT.word("leaves")}
   %head = load ptr, ptr %head.p
-  %chain.p = getelementptr i64, ptr %leaf, i64 {CHAIN}
+  %chain.p = getelementptr i64, ptr %leaf, i64 {LEAF.word("chain")}
   store ptr %head, ptr %chain.p
   store ptr %leaf, ptr %head.p
-  %storage.p = getelementptr i64, ptr %leaf, i64 {STORAGE}
+  %storage.p = getelementptr i64, ptr %leaf, i64 {LEAF.word("storage")}
   store ptr null, ptr %storage.p
   %is_array = icmp eq ptr %object, %array
   %tensor = select i1 %is_array, ptr null, ptr %object
-  %tensor.p = getelementptr i64, ptr %leaf, i64 {TENSOR}
+  %tensor.p = getelementptr i64, ptr %leaf, i64 {LEAF.word("tensor")}
   store ptr %tensor, ptr %tensor.p
   call void @flambeau_Py_IncRef(ptr %array)
   ret void
 }}
 """
+    )
 
 
 def _unbox_numbers(o: Offsets) -> str:
@@ -347,7 +351,7 @@ def _bump(o: Offsets, slots: Slots) -> str:
 define void @bump(ptr %context, i64 %origin) {{
 entry:
   %overflow = alloca i32
-  %head.p = getelementptr i64, ptr %context, i64 {LEAVES}
+  %head.p = getelementptr i64, ptr %context, i64 {ENTRY_CONTEXT.word("leaves")}
   %head = load ptr, ptr %head.p
   br label %look
 look:
@@ -355,7 +359,8 @@ look:
   %is_none = icmp eq ptr %leaf, null
   br i1 %is_none, label %done, label %one
 one:
-{_leaf_word(CHAIN, "before")}{_leaf_word(OBJECT, "object")}{_leaf_word(3, "mine", "i64")}\
+{_leaf_word(LEAF.word("chain"), "before")}{_leaf_word(LEAF.word("object"), "object")}\
+{_leaf_word(LEAF.word("origin"), "mine", "i64")}\
 {_field("object", o.type, "type")}  %is_tensor = icmp eq ptr %type, @flambeau_tensor_type
   %is_written = icmp eq i64 %mine, %origin
   %is_counted = and i1 %is_tensor, %is_written

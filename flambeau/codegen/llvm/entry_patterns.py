@@ -21,8 +21,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from flambeau.codegen.layouts import INPUT, LOOK, OUTPUT, PLAN, RELEASE_GIL
 from flambeau.codegen.llvm.emitter import Value as Register
-from flambeau.codegen.llvm.entry_plan import INPUT_WORDS, OUTPUT_WORDS, PLAN, RELEASE_GIL
 from flambeau.codegen.llvm.entry_sizes import ALIGNED_FROM
 from flambeau.codegen.llvm.entry_words import Function
 
@@ -38,15 +38,12 @@ EQUALS, MOVES, GOES_ON, FARTHER = range(4)
 the first; is farther than that of the dimension of the second."""
 MOST_AXES, MOST_RANK, MOST_OUTPUTS, MOST_WORDS = 8, 8, 4, 96
 """What there is room for; what is larger has exact plans only."""
-OUTPUTS_AT = len(PLAN)
-LAYOUTS_AT = OUTPUTS_AT + MOST_OUTPUTS * OUTPUT_WORDS
+OUTPUTS_AT = PLAN.words
+LAYOUTS_AT = OUTPUTS_AT + MOST_OUTPUTS * OUTPUT.words
 BLOCK_AT = LAYOUTS_AT + MOST_OUTPUTS * 2 * MOST_RANK
 FRAME_WORDS = BLOCK_AT + MOST_WORDS
 """Of the room that a plan is completed in: the plan, its outputs' records, their sizes and strides, the block."""
 BUCKETS = 256
-LOOK = ("next", "inputs", "buckets", "n")
-"""Words of what the inputs of a chain's patterns may be: the next of them, records of the inputs without sizes, the
-plans by hash, the number of inputs."""
 LARGE, EXACT_UP_TO = 1 << 12, 64
 """Elements from which sizes up to the second number are classes of their own."""
 FACTOR = 37
@@ -71,7 +68,7 @@ class _Hash(Function):
         records, arguments, n = (Register(t, k, 1) for t, k in (("%records", "ptr"), ("%args", "ptr"), ("%n", "i64")))
         total = self.slot(0)
         with self.times(n) as k:
-            record = self.at(records, self.op("mul", k, INPUT_WORDS))
+            record = self.at(records, self.op("mul", k, INPUT.words))
             is_array = e.icmp("ne", self.get(record, "ptr"), Register("null", "ptr", 1))
             array, done = e.label("array"), e.label("done")
             e.branch_if(is_array, array, done)
@@ -126,7 +123,7 @@ class _Fit(Function):
         return self.function("i1 @pattern_fit(ptr %plan, ptr %records, ptr %args, ptr %frame)")
 
     def word(self, name: str, kind: str = "i64") -> Register:
-        return self.get(self.at(self.plan, PLAN.index(name)), kind)
+        return self.get(self.at(self.plan, PLAN.word(name)), kind)
 
     def next(self) -> Register:
         here = self.get(self.cursor, "ptr")
@@ -140,7 +137,7 @@ class _Fit(Function):
         return self.call(f"@dims_of(ptr {self.argument(number)})")
 
     def strides(self, number: Register) -> Register:
-        record = self.at(Register("%records", "ptr", 1), self.op("mul", number, INPUT_WORDS))
+        record = self.at(Register("%records", "ptr", 1), self.op("mul", number, INPUT.words))
         return self.call(f"@strides_of(ptr {self.argument(number)}, i64 {self.get(self.at(record, 1))})")
 
     def axes(self) -> Register:
@@ -192,10 +189,10 @@ class _Fit(Function):
         e = self.e
         size = self.op("mul", self.word("words"), 8)
         copy = "call void @llvm.memcpy.p0.p0.i64(ptr align 8"
-        e.raw(f"{copy} {self.frame}, ptr align 8 {self.plan}, i64 {8 * len(PLAN)}, i1 false)")
+        e.raw(f"{copy} {self.frame}, ptr align 8 {self.plan}, i64 {8 * PLAN.words}, i1 false)")
         e.raw(f"{copy} {block}, ptr align 8 {self.word('template', 'ptr')}, i64 {size}, i1 false)")
-        self.put(self.at(self.frame, PLAN.index("template")), block)
-        self.put(self.at(self.frame, PLAN.index("outputs")), self.at(self.frame, OUTPUTS_AT))
+        self.put(self.at(self.frame, PLAN.word("template")), block)
+        self.put(self.at(self.frame, PLAN.word("outputs")), self.at(self.frame, OUTPUTS_AT))
 
     def outputs(self) -> None:
         """Records of outputs of this call's sizes."""
@@ -213,8 +210,8 @@ class _Fit(Function):
                 place = self.next()
                 self.put(self.at(strides, place), self.get(step))
                 self.put(step, self.op("mul", self.get(step), self.get(self.at(dims, place))))
-            source = self.at(records, self.op("mul", k, OUTPUT_WORDS))
-            record = self.at(self.frame, self.op("add", self.op("mul", k, OUTPUT_WORDS), OUTPUTS_AT))
+            source = self.at(records, self.op("mul", k, OUTPUT.words))
+            record = self.at(self.frame, self.op("add", self.op("mul", k, OUTPUT.words), OUTPUTS_AT))
             bytes_ = self.get(step)
             large = e.convert("zext", self.is_("sge", bytes_, ALIGNED_FROM), "i64")
             values = (self.get(source), self.get(self.at(source, 1)), dims, strides, bytes_, large, self.const(0))
@@ -268,7 +265,7 @@ class _Fit(Function):
             ("high", high), ("step", self.get(step)), ("pieces", self.get(pieces)),
             ("flags", self.op("mul", is_long, RELEASE_GIL)),
         ):  # fmt: skip
-            self.put(self.at(self.frame, PLAN.index(name)), value)
+            self.put(self.at(self.frame, PLAN.word(name)), value)
 
     def _rounded_up(self, a: Register, b: Register) -> Register:
         return self.op("sdiv", self.op("sub", self.op("add", a, b), 1), b)
@@ -283,12 +280,12 @@ each:
   %none = icmp eq ptr %look, null
   br i1 %none, label %missing, label %compare
 compare:
-  %n.p = getelementptr i64, ptr %look, i64 {LOOK.index("n")}
+  %n.p = getelementptr i64, ptr %look, i64 {LOOK.word("n")}
   %n_in = load i64, ptr %n.p
   %same_n = icmp eq i64 %n, %n_in
   br i1 %same_n, label %types, label %other
 types:
-  %records.p = getelementptr i64, ptr %look, i64 {LOOK.index("inputs")}
+  %records.p = getelementptr i64, ptr %look, i64 {LOOK.word("inputs")}
   %records = load ptr, ptr %records.p
   br label %argument
 argument:
@@ -298,7 +295,7 @@ argument:
 one:
   %arg.p = getelementptr ptr, ptr %args, i64 %i
   %arg = load ptr, ptr %arg.p
-  %record.o = mul i64 %i, {INPUT_WORDS}
+  %record.o = mul i64 %i, {INPUT.words}
   %record = getelementptr i64, ptr %records, i64 %record.o
   %fits = call i1 @looks_like(ptr %arg, ptr %record)
   br i1 %fits, label %good, label %other
@@ -310,7 +307,7 @@ other:
   br label %each
 found:
   %hash = call i64 @pattern_hash(ptr %records, ptr %args, i64 %n)
-  %buckets.p = getelementptr i64, ptr %look, i64 {LOOK.index("buckets")}
+  %buckets.p = getelementptr i64, ptr %look, i64 {LOOK.word("buckets")}
   %buckets = load ptr, ptr %buckets.p
   %bucket = getelementptr ptr, ptr %buckets, i64 %hash
   %first = load atomic ptr, ptr %bucket acquire, align 8

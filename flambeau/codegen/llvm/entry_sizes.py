@@ -7,25 +7,26 @@ dimensions (0) but the size of an element in place of the strides.
 
 from __future__ import annotations
 
+from flambeau.codegen.layouts import INPUT, OUTPUT, PLAN
+
 ALIGNED_FROM = 1 << 18
 """Outputs of at least this many bytes start on a 64-byte boundary."""
 
 
-def sizes_text(plan_words: tuple[str, ...], input_words: int, output_words: int) -> str:
+def sizes_text() -> str:
     """LLVM text of ``common_size(plan, inputs, n, shape)``, and of ``sized(record, room, shape, count)``.
 
     The first gives the number of elements of inputs that fit such a plan and leaves the address of their dimensions in
     ``shape``; -1 for others. It asks ``dims_of(input)`` and ``strides_of(input, rank)``. The second gives an output's
     record with its sizes, for which there is ``room``; the record itself where ``shape`` is null.
     """
-    return _common_size(plan_words, input_words) + _sized(output_words)
+    return _common_size() + _sized()
 
 
-def _common_size(plan_words: tuple[str, ...], input_words: int) -> str:
+def _common_size() -> str:
     def word(name: str, kind: str = "i64") -> str:
         return (
-            f"  %{name}.p = getelementptr i64, ptr %plan, i64 {plan_words.index(name)}\n"
-            f"  %{name} = load {kind}, ptr %{name}.p"
+            f"  %{name}.p = getelementptr i64, ptr %plan, i64 {PLAN.word(name)}\n  %{name} = load {kind}, ptr %{name}.p"
         )
 
     return f"""
@@ -45,7 +46,7 @@ one:
   %i1 = add i64 %i, 1
   %arg.p = getelementptr ptr, ptr %args, i64 %i
   %arg = load ptr, ptr %arg.p
-  %record.o = mul i64 %i, {input_words}
+  %record.o = mul i64 %i, {INPUT.words}
   %record = getelementptr i64, ptr %inputs, i64 %record.o
   %descr = load ptr, ptr %record
   %rank.p = getelementptr i64, ptr %record, i64 1
@@ -102,7 +103,7 @@ no:
 """
 
 
-def _sized(output_words: int) -> str:
+def _sized() -> str:
     return f"""
 define internal ptr @sized(ptr %record, ptr %room, ptr %shape, i64 %count) {{
 entry:
@@ -111,7 +112,7 @@ entry:
 given:
   ret ptr %record
 made:
-  call void @llvm.memcpy.p0.p0.i64(ptr align 8 %room, ptr align 8 %record, i64 {output_words * 8}, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr align 8 %room, ptr align 8 %record, i64 {OUTPUT.words * 8}, i1 false)
   %dims.p = getelementptr i64, ptr %room, i64 2
   store ptr %shape, ptr %dims.p
   %bytes.p = getelementptr i64, ptr %room, i64 4

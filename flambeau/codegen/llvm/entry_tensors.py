@@ -6,9 +6,10 @@ Python number. What is no tensor goes in as it is: plans say which types or whic
 
 from __future__ import annotations
 
+from flambeau.codegen.layouts import OUTPUT
 from flambeau.codegen.llvm.entry import attempt_text
 from flambeau.codegen.llvm.entry_geometry import WRITTEN
-from flambeau.codegen.llvm.entry_plan import READY_PLACE, Offsets, plan_word
+from flambeau.codegen.llvm.entry_plan import Offsets, plan_word
 from flambeau.codegen.llvm.entry_ready import Weak, ready_text
 from flambeau.util.record import dataclass
 
@@ -42,7 +43,7 @@ def tensors_text(o: Offsets, slots: Slots, weak: Weak, *, by_rows: bool = False)
     declared = "".join(f"@flambeau_{name} = external global i8\n" for name in TENSOR_OBJECTS)
     if by_rows:
         declared += "declare i64 @flambeau_PyList_Size(ptr)\ndeclare ptr @flambeau_PyList_GetItem(ptr, i64)\n"
-    ready = ready_text(slots.storage, weak, READY_PLACE)
+    ready = ready_text(slots.storage, weak, OUTPUT.word("ready"))
     start = attempt_text(o, _DELIVER_TENSORS, by_rows=by_rows)
     return start + declared + ready + _wrap(slots) + _unwrap(o, slots, by_rows) + _bump(slots) + _call(o)
 

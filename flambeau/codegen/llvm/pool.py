@@ -304,7 +304,9 @@ def _open_range(r: int, threads: int) -> str:
   store atomic i64 %open{r}, ptr getelementptr ([16 x i64], ptr @ranges, i64 {r}) release, align 8"""
 
 
-RELAY = _ALONE + """
+RELAY = (
+    _ALONE
+    + """
 @flambeau_setting = external global ptr
 define void @relay(ptr %fn, ptr %data, i64 %h, i64 %s, i32 %n) {
   %run = load atomic ptr, ptr @flambeau_setting acquire, align 8
@@ -316,4 +318,5 @@ define void @alone(ptr %fn, ptr %data, i64 %h, i64 %s, i32 %n) {
   ret void
 }
 """
+)
 """``relay`` is the ``run`` of whichever pool the setting names at that moment; ``alone`` is that of one thread."""

@@ -104,9 +104,7 @@ def _one_by_one(
     p: ProductEmitter, shape: TileShape, base: Value, panel: Value, step: Step, across: Step, depth: Value | None = None
 ) -> None:
     t = p.type
-    starts = [
-        p.e.binary("mul nsw", _column(p, shape, c), p.bytes_of(across)) for c in range(shape.vectors * p.lanes)
-    ]
+    starts = [p.e.binary("mul nsw", _column(p, shape, c), p.bytes_of(across)) for c in range(shape.vectors * p.lanes)]
 
     def row(k: Value) -> None:
         source, target = _along(p, base, k, step), _along(p, panel, k, _row_bytes(p, shape))

@@ -1,0 +1,157 @@
+"""The layouts of structs in memory that machine code and Python both read and write, each declared once.
+
+A `Layout` gives each field's offset in bytes and its LLVM type. Layouts of our own structs are made of 64-bit words.
+Those of CPython's and NumPy's objects are measured when the process starts (`native_call.object_layouts`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from flambeau.util.record import dataclass
+
+WORD = 8
+"""Bytes of a word."""
+_C_TYPES = {"i32": ctypes.c_int32, "i64": ctypes.c_int64, "ptr": ctypes.c_int64}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a struct."""
+
+    offset: int
+    """Bytes from the start of the struct."""
+    type: str
+    """An LLVM type: ``i32``, ``i64`` or ``ptr``."""
+
+
+class Layout:
+    """The fields of a struct, by name."""
+
+    def __init__(self, fields: Mapping[str, Field]) -> None:
+        self.fields = dict(fields)
+        self.words = max(((f.offset + WORD) // WORD for f in self.fields.values()), default=0)
+        """Words of a struct, from its address on."""
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.fields
+
+    def __getitem__(self, name: str) -> Field:
+        return self.fields[name]
+
+    def offset(self, name: str) -> int:
+        """Bytes from the start of a struct to a field."""
+        return self.fields[name].offset
+
+    def word(self, name: str) -> int:
+        """The index of a field among the words of a struct."""
+        return self.fields[name].offset // WORD
+
+    def read(self, address: int, name: str) -> int:
+        """The value of a field of the struct at an address."""
+        field = self.fields[name]
+        return int(_C_TYPES[field.type].from_address(address + field.offset).value)
+
+    def write(self, address: int, name: str, value: int) -> None:
+        """Write a field of the struct at an address."""
+        field = self.fields[name]
+        _C_TYPES[field.type].from_address(address + field.offset).value = value
+
+    def pack(self, **values: int) -> Any:
+        """A new struct, as a ctypes array of its words; fields that are not given are 0."""
+        struct = (ctypes.c_int64 * self.words)()
+        for name, value in values.items():
+            struct[self.word(name)] = value
+        return struct
+
+
+def words_layout(fields: str, *, base: Layout | None = None, first: int = 0) -> Layout:
+    """The layout of a struct of words, ``"ptr next, i64 count"``, after those of ``base`` or from word ``first`` on."""
+    start = first if base is None else base.words
+    declared = [field.split() for field in fields.split(",")]
+    own = {name: Field((start + k) * WORD, kind) for k, (kind, name) in enumerate(declared)}
+    return Layout(own if base is None else {**base.fields, **own})
+
+
+def measured_layout(offsets: Mapping[str, int], ints: Iterable[str] = ()) -> Layout:
+    """The layout of an object whose fields are where measurements found them: addresses, and C ints."""
+    return Layout({name: Field(offset, "i32" if name in ints else "ptr") for name, offset in offsets.items()})
+
+
+BLOCK = words_layout("ptr raw, i64 references, ptr previous, ptr next, i64 origin", first=-1)
+"""Memory of compiled graphs. ``raw`` is what the C library allocated; live blocks form a ring, whose head is in the
+context; ``origin`` is 0 for a block made in the call, 1 + the number of the argument whose memory it stands for."""
+BLOCK_DATA = 64
+"""Bytes from the start of a block to the elements or items in it."""
+BLOCK_PADDING = BLOCK_DATA + WORD + 64
+"""Bytes that a block takes beside its elements: its words, the word before it, and what alignment may skip."""
+FOREVER = 1 << 40
+"""References of a caller's block: more than a function ever gives back."""
+LIST = words_layout("i64 length, i64 capacity, ptr items", base=BLOCK)
+"""The block of a list; its items are in a block of their own. While results are made, a capacity below 0 is the address
+of the list made of it, inverted."""
+LEAF = words_layout("ptr object, ptr array, ptr chain, ptr storage, ptr tensor, i64 unused", base=BLOCK)
+"""The block that stands for an argument: the object passed in, its array (with a reference of the leaf's), the leaf
+before it, and, where known, the storage and the tensor that stand for it among the results (without references)."""
+
+CONTEXT = words_layout(
+    "i64 references, ptr previous, ptr next, i64 origin, ptr thread, i64 polled, ptr record, i64 user, i64 long, "
+    "ptr floor, i64 floor_known, i64 calls, ptr trace"
+)
+"""The context of a call of a compiled graph. Its first words are those of a block: the head of the ring. ``thread``:
+what `PyEval_SaveThread` gave, 0 while the GIL is held; ``polled``: cycle counter at the last poll; ``record``: address
+of the words of a failed exit point's operands; ``user``: a number the caller may look itself up by; ``long``: 1 after a
+call that took so many iterations of loops that the next had better give up the GIL at once. Functions that call
+themselves fill in the rest. ``floor``: the address below which frames must not lie; ``floor_known``: 1 once that is the
+end of the stack and not only as much as most take; ``calls``: how many are left until the next look at the clock;
+``trace``: 0, or the address of how many calls a failure has left, and the numbers of their exit points, the innermost
+first."""
+ENTRY_CONTEXT = words_layout("ptr leaves, i64 spare", base=CONTEXT)
+"""The context of an entry stub, which chains the leaves of the arguments."""
+GRAPH_CELL = words_layout("ptr function, ptr error, i64 user, i64 served, i64 long")
+"""What the callable of a compiled graph refers to: the function's address, the error callable, the context's word of
+that name, how often the function was called, and whether the last call was so long that the next gives up the GIL at
+once."""
+
+PLAN = words_layout(
+    "ptr next, ptr kernel, i64 high, i64 step, i64 words, ptr template, i64 flags, i64 n_in, i64 n_out, ptr inputs, "
+    "ptr outputs, i64 pieces, ptr pool, i64 size_at, i64 least, i64 most, ptr program, i64 geometry, i64 rank, "
+    "i64 target"
+)
+"""A kernel's plan, as the native entry reads it. One for any size (see ``entry_sizes``) has the index of its block's
+word for the number of elements in ``size_at``, and serves from ``least`` to ``most`` of them; its ``high`` and
+``pieces`` follow from that number. That of a pattern (see ``entry_patterns``) has a ``program``. One that goes over its
+arrays row by row (see ``entry_geometry``) says how in ``geometry``, for up to ``most`` elements."""
+RELEASE_GIL = 1
+"""The flag of a plan that takes long."""
+INPUT = words_layout("ptr descr, i64 rank, ptr dims, ptr strides")
+"""What an input of a plan must look like: a plan for any size has 0 for ``dims``, and the bytes of an element for
+``strides``. A Python number has no ``descr``; its ``rank`` is a kind (`NUMBER_FLOAT`, ...), its ``dims`` its type, or
+for `IDENTITY` the object itself."""
+NUMBER_FLOAT, NUMBER_INT, IDENTITY = range(3)
+"""Kinds of inputs that are no arrays; the last decides by being this very object."""
+OUTPUT = words_layout("ptr descr, i64 rank, ptr dims, ptr strides, i64 bytes, i64 large, ptr ready")
+"""What an output of a plan looks like: ``strides`` is 0 for row-major ones, ``large`` says whether it starts on a
+64-byte boundary, and ``ready`` is the address of ready storages (see ``entry_ready``; 0 for none)."""
+CELL = words_layout("ptr plans, i64 served, ptr looks")
+"""What a callable of a kernel refers to: the newest plan, how many calls were served, what inputs its patterns may
+have."""
+LOOK = words_layout("ptr next, ptr inputs, ptr buckets, i64 n")
+"""What the inputs of a kernel's patterns may be: the next of them, records of the inputs without sizes, the plans by
+hash, the number of inputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectLayouts:
+    """The layouts of the objects that entry stubs take apart and make."""
+
+    object: Layout
+    """Any object: its ``references`` and its ``type``."""
+    array: Layout
+    """NumPy's: ``data``, ``rank``, ``dims``, ``strides``, ``descr``, ``flags`` and ``weak`` references to it."""
+    callable: Layout
+    """A native callable: ``cell``, the address of what its code reads, and ``slow``, called for everything else."""
+    tensor: Layout
+    storage: Layout
